@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,10 @@ from click.testing import CliRunner
 
 from benchmarks.judges import CASES, line
 from leaderboard.cli import main
+from leaderboard.db.engine import Database
 from leaderboard.trec.boards.orders import ORDERS
 from tests.conftest import ROOT
+from tests.make import judging
 from tests.make.documents import blocks, commands
 
 DOCUMENT = ROOT / "docs" / "judges.md"
@@ -30,14 +33,20 @@ MORE = {
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The files of the document, in the folder where its reader is."""
+def folder(tmp_path: Path, data_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The files of the document, in the folder where its reader is, and a site with a task of judges."""
+    database = Database(f"sqlite:///{data_folder}/leaderboard.sqlite3")
+    judging.answered_task(database, tmp_path)
+    judging.task(database, tmp_path, "judges", topics=("1", "2"))
+    judging.refer_to(database, "said", "judges", "NuggetRecall(set=all)")
+    database.dispose()
+    monkeypatch.setenv("LEADERBOARD_DATA", str(data_folder))
     shown = re.findall(
-        r"^`(\w+\.txt)`:\n\n```text\n(.*?)^```",
+        r"^`(\w+\.(?:txt|jsonl))`:\n\n```(?:text|json)\n(.*?)^```",
         DOCUMENT.read_text(encoding="utf-8"),
         re.MULTILINE | re.DOTALL,
     )
-    assert [name for name, _ in shown] == ["reference.txt", "oak.txt"]
+    assert [name for name, _ in shown] == ["reference.txt", "oak.txt", "nuggets.jsonl", "assignments.jsonl"]
     for name, text in (*shown, *MORE.items()):
         (tmp_path / name).write_text(text, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
@@ -50,11 +59,15 @@ def test_its_commands_do_what_they_say(folder: Path) -> None:
     said = []
     for typed in commands(DOCUMENT):
         name, *arguments = shlex.split(typed)
+        if name == "tar":
+            subprocess.run((name, *arguments), check=True)
+            continue
         assert name == "leaderboard"
         result = CliRunner().invoke(main, arguments)
         assert result.exit_code == 0, f"{typed}\n{result.output}"
         said.append(result.output)
-    assert len(said) == 8
+    assert len(said) == 9
+    assert "as oak (run 4)" in said[-1]
     assert said[0] in blocks(DOCUMENT, "text")
 
 

@@ -17,7 +17,7 @@ from leaderboard_submit.rankings import written
 from leaderboard_submit.transport import PIECE, Progress, Transport
 
 Json = dict[str, Any]
-ENDINGS = (".gz", ".bz2", ".xz", ".zst", ".txt", ".run", ".trec", ".res", ".jsonl", ".zip")
+ENDINGS = (".gz", ".bz2", ".xz", ".zst", ".txt", ".run", ".trec", ".res", ".jsonl", ".zip", ".tar", ".tgz")
 FIRST_LOOK_S, LATEST_LOOK_S = 0.1, 3.0
 ON_ITS_WAY = ("queued", "running")
 

@@ -24,7 +24,9 @@ PAGES = (
 LABELS = (
     *("/tasks/held/judges/8", "/tasks/held/judges/8/labels", "/tasks/held/judges/8/labels?documents=either"),
     *("/tasks/held/judges/8/labels/1", "/tasks/heard/judges/10/labels", "/tasks/heard/judges/10/labels/1"),
+    *("/tasks/heard/judges/11/labels", "/tasks/heard/judges/11/labels?all"),
     *("/tasks/heard/judges", "/tasks/said"),
+    *("/tasks/heard/judges/11/labels?part=support", "/tasks/heard/judges/11/labels/1?part=support"),
 )
 
 

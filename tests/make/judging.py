@@ -1,11 +1,17 @@
 """Tasks of judges: a reference, and boards that judges send."""
 
-from collections.abc import Mapping, Sequence
+import json
+import zipfile
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import select, update
+
 from leaderboard.db.engine import Database
+from leaderboard.db.tables import Edition, Phase, Task, TopicSet
 from leaderboard.services.judges import references
+from leaderboard.services.phase_rules import ALL_TOPICS
 from leaderboard.services.policy import OPERATOR, Viewer
 from leaderboard.services.revisions import publish
 from leaderboard.services.revisions.publish import NewRevision, Revision
@@ -168,6 +174,44 @@ def label(
     slug, team_name = options.pop("slug", "judged"), options.pop("team_name", "Team")
     wishes = options.pop("wishes", None) or RunRequest(name)
     return build.submit(database, path, slug, team_name=team_name, wishes=wishes)
+
+
+def score_only(database: Database, slug: str, topic_id: str) -> None:
+    """Have the phase of a task score one topic from now on: what is said of others is no longer shown."""
+    with database.write() as session:
+        task = session.scalars(select(Task).where(Task.slug == slug)).one()
+        chosen = TopicSet(task_id=task.id, name="chosen", topics=[topic_id])
+        session.add(chosen)
+        session.flush()
+        session.execute(update(Phase).where(Phase.task_id == task.id).values(topic_set_id=chosen.id))
+        for edition in session.scalars(select(Edition).where(Edition.task_id == task.id)):
+            whole = edition.topic_sets[ALL_TOPICS]
+            edition.topic_sets = {**edition.topic_sets, "chosen": {**whole, "topics": [topic_id]}}
+
+
+OWN = {"sky": "vital", "o1": "okay"}
+"""Nuggets of a judge's own, alike on both topics: o1 is people's too, but for its answers on topic 2."""
+
+
+def own_parts() -> dict[str, list[answers.Line]]:
+    """A judge's own nuggets, its assignments of them, and support labels, of the runs in HELD."""
+    cells = [(run, topic) for run in HELD for topic in ("1", "2")]
+    labels = {"o1": "not_support", "sky": "support"}
+    named = {nugget: (OWN[nugget], word) for nugget, word in labels.items()}
+    return {
+        "nuggets": [answers.nuggets(topic, **OWN) for topic in ("1", "2")],
+        "assignments": [answers.assigned(topic, named, run=run) for run, topic in cells],
+        "support": [answers.supported(topic, (2, 1), (0,), run=run) for run, topic in cells],
+    }
+
+
+def archive(folder: Path, name: str = "oak", **parts: Iterable[object]) -> Path:
+    """A zip of a file for each part, named by it."""
+    path = folder / f"{name}.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as zipped:
+        for part, lines in parts.items():
+            zipped.writestr(f"{part}.jsonl", "".join(f"{json.dumps(line)}\n" for line in lines))
+    return path
 
 
 def task(

@@ -36,6 +36,8 @@ def build(database: Database, folder: Path, organiser: str) -> None:
     judging.refer_to(database, "said", "heard", "NuggetRecall(set=all)")
     lines = "".join(f"{json.dumps(line)}\n" for line in judging.held_nuggets(KINDER))
     judging.label(database, folder, lines, "birch", slug="heard")
+    own = judging.archive(folder, "alder", **judging.own_parts())
+    builders.submit(database, own, "heard", team_name="Other", wishes=RunRequest("alder"))
     builders.drain(database)
     with database.write() as session:
         of_judges = select(Task.id).where(Task.kind == "judges")

@@ -1,11 +1,12 @@
-"""A judge's labels as tables and files: coefficients, levels, topics, documents."""
+"""A judge's labels as tables and files: coefficients, levels, topics, documents, nuggets."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from leaderboard.pages.judges.labels import LabelledDocument, LabelledTopicPage, LabelsHead, LabelsPage
 from leaderboard.services.judges.held_labels import COEFFICIENTS, DocumentDifference
+from leaderboard.services.judges.held_nuggets import HeldNugget, NuggetsOfTopic
 from leaderboard.stats.judges.labels import LabelAgreement, LevelAgreement
 from leaderboard.tables.record import Column, Files, Place, Table
 
@@ -154,6 +155,40 @@ def documents_table(page: LabelledTopicPage) -> Table[LabelledDocument]:
     )
 
 
+def nuggets_table(page: LabelsPage) -> Table[NuggetsOfTopic]:
+    """How many nuggets either side has of each topic, and how many both have."""
+    return Table(
+        name=f"{page.name}-nuggets",
+        caption=f"Nuggets of the judgments and of {page.judge.name} by topic; the same are so in every word.",
+        columns=[
+            Column(key="topic", head="Topic", value=lambda row: row.topic),
+            _count("judgments", "Of the judgments", lambda row: row.reference),
+            _count("judgments_vital", "Vital there", lambda row: row.reference_vital),
+            _count("judge", "Of the judge", lambda row: row.judge),
+            _count("judge_vital", "Vital there", lambda row: row.judge_vital),
+            _count("same", "The same", lambda row: row.same),
+            _count("judgments_only", "Only of the judgments", lambda row: row.reference - row.same),
+            _count("judge_only", "Only of the judge", lambda row: row.judge - row.same),
+        ],
+        rows=page.nuggets,
+    )
+
+
+def nugget_words_table(page: LabelsPage) -> Table[HeldNugget]:
+    """Every nugget of either side with its importance there."""
+    return Table(
+        name=f"{page.name}-nugget-words",
+        caption="Nuggets in their own words; a dash where a side does not have one.",
+        columns=[
+            Column(key="topic", head="Topic", value=lambda row: row.topic),
+            Column(key="nugget", head="Nugget", value=lambda row: row.text),
+            Column(key="judgments", head="In the judgments", value=lambda row: row.reference),
+            Column(key="judge", head="By the judge", value=lambda row: row.judge),
+        ],
+        rows=[nugget for of_topic in page.nuggets for nugget in of_topic.nuggets],
+    )
+
+
 def labels_facts(page: LabelsPage) -> dict[str, Any]:
     """The agreement of labels as plain values."""
     held = page.held
@@ -167,6 +202,8 @@ def labels_facts(page: LabelsPage) -> dict[str, Any]:
         "means_over_topics": coefficients_table(page).facts(),
         "topics": topics_table(page).facts(),
         "differences": differences_table(page).facts(),
+        "nuggets": nuggets_table(page).facts(),
+        "nugget_words": nugget_words_table(page).facts(),
     }
 
 
@@ -197,6 +234,8 @@ LABELS_FILES: Files[LabelsPage] = Files(
         "coefficients": coefficients_table,
         "levels": levels_table,
         "differences": differences_table,
+        "nuggets": nuggets_table,
+        "nugget-words": nugget_words_table,
     },
 )
 TOPIC_FILES: Files[LabelledTopicPage] = Files(
@@ -228,6 +267,10 @@ def _coefficient(key: str) -> Column[TopicRow]:
     return Column(
         key=key, head=_SHORT[key], value=lambda row: getattr(row.agreement, key), digits=4, title=NAMES[key]
     )
+
+
+def _count(key: str, head: str, of: Callable[[NuggetsOfTopic], int]) -> Column[NuggetsOfTopic]:
+    return Column(key=key, head=head, value=of, digits=0)
 
 
 def _labelled(page: LabelsHead) -> Column[Any]:

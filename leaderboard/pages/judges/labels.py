@@ -8,10 +8,12 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from leaderboard.errors import Forbidden, Invalid, NotFound
+from leaderboard.measures.answers import registry as answer_measures
 from leaderboard.pages.judges.board import ReferencePage, SeenReference, head_of, seen_reference
 from leaderboard.services.boards.rows import Row, read_rows
 from leaderboard.services.judges import held_labels, store
 from leaderboard.services.judges.held_labels import JudgedLabels, LabelPlan
+from leaderboard.services.judges.held_nuggets import NuggetsOfTopic, hold_nuggets
 from leaderboard.services.judges.reference_labels import ReferenceLabels, reference_labels
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs.names import RunName
@@ -48,7 +50,8 @@ class LabelsHead(ReferencePage):
     """What pages of a judge's labels start with.
 
     source_slug: of the task whose documents or answers these are. plan: which of them count, and how labels
-    are read. unit: what is labelled, in a word. run_ids: of answers, by their runs' names.
+    are read. unit: what is labelled, in a word. run_ids: of answers, by their runs' names. part: which of the
+    judge's parts these labels are, of those that it has; None and empty of documents.
     """
 
     judge: RunName
@@ -56,6 +59,8 @@ class LabelsHead(ReferencePage):
     plan: LabelPlan
     file_run: str
     unit: str = "document"
+    part: Part | None = None
+    parts: tuple[Part, ...] = ()
     run_ids: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -69,12 +74,14 @@ class LabelsPage(LabelsHead):
     """The agreement over all topics, by topic, and the documents that differ most.
 
     held: None where no document counts, as none was judged by both. labels, confident: how many labels the
-    judge gave on these topics, and how many with a confidence.
+    judge gave on these topics, and how many with a confidence. nuggets: of the judge and of the judgments by
+    topic, where both have some and assignments are shown.
     """
 
     held: JudgedLabels | None
     labels: int
     confident: int
+    nuggets: tuple[NuggetsOfTopic, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,30 +103,34 @@ class _Seen:
     row: Row
     judgments: ReferenceLabels
     labels: JudgeLabels
-    sha256: str
+    sent: SentLabels
     part: Part | None
 
 
-def labels_page(session: Session, viewer: Viewer, slug: str, run_id: int, plan: LabelPlan) -> LabelsPage:
-    """A judge's labels; a few statements.
+def labels_page(
+    session: Session, viewer: Viewer, slug: str, run_id: int, plan: LabelPlan, part: str = ""
+) -> LabelsPage:
+    """A judge's labels; part: which of them, empty for those by which runs are scored; a few statements.
 
     Raises NotFound for a run that is no judge's labels, while the reference is held back, and where the
-    judgments it rests on are not shown to the viewer; Invalid for a scale that leaves out a label.
+    judgments it rests on are not shown to the viewer; Invalid for a scale that leaves out a label, and for a
+    part that the judge did not send.
     """
-    seen = _of_run(session, viewer, slug, run_id)
+    seen = _of_run(session, viewer, slug, run_id, part)
     return LabelsPage(
         **_head(seen, plan),
         held=_held(seen, plan),
         labels=sum(map(len, seen.labels.judgments.values())),
         confident=sum(map(len, seen.labels.confidence.values())),
+        nuggets=_nuggets(seen),
     )
 
 
 def labelled_topic_page(
-    session: Session, viewer: Viewer, slug: str, run_id: int, topic_id: str, plan: LabelPlan
+    session: Session, viewer: Viewer, slug: str, run_id: int, topic_id: str, plan: LabelPlan, part: str = ""
 ) -> LabelledTopicPage:
     """One topic of a judge's labels; raises as `labels_page` does, and NotFound for a topic without them."""
-    seen = _of_run(session, viewer, slug, run_id)
+    seen = _of_run(session, viewer, slug, run_id, part)
     topics = list(seen.judgments.labels.judgments)
     if topic_id not in topics:
         raise NotFound(f"No judgments of topic {topic_id[:40]!r} are shown here.")
@@ -145,12 +156,12 @@ def summary(
     if not isinstance(sent, SentLabels):
         return None, None
     try:
-        return _held(_seen(session, viewer, reference, row, sent), LabelPlan()), sent
+        return _held(_seen(session, viewer, reference, row, sent, ""), LabelPlan()), sent
     except (NotFound, Forbidden):
         return None, sent
 
 
-def _of_run(session: Session, viewer: Viewer, slug: str, run_id: int) -> _Seen:
+def _of_run(session: Session, viewer: Viewer, slug: str, run_id: int, part: str) -> _Seen:
     reference = seen_reference(session, viewer, slug)
     sight = reference.head.sight
     rows = read_rows(session, viewer, reference.task, sight, reference.edition, ())
@@ -158,29 +169,60 @@ def _of_run(session: Session, viewer: Viewer, slug: str, run_id: int) -> _Seen:
     sent = store.sent(session, run_id) if row is not None else None
     if row is None or not isinstance(sent, SentLabels):
         raise NotFound(f"{reference.task.name} has no labels of run {run_id} to show.", run=run_id)
-    return _seen(session, viewer, reference, row, sent)
+    return _seen(session, viewer, reference, row, sent, part)
 
 
-def _seen(session: Session, viewer: Viewer, reference: SeenReference, row: Row, sent: SentLabels) -> _Seen:
+def _seen(
+    session: Session, viewer: Viewer, reference: SeenReference, row: Row, sent: SentLabels, wanted: str
+) -> _Seen:
     if reference.kept is None:
         raise NotFound(f"{reference.task.name} has no reference yet to hold labels against.")
-    part = sent.part if isinstance(sent, KeptAnswerLabels) else None
-    if part == "argue":
-        raise NotFound("Auto-ARGUE’s judgments have no grades that could be compared.")
+    part = _part(sent, reference.kept.reference.measure, wanted)
     judgments = reference_labels(session, viewer, reference.kept, part)
-    known, given = judgments.labels.judgments, _as_labels(sent, reference.kept.reference.runs)
+    known, given = judgments.labels.judgments, _as_labels(sent, part, reference.kept.reference.runs)
     labels = replace(
         given,
         judgments={topic: of_topic for topic, of_topic in given.judgments.items() if topic in known},
         confidence={topic: of_topic for topic, of_topic in given.confidence.items() if topic in known},
     )
-    return _Seen(reference, row, judgments, labels, sent.sha256, part)
+    return _Seen(reference, row, judgments, labels, sent, part)
 
 
-def _as_labels(sent: SentLabels, runs: Sequence[str]) -> JudgeLabels:
+def _part(sent: SentLabels, measure: str, wanted: str) -> Part | None:
+    """Which labels are shown: those asked for, else those by which the reference's measure is computed."""
+    parts = _parts_of(sent)
+    if isinstance(sent, KeptAnswerLabels) and not parts:
+        raise NotFound("Auto-ARGUE’s judgments have no grades that could be compared.")
+    if wanted:
+        found = next((part for part in parts if part == wanted), None)
+        if found is None:
+            raise Invalid(f"?part= is one of {', '.join(parts) or 'none here'}, not {wanted[:40]!r}.")
+        return found
+    is_of_support = "support" in parts and _basis(measure) == "support"
+    return "support" if is_of_support else next(iter(parts), None)
+
+
+def _basis(measure: str) -> str:
+    return answer_measures.NAMES[answer_measures.parse(measure).measure.name].basis
+
+
+def _parts_of(sent: SentLabels) -> tuple[Part, ...]:
+    return sent.graded if isinstance(sent, KeptAnswerLabels) else ()
+
+
+def _as_labels(sent: SentLabels, part: Part | None, runs: Sequence[str]) -> JudgeLabels:
     if isinstance(sent, KeptLabels):
         return sent.labels
-    return JudgeLabels(as_grades(sent.answers, sent.part, {run: run for run in runs}), {}, "", ())
+    assert part is not None, "labels of answers have parts"
+    return JudgeLabels(as_grades(sent.answers, part, {run: run for run in runs}), {}, "", ())
+
+
+def _nuggets(seen: _Seen) -> tuple[NuggetsOfTopic, ...]:
+    """The nuggets of both sides on the topics whose judgments are shown."""
+    if seen.part != "assignments" or not isinstance(seen.sent, KeptAnswerLabels):
+        return ()
+    known, given = seen.judgments.nuggets, seen.sent.answers.judgments.nuggets.topics
+    return hold_nuggets(known, known, given)
 
 
 def _head(seen: _Seen, plan: LabelPlan) -> dict[str, Any]:
@@ -193,6 +235,8 @@ def _head(seen: _Seen, plan: LabelPlan) -> dict[str, Any]:
         "plan": plan,
         "file_run": row.tag,
         "unit": UNITS[seen.part],
+        "part": seen.part,
+        "parts": _parts_of(seen.sent),
         "run_ids": seen.judgments.run_ids,
     }
 
@@ -200,7 +244,7 @@ def _head(seen: _Seen, plan: LabelPlan) -> dict[str, Any]:
 def _held(seen: _Seen, plan: LabelPlan) -> JudgedLabels | None:
     if not _is_comparable(seen.judgments.labels.judgments, seen.labels.judgments, plan):
         return None
-    keys = seen.judgments.key, seen.sha256
+    keys = seen.judgments.key, seen.sent.sha256
     return held_labels.kept_labels(keys, seen.row.run, seen.judgments.labels, seen.labels, plan)
 
 

@@ -1,21 +1,34 @@
-"""A judge's file of labels on its way in: what its reference must have, its check, what is stored of it."""
+"""A judge's labels on their way in: what their reference must have, their check, what is stored of them."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from leaderboard.errors import MissingInput, Problem
 from leaderboard.measures.answers import registry as answer_measures
 from leaderboard.services.judges import labelled, labelled_answers
 from leaderboard.services.judges.packed import Cell, PackedJudge, sketch_of
-from leaderboard.trec.boards.answer_labels import KeptAnswerLabels, pack_answer_labels, read_answer_labels
-from leaderboard.trec.boards.forms import Form
+from leaderboard.services.nuggets.reading import PartFile
+from leaderboard.trec.boards.answer_labels import (
+    KeptAnswerLabels,
+    PartOfLabels,
+    pack_answer_labels,
+    read_answer_labels,
+)
+from leaderboard.trec.boards.forms import Form, split_parts
 from leaderboard.trec.boards.labels import KeptLabels, pack_labels
 from leaderboard.trec.boards.packing import BoardRules, KeptReference
+from leaderboard.trec.nuggets.judgments import notes_on
+from leaderboard.trec.nuggets.packing import PARTS, Part
 from leaderboard.trec.qrels.judge_labels import read_judge_labels
 from leaderboard.trec.read.lines import Limits, shown, text_of
 from leaderboard.trec.runs.reports import Report
 
 REMEDY = "Send a board file: run topic measure value."
+ADD = (
+    "Send them in one zip or tar with labels of them: nuggets.jsonl with assignments.jsonl or argue.jsonl."
+    " Or send assignments alone: their lines name the nuggets."
+)
 WORDS = {
     "labels": "labels of documents",
     "nuggets": "nuggets",
@@ -28,9 +41,19 @@ WORDS = {
 
 def checked(path: Path, form: Form, rules: BoardRules, limits: Limits) -> tuple[Report, PackedJudge | None]:
     """The report on a file of labels, and the labels if they can be accepted; raises Invalid."""
-    if refused := _refused(rules.kept, form):
-        return Report((refused,)), None
-    return _of_documents(path, rules, limits) if form == "labels" else _of_answers(path, form, rules)
+    if form == "labels":
+        if refused := _refused(rules.kept, ["labels"]):
+            return Report((refused,)), None
+        return _of_documents(path, rules, limits)
+    assert form != "board", "a file of labels"
+    with TemporaryDirectory(prefix="labels-") as folder:
+        parts = split_parts(path, form, Path(folder), limits)
+        return _of_answers({part: PartOfLabels(file) for part, file in parts.items()}, rules)
+
+
+def checked_parts(files: Mapping[Part, PartFile], rules: BoardRules) -> tuple[Report, PackedJudge | None]:
+    """The same of parts that come together; raises Invalid, with problems that name the part's file."""
+    return _of_answers({part: PartOfLabels(file.path, file.name) for part, file in files.items()}, rules)
 
 
 def _of_documents(path: Path, rules: BoardRules, limits: Limits) -> tuple[Report, PackedJudge | None]:
@@ -62,28 +85,32 @@ def _of_documents(path: Path, rules: BoardRules, limits: Limits) -> tuple[Report
     return report, packed if report.accepted else None
 
 
-def _of_answers(path: Path, form: Form, rules: BoardRules) -> tuple[Report, PackedJudge | None]:
-    assert form != "board", "a file of labels of answers"
-    assert form != "labels", "a file of labels of answers"
-    kept = rules.kept
-    sent = read_answer_labels(path, form, rules.places, kept.reference.runs, frozenset(rules.topics))
+def _of_answers(files: Mapping[Part, PartOfLabels], rules: BoardRules) -> tuple[Report, PackedJudge | None]:
+    kept, forms = rules.kept, [part for part in PARTS if part in files]
+    if refused := _refused(kept, forms):
+        return Report((refused,)), None
+    sent = read_answer_labels(files, rules.places, kept.reference.runs, frozenset(rules.topics))
     measure = answer_measures.parse(kept.reference.measure)
     basis = answer_measures.NAMES[measure.measure.name].basis
-    topics = sent.answers.topics_of(measure)
+    labelled_cells = sent.labelled(basis)
+    # A set may have more topics than were labelled: only these give values.
+    topics = sent.answers.topics_of(measure) & {topic for _, topic in labelled_cells}
     problems: tuple[Problem, ...] = ()
     if not sent.answers.judgments.has(basis) or not topics:
-        rule = f"The reference is by {kept.reference.measure}, which {WORDS[form]} alone do not give."
+        said = " and ".join(WORDS[form] for form in forms)
+        rule = f"The reference is by {kept.reference.measure}, which {said} alone do not give."
         problems = (Problem(rule, REMEDY, field="labels"),)
-    runs = {run for run, _ in sent.cells}
+    runs = {run for run, _ in labelled_cells}
     facts = {
-        "form": form,
+        "form": ", ".join(forms),
         "runs": len(runs),
         "labels": sent.documents,
         "topics": len(topics),
         "primary": kept.reference.measure,
     }
     lacking = [run for run in kept.reference.runs if run not in runs]
-    report = Report(problems, (*_without_runs(lacking), *_missing(kept, topics)), facts)
+    warnings = (*notes_on(sent.answers.judgments, kept.reference.runs), *_without_runs(lacking))
+    report = Report(problems, (*warnings, *_missing(kept, topics)), facts)
     packed = PackedJudge(
         body=pack_answer_labels(sent),
         topics=len(topics),
@@ -95,19 +122,21 @@ def _of_answers(path: Path, form: Form, rules: BoardRules) -> tuple[Report, Pack
     return report, packed if report.accepted else None
 
 
-def _refused(kept: KeptReference, form: Form) -> Problem | None:
-    """Why such a file cannot be scored against the reference."""
-    if form == "nuggets":
+def _refused(kept: KeptReference, forms: Sequence[Form]) -> Problem | None:
+    """Why such files cannot be scored against the reference."""
+    if "nuggets" in forms and not {"assignments", "argue"} & set(forms):
         rule = "Nuggets alone score no run: a judge says which answer holds which of them."
-        return Problem(
-            rule, "Send assignments, whose lines name the nuggets, or a board file.", field="labels"
-        )
+        return Problem(rule, ADD, field="labels")
+    if "assignments" in forms and "argue" in forms:
+        rule = "Assignments and Auto-ARGUE’s judgments both label nuggets."
+        return Problem(rule, "Send one of the two.", field="labels")
     if kept.origin is None:
         rule = "Labels are scored on the runs of the reference, which here is a board file without runs."
         return Problem(rule, REMEDY, field="labels")
-    wanted = labelled.KIND if form == "labels" else labelled_answers.KIND
+    wanted = labelled.KIND if forms == ["labels"] else labelled_answers.KIND
     if kept.origin.kind != wanted:
-        rule = f"The runs of the reference are {kept.origin.kind}, which {WORDS[form]} do not score."
+        said = " and ".join(WORDS[form] for form in forms)
+        rule = f"The runs of the reference are {kept.origin.kind}, which {said} do not score."
         return Problem(rule, REMEDY, field="labels")
     return None
 

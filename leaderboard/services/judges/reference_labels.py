@@ -21,6 +21,7 @@ from leaderboard.services.qrels import judged_inputs
 from leaderboard.trec.boards.answer_labels import as_grades
 from leaderboard.trec.boards.packing import KeptReference, Origin
 from leaderboard.trec.nuggets.packing import Part
+from leaderboard.trec.nuggets.sets import Nugget
 from leaderboard.trec.qrels.judge_labels import JudgeLabels
 from leaderboard.trec.qrels.packed_judgments import unpack_judgments
 
@@ -33,13 +34,14 @@ class ReferenceLabels:
     """The judgments of a reference's topics; slug: of the task that they are from, as the viewer knows it.
 
     key: what tells these judgments apart from others. run_ids: the reference's runs by their names, where
-    what is judged is their answers.
+    what is judged is their answers, and nuggets: those of the topics that the viewer sees judged, by topic.
     """
 
     slug: str
     labels: JudgeLabels
     key: str
     run_ids: Mapping[str, int] = field(default_factory=dict)
+    nuggets: Mapping[str, tuple[Nugget, ...]] = field(default_factory=dict)
 
 
 def reference_labels(
@@ -70,8 +72,15 @@ def reference_labels(
         for topic in wanted
     }
     key = f"{session.get_bind().engine.url} {edition.revision_id} {part} {' '.join(wanted)}"
-    run_ids = dict(zip(kept.reference.runs, kept.origin.run_ids, strict=True)) if part else {}
-    return ReferenceLabels(slug, JudgeLabels(labels, {}, "", ()), key, run_ids)
+    found = ReferenceLabels(slug, JudgeLabels(labels, {}, "", ()), key)
+    if part is None:
+        return found
+    nuggets = opened(inputs.judgments).judgments.nuggets.topics
+    return replace(
+        found,
+        run_ids=dict(zip(kept.reference.runs, kept.origin.run_ids, strict=True)),
+        nuggets={topic: nuggets.get(topic, ()) for topic in kept.reference.topics if topic in topics},
+    )
 
 
 def _of_answers(

@@ -7,13 +7,15 @@ from pathlib import Path
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Task
-from leaderboard.errors import Closed, Invalid, Problem
+from leaderboard.errors import Closed, Invalid, Problem, TooLarge
 from leaderboard.services.judges import label_files, labelled_answers, references
 from leaderboard.services.judges.packed import PackedJudge, sketch_of
+from leaderboard.services.nuggets import senders
 from leaderboard.trec.boards.align import FEWEST_RUNS, align
 from leaderboard.trec.boards.board_files import BoardFile, Known, read_board
 from leaderboard.trec.boards.forms import form_of
 from leaderboard.trec.boards.packing import BoardRules, KeptBoard, pack_board
+from leaderboard.trec.read.bundles import kind_of
 from leaderboard.trec.read.lines import Limits, Source, numbered_lines, shown
 from leaderboard.trec.read.on_disk import on_disk
 from leaderboard.trec.runs.reports import Report
@@ -31,9 +33,11 @@ def rules_of(session: Session, task: Task, topics: list[str]) -> BoardRules:
 
 
 def checked(source: Source, rules: BoardRules, limits: Limits) -> tuple[Report, PackedJudge | None]:
-    """The report on a board file or a file of labels, and what is stored of it if it can be accepted."""
+    """The report on a board file, labels or parts of them, and what is stored of it if it can be accepted."""
     with on_disk(source) as path:
         try:
+            if kind_of(path, limits):
+                return _checked_archive(path, rules, limits)
             form = form_of(path, rules.kept.reference.runs, limits)
             if form != "board":
                 return label_files.checked(path, form, rules, limits)
@@ -57,6 +61,18 @@ def checked(source: Source, rules: BoardRules, limits: Limits) -> tuple[Report, 
     few = Problem(f"{primary} has a value for fewer than {FEWEST_RUNS} runs of the reference.")
     report = Report(() if aligned.is_enough else (few,), warnings, facts)
     return report, _packed(kept) if report.accepted else None
+
+
+def _checked_archive(path: Path, rules: BoardRules, limits: Limits) -> tuple[Report, PackedJudge | None]:
+    """The same of an archive; raises Invalid."""
+    if not senders.has_parts(path, limits):
+        rule = f"The archive does not hold the parts of one judge, files named {senders.NAMES}."
+        raise _refused(Problem(rule, "Send a board or a file of labels by itself, not in an archive."))
+    try:
+        with senders.parts_of(path, limits) as files:
+            return label_files.checked_parts(files, rules)
+    except TooLarge as error:
+        return Report((Problem(error.message),)), None
 
 
 def probe_problems(report: Report, rules: BoardRules, least: float) -> tuple[Problem, ...]:

@@ -76,13 +76,19 @@ class BatchPlan:
 
 
 def archive_kind(path: Path, limits: Limits, task_kind: str) -> str:
-    """'zip' or 'tar' for an archive of runs; '' for one run, which LongEval's zip of answers is too."""
+    """'zip' or 'tar' for an archive of runs; '' for one run.
+
+    One run is LongEval's zip of answers too, and of a task of judges an archive of one judge's parts.
+    """
     kind = kind_of(path, limits)
-    if kind != "zip" or task_kind != "answers":
-        return kind
     # Where there are rankings only, no module of answers is ever loaded.
-    packages = import_module("leaderboard.trec.answers.packages")
-    return "" if packages.is_package(path) else kind
+    if kind == "zip" and task_kind == "answers":
+        packages = import_module("leaderboard.trec.answers.packages")
+        return "" if packages.is_package(path) else kind
+    if kind and task_kind == "judges":
+        senders = import_module("leaderboard.services.nuggets.senders")
+        return "" if senders.has_parts(path, limits) else kind
+    return kind
 
 
 def plan(files: Sequence[BatchFile], wished: BatchRequest, most: int = MOST_FILES) -> BatchPlan:

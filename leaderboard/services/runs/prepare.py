@@ -13,6 +13,7 @@ from leaderboard.errors import Problem
 from leaderboard.services.runs.admission import UploadRules
 from leaderboard.trec.read.archives import TooSlow, is_longer
 from leaderboard.trec.read.blocks import Consumer
+from leaderboard.trec.read.bundles import is_larger
 from leaderboard.trec.read.lines import Limits, Source
 from leaderboard.trec.read.scanning import Scanned
 from leaderboard.trec.runs.check import Checked, read_and_check
@@ -21,7 +22,7 @@ from leaderboard.trec.runs.packing import PackedBlocks, RunPacker
 from leaderboard.trec.runs.reports import Report
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-ENDINGS = (".gz", ".bz2", ".xz", ".zst", ".zip", ".txt", ".run", ".res", ".trec", ".jsonl")
+ENDINGS = (".gz", ".bz2", ".xz", ".zst", ".zip", ".tar", ".tgz", ".txt", ".run", ".res", ".trec", ".jsonl")
 CHUNK_BYTES = 2**20
 _LEVEL = 1
 QUICK_MEMORY = 2**25
@@ -190,8 +191,12 @@ def unchecked(path: Path, file_name: str) -> PreparedUpload:
 
 
 def is_large(path: Path, inline_bytes: int) -> bool:
-    """Whether a file, by its plain size or the memory it takes, is too much while its sender waits."""
-    return is_longer(path, inline_bytes, QUICK_MEMORY)
+    """Whether a file, by its plain size or the memory it takes, is too much while its sender waits.
+
+    Of an archive that is one run, by the size of its files.
+    """
+    is_one = is_longer(path, inline_bytes, QUICK_MEMORY)
+    return is_one or is_larger(path, inline_bytes, Limits(memory=QUICK_MEMORY))
 
 
 def digest(path: Path) -> str:

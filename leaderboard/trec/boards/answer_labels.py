@@ -1,24 +1,28 @@
 """Labels of answers that a judge sent in place of a board.
 
-A file has assignments, support labels or Auto-ARGUE's judgments. Runs are called as on the reference.
+They are assignments or Auto-ARGUE's judgments, with or without a nugget set of their own, support labels, or
+several of these in a file each. Runs are called as on the reference.
 """
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from leaderboard.errors import Problem
+from leaderboard.errors import MAX_PROBLEMS, Invalid, Problem
 from leaderboard.measures.answers.judged import UNLABELLED
+from leaderboard.measures.answers.record import Basis
 from leaderboard.trec.nuggets import packing
 from leaderboard.trec.nuggets.argue import read_argued
 from leaderboard.trec.nuggets.assignments import read_assignments
 from leaderboard.trec.nuggets.judgments import AnswerJudgments
 from leaderboard.trec.nuggets.packing import PackedAnswers, Part
+from leaderboard.trec.nuggets.sets import NuggetSet, read_nuggets
 from leaderboard.trec.nuggets.support import LabelledSegments, SupportLabels, read_support
 from leaderboard.trec.read.json_objects import Fault, id_value, read_each, required
 from leaderboard.trec.read.lines import Problems, shown
 
+Read = TypeVar("Read")
 Places = Mapping[tuple[str, str], tuple[int, ...]]
 """(Run, topic) -> how many documents each segment of its answer cites."""
 
@@ -35,24 +39,32 @@ class KeptAnswerLabels:
         return packing.sha256(self.answers)
 
     @property
-    def part(self) -> Part:
-        """Which of the three it is."""
+    def graded(self) -> tuple[Part, ...]:
+        """The parts with labels that can be compared as grades: assignments, support.
+
+        Auto-ARGUE's judgments are assignments of the nuggets that come with them, and have none otherwise.
+        """
         judgments = self.answers.judgments
-        if judgments.assignments is not None:
-            return "assignments"
-        return "support" if judgments.support.cells else "argue"
+        found: list[Part] = ["assignments"] if judgments.has("nuggets") else []
+        return (*found, "support") if judgments.support.cells else tuple(found)
 
     @property
     def documents(self) -> int:
         """How many labels there are."""
         return self.answers.labels
 
-    @property
-    def cells(self) -> set[tuple[str, str]]:
-        """The (run, topic) that have labels."""
+    def labelled(self, basis: Basis) -> set[tuple[str, str]]:
+        """The (run, topic) with labels that measures of a basis are computed from."""
         judgments = self.answers.judgments
-        assigned = judgments.assignments.cells if judgments.assignments is not None else ()
-        return {*assigned, *judgments.support.cells, *judgments.argued.cells}
+        assigned = set(judgments.assignments.cells if judgments.assignments is not None else ())
+        argued, support = set(judgments.argued.cells), judgments.support.cells
+        return {
+            "nuggets": assigned | argued,
+            "support": support,
+            "sentences": argued,
+            "nuggets and sentences": argued,
+            "answers": assigned | argued | support,
+        }[basis]
 
 
 def pack_answer_labels(kept: KeptAnswerLabels) -> bytes:
@@ -65,51 +77,131 @@ def unpack_answer_labels(stored: bytes) -> KeptAnswerLabels:
     return KeptAnswerLabels(packing.unpacked(stored))
 
 
-def read_answer_labels(
-    path: Path, part: Part, places: Places, runs: Collection[str], topics: Collection[str]
-) -> KeptAnswerLabels:
-    """The labels in a file of JSON lines of one part.
+@dataclass(frozen=True, slots=True)
+class PartOfLabels:
+    """A file of one part; name: in an archive, which problems then say, empty for a file sent alone."""
 
-    Raises Invalid, with up to 25 problems, for what its reader refuses, a run or topic that is not among
-    those given, and a support label of a place that an answer does not have.
+    path: Path
+    name: str = ""
+
+
+@dataclass(slots=True)
+class _Reading:
+    """The files of a judge while they are read: problems of all of them, each with its file's name."""
+
+    files: Mapping[Part, PartOfLabels]
+    problems: list[Problem] = field(default_factory=list)
+
+    def read(self, part: Part, reader: Callable[[Path], Read]) -> Read | None:
+        """What the part's file holds; None where none was sent, or it cannot be read."""
+        if part not in self.files:
+            return None
+        try:
+            return reader(self.files[part].path)
+        except Invalid as error:
+            found = error.problems or (Problem(error.message),)
+            self.add(part, found)
+            return None
+
+    def add(self, part: Part, found: Collection[Problem]) -> None:
+        """Keep problems of a part."""
+        name = self.files[part].name
+        self.problems += [
+            replace(one, rule=f"In {shown(name)}: {one.rule}") if name else one for one in found
+        ]
+
+
+def read_answer_labels(
+    files: Mapping[Part, PartOfLabels], places: Places, runs: Collection[str], topics: Collection[str]
+) -> KeptAnswerLabels:
+    """The labels in files of JSON lines, one a part.
+
+    Assignments name exactly the nuggets of the set, where there is one; Auto-ARGUE's judgments its questions.
+    Raises Invalid, with up to 25 problems, for what a reader refuses, a run or topic that is not among
+    those given, a support label of a place that an answer does not have, and a question not in the set.
     """
-    problems = Problems("file of labels")
-    read_each(path, problems, lambda _, record: _require_known(record, runs, topics))
-    problems.stop()
-    if part == "assignments":
-        assigned = read_assignments(path)
-        judgments = AnswerJudgments(assigned.nuggets, assigned)
-    elif part == "support":
-        judgments = AnswerJudgments(support=_whole(read_support(path), places))
-    else:
-        judgments = AnswerJudgments(argued=read_argued(path))
+    reading = _Reading(files)
+
+    def known(reader: Callable[[Path], Read]) -> Callable[[Path], Read]:
+        def read(path: Path) -> Read:
+            problems = Problems("file of labels")
+            read_each(path, problems, lambda _, record: _require_known(record, runs, topics))
+            return reader(path)
+
+        return read
+
+    nuggets = reading.read("nuggets", lambda path: _nuggets(path, topics))
+    assigned = reading.read("assignments", known(lambda path: read_assignments(path, nuggets)))
+    support = reading.read("support", known(lambda path: _whole(read_support(path), places)))
+    argued = reading.read("argue", known(read_argued))
+    judgments = AnswerJudgments(nuggets or NuggetSet(), assigned)
+    if assigned is not None:
+        judgments = replace(judgments, nuggets=replace(assigned.nuggets, notes=judgments.nuggets.notes))
+    if support is not None:
+        judgments = replace(judgments, support=support)
+    if argued is not None:
+        judgments = replace(judgments, argued=argued)
+        reading.add("argue", tuple(_unknown_questions(judgments)) if nuggets is not None else ())
+    if reading.problems:
+        raise Invalid("The labels cannot be read.", reading.problems[:MAX_PROBLEMS])
     return KeptAnswerLabels(PackedAnswers(judgments))
+
+
+def _nuggets(path: Path, topics: Collection[str]) -> NuggetSet:
+    problems = Problems("nugget set")
+    read_each(path, problems, lambda _, record: _require_topic(record, topics))
+    return read_nuggets(path)
+
+
+def _unknown_questions(judgments: AnswerJudgments) -> Iterator[Problem]:
+    """Questions that Auto-ARGUE found answered and the set does not have: they would count as none."""
+    known = {topic: {one.text for one in given} for topic, given in judgments.nuggets.topics.items()}
+    told = set()
+    for (_, topic), cell in judgments.argued.cells.items():
+        for question in sorted(set(cell.matched) - known.get(topic, set())):
+            if (topic, question) not in told:
+                told.add((topic, question))
+                rule = f"The nugget set does not have this question of topic {shown(topic)}."
+                remedy = "Send the nuggets that were judged, each question in the same words."
+                yield Problem(rule, remedy, None, "question_text", shown(question))
 
 
 def as_grades(answers: PackedAnswers, part: Part, names: Mapping[str, str]) -> dict[str, dict[bytes, int]]:
     """Topic -> what was labelled -> its label as a grade; names: run as labels call it -> its name.
 
-    Of assignments a nugget of an answer: 2 held, 1 in part, 0 not. Of support labels a citation: 2, 1 or 0.
-    A label that failed, or was not given, is none. Auto-ARGUE's judgments have no grades.
+    Of assignments a nugget of an answer: 2 held, 1 in part, 0 not; those that Auto-ARGUE made of nuggets
+    count. Of support labels a citation: 2, 1 or 0. A label that failed, or was not given, is none.
     """
     grades: dict[str, dict[bytes, int]] = {}
-    judgments = answers.judgments
-    if part == "assignments" and judgments.assignments is not None:
-        for (run, topic), cell in judgments.assignments.cells.items():
-            for nugget, word in zip(judgments.nuggets.topics[topic], cell.labels, strict=True):
-                if run in names and word in _HELD:
-                    grades.setdefault(topic, {})[_named(names[run], nugget.text)] = _HELD[word]
-    if part == "support":
-        for (run, topic), labelled in judgments.support.answers.items():
-            for segment, labels in enumerate(labelled.labels):
-                for citation, label in enumerate(labels):
-                    if run in names and label != UNLABELLED:
-                        what = f"segment {segment + 1}, citation {citation + 1}"
-                        grades.setdefault(topic, {})[_named(names[run], what)] = label
+    for run, topic, what, grade in _GRADED[part](answers.judgments) if part in _GRADED else ():
+        if run in names:
+            grades.setdefault(topic, {})[_named(names[run], what)] = grade
     return grades
 
 
+def _of_nuggets(judgments: AnswerJudgments) -> Iterator[tuple[str, str, str, int]]:
+    assigned = judgments.assignments
+    for run, topic in assigned.cells if assigned is not None else judgments.argued.cells:
+        nuggets, words = judgments.nuggets.topics.get(topic, ()), judgments.labels(run, topic) or ()
+        for nugget, word in zip(nuggets, words, strict=True):
+            if word in _HELD:
+                yield run, topic, nugget.text, _HELD[word]
+
+
+def _of_citations(judgments: AnswerJudgments) -> Iterator[tuple[str, str, str, int]]:
+    for (run, topic), labelled in judgments.support.answers.items():
+        for segment, labels in enumerate(labelled.labels):
+            for citation, label in enumerate(labels):
+                if label != UNLABELLED:
+                    yield run, topic, f"segment {segment + 1}, citation {citation + 1}", label
+
+
 _HELD = {"support": 2, "partial_support": 1, "not_support": 0}
+_GRADED: Mapping[Part, Callable[[AnswerJudgments], Iterator[tuple[str, str, str, int]]]] = {
+    "assignments": _of_nuggets,
+    "support": _of_citations,
+}
+"""Part -> run, topic, what was labelled and its grade."""
 
 
 def _named(run: str, what: str) -> bytes:
@@ -126,10 +218,18 @@ def _require_known(record: dict[str, Any], runs: Collection[str], topics: Collec
     if run not in runs:
         remedy = "Call runs as the reference does, and leave out those that it does not have."
         raise Fault("The reference has no such run.", remedy, "run_id", shown(run))
-    key = next((key for key in ("qid", "narrative_id", "topic_id") if key in facts), "topic_id")
+    _require_topic(facts, topics)
+
+
+def _require_topic(facts: dict[str, Any], topics: Collection[str]) -> None:
+    """Raise Fault where an object, or the metadata of a nugget bank, is of a topic that is not known."""
+    if "nugget_bank" in facts and "query_id" not in facts and isinstance(facts.get("metadata"), dict):
+        facts = facts["metadata"]
+    keys = ("qid", "query_id", "narrative_id", "topic_id", "request_id")
+    key = next((key for key in keys if key in facts), "topic_id")
     topic = id_value(required(facts, key), key)
     if topic not in topics:
-        raise Fault("The task has no such topic.", "Leave out labels of other topics.", key, shown(topic))
+        raise Fault("The task has no such topic.", "Leave out lines of other topics.", key, shown(topic))
 
 
 def _whole(support: SupportLabels, places: Places) -> SupportLabels:

@@ -5,11 +5,16 @@ board in the order `ranked`, which has that too, names runs of the reference in 
 """
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Literal
 
+from leaderboard.trec.nuggets.argue import is_counted
+from leaderboard.trec.nuggets.packing import Part
+from leaderboard.trec.read.json_objects import LONG_LINES
 from leaderboard.trec.read.lines import Limits, raw_lines, text_of
 
 Form = Literal["board", "labels", "nuggets", "assignments", "support", "argue"]
@@ -39,6 +44,36 @@ def form_of(path: Path, runs: Collection[str], limits: Limits) -> Form:
     return "labels" if are_labels else "board"
 
 
+def split_parts(path: Path, first: Part, folder: Path, limits: Limits) -> dict[Part, Path]:
+    """The parts of answers' labels in a file of JSON lines: the file itself, or where it has several, files.
+
+    Each of these has its lines where they were, so that their numbers are the same. first: what the first
+    line is; lines that are no part are of the part before them, whose reader says what is wrong.
+    """
+    lines = replace(limits, line_bytes=LONG_LINES.line_bytes)
+    found = list(dict.fromkeys(part for _, part, _ in _parted(path, first, lines)))
+    if len(found) <= 1:
+        return {first: path}
+    files = {part: folder / f"{part}.jsonl" for part in found}
+    with ExitStack() as held:
+        opened = {part: held.enter_context(file.open("wb")) for part, file in files.items()}
+        written = dict.fromkeys(found, 0)
+        for number, part, line in _parted(path, first, lines):
+            opened[part].write(b"\n" * (number - 1 - written[part]) + line + b"\n")
+            written[part] = number
+    return files
+
+
+def _parted(path: Path, first: Part, limits: Limits) -> Iterator[tuple[int, Part, bytes]]:
+    """Number, part and bytes of each line that is not blank."""
+    part = first
+    for number, line in raw_lines(path, limits):
+        if line.strip():
+            form = _form_of_object(line)
+            part = form if form != "board" and form != "labels" else part
+            yield number, part, line
+
+
 def _form_of_object(line: bytes) -> Form:
     """What JSON lines are, by the keys of the first."""
     try:
@@ -47,10 +82,10 @@ def _form_of_object(line: bytes) -> Form:
         return "board"
     if not isinstance(record, dict) or "measure" in record:
         return "board"
+    if "judgments" in record or "report" in record or is_counted(record):
+        return "argue"
     if "sentences" in record or "support_label" in record or "status" in record:
         return "support"
-    if "judgments" in record or "report" in record:
-        return "argue"
     given = record.get("nuggets")
     if isinstance(given, list):
         is_assigned = any(isinstance(one, dict) and "assignment" in one for one in given)

@@ -1,4 +1,7 @@
-"""Auto-ARGUE's judgments: a line a (run, topic) with what it said of every sentence."""
+"""Auto-ARGUE's judgments: a line a (run, topic) with what it said of every sentence.
+
+Or with the counts that are kept of it, as `leaderboard.trec.nuggets.writing` writes them.
+"""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -14,8 +17,10 @@ from leaderboard.trec.read.json_objects import (
     ONE_OBJECT,
     Fault,
     id_value,
+    list_in,
     object_in,
     objects_in,
+    place_value,
     read_each,
     required,
     text_in,
@@ -53,7 +58,7 @@ class ArguedAnswers:
 
 
 def read_argued(path: Path) -> ArguedAnswers:
-    """The judgments in a file of JSON lines; raises Invalid with up to 25 problems.
+    """The judgments in a file of JSON lines of either form; raises Invalid with up to 25 problems.
 
     Judgments of other types than the three that are known are passed over; those of sentences without
     citations are counted in a note, as they may say that a citation was needed.
@@ -78,18 +83,49 @@ def read_argued(path: Path) -> ArguedAnswers:
 def _take(
     cells: dict[tuple[str, str], ArguedAnswer], unknown: Counter[str], number: int, record: dict[str, Any]
 ) -> None:
-    facts = object_in(object_in(record, "report"), "metadata", "report.")
+    is_kept = is_counted(record)
+    within = "" if is_kept else "report.metadata."
+    facts = record if is_kept else object_in(object_in(record, "report"), "metadata", "report.")
     key = "topic_id" if "topic_id" in facts else "request_id"
-    within = "report.metadata."
     run = id_value(required(facts, "run_id", within), "run_id")
     topic = id_value(required(facts, key, within), key)
     if (run, topic) in cells:
         raise Fault("The run has judgments for this topic already.", "Keep one line.", "topic", shown(topic))
+    if is_kept:
+        cells[run, topic] = _kept(record)
+        return
     matched: dict[str, set[str]] = {}
     given = objects_in(record, "judgments")
     sentences = tuple(_sentence(sentence, matched, unknown) for sentence in given)
     found = {question: frozenset(answers) for question, answers in matched.items()}
     cells[run, topic] = ArguedAnswer(sentences, found)
+
+
+def is_counted(record: dict[str, Any]) -> bool:
+    """Whether a line has counts of sentences in place of what was said of each."""
+    return "sentences" in record and "matched" in record
+
+
+def _kept(record: dict[str, Any]) -> ArguedAnswer:
+    """An answer's counts and the answers found by question, as they are."""
+    found = {
+        text_value(question, "matched"): frozenset(
+            text_value(answer, "each of matched") for answer in list_in(matched, question, "matched.")
+        )
+        for matched in (object_in(record, "matched"),)
+        for question in matched
+    }
+    return ArguedAnswer(tuple(map(_counts, objects_in(record, "sentences"))), found)
+
+
+def _counts(sentence: dict[str, Any]) -> JudgedSentence:
+    names = ("citations", "supporting", "relevant")
+    cited, supporting, relevant = (place_value(required(sentence, name), name) for name in names)
+    for name, count in (("supporting", supporting), ("relevant", relevant)):
+        if count > cited:
+            rule = f"A sentence has more that are {name} than its {cited:,} citations."
+            raise Fault(rule, "Count those of its citations that are.", name, str(count))
+    return JudgedSentence(cited, supporting, relevant, _truth(sentence, "needs_citation", ""))
 
 
 def _sentence(
@@ -130,8 +166,8 @@ def _match(response: dict[str, Any], matched: dict[str, set[str]]) -> None:
         question.update(text_value(answer, "matched_answer") for answer in given)
 
 
-def _truth(response: dict[str, Any], name: str) -> bool:
-    value = required(response, name, "response.")
+def _truth(response: dict[str, Any], name: str, within: str = "response.") -> bool:
+    value = required(response, name, within)
     if not isinstance(value, bool):
-        raise wrong_kind(f"response.{name}", "true or false", value)
+        raise wrong_kind(f"{within}{name}", "true or false", value)
     return value

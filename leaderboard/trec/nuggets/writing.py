@@ -1,4 +1,4 @@
-"""Nuggets and labels as files again, in the forms they are read in; of Auto-ARGUE only what was kept."""
+"""Nuggets and labels as files again, in forms that they are read in."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -15,8 +15,8 @@ Names = Mapping[str, str]
 def lines_of(judgments: AnswerJudgments, part: Part, names: Names) -> Iterator[str]:
     """The lines of one part, by topic in byte order; nothing where there is none of it.
 
-    What is read of them is what was written, but for Auto-ARGUE's judgments: of these counts alone are kept,
-    and a line says them.
+    What is read of them is what was written. Of Auto-ARGUE's judgments counts alone are kept, and a line says
+    them.
     """
     for record in _WRITERS[part](judgments, names):
         yield json.dumps(record, ensure_ascii=False) + "\n"

@@ -103,6 +103,35 @@ def zip_names(path: Path, most: int = MOST_MEMBERS) -> list[str]:
         raise Invalid("The zip archive is damaged. Make it anew and send it again.") from error
 
 
+def file_names(path: Path, kind: str, limits: Limits, most: int = MOST_MEMBERS) -> list[str]:
+    """The names of the files in an archive, as they came, without unpacking any; raises as `unbundled`."""
+    if kind == "zip":
+        return [name for name in zip_names(path, most) if not name.endswith("/")]
+    names = []
+    for name, _, body in _tar_members(path, limits):
+        names.append(name)
+        _require_few(len(names), most)
+        _pass_over(body)
+    return names
+
+
+def is_larger(path: Path, plain_bytes: int, limits: Limits) -> bool:
+    """Whether the files of an archive are more bytes together; False for other files, and damaged ones."""
+    try:
+        if kind_of(path, limits) == "zip":
+            _require_short_directory(path, MOST_MEMBERS)
+            with zipfile.ZipFile(path) as archive:
+                return sum(info.file_size for info in archive.infolist()) > plain_bytes
+        total = 0
+        for block in any_blocks(path, limits) if kind_of(path, limits) else ():
+            total += len(block)
+            if total > plain_bytes:
+                return True
+    except (*_ZIP_ERRORS, Invalid, TooLarge):
+        return False
+    return False
+
+
 def member_name(name: str) -> str:
     """A file's name with its folders, fit for a page: no way out of a folder, no control characters.
 
@@ -250,9 +279,24 @@ class _Stream:
 
 
 def _tarred(path: Path, folder: Path, limits: Limits, most: int) -> Iterator[BundledFile]:
-    """The members of a tar; the standard library's reader would hold headers of any length in memory."""
+    for count, (name, kind, body) in enumerate(_tar_members(path, limits), 1):
+        _require_few(count, most)
+        if kind not in (*(bytes([one]) for one in _TAR_FILES), b""):
+            _pass_over(body)
+            yield _refused(name, "This is a link or a device, not a file.", "Put the file itself there.")
+            continue
+        target = folder / f"{path.name}-{count}"
+        _write(body, target, limits.plain_bytes)
+        yield BundledFile(member_name(name), target, leads_outside=leads_outside(name))
+
+
+def _tar_members(path: Path, limits: Limits) -> Iterator[tuple[str, bytes, Iterator[bytes]]]:
+    """Name, kind and bytes of the members of a tar but folders and hidden files; the bytes are to be taken.
+
+    The standard library's reader would hold headers of any length in memory.
+    """
     stream = _Stream(any_blocks(path, limits), limits.plain_bytes)
-    count, long_name = 0, b""
+    long_name = b""
     while (head := stream.block()).strip(b"\0"):
         size, kind = _tar_size(head), head[156:157]
         name = long_name or _tar_name(head)
@@ -267,21 +311,15 @@ def _tarred(path: Path, folder: Path, limits: Limits, most: int) -> Iterator[Bun
             continue
         long_name = b""
         shown = name.decode("utf-8", "replace")
-        body_pieces = stream.padded(size)
         if kind == _TAR_FOLDER or shown.endswith("/") or is_hidden(shown):
-            for _ in body_pieces:
-                pass
+            _pass_over(stream.padded(size))
             continue
-        count += 1
-        _require_few(count, most)
-        if kind not in (*(bytes([one]) for one in _TAR_FILES), b""):
-            for _ in body_pieces:
-                pass
-            yield _refused(shown, "This is a link or a device, not a file.", "Put the file itself there.")
-            continue
-        target = folder / f"{path.name}-{count}"
-        _write(body_pieces, target, limits.plain_bytes)
-        yield BundledFile(member_name(shown), target, leads_outside=leads_outside(shown))
+        yield shown, kind, stream.padded(size)
+
+
+def _pass_over(body: Iterator[bytes]) -> None:
+    for _ in body:
+        pass
 
 
 def _tar_name(head: bytes) -> bytes:

@@ -16,9 +16,10 @@ from leaderboard.web.session import reading, viewer
 
 blueprint = Blueprint("judge_labels", __name__)
 
-STATE = ("documents", "level", "scale")
+PLAN = ("documents", "level", "scale")
+STATE = (*PLAN, "part")
 MOST_ROWS = 100
-"""Documents of a topic that a page lists unless all are asked for."""
+"""Documents of a topic, or nuggets, that a page lists unless all are asked for."""
 
 
 @blueprint.get("/tasks/<slug>/judges/<id:run_id>/labels")
@@ -26,11 +27,14 @@ MOST_ROWS = 100
 def show(slug: str, run_id: int) -> ResponseReturnValue:
     """A judge's labels by the judgments: coefficients, levels, topics, documents that differ most."""
     page = _page(slug, run_id)
+    found = responses.tables(tables.LABELS_FILES, page)
+    nuggets = found["nugget-words"].rows
     html = render_template(
         "judges/labels.html",
         page=page,
         which=tables.which(page),
-        tables=responses.tables(tables.LABELS_FILES, page),
+        tables=found,
+        nuggets=nuggets if "all" in request.args else nuggets[:MOST_ROWS],
         cells=_cells(page.held.overall if page.held else None),
         args=kept(STATE),
     )
@@ -70,15 +74,19 @@ def topic_export(slug: str, run_id: int, topic_id: str, form: str) -> ResponseRe
 
 
 def _page(slug: str, run_id: int) -> LabelsPage:
-    return pages.labels_page(reading(), viewer(), slug, run_id, _plan())
+    return pages.labels_page(reading(), viewer(), slug, run_id, _plan(), _part())
 
 
 def _topic(slug: str, run_id: int, topic_id: str) -> LabelledTopicPage:
-    return pages.labelled_topic_page(reading(), viewer(), slug, run_id, topic_id, _plan())
+    return pages.labelled_topic_page(reading(), viewer(), slug, run_id, topic_id, _plan(), _part())
+
+
+def _part() -> str:
+    return request.args.get("part", "")
 
 
 def _plan() -> LabelPlan:
-    return pages.plan_from(*(request.args.get(name, "") for name in STATE))
+    return pages.plan_from(*(request.args.get(name, "") for name in PLAN))
 
 
 def _cells(found: LabelAgreement | None) -> list[tuple[int, list[tuple[int, str]]]]:

@@ -27,6 +27,7 @@ VALUES = some.recursive(
 )
 QUESTION = {"question": "Q", "answers": {"A": {"answer": "A", "references": [{"doc_id": "d"}]}}}
 PLACE = {"topic_id": "7", "run_id": "r", "sentence_index": 0, "citation_index": 0}
+COUNTS = {"citations": 2, "supporting": 1, "relevant": 2, "needs_citation": False}
 READERS: dict[str, tuple[Callable[[Path], object], dict[str, Any]]] = {
     "nuggets": (read_nuggets, nuggets("7", a="vital", b="okay")),
     "bank": (read_nuggets, {"query_id": "7", "nugget_bank": {"Q": QUESTION}}),
@@ -34,6 +35,7 @@ READERS: dict[str, tuple[Callable[[Path], object], dict[str, Any]]] = {
     "support": (read_support, supported("7", [2, 0], [])),
     "pairs": (read_support, {"metadata": PLACE, "support_label": "FS", "status": "completed"}),
     "argue": (read_argued, argued("7", sentence("A.", "d4", attested("d4"), answers("Q", "A")))),
+    "counts": (read_argued, {"topic_id": "7", "run_id": "r", "sentences": [COUNTS], "matched": {"Q": ["A"]}}),
 }
 QUICK = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 

@@ -1,13 +1,16 @@
 """Auto-ARGUE's judgments: sentences, citations, answered questions."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from leaderboard.errors import Invalid
 from leaderboard.measures.answers.judged import JudgedSentence
-from leaderboard.trec.nuggets.argue import read_argued
+from leaderboard.trec.nuggets.argue import is_counted, read_argued
+from leaderboard.trec.nuggets.judgments import AnswerJudgments
 from leaderboard.trec.nuggets.sets import Nugget, NuggetAnswer
+from leaderboard.trec.nuggets.writing import lines_of
 from tests.make.answers import jsonl
 from tests.trec.nuggets.argued import answers, argued, attested, judgment, relevant, sentence
 
@@ -81,3 +84,40 @@ def test_what_is_wrong(tmp_path: Path) -> None:
         "line 4: key 'provenance': The key provenance is missing. Add it to the line.",
         "line 5: key 'report': The key report is missing. Add it to the line.",
     ]
+
+
+def test_what_is_kept_can_be_read_again(tmp_path: Path) -> None:
+    """The lines of a revision's file have counts, and are the same judgments; other lines stand beside."""
+    first = argued(
+        "7",
+        sentence(
+            "A.", "d4 d9", attested("d4"), attested("d9", False), relevant("d9"), answers("Why?", "a", "b")
+        ),
+        sentence("B.", "", judgment("NEEDS", requires_citation=True)),
+    )
+    found = read_argued(jsonl(tmp_path / "argue.jsonl", [first, argued("8", run="two")]))
+    lines = list(lines_of(AnswerJudgments(argued=found), "argue", {"one": "one", "two": "two"}))
+    again = read_argued(jsonl(tmp_path / "again.jsonl", [line.rstrip() for line in lines]))
+    assert again.cells == found.cells
+    assert [is_counted(json.loads(line)) for line in lines] == [True, True]
+    assert len(read_argued(jsonl(tmp_path / "both.jsonl", [lines[0].rstrip(), argued("8")])).cells) == 2
+
+
+def test_counts_are_those_of_a_sentence(tmp_path: Path) -> None:
+    """No more citations bear a sentence out than it has; each fault with its line and remedy."""
+    sound = {"citations": 1, "supporting": 1, "relevant": 0, "needs_citation": False}
+    wrong = [{"supporting": 2}, {"relevant": -1}, {"citations": "1"}, {"needs_citation": 0}]
+    lines = [
+        {"topic_id": str(place), "run_id": "one", "sentences": [{**sound, **one}], "matched": {}}
+        for place, one in enumerate(wrong)
+    ]
+    with pytest.raises(Invalid) as caught:
+        read_argued(jsonl(tmp_path / "argue.jsonl", [*lines, {**lines[0], "matched": {"Why?": "yes"}}]))
+    assert [(problem.line, problem.rule) for problem in caught.value.problems] == [
+        (1, "A sentence has more that are supporting than its 1 citations."),
+        (2, "relevant is negative."),
+        (3, "citations must be a whole number, not text."),
+        (4, "needs_citation must be true or false, not a whole number."),
+        (5, "matched.Why? must be a list, not text."),
+    ]
+    assert all(problem.remedy for problem in caught.value.problems)
