@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import PoolTopic, Qrels, QrelsRevision
 from leaderboard.errors import Invalid
 from leaderboard.services.bundles.checking import broken
-from leaderboard.services.policy import Viewer
+from leaderboard.services.bundles.importing import TaskImport
 from leaderboard.services.pools import documents as pool_documents
 from leaderboard.services.pools.documents import PoolDocument
 from leaderboard.services.qrels import files, left_out, lines
@@ -38,8 +38,7 @@ class RevisionFiles:
 
 
 def add_revision(
-    session: Session,
-    viewer: Viewer,
+    making: TaskImport,
     line: Qrels,
     parent: QrelsRevision | None,
     record: dict[str, Any],
@@ -51,7 +50,7 @@ def add_revision(
     taken anew. Raises Invalid where the file holds other topics or another number than its record says.
     """
     path, others = paths.judgments, paths.distractors
-    prepared = _prepared(path, line.kind)
+    prepared = _reference(making, path, record) if line.kind == "board" else _prepared(path, line.kind)
     facts = {"topics": prepared.topics, "judgments": prepared.size}
     for name, found in facts.items():
         if record[name] != found:
@@ -59,6 +58,9 @@ def add_revision(
                 f"{path.name} holds other judgments than its revision says: {name}. Get the bundle anew."
             )
     known = {name: record.get(name, "") for name in ("sha256", "file_name", "rounds")}
+    if line.kind == "board":
+        # It was compared; under other names of runs it is another one.
+        known["sha256"] = prepared.sha256
     if line.kind == "answers" and known["sha256"] != prepared.sha256:
         raise Invalid(f"{path.name} is not what its revision's digest is of. Get the bundle anew.")
     distractors = read_distractors(others, ANY_SIZE) if others is not None else ()
@@ -66,7 +68,7 @@ def add_revision(
     left_out.require_fitting(LeftOutList(leaves), prepared.judgments, leaves.by_topic)
     judged = replace(prepared, **known)
     note = record.get("note", "")
-    made = lines.add(session, viewer, line, parent, judged, note, distractors, leaves=leaves)
+    made = lines.add(making.session, making.viewer, line, parent, judged, note, distractors, leaves=leaves)
     if made.number != record["number"]:
         raise Invalid(f"Revision {record['number']} of the line {line.name} follows {made.number - 1}.")
     made.created_at = record["created_at"]
@@ -101,6 +103,15 @@ def add_pool(session: Session, pool_id: int, name: str, path: Path) -> None:
                 }
             ],
         )
+
+
+def _reference(making: TaskImport, path: Path, record: dict[str, Any]) -> PreparedQrels:
+    # Where there are rankings only, no module of judges is ever loaded.
+    of_judges = import_module("leaderboard.services.judges.imported")
+    prepared: PreparedQrels = of_judges.reference(
+        making.session, making.viewer, making.owner, path, record["sha256"], making.request.names
+    )
+    return prepared
 
 
 def _prepared(path: Path, kind: str) -> PreparedQrels:

@@ -30,7 +30,43 @@ def checked(path: Path, form: Form, rules: BoardRules, limits: Limits) -> tuple[
     """The report on a file of labels, and the labels if they can be accepted; raises Invalid."""
     if refused := _refused(rules.kept, form):
         return Report((refused,)), None
+    return read(path, form, rules, limits)
+
+
+def read(path: Path, form: Form, rules: BoardRules, limits: Limits) -> tuple[Report, PackedJudge | None]:
+    """As `checked`, though the runs of the reference may be elsewhere; form: of a file that is no board."""
     return _of_documents(path, rules, limits) if form == "labels" else _of_answers(path, form, rules)
+
+
+def packed_documents(sent: KeptLabels) -> PackedJudge:
+    """Labels of documents as they are stored."""
+    judgments = sent.labels.judgments
+    cells: set[Cell] = {
+        (topic, text_of(docno), float(grade))
+        for topic, grades in judgments.items()
+        for docno, grade in grades.items()
+    }
+    return PackedJudge(
+        body=pack_labels(sent),
+        topics=len(judgments),
+        values=len(cells),
+        most=max(map(len, judgments.values())),
+        digest=sent.sha256,
+        sketch=sketch_of(cells),
+        tag=sent.labels.run,
+    )
+
+
+def packed_answers(sent: KeptAnswerLabels, topics: int) -> PackedJudge:
+    """Labels of answers as they are stored; topics: how many they give scores on."""
+    return PackedJudge(
+        body=pack_answer_labels(sent),
+        topics=topics,
+        values=sent.documents,
+        most=len({run for run, _ in sent.cells}),
+        digest=sent.sha256,
+        sketch=sketch_of(_cells(sent)),
+    )
 
 
 def _of_documents(path: Path, rules: BoardRules, limits: Limits) -> tuple[Report, PackedJudge | None]:
@@ -45,21 +81,7 @@ def _of_documents(path: Path, rules: BoardRules, limits: Limits) -> tuple[Report
     }
     warnings = (*labels.notes, *_missing(kept, labels.judgments))
     report = Report(tuple(_unfit(kept, sent)), warnings, facts)
-    cells: set[Cell] = {
-        (topic, text_of(docno), float(grade))
-        for topic, grades in labels.judgments.items()
-        for docno, grade in grades.items()
-    }
-    packed = PackedJudge(
-        body=pack_labels(sent),
-        topics=len(labels.judgments),
-        values=len(cells),
-        most=max(map(len, labels.judgments.values())),
-        digest=sent.sha256,
-        sketch=sketch_of(cells),
-        tag=labels.run,
-    )
-    return report, packed if report.accepted else None
+    return report, packed_documents(sent) if report.accepted else None
 
 
 def _of_answers(path: Path, form: Form, rules: BoardRules) -> tuple[Report, PackedJudge | None]:
@@ -84,15 +106,7 @@ def _of_answers(path: Path, form: Form, rules: BoardRules) -> tuple[Report, Pack
     }
     lacking = [run for run in kept.reference.runs if run not in runs]
     report = Report(problems, (*_without_runs(lacking), *_missing(kept, topics)), facts)
-    packed = PackedJudge(
-        body=pack_answer_labels(sent),
-        topics=len(topics),
-        values=sent.documents,
-        most=len(runs),
-        digest=sent.sha256,
-        sketch=sketch_of(_cells(sent)),
-    )
-    return report, packed if report.accepted else None
+    return report, packed_answers(sent, len(topics)) if report.accepted else None
 
 
 def _refused(kept: KeptReference, form: Form) -> Problem | None:
@@ -103,7 +117,9 @@ def _refused(kept: KeptReference, form: Form) -> Problem | None:
             rule, "Send assignments, whose lines name the nuggets, or a board file.", field="labels"
         )
     if kept.origin is None:
-        rule = "Labels are scored on the runs of the reference, which here is a board file without runs."
+        is_here = kept.elsewhere is None
+        where = "which here is a board file without runs." if is_here else "which are not on this site."
+        rule = f"Labels are scored on the runs of the reference, {where}"
         return Problem(rule, REMEDY, field="labels")
     wanted = labelled.KIND if form == "labels" else labelled_answers.KIND
     if kept.origin.kind != wanted:

@@ -30,13 +30,19 @@ def rules_of(session: Session, task: Task, topics: list[str]) -> BoardRules:
     return BoardRules(tuple(topics), kept, labelled_answers.places(session, kept))
 
 
-def checked(source: Source, rules: BoardRules, limits: Limits) -> tuple[Report, PackedJudge | None]:
-    """The report on a board file or a file of labels, and what is stored of it if it can be accepted."""
+def checked(
+    source: Source, rules: BoardRules, limits: Limits, *, is_brought: bool = False
+) -> tuple[Report, PackedJudge | None]:
+    """The report on a board file or a file of labels, and what is stored of it if it can be accepted.
+
+    is_brought: whether another site took it, so that labels are taken whose runs are not here.
+    """
     with on_disk(source) as path:
         try:
             form = form_of(path, rules.kept.reference.runs, limits)
             if form != "board":
-                return label_files.checked(path, form, rules, limits)
+                of_labels = label_files.read if is_brought else label_files.checked
+                return of_labels(path, form, rules, limits)
             known = Known(frozenset(rules.kept.reference.runs), frozenset(rules.topics))
             board = read_board(path, known, limits=limits)
             primary = _primary(path, board, limits)
@@ -56,7 +62,7 @@ def checked(source: Source, rules: BoardRules, limits: Limits) -> tuple[Report, 
     }
     few = Problem(f"{primary} has a value for fewer than {FEWEST_RUNS} runs of the reference.")
     report = Report(() if aligned.is_enough else (few,), warnings, facts)
-    return report, _packed(kept) if report.accepted else None
+    return report, packed_board(kept) if report.accepted else None
 
 
 def probe_problems(report: Report, rules: BoardRules, least: float) -> tuple[Problem, ...]:
@@ -102,7 +108,8 @@ def _missing(runs: tuple[str, ...], topics: tuple[str, ...]) -> Iterator[Problem
         yield Problem(rule, "", None, "topic", shown(topics[0]), len(topics))
 
 
-def _packed(kept: KeptBoard) -> PackedJudge:
+def packed_board(kept: KeptBoard) -> PackedJudge:
+    """A board as it is stored."""
     board = kept.board
     cells = {
         (run, topic, value)
