@@ -46,6 +46,7 @@ LEFT_OUT = (
     "rejected files, files that were still being checked, drafts of judgments",
     "query logs (the preferences made of them are among the judgments)",
     "the texts of the collection's documents",
+    "suites that the task is a member of, and which runs of other tasks its runs replicate",
 )
 """What a bundle never has."""
 UNTOLD = (

@@ -19,7 +19,7 @@ from leaderboard.pages.judges.board import judges_page
 from leaderboard.services.boards import board as boards
 from leaderboard.services.bundles.importing import ImportRequest
 from leaderboard.services.checks.check import checks
-from leaderboard.services.judges import references, store
+from leaderboard.services.judges import imported, references, store
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.runs import withdrawals
 from leaderboard.services.runs.admission import RunRequest
@@ -360,3 +360,14 @@ def test_records_are_checked(
     assert said in refused.value.message
     with elsewhere.read() as session:
         assert session.scalars(select(Task.id)).all() == []
+
+
+def test_a_reference_has_bounds(
+    database: Database, elsewhere: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is read whole, so it is not read at all where it is larger than any that a site writes."""
+    build_ranked(database, tmp_path)
+    bundles.exported(database, tmp_path / "out", "judged")
+    monkeypatch.setattr(imported, "MOST_BYTES", 100)
+    with pytest.raises(Invalid, match="does not hold a reference"):
+        bundles.imported(elsewhere, tmp_path / "out")
