@@ -127,7 +127,8 @@ def _unscored(session: Session, viewer: Viewer, files: BundleFiles) -> list[str]
         return []
     # Where there are rankings only, no module of judges is ever loaded.
     of_judges = import_module("leaderboard.services.judges.imported")
-    if of_judges.is_here(session, viewer, files.file(newest.get("file"))):
+    file = of_judges.BundleText(str(newest.get("file")), files.file(newest.get("file")))
+    if of_judges.is_here(session, viewer, file):
         return []
     named = ", ".join(str(row.get("name", "")) for row in boards[:MOST_NAMED])
     is_believed = viewer.is_operator or viewer.operates

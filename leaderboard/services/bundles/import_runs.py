@@ -87,9 +87,8 @@ def _prepared(
         of_judges = _of_judges()
         labels = record.get("labels")
         judge = of_judges.BroughtJudge(
-            member=str(member),
-            path=path,
-            labels=making.files.file(labels) if labels is not None else None,
+            file=of_judges.BundleText(str(member), path),
+            labels=of_judges.BundleText(str(labels), making.files.file(labels)) if labels else None,
             sha256=values["ranking_sha256"],
         )
         prepared: PreparedUpload = of_judges.prepared(
@@ -119,9 +118,9 @@ def _add_boards(
             "revision_id": making.ids["qrels_revision"][board["revision_id"]],
             "dialect": board["dialect"],
         }
-        path = making.files.file(board["file"])
+        file = of_judges.BundleText(str(board["file"]), making.files.file(board["file"]))
         if making.is_trusted:
-            of_judges.add_board(making.session, key, run.board, path, making.request.names)
+            of_judges.add_board(making.session, key, run.board, file, making.request.names)
     if of_judges.are_labels(run.board) and not of_judges.are_scored_here(making.session, making.owner):
         making.unscored.append(run_id)
 

@@ -156,6 +156,7 @@ def _add_revisions(making: TaskImport, table: RecordTable) -> None:
             raise broken(table.path, line, f"is of judgments that a task of {making.owner.kind} cannot have.")
         others, gone = record.get("distractors"), record.get("left_out")
         paths = RevisionFiles(
+            str(record.get("file")),
             making.files.file(record.get("file")),
             making.files.file(others) if others else None,
             making.files.file(gone) if gone else None,

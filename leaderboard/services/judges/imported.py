@@ -28,6 +28,20 @@ ANEW = ".json"
 """How the file of a judge ends that was written anew, as its name is not told."""
 
 
+@dataclass(frozen=True, slots=True)
+class BundleText:
+    """A file of a bundle by the name that it has there, which archives are not unpacked under."""
+
+    name: str
+    path: Path
+
+    def read(self) -> bytes:
+        """All of it; raises ValueError for more than a site writes."""
+        if self.path.stat().st_size > MOST_BYTES:
+            raise ValueError("The file is too large.")
+        return self.path.read_bytes()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BroughtJudge:
     """What a bundle has of a judge: its file and, beside the file of labels of answers, what was read of it.
@@ -35,28 +49,27 @@ class BroughtJudge:
     sha256: of what it says.
     """
 
-    member: str
-    path: Path
-    labels: Path | None
+    file: BundleText
+    labels: BundleText | None
     sha256: str
 
     @property
     def is_anew(self) -> bool:
         """Whether its file was written anew."""
-        return self.member.endswith(ANEW)
+        return self.file.name.endswith(ANEW)
 
 
 def reference(
-    session: Session, viewer: Viewer, task: Task, path: Path, sha256: str, names: Mapping[str, str]
+    session: Session, viewer: Viewer, task: Task, file: BundleText, sha256: str, names: Mapping[str, str]
 ) -> PreparedReference:
     """The reference in a file, linked to its board where that is on this site.
 
     sha256: what the record says of the text; names: what its runs are called here. Raises Invalid for
     anything that no site has written, another digest, and topics that the task does not have.
     """
-    kept = _read_reference(path)
+    kept = _read_reference(file)
     if kept.sha256 != sha256:
-        raise Invalid(f"{path.name} is not what its revision's digest is of. Get the bundle anew.")
+        raise Invalid(f"{file.name} is not what its revision's digest is of. Get the bundle anew.")
     kept = renamed_reference(kept, names)
     origin = origins.found(session, viewer, kept.elsewhere, kept.reference.runs) if kept.elsewhere else None
     if origin is not None:
@@ -65,9 +78,9 @@ def reference(
     return references.of_reference(kept)
 
 
-def is_here(session: Session, viewer: Viewer, path: Path) -> bool:
+def is_here(session: Session, viewer: Viewer, file: BundleText) -> bool:
     """Whether the board that a reference in a file was is on this site; raises Invalid as `reference`."""
-    kept = _read_reference(path)
+    kept = _read_reference(file)
     return (
         kept.elsewhere is not None
         and origins.found(session, viewer, kept.elsewhere, kept.reference.runs) is not None
@@ -84,8 +97,8 @@ def prepared(
     """
     report, packed = _anew(judge) if judge.is_anew else _as_sent(session, task, topics, judge, limits)
     run = prepare.of_judge(packed) if packed is not None else None
-    digest, size = prepare.digest(judge.path), judge.path.stat().st_size
-    return PreparedUpload(judge.path, file_name, digest, size, report, run)
+    digest, size = prepare.digest(judge.file.path), judge.file.path.stat().st_size
+    return PreparedUpload(judge.file.path, file_name, digest, size, report, run)
 
 
 def under_names(packed: bytes, names: Mapping[str, str]) -> PackedRun:
@@ -94,7 +107,7 @@ def under_names(packed: bytes, names: Mapping[str, str]) -> PackedRun:
 
 
 def add_board(
-    session: Session, key: Mapping[str, int], labels: bytes, path: Path, names: Mapping[str, str]
+    session: Session, key: Mapping[str, int], labels: bytes, file: BundleText, names: Mapping[str, str]
 ) -> bool:
     """Store the board that a judge's labels made where it came from; whether that was needed.
 
@@ -105,16 +118,16 @@ def add_board(
     kept = references.of_revision(session, key["revision_id"])
     if kept.origin is not None:
         return False
-    board = _text(path)
+    board = _text(file)
     if not isinstance(board, KeptBoard) or not are_labels(labels):
-        raise Invalid(f"{path.name} is not the board of a judge's labels. Get the bundle anew.")
+        raise Invalid(f"{file.name} is not the board of a judge's labels. Get the bundle anew.")
     board = _under(board, names)
     given, known = board.board, kept.reference
     is_its = set(given.runs) <= set(known.runs) and set(given.topics) <= set(known.topics)
     if not is_its or board.primary != known.measure:
-        raise Invalid(f"{path.name} is not of its reference's runs, topics and measure. Get the bundle anew.")
+        raise Invalid(f"{file.name} is not of its reference's runs, topics and measure. Get the bundle anew.")
     if store.made(session, **key) is not None:
-        raise Invalid(f"{path.name} is the second board of a judge under one reference. Get the bundle anew.")
+        raise Invalid(f"{file.name} is the second board of a judge under one reference. Get the bundle anew.")
     session.add(Alignment(**key, body=pack_board(board)))
     session.flush()
     return True
@@ -152,28 +165,22 @@ def _under(board: KeptBoard, names: Mapping[str, str]) -> KeptBoard:
     return made
 
 
-def _read_reference(path: Path) -> KeptReference:
+def _read_reference(file: BundleText) -> KeptReference:
     try:
-        return reference_of(_bytes(path))
+        return reference_of(file.read())
     except FAULTS as error:
-        raise Invalid(f"{path.name} does not hold a reference. Get the bundle anew.") from error
+        raise Invalid(f"{file.name} does not hold a reference. Get the bundle anew.") from error
 
 
-def _text(path: Path) -> Sent:
+def _text(file: BundleText) -> Sent:
     try:
-        return sent_of(_bytes(path))
+        return sent_of(file.read())
     except FAULTS as error:
-        raise Invalid(f"{path.name} does not hold what a judge said. Get the bundle anew.") from error
-
-
-def _bytes(path: Path) -> bytes:
-    if path.stat().st_size > MOST_BYTES:
-        raise ValueError("The file is too large.")
-    return path.read_bytes()
+        raise Invalid(f"{file.name} does not hold what a judge said. Get the bundle anew.") from error
 
 
 def _anew(judge: BroughtJudge) -> tuple[Report, PackedJudge]:
-    return Report((), (), {}), _packed(_text(judge.path))
+    return Report((), (), {}), _packed(_text(judge.file))
 
 
 def _as_sent(
@@ -183,7 +190,7 @@ def _as_sent(
     places = _places(judge)
     last: tuple[Report, PackedJudge | None] | None = None
     for kept in _references(session, task):
-        read = sending.checked(judge.path, BoardRules(topics, kept, places), limits, is_brought=True)
+        read = sending.checked(judge.file.path, BoardRules(topics, kept, places), limits, is_brought=True)
         if read[1] is not None and read[1].digest == judge.sha256:
             return read
         # What a reference takes is more telling than why another one does not.

@@ -1,6 +1,7 @@
 """A task of judges goes out and comes back: references, boards and labels as sent, the boards of labels."""
 
 import json
+import shutil
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -322,9 +323,11 @@ def test_what_no_site_has_written_is_refused_whole(
     name, change, said = BROKEN[fault]
     _change(tmp_path / "out" / name, change)
     bundles.seal(tmp_path / "out")
+    archive = shutil.make_archive(str(tmp_path / "out"), "zip", tmp_path / "out")
     with pytest.raises(Invalid, match=said) as refused:
-        bundles.imported(elsewhere, tmp_path / "out")
+        bundles.imported(elsewhere, Path(archive))
     assert "Get the bundle anew" in refused.value.message
+    assert name in refused.value.message
     with elsewhere.read() as session:
         assert session.scalars(select(QrelsRevision.id)).all() == []
         assert session.scalars(select(Task.id)).all() == []
@@ -336,6 +339,7 @@ def test_what_no_site_has_written_is_refused_whole(
         ("lines", {"kind": "graded"}, "line 1: is of judgments that a task of judges cannot have."),
         ("task", {"kind": "rankings"}, "line 1: is of judgments that a task of rankings cannot have."),
         ("revisions", {"sha256": "0" * 64}, "is not what its revision's digest is of"),
+        ("revisions", {"distractors": "topics.tsv"}, "Nothing stands beside a reference such as qrels/"),
         ("revisions", {"judgments": 1}, "holds other judgments than its revision says: judgments"),
         ("runs", {"ranking_sha256": "0" * 64}, "is not the digest of the rankings in its file."),
         ("runs", {"boards": [{"revision_id": 9, "dialect": 10, "file": "x"}]}, "must be objects with"),
