@@ -43,7 +43,7 @@ def _tree(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def _broken(folder: Path) -> Iterator[str]:
+def broken(folder: Path) -> Iterator[str]:
     """Links of pages that lead to no file, or to the site itself."""
     for page in folder.rglob("*.html"):
         for found in LINKS.findall(page.read_text(encoding="utf-8")):
@@ -86,7 +86,7 @@ def _command(site: Site, folder: Path, task: str) -> Result:
 def test_all_links_lead_to_files_and_the_record_says_what_there_is(mirrored: Mirrored) -> None:
     """Every page, table and file that a visitor comes to by links is there, under its digest."""
     folder, record, site = mirrored
-    assert list(_broken(folder)) == []
+    assert list(broken(folder)) == []
     for name in ("index.html", "tasks/robots/index.html", "tasks/robots.csv", "measures/index.html"):
         assert (folder / name).is_file(), name
     assert (folder / f"runs/{site.world.run}/topics/1/index.html").is_file()
@@ -121,7 +121,7 @@ def test_one_task_is_mirrored_alone(mirrored_task: Path) -> None:
     """Its own pages and the measures; the first page leads on to it."""
     assert {path.name for path in (mirrored_task / "tasks").iterdir() if path.is_dir()} == {"robots"}
     assert 'url=tasks/robots/index.html"' in (mirrored_task / "index.html").read_text()
-    assert list(_broken(mirrored_task)) == []
+    assert list(broken(mirrored_task)) == []
     assert not (mirrored_task / "teams").exists()
 
 

@@ -25,6 +25,7 @@ from leaderboard.services.datasets import DatasetRequest
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.runs.prepare import suggested_name
 from leaderboard.services.tasks import roles
+from leaderboard.tables.words import counted
 from leaderboard.trec.read.lines import Limits
 
 
@@ -144,18 +145,24 @@ def _lines(made: ImportedTask, people: list[str]) -> list[str]:
         lines.append(f"Runs of teams that are here already are theirs now: {', '.join(made.teams_known)}.")
     if made.teams_new:
         lines.append(f"Teams without members, made anew: {', '.join(made.teams_new)}.")
+    if made.unscored:
+        lines.append(
+            f"Labels of {counted(made.unscored, 'judge')} cannot be scored again, as the runs of their "
+            "reference are not on this site. The boards that they made count as they came."
+        )
     lines.append(f"Organised in the browser by: {', '.join(people) or 'nobody yet'}.")
     lines.append(f"{made.jobs:,} evaluations wait; the board is the same once they are done.")
     return lines
 
 
 def _names(path: Path | None) -> dict[str, str]:
-    """Pseudonym -> name of teams and runs, of the file that an export wrote with --map."""
+    """Pseudonym -> name of teams and of runs, of the file that an export wrote with --map."""
     if path is None:
         return {}
     try:
         known = json.loads(path.read_text(encoding="utf-8"))
-        return {each["pseudonym"]: each["name"] for kind in ("teams", "runs") for each in known[kind]}
+        named = (*known["teams"], *known["runs"], *known.get("references", []))
+        return {each["pseudonym"]: each["name"] for each in named}
     except (ValueError, KeyError, TypeError) as error:
         raise Invalid(f"{path} is not a map that `leaderboard export --map` wrote.") from error
 

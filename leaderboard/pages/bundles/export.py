@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Edition, Evaluation, Phase, QrelsRevision, Run
-from leaderboard.errors import Conflict, NotFound
+from leaderboard.errors import NotFound
 from leaderboard.pages.boards import tables
 from leaderboard.pages.bundles.citation import citation_of
 from leaderboard.services import policy
@@ -43,30 +43,25 @@ def export(
     """Write the whole task; of a release, the map that leads from its pseudonyms back.
 
     For its organisers and the operator, as all is in it. Raises NotFound, SignInNeeded or Forbidden before
-    the target is opened, Conflict for a task of judges, and Damaged where what is stored is not what was
-    written.
+    the target is opened, and Damaged where what is stored is not what was written.
     """
     with _one_moment(database) as session:
         task = policy.own_task(session, viewer, slug)
-        if task.kind == "judges":
-            raise Conflict(f"{task.name} takes {task.kind}, which a bundle cannot carry yet.")
         by = release.draw(session, task) if is_release else None
         with target as made:
-            _write(BundleSource(database, session, task, by), viewer, made, site)
+            _write(BundleSource(database, session, task, by, viewer=viewer), viewer, made, site)
     return by
 
 
 def export_public(database: Database, slug: str, target: Target, *, site: str = "") -> None:
     """Write what every visitor reads of a task, whoever asks for it.
 
-    Raises NotFound before the target is opened: for a draft, for judges, and while something is held back.
+    Raises NotFound before the target is opened: for a draft, and while something is held back.
     """
     with _one_moment(database) as session:
         task, sight = policy.visible_task(session, ANONYMOUS, slug)
         if not sight.details:
             raise NotFound(f"{sight.why} The whole of {task.name} can be had when all of it is shown.")
-        if task.kind == "judges":
-            raise NotFound(f"{task.name} takes {task.kind}, which a bundle cannot carry yet.")
         view = public.view(session, task)
         with target as made:
             _write(BundleSource(database, session, task, view=view), ANONYMOUS, made, site)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib import import_module
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -18,6 +19,7 @@ from leaderboard.services.bundles.taking import LEFT_OUT
 from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks.drafts import PreparedTask
 from leaderboard.tables.record import Column, Table
+from leaderboard.tables.words import counted
 
 MOST_NAMED = 5
 """Files that are named of those left out for one reason."""
@@ -91,6 +93,7 @@ def of_export(session: Session, viewer: Viewer, files: BundleFiles, slug: str = 
     doubts = (
         [f"Runs of {', '.join(known)} become theirs: this site has teams of these names."] if known else []
     )
+    doubts += _unscored(session, viewer, files)
     counts = {
         name: sum(1 for _ in _rows(files, name)) for name in ("topics", "revisions", "phases", *LEFT_OUT)
     }
@@ -114,6 +117,30 @@ def of_export(session: Session, viewer: Viewer, files: BundleFiles, slug: str = 
         left_out=tuple(left_out),
         doubts=tuple(doubts),
     )
+
+
+def _unscored(session: Session, viewer: Viewer, files: BundleFiles) -> list[str]:
+    """What becomes of labels of judges that cannot be scored here, in a sentence; none where they can."""
+    boards = [row for row in _rows(files, "runs") if row.get("boards")]
+    newest = max(_rows(files, "revisions"), key=lambda row: row["id"], default=None)
+    if not boards or newest is None:
+        return []
+    # Where there are rankings only, no module of judges is ever loaded.
+    of_judges = import_module("leaderboard.services.judges.imported")
+    file = of_judges.BundleText(str(newest.get("file")), files.file(newest.get("file")))
+    if of_judges.is_here(session, viewer, file):
+        return []
+    named = ", ".join(str(row.get("name", "")) for row in boards[:MOST_NAMED])
+    is_believed = viewer.is_operator or viewer.operates
+    fate = (
+        "the boards that they made count as they came"
+        if is_believed
+        else "these judges have no rank until the task that the reference is from is here and chosen again"
+    )
+    return [
+        f"Labels of {counted(len(boards), 'judge')} ({named}) cannot be scored here, as the runs of the "
+        f"reference are not on this site: {fate}."
+    ]
 
 
 def table(page: UnderstoodTask) -> Table[UnderstoodRun]:

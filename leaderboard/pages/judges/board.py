@@ -50,11 +50,15 @@ class JudgeLine(RunName):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferencePage(TaskHead):
-    """What every page of judges starts with: the reference, and by what judges are ranked."""
+    """What every page of judges starts with: the reference, and by what judges are ranked.
+
+    has_runs: whether the runs of the reference are on this site, so that labels can be scored.
+    """
 
     reference: Reference | None
     source: str
     is_machine: bool
+    has_runs: bool
     rank_by: RankBy
 
 
@@ -123,6 +127,7 @@ def judges_page(session: Session, viewer: Viewer, slug: str, rank_by: str = "") 
         reference=head.reference,
         source=head.source,
         is_machine=head.is_machine,
+        has_runs=head.has_runs,
         rank_by=head.rank_by,
         lines=lines,
         board=judged.board if judged is not None else None,
@@ -154,6 +159,7 @@ def seen_reference(session: Session, viewer: Viewer, slug: str, rank_by: str = "
         reference=kept.reference if kept is not None else None,
         source=kept.source if kept is not None else "",
         is_machine=kept is not None and kept.is_machine,
+        has_runs=kept is not None and kept.origin is not None,
         rank_by=by,
     )
     return SeenReference(
@@ -189,7 +195,7 @@ def seen_judges(session: Session, viewer: Viewer, slug: str, rank_by: str = "") 
 
 def head_of(head: ReferencePage) -> dict[str, Any]:
     """What every page of judges starts with, by name."""
-    names = ("task", "slug", "sight", "basis", "reference", "source", "is_machine", "rank_by")
+    names = ("task", "slug", "sight", "basis", "reference", "source", "is_machine", "has_runs", "rank_by")
     return {name: getattr(head, name) for name in names}
 
 

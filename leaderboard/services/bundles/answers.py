@@ -48,14 +48,14 @@ def _hidden(session: Session, revision_id: int, hides: Callable[[str], str] | No
     return replace(whole, made_by=made_by, notes=())
 
 
-def read_judgments(path: Path) -> PreparedAnswers:
-    """The judgments of a bundle's file, prepared; raises Invalid for anything that no program wrote."""
+def read_judgments(path: Path, name: str) -> PreparedAnswers:
+    """The judgments of a bundle's file of that name, prepared; raises Invalid for what no program wrote."""
     try:
         if path.stat().st_size > MOST_BYTES:
             raise ValueError
-        return of_answers(of_text(path.read_bytes()), path.name)
+        return of_answers(of_text(path.read_bytes()), name)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, Damaged) as error:
-        raise Invalid(f"{path.name} does not hold nuggets and labels. Get the bundle anew.") from error
+        raise Invalid(f"{name} does not hold nuggets and labels. Get the bundle anew.") from error
 
 
 def run_ending(facts: Mapping[str, Any]) -> str:

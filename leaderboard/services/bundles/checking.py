@@ -33,7 +33,7 @@ RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}(?: \(\d{1,9}\))?")
 EXTRAS = {
     "task": {"collection"},
     "revisions": {"file", "distractors", "left_out"},
-    "runs": {"file"},
+    "runs": {"file", "labels", "boards"},
     "editions": {"scored"},
     "pools": {"file"},
     "pictures": {"file"},

@@ -27,9 +27,11 @@ FILES = {
     "qrels/": "Judgments of every revision as TREC qrels: topic, subtopic or 0, docno, grade. Files are "
     "named LINE-NAME-REVISION; preferences are JSON, one a line; distractors one docno a line; of documents "
     "left out topic and docno a line. Nuggets and labels of answers are one JSON object, where a run is its "
-    "ranking_sha256.",
-    "runs/": "Run files: topic, Q0, docno, rank, score, tag; of answers JSON, one a line. Compressed where "
-    "they came so.",
+    "ranking_sha256; so is a reference that judges are held against, with its values by run and topic.",
+    "runs/": "Run files: topic, Q0, docno, rank, score, tag; of answers JSON, one a line; of judges their "
+    "boards or labels. Compressed where they came so.",
+    "judges/": "Of judges who sent labels: what counts of labels of answers, and the board that labels made "
+    "by scoring the runs of the reference, as JSON.",
     "pools/": "The documents of each pool in judging order, as JSON lines: priority, stratum, probability.",
     "pictures/": "The task's logo and picture.",
     "snapshots/": "Boards as they were frozen, as JSON; run_id is the id of a run in the bundle.",
@@ -44,6 +46,7 @@ LEFT_OUT = (
     "rejected files, files that were still being checked, drafts of judgments",
     "query logs (the preferences made of them are among the judgments)",
     "the texts of the collection's documents",
+    "suites that the task is a member of, and which runs of other tasks its runs replicate",
 )
 """What a bundle never has."""
 UNTOLD = (

@@ -12,10 +12,11 @@ from leaderboard.measures.naming import parse
 from leaderboard.services.bundles import checking
 from leaderboard.services.bundles.checking import broken
 from leaderboard.services.bundles.importing import TaskImport, values_of
-from leaderboard.services.bundles.records import TABLES, RecordTable
+from leaderboard.services.bundles.records import TABLES, Record, RecordTable
 from leaderboard.services.jobs import queue
 from leaderboard.services.runs import facts, prepare, uploads
 from leaderboard.services.runs.admission import UploadRules
+from leaderboard.services.runs.prepare import PackedRun, PreparedUpload
 from leaderboard.trec.runs.check import Rules
 from leaderboard.trec.runs.reports import Report
 
@@ -33,23 +34,20 @@ def add_runs(making: TaskImport, table: RecordTable) -> None:
         sent_line, sent = making.sent.pop(values["upload_id"])
         about = values_of(making, sent_table, sent_line, sent)
         values["name"] = making.request.names.get(values["name"], values["name"])
-        making.ids["run"][record["id"]] = _add_run(
-            making, (table.path, line), record.get("file"), about, values
-        )
+        place = table.path, line
+        run_id, run = _add_run(making, place, record, about, values)
+        making.ids["run"][record["id"]] = run_id
+        if making.owner.kind == "judges":
+            _add_boards(making, place, record, run_id, run)
         making.progress(str(record.get("file")))
 
 
 def _add_run(
-    making: TaskImport, place: tuple[str, int], member: object, about: dict[str, Any], values: dict[str, Any]
-) -> int:
+    making: TaskImport, place: tuple[str, int], record: Record, about: dict[str, Any], values: dict[str, Any]
+) -> tuple[int, PackedRun]:
     """Store a run with its file, whose rankings must be those on record; its id."""
-    rules = UploadRules(
-        making.owner.id,
-        Rules(topics=making.topics, depth=None),
-        is_blind=False,
-        answers=_answer_rules(making, about.get("report")),
-    )
-    made = prepare.prepare(making.files.file(member), about["file_name"], rules, making.request.limits)
+    member = record.get("file")
+    made = _prepared(making, record, about, values)
     if made.run is None:
         raise Invalid(f"{member} is not accepted. Get the bundle anew.", made.report.problems)
     if made.run.digest != values["ranking_sha256"]:
@@ -63,17 +61,73 @@ def _add_run(
     making.session.add(upload)
     making.session.flush()
     uploads.add_pieces(making.session, upload.id, made.chunks())
+    packed = made.run
+    if making.owner.kind == "judges" and making.request.names:
+        packed = _of_judges().under_names(packed.board, making.request.names)
     values |= {
         "upload_id": upload.id,
-        "sketch": made.run.sketch,
-        "details": facts.stored(made.run.details, facts.form_of(values.get("details", {}))),
-        "order_differs": made.run.order_differs,
+        "ranking_sha256": packed.digest,
+        "sketch": packed.sketch,
+        "details": facts.stored(packed.details, facts.form_of(values.get("details", {}))),
+        "order_differs": packed.order_differs,
     }
     run = Run(**values)
     making.session.add(run)
     making.session.flush()
-    uploads.add_rankings(making.session, run.id, made.run)
-    return run.id
+    uploads.add_rankings(making.session, run.id, packed)
+    return run.id, packed
+
+
+def _prepared(
+    making: TaskImport, record: Record, about: dict[str, Any], values: dict[str, Any]
+) -> PreparedUpload:
+    member = record.get("file")
+    path, limits = making.files.file(member), making.request.limits
+    if making.owner.kind == "judges":
+        of_judges = _of_judges()
+        labels = record.get("labels")
+        judge = of_judges.BroughtJudge(
+            file=of_judges.BundleText(str(member), path),
+            labels=of_judges.BundleText(str(labels), making.files.file(labels)) if labels else None,
+            sha256=values["ranking_sha256"],
+        )
+        prepared: PreparedUpload = of_judges.prepared(
+            making.session, making.owner, making.topics, judge, about["file_name"], limits
+        )
+        return prepared
+    rules = UploadRules(
+        making.owner.id,
+        Rules(topics=making.topics, depth=None),
+        is_blind=False,
+        answers=_answer_rules(making, about.get("report")),
+    )
+    return prepare.prepare(path, about["file_name"], rules, limits)
+
+
+def _add_boards(
+    making: TaskImport, place: tuple[str, int], record: Record, run_id: int, run: PackedRun
+) -> None:
+    """Store the boards that a judge's labels made, where these cannot be scored here and are believed."""
+    of_judges = _of_judges()
+    boards = record.get("boards", [])
+    if not of_judges.are_places(boards, making.ids["qrels_revision"]):
+        raise broken(*place, "must be objects with revision_id, dialect and file.", "boards")
+    for board in boards:
+        key = {
+            "run_id": run_id,
+            "revision_id": making.ids["qrels_revision"][board["revision_id"]],
+            "dialect": board["dialect"],
+        }
+        file = of_judges.BundleText(str(board["file"]), making.files.file(board["file"]))
+        if making.is_trusted:
+            of_judges.add_board(making.session, key, run.board, file, making.request.names)
+    if of_judges.are_labels(run.board) and not of_judges.are_scored_here(making.session, making.owner):
+        making.unscored.append(run_id)
+
+
+def _of_judges() -> Any:
+    # Where there are rankings only, no module of judges is ever loaded.
+    return import_module("leaderboard.services.judges.imported")
 
 
 def _answer_rules(making: TaskImport, report: dict[str, Any] | None) -> Any:

@@ -56,6 +56,8 @@ class TaskImport:
     """Number of an upload -> its line and record, until its run is stored."""
     topics: tuple[str, ...] = ()
     jobs: int = 0
+    unscored: list[int] = field(default_factory=list)
+    """Runs of judges whose labels cannot be scored here, as the runs of their reference are elsewhere."""
     was_published: bool = False
     is_trusted: bool = True
     """Whether the operator vouches for the bundle; else only what forms could have made of it is kept."""

@@ -43,6 +43,8 @@ class ImportedTask:
     runs: int
     revisions: int
     jobs: int
+    unscored: int = 0
+    """Judges whose labels cannot be scored here: the runs of their reference are on another site."""
 
 
 def bring_in(
@@ -85,6 +87,7 @@ def imported(making: TaskImport) -> ImportedTask:
         runs=runs,
         revisions=len(making.ids["qrels_revision"]),
         jobs=making.jobs,
+        unscored=len(making.unscored),
     )
 
 
@@ -149,15 +152,16 @@ def _add_revisions(making: TaskImport, table: RecordTable) -> None:
     for line, record in checking.read(making.files, table):
         values = checking.values(table, line, record, making.ids)
         of = making.session.get_one(Qrels, values["qrels_id"])
+        if (of.kind == "board") != (making.owner.kind == "judges"):
+            raise broken(table.path, line, f"is of judgments that a task of {making.owner.kind} cannot have.")
         others, gone = record.get("distractors"), record.get("left_out")
         paths = RevisionFiles(
+            str(record.get("file")),
             making.files.file(record.get("file")),
             making.files.file(others) if others else None,
             making.files.file(gone) if gone else None,
         )
-        made = judgments.add_revision(
-            making.session, making.viewer, of, making.parents.get(of.id), values, paths
-        )
+        made = judgments.add_revision(making, of, making.parents.get(of.id), values, paths)
         making.parents[of.id] = made
         making.ids["qrels_revision"][record["id"]] = made.id
         making.progress(str(record.get("file")))

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import PoolTopic, Qrels, QrelsRevision
 from leaderboard.errors import Invalid
 from leaderboard.services.bundles.checking import broken
-from leaderboard.services.policy import Viewer
+from leaderboard.services.bundles.importing import TaskImport
 from leaderboard.services.pools import documents as pool_documents
 from leaderboard.services.pools.documents import PoolDocument
 from leaderboard.services.qrels import files, left_out, lines
@@ -30,16 +30,19 @@ ANY_SIZE = Limits(plain_bytes=2**40)
 
 @dataclass(frozen=True, slots=True)
 class RevisionFiles:
-    """The files of a revision: judgments, and what stands beside them, None where there is none of it."""
+    """The files of a revision: judgments, and what stands beside them, None where there is none of it.
 
+    name: of the judgments in the bundle.
+    """
+
+    name: str
     judgments: Path
     distractors: Path | None
     left_out: Path | None
 
 
 def add_revision(
-    session: Session,
-    viewer: Viewer,
+    making: TaskImport,
     line: Qrels,
     parent: QrelsRevision | None,
     record: dict[str, Any],
@@ -50,23 +53,28 @@ def add_revision(
     Its digest is the one on record, as far as that is a file's; where it is of all that scores rest on, it is
     taken anew. Raises Invalid where the file holds other topics or another number than its record says.
     """
-    path, others = paths.judgments, paths.distractors
-    prepared = _prepared(path, line.kind)
+    others = paths.distractors
+    if line.kind == "board" and (others or paths.left_out):
+        raise Invalid(f"Nothing stands beside a reference such as {paths.name}. Get the bundle anew.")
+    prepared = _reference(making, paths, record) if line.kind == "board" else _prepared(paths, line.kind)
     facts = {"topics": prepared.topics, "judgments": prepared.size}
     for name, found in facts.items():
         if record[name] != found:
             raise Invalid(
-                f"{path.name} holds other judgments than its revision says: {name}. Get the bundle anew."
+                f"{paths.name} holds other judgments than its revision says: {name}. Get the bundle anew."
             )
     known = {name: record.get(name, "") for name in ("sha256", "file_name", "rounds")}
+    if line.kind == "board":
+        # It was compared; under other names of runs it is another one.
+        known["sha256"] = prepared.sha256
     if line.kind == "answers" and known["sha256"] != prepared.sha256:
-        raise Invalid(f"{path.name} is not what its revision's digest is of. Get the bundle anew.")
+        raise Invalid(f"{paths.name} is not what its revision's digest is of. Get the bundle anew.")
     distractors = read_distractors(others, ANY_SIZE) if others is not None else ()
     leaves = _left_out(paths.left_out, record)
     left_out.require_fitting(LeftOutList(leaves), prepared.judgments, leaves.by_topic)
     judged = replace(prepared, **known)
     note = record.get("note", "")
-    made = lines.add(session, viewer, line, parent, judged, note, distractors, leaves=leaves)
+    made = lines.add(making.session, making.viewer, line, parent, judged, note, distractors, leaves=leaves)
     if made.number != record["number"]:
         raise Invalid(f"Revision {record['number']} of the line {line.name} follows {made.number - 1}.")
     made.created_at = record["created_at"]
@@ -103,10 +111,26 @@ def add_pool(session: Session, pool_id: int, name: str, path: Path) -> None:
         )
 
 
-def _prepared(path: Path, kind: str) -> PreparedQrels:
+def _reference(making: TaskImport, paths: RevisionFiles, record: dict[str, Any]) -> PreparedQrels:
+    # Where there are rankings only, no module of judges is ever loaded.
+    of_judges = import_module("leaderboard.services.judges.imported")
+    prepared: PreparedQrels = of_judges.reference(
+        making.session,
+        making.viewer,
+        making.owner,
+        of_judges.BundleText(paths.name, paths.judgments),
+        record["sha256"],
+        making.request.names,
+    )
+    return prepared
+
+
+def _prepared(paths: RevisionFiles, kind: str) -> PreparedQrels:
+    path = paths.judgments
     if kind == "answers":
         # Where there are rankings only, no module of answers is ever loaded.
-        prepared: PreparedQrels = import_module("leaderboard.services.bundles.answers").read_judgments(path)
+        of_answers = import_module("leaderboard.services.bundles.answers")
+        prepared: PreparedQrels = of_answers.read_judgments(path, paths.name)
         return prepared
     if kind == "preference":
         return files.of_preferences(PreferenceJudgments(_pairs(path)), path.name)

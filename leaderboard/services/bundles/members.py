@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import select
@@ -31,6 +32,7 @@ from leaderboard.services.bundles.public import PUBLIC_TABLES, PublicView, ranki
 from leaderboard.services.bundles.records import TABLES, Numbers, Record, RecordTable, records
 from leaderboard.services.bundles.release import PseudonymMap
 from leaderboard.services.bundles.writing import BundleWriter
+from leaderboard.services.policy import ANONYMOUS, Viewer
 from leaderboard.services.pools import documents as pool_documents
 from leaderboard.services.qrels import left_out
 from leaderboard.services.rankings.blocks import whole_blocks
@@ -54,7 +56,7 @@ Pieces = Iterator[bytes]
 class BundleSource:
     """A task on its way into a bundle: numbers fills as records are written; by None keeps all names.
 
-    view: what visitors know of it, where that is all the bundle has.
+    view: what visitors know of it, where that is all the bundle has. viewer: who is told the rest.
     """
 
     database: Database
@@ -62,6 +64,7 @@ class BundleSource:
     task: Task
     by: PseudonymMap | None = None
     view: PublicView | None = None
+    viewer: Viewer = ANONYMOUS
     numbers: Numbers = field(default_factory=dict)
     paths: dict[tuple[str, int], str] = field(default_factory=dict)
     """Table and id -> the file that belongs to the row."""
@@ -93,12 +96,9 @@ def _records(source: BundleSource, table: RecordTable) -> Iterator[tuple[int, Re
             whole = release.hidden(table, whole, row_id, source.by)
         if source.view is not None:
             whole = source.view.shown(table, whole, row_id)
-        if (
-            table.name == "uploads"
-            and source.task.kind == "answers"
-            and whole["file_name"] == release.FILE_NAME
-        ):
-            whole["file_name"] = "run.jsonl.gz"
+        is_anew = source.by is not None or (source.view is not None and row_id in source.view.masked_uploads)
+        if table.name == "uploads" and is_anew:
+            whole["file_name"] = release.FILE_NAMES[source.task.kind]
         yield row_id, whole
 
 
@@ -137,16 +137,24 @@ def _of_revision(source: BundleSource, revision_id: int, record: Record) -> Reco
     ).one()
     name = suggested_name(row.name) if source.by is None else "line"
     start = f"qrels/{record['qrels_id']}-{name}-{record['number']}"
-    endings = {"preference": ".preferences.jsonl", "answers": ".answers.json"}
+    endings = {"preference": ".preferences.jsonl", "answers": ".answers.json", "board": ".board.json"}
     path = start + endings.get(row.kind, ".qrels.txt")
     source.paths["revision", revision_id] = path
     source.paths["distractors", revision_id] = others = f"{start}.distractors.txt" * row.has_distractors
     source.paths["left out", revision_id] = gone = f"{start}.left-out.txt" * row.leaves_out
     named = {"file": path, "distractors": others or None, **({"left_out": gone} if gone else {})}
-    if row.kind == "answers" and source.by is not None:
-        # Names that are put out of it are part of what its digest is of.
-        return {**named, "sha256": _of_answers().digest(source.session, revision_id, source.by.hides)}
-    return named
+    if source.by is None or row.kind not in ("answers", "board"):
+        return named
+    # Names that are put out of it are part of what its digest is of.
+    if row.kind == "board":
+        return {**named, "sha256": _reference(source, revision_id).sha256}
+    return {**named, "sha256": _of_answers().digest(source.session, revision_id, source.by.hides)}
+
+
+def _reference(source: BundleSource, revision_id: int) -> Any:
+    viewer = ANONYMOUS if source.view is not None else source.viewer
+    names = source.by.references if source.by is not None else None
+    return _of_judges().reference(source.session, viewer, revision_id, names)
 
 
 def _of_run(source: BundleSource, run_id: int, record: Record) -> Record:
@@ -161,9 +169,31 @@ def _of_run(source: BundleSource, run_id: int, record: Record) -> Record:
     kind = ".txt"
     if source.task.kind == "answers":
         kind = _of_answers().run_ending(_facts(row.report)) if instead is None else ".jsonl"
-    path = f"runs/{record['id']:04}-{suggested_name(name)}{kind}{ending}"
-    source.paths["run", run_id] = path
+    start = f"{record['id']:04}-{suggested_name(name)}"
+    if source.task.kind == "judges" and instead is not None:
+        kind, ending = ".json", ""
+    source.paths["run", run_id] = path = f"runs/{start}{kind}{ending}"
+    if source.task.kind == "judges":
+        return {"file": path, **_judge(source, run_id).record()}
     return {"file": path}
+
+
+def _judge(source: BundleSource, run_id: int) -> Any:
+    """A judge on its way into the bundle; its files are called as that of its run."""
+    instead, numbers = pseudonym(source, run_id), source.numbers["qrels_revision"]
+    return _of_judges().ExportedJudge(
+        session=source.session,
+        run_id=run_id,
+        name=Path(source.paths["run", run_id]).name.split(".")[0],
+        revisions=numbers,
+        tag=None if instead is None else instead.replace(" ", "-"),
+        names=source.by.references if source.by is not None else {},
+    )
+
+
+def _of_judges() -> Any:
+    # As that of answers.
+    return import_module("leaderboard.services.judges.exported")
 
 
 def _of_upload(source: BundleSource, upload_id: int, _: Record) -> Record:
@@ -244,6 +274,9 @@ def _write_judgments(source: BundleSource, target: BundleWriter) -> None:
             hides = str if source.view is not None else source.by and source.by.hides
             target.add(path, [_of_answers().judgments(source.session, revision_id, hides)])
             continue
+        if path.endswith(".board.json"):
+            target.add(path, [_of_judges().text_of(_reference(source, revision_id))])
+            continue
         is_preference = path.endswith(".jsonl")
         made = _preferences if is_preference else _judgments
         target.add(path, made(source.session, revision_id))
@@ -292,6 +325,13 @@ def _write_runs(source: BundleSource, target: BundleWriter) -> None:
         if run_id not in source.numbers["run"]:
             continue
         path, instead = source.paths["run", run_id], pseudonym(source, run_id)
+        if source.task.kind == "judges":
+            judge = _judge(source, run_id)
+            for name, body in judge.files():
+                target.add(name, [body])
+            if instead is not None:
+                target.add(path, [judge.anew()])
+                continue
         if source.task.kind == "answers" and instead is not None:
             target.add(path, _gzipped(_of_answers().anew(source.session, run_id, instead.replace(" ", "-"))))
             continue

@@ -9,6 +9,7 @@ import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from sqlalchemy import select
@@ -25,8 +26,8 @@ from leaderboard.services.shown_names import numbered_runs, shows_names
 TABLES_LEFT_OUT = frozenset({"pictures", "snapshots"})
 """Tables that no filter knows the names in."""
 NOBODY = "[a name]"
-FILE_NAME = "run.txt.gz"
-"""Of the files of runs whose own names are not told."""
+FILE_NAMES = {"rankings": "run.txt.gz", "answers": "run.jsonl.gz", "judges": "run.json"}
+"""Kind of a task -> what files are called of runs whose own names are not told."""
 SHORTEST_WITHIN = 4
 """Letters from which on a name is put out inside of words too: shorter ones are parts of too many."""
 EMPTIED: dict[str, Record] = {
@@ -62,10 +63,14 @@ WRITTEN = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PseudonymMap:
-    """What a release calls teams and runs, and what they are called: team or run id -> pseudonym."""
+    """What a release calls teams and runs, and what they are called: team or run id -> pseudonym.
+
+    references: name of a run that judges are held against -> what it goes by.
+    """
 
     teams: dict[int, str]
     runs: dict[int, str]
+    references: dict[str, str]
     named: dict[str, list[dict[str, str]]]
     hides: Callable[[str], str]
     """Puts every name out of a text."""
@@ -96,9 +101,14 @@ def draw(session: Session, task: Task) -> PseudonymMap:
     }
     hidden = {name: teams[each] for each, name in names.items()}
     hidden |= {word: runs[row.id] for row in tags for word in (row.name, row.tag) if word}
-    for name in _people(session, task, names):
+    references, declared = _references(session, task)
+    if references:
+        named["references"] = [{"pseudonym": one, "name": name} for name, one in references.items()]
+    for name, one in references.items():
+        hidden.setdefault(name, one)
+    for name in _people(session, task, names) | declared:
         hidden.setdefault(name, NOBODY)
-    return PseudonymMap(teams, runs, named, _hiding(hidden))
+    return PseudonymMap(teams, runs, references, named, _hiding(hidden))
 
 
 def hidden(table: RecordTable, record: Record, row_id: int, by: PseudonymMap) -> Record:
@@ -109,7 +119,7 @@ def hidden(table: RecordTable, record: Record, row_id: int, by: PseudonymMap) ->
     if table.name == "runs":
         return {**made, "name": by.runs[row_id], "tag": by.runs[row_id].replace(" ", "-")}
     if table.name == "uploads":
-        return {**made, "file_name": FILE_NAME}
+        return {**made, "file_name": FILE_NAMES["rankings"]}
     if table.name == "lines" and made["name"] not in (MAIN, *COMPANIONS):
         made["name"] = by.hides(made["name"])
     written = WRITTEN.get(table.name, ())
@@ -151,6 +161,17 @@ def _drawn(session: Session, names: dict[int, str], given: dict[int, str]) -> di
         if skeleton(name := word if number == 1 else f"{word}-{number}") not in taken
     )
     return {team: given.get(team) or next(free) for team in names}
+
+
+def _references(session: Session, task: Task) -> tuple[dict[str, str], frozenset[str]]:
+    """Name of a run that judges are held against -> a number by chance; and the teams that these declare."""
+    if task.kind != "judges":
+        return {}, frozenset()
+    # Where there are rankings only, no module of judges is ever loaded.
+    runs, teams = import_module("leaderboard.services.judges.exported").named(session, task.id)
+    numbers = list(range(1, len(runs) + 1))
+    secrets.SystemRandom().shuffle(numbers)
+    return {run: f"Run-{number}" for run, number in zip(sorted(runs), numbers, strict=True)}, teams
 
 
 def _people(session: Session, task: Task, teams: Iterable[int]) -> set[str]:

@@ -60,7 +60,7 @@ def _computed_again(database: Database, key: Key) -> Iterator[str]:
         # Where there are rankings only, no module of others is ever loaded.
         room = "judges" if inputs.is_board else "nuggets"
         scoring = import_module(f"leaderboard.services.{room}.scoring")
-        plan = Plan(dialect, (), False, inputs, run.ranking_sha256)
+        plan = Plan(dialect, (), False, inputs, run.ranking_sha256, revision_id)
         with database.read() as session:
             body = session.scalar(select(Alignment.body).where(_of(Alignment, key)))
         if body is not None and inputs.is_board:

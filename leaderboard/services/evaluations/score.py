@@ -52,6 +52,8 @@ class Plan:
     inputs: RevisionInputs
     ranking_sha256: str = ""
     """Digest of the run's rankings; empty for a run that is still being read."""
+    revision_id: int = 0
+    """The revision that the inputs are of; 0 on another machine, which has none."""
 
 
 def plan(session: Session, run_id: int, edition_id: int) -> Plan:
@@ -97,7 +99,8 @@ def _has_hits(session: Session, run_id: int, edition: Edition) -> bool:
 def _plan(
     session: Session, edition: Edition, missing: tuple[dict[str, Any], ...], *, lacks_hits: bool
 ) -> Plan:
-    return Plan(edition.dialect, missing, lacks_hits, judged_inputs.inputs(session, edition.revision_id))
+    inputs = judged_inputs.inputs(session, edition.revision_id)
+    return Plan(edition.dialect, missing, lacks_hits, inputs, revision_id=edition.revision_id)
 
 
 class EarlyEvaluation:

@@ -39,21 +39,60 @@ WORDS = {
 """Forms of a file -> what it holds."""
 
 
-def checked(path: Path, form: Form, rules: BoardRules, limits: Limits) -> tuple[Report, PackedJudge | None]:
-    """The report on a file of labels, and the labels if they can be accepted; raises Invalid."""
+def checked(
+    path: Path, form: Form, rules: BoardRules, limits: Limits, *, is_brought: bool = False
+) -> tuple[Report, PackedJudge | None]:
+    """The report on a file of labels, and the labels if they can be accepted; raises Invalid.
+
+    is_brought: whether another site took it: the runs of its reference need not be here then.
+    """
+    assert form != "board", "a file of labels"
     if form == "labels":
-        if refused := _refused(rules.kept, ["labels"]):
+        if refused := _refused(rules.kept, ["labels"], is_brought):
             return Report((refused,)), None
         return _of_documents(path, rules, limits)
-    assert form != "board", "a file of labels"
     with TemporaryDirectory(prefix="labels-") as folder:
         parts = split_parts(path, form, Path(folder), limits)
-        return _of_answers({part: PartOfLabels(file) for part, file in parts.items()}, rules)
+        return _of_answers({part: PartOfLabels(file) for part, file in parts.items()}, rules, is_brought)
 
 
-def checked_parts(files: Mapping[Part, PartFile], rules: BoardRules) -> tuple[Report, PackedJudge | None]:
+def checked_parts(
+    files: Mapping[Part, PartFile], rules: BoardRules, *, is_brought: bool = False
+) -> tuple[Report, PackedJudge | None]:
     """The same of parts that come together; raises Invalid, with problems that name the part's file."""
-    return _of_answers({part: PartOfLabels(file.path, file.name) for part, file in files.items()}, rules)
+    named = {part: PartOfLabels(file.path, file.name) for part, file in files.items()}
+    return _of_answers(named, rules, is_brought)
+
+
+def packed_documents(sent: KeptLabels) -> PackedJudge:
+    """Labels of documents as they are stored."""
+    judgments = sent.labels.judgments
+    cells: set[Cell] = {
+        (topic, text_of(docno), float(grade))
+        for topic, grades in judgments.items()
+        for docno, grade in grades.items()
+    }
+    return PackedJudge(
+        body=pack_labels(sent),
+        topics=len(judgments),
+        values=len(cells),
+        most=max(map(len, judgments.values())),
+        digest=sent.sha256,
+        sketch=sketch_of(cells),
+        tag=sent.labels.run,
+    )
+
+
+def packed_answers(sent: KeptAnswerLabels, topics: int) -> PackedJudge:
+    """Labels of answers as they are stored; topics: how many they give scores on."""
+    return PackedJudge(
+        body=pack_answer_labels(sent),
+        topics=topics,
+        values=sent.documents,
+        most=len({run for run, _ in sent.labelled("answers")}),
+        digest=sent.sha256,
+        sketch=sketch_of(_cells(sent)),
+    )
 
 
 def _of_documents(path: Path, rules: BoardRules, limits: Limits) -> tuple[Report, PackedJudge | None]:
@@ -68,26 +107,14 @@ def _of_documents(path: Path, rules: BoardRules, limits: Limits) -> tuple[Report
     }
     warnings = (*labels.notes, *_missing(kept, labels.judgments))
     report = Report(tuple(_unfit(kept, sent)), warnings, facts)
-    cells: set[Cell] = {
-        (topic, text_of(docno), float(grade))
-        for topic, grades in labels.judgments.items()
-        for docno, grade in grades.items()
-    }
-    packed = PackedJudge(
-        body=pack_labels(sent),
-        topics=len(labels.judgments),
-        values=len(cells),
-        most=max(map(len, labels.judgments.values())),
-        digest=sent.sha256,
-        sketch=sketch_of(cells),
-        tag=labels.run,
-    )
-    return report, packed if report.accepted else None
+    return report, packed_documents(sent) if report.accepted else None
 
 
-def _of_answers(files: Mapping[Part, PartOfLabels], rules: BoardRules) -> tuple[Report, PackedJudge | None]:
+def _of_answers(
+    files: Mapping[Part, PartOfLabels], rules: BoardRules, is_brought: bool
+) -> tuple[Report, PackedJudge | None]:
     kept, forms = rules.kept, [part for part in PARTS if part in files]
-    if refused := _refused(kept, forms):
+    if refused := _refused(kept, forms, is_brought):
         return Report((refused,)), None
     sent = read_answer_labels(files, rules.places, kept.reference.runs, frozenset(rules.topics))
     measure = answer_measures.parse(kept.reference.measure)
@@ -111,18 +138,10 @@ def _of_answers(files: Mapping[Part, PartOfLabels], rules: BoardRules) -> tuple[
     lacking = [run for run in kept.reference.runs if run not in runs]
     warnings = (*notes_on(sent.answers.judgments, kept.reference.runs), *_without_runs(lacking))
     report = Report(problems, (*warnings, *_missing(kept, topics)), facts)
-    packed = PackedJudge(
-        body=pack_answer_labels(sent),
-        topics=len(topics),
-        values=sent.documents,
-        most=len(runs),
-        digest=sent.sha256,
-        sketch=sketch_of(_cells(sent)),
-    )
-    return report, packed if report.accepted else None
+    return report, packed_answers(sent, len(topics)) if report.accepted else None
 
 
-def _refused(kept: KeptReference, forms: Sequence[Form]) -> Problem | None:
+def _refused(kept: KeptReference, forms: Sequence[Form], is_brought: bool) -> Problem | None:
     """Why such files cannot be scored against the reference."""
     if "nuggets" in forms and not {"assignments", "argue"} & set(forms):
         rule = "Nuggets alone score no run: a judge says which answer holds which of them."
@@ -130,8 +149,12 @@ def _refused(kept: KeptReference, forms: Sequence[Form]) -> Problem | None:
     if "assignments" in forms and "argue" in forms:
         rule = "Assignments and Auto-ARGUE’s judgments both label nuggets."
         return Problem(rule, "Send one of the two.", field="labels")
+    if is_brought:
+        return None
     if kept.origin is None:
-        rule = "Labels are scored on the runs of the reference, which here is a board file without runs."
+        is_here = kept.elsewhere is None
+        where = "which here is a board file without runs." if is_here else "which are not on this site."
+        rule = f"Labels are scored on the runs of the reference, {where}"
         return Problem(rule, REMEDY, field="labels")
     wanted = labelled.KIND if forms == ["labels"] else labelled_answers.KIND
     if kept.origin.kind != wanted:

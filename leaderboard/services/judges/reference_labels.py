@@ -25,7 +25,7 @@ from leaderboard.trec.nuggets.sets import Nugget
 from leaderboard.trec.qrels.judge_labels import JudgeLabels
 from leaderboard.trec.qrels.packed_judgments import unpack_judgments
 
-NO_ORIGIN = "The reference is a board file: there are no judgments to hold labels against."
+NO_ORIGIN = "The judgments that the reference rests on are not on this site."
 GONE = "The judgments that the reference rests on are not shown to you, or are gone."
 
 

@@ -105,7 +105,7 @@ def from_task(
         is_machine=made_by == "machine",
         origin=Origin(other.id, other.kind, shown.edition.id, run_ids),
     )
-    _require_topics(session, task, kept.reference)
+    require_topics(session, task, kept.reference)
     return of_reference(kept, f"{other.slug}-{shown.edition.number}")
 
 
@@ -135,7 +135,7 @@ def from_file(
     if strangers := [run for run in known if run not in reference.runs]:
         raise Invalid(f"The reference has no run {strangers[0]!r}, of which facts are declared.")
     kept = KeptReference(reference, file_name, known, is_machine)
-    _require_topics(session, task, reference)
+    require_topics(session, task, reference)
     return of_reference(kept, file_name)
 
 
@@ -210,7 +210,8 @@ def _declared(row: Row) -> Declared:
     return Declared(row.team, told.get("llm", ""), told.get("reranker", ""))
 
 
-def _require_topics(session: Session, task: Task, reference: Reference) -> None:
+def require_topics(session: Session, task: Task, reference: Reference) -> None:
+    """Raise Conflict for a reference of too few runs, Invalid for topics that the task does not have."""
     if len(reference.runs) < FEWEST_RUNS:
         raise Conflict(f"A reference has at least {FEWEST_RUNS} runs; this one has {len(reference.runs)}.")
     known = set(session.scalars(select(Topic.topic_id).where(Topic.task_id == task.id)))

@@ -102,15 +102,19 @@ def _unknown(bound: BoundMeasure, reference: Reference) -> MeasureScores:
 
 
 def _both(database: Database, run_id: int, plan: Plan) -> tuple[Reference, KeptBoard | None]:
-    """The reference and a judge's board; None of labels where the reference has no runs to score by them."""
+    """The reference and a judge's board; None of labels where the reference has no runs to score by them.
+
+    Where its runs are on another site, the board that the labels made there is theirs.
+    """
     with belonging_to(plan.inputs.name):
         kept = references.opened(plan.inputs.judgments)
     with database.read() as session:
         sent = store.sent(session, run_id)
+        brought = store.made(session, run_id, plan.revision_id, plan.dialect) if kept.origin is None else None
     if sent is None:
         raise NotFound(f"What run {run_id} said is gone.")
     try:
-        return kept.reference, _board(database, kept, sent)
+        return kept.reference, brought or _board(database, kept, sent)
     except (Conflict, Invalid):
         # Another reference was chosen since: the judge has no rank under it, as one that lacks a run.
         return kept.reference, None

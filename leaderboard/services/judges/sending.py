@@ -32,15 +32,20 @@ def rules_of(session: Session, task: Task, topics: list[str]) -> BoardRules:
     return BoardRules(tuple(topics), kept, labelled_answers.places(session, kept))
 
 
-def checked(source: Source, rules: BoardRules, limits: Limits) -> tuple[Report, PackedJudge | None]:
-    """The report on a board file, labels or parts of them, and what is stored of it if it can be accepted."""
+def checked(
+    source: Source, rules: BoardRules, limits: Limits, *, is_brought: bool = False
+) -> tuple[Report, PackedJudge | None]:
+    """The report on a board file, labels or parts of them, and what is stored of it if it can be accepted.
+
+    is_brought: whether another site took it, so that labels are taken whose runs are not here.
+    """
     with on_disk(source) as path:
         try:
             if kind_of(path, limits):
-                return _checked_archive(path, rules, limits)
+                return _checked_archive(path, rules, limits, is_brought)
             form = form_of(path, rules.kept.reference.runs, limits)
             if form != "board":
-                return label_files.checked(path, form, rules, limits)
+                return label_files.checked(path, form, rules, limits, is_brought=is_brought)
             known = Known(frozenset(rules.kept.reference.runs), frozenset(rules.topics))
             board = read_board(path, known, limits=limits)
             primary = _primary(path, board, limits)
@@ -60,17 +65,19 @@ def checked(source: Source, rules: BoardRules, limits: Limits) -> tuple[Report, 
     }
     few = Problem(f"{primary} has a value for fewer than {FEWEST_RUNS} runs of the reference.")
     report = Report(() if aligned.is_enough else (few,), warnings, facts)
-    return report, _packed(kept) if report.accepted else None
+    return report, packed_board(kept) if report.accepted else None
 
 
-def _checked_archive(path: Path, rules: BoardRules, limits: Limits) -> tuple[Report, PackedJudge | None]:
+def _checked_archive(
+    path: Path, rules: BoardRules, limits: Limits, is_brought: bool
+) -> tuple[Report, PackedJudge | None]:
     """The same of an archive; raises Invalid."""
     if not senders.has_parts(path, limits):
         rule = f"The archive does not hold the parts of one judge, files named {senders.NAMES}."
         raise _refused(Problem(rule, "Send a board or a file of labels by itself, not in an archive."))
     try:
         with senders.parts_of(path, limits) as files:
-            return label_files.checked_parts(files, rules)
+            return label_files.checked_parts(files, rules, is_brought=is_brought)
     except TooLarge as error:
         return Report((Problem(error.message),)), None
 
@@ -118,7 +125,8 @@ def _missing(runs: tuple[str, ...], topics: tuple[str, ...]) -> Iterator[Problem
         yield Problem(rule, "", None, "topic", shown(topics[0]), len(topics))
 
 
-def _packed(kept: KeptBoard) -> PackedJudge:
+def packed_board(kept: KeptBoard) -> PackedJudge:
+    """A board as it is stored."""
     board = kept.board
     cells = {
         (run, topic, value)

@@ -29,10 +29,15 @@ def sent(session: Session, run_id: int, name: str = "") -> Sent | None:
     body = session.scalar(select(JudgeBoard.body).where(JudgeBoard.run_id == run_id))
     if body is None:
         return None
-    if is_board(body):
-        return opened(run_id, body, name)
     with belonging_to(f"run {run_id}"):
-        return unpack_labels(body) if are_labels(body) else unpack_answer_labels(body)
+        return unpacked(body, name)
+
+
+def unpacked(body: bytes, name: str = "") -> Sent:
+    """What a judge sent, as it was packed; raises Damaged."""
+    if is_board(body):
+        return _unpacked(body, name)
+    return unpack_labels(body) if are_labels(body) else unpack_answer_labels(body)
 
 
 def has_labels(session: Session, run_id: int) -> bool:
@@ -60,6 +65,16 @@ def of_runs(session: Session, runs: Iterable[tuple[int, str]], edition: Edition)
     )
     rows = session.execute(boards).all()
     return {run_id: opened(run_id, body, names[run_id]) for run_id, body in rows if is_board(body)}
+
+
+def made(session: Session, run_id: int, revision_id: int, dialect: int) -> KeptBoard | None:
+    """The board that a judge's labels made under a revision, None where there is none; raises Damaged."""
+    body = session.scalar(
+        select(Alignment.body).where(
+            Alignment.run_id == run_id, Alignment.revision_id == revision_id, Alignment.dialect == dialect
+        )
+    )
+    return None if body is None else opened(run_id, body)
 
 
 def opened(run_id: int, body: bytes, name: str = "") -> KeptBoard:

@@ -169,7 +169,13 @@ def _checked_board(source: Source, rules: UploadRules, limits: Limits) -> tuple[
         report = replace(report, problems=(*report.problems, *probes))
     if packed is None or not report.accepted:
         return report, None
-    run = PackedRun(
+    run = of_judge(packed)
+    return replace(report, warnings=(*report.warnings, *_copies(run.sketch, rules, "values"))), run
+
+
+def of_judge(packed: Any) -> PackedRun:
+    """A run of a judge, as its PackedJudge says, which no module is loaded for where there are rankings."""
+    return PackedRun(
         tag=packed.tag,
         details={},
         topics=packed.topics,
@@ -182,7 +188,6 @@ def _checked_board(source: Source, rules: UploadRules, limits: Limits) -> tuple[
         blocks=PackedBlocks(),
         board=packed.body,
     )
-    return replace(report, warnings=(*report.warnings, *_copies(run.sketch, rules, "values"))), run
 
 
 def unchecked(path: Path, file_name: str) -> PreparedUpload:

@@ -4,7 +4,7 @@ They are assignments or Auto-ARGUE's judgments, with or without a nugget set of 
 several of these in a file each. Runs are called as on the reference.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -238,35 +238,31 @@ def _whole(support: SupportLabels, places: Places) -> SupportLabels:
     answers = {}
     for run, topic in sorted(support.cells):
         cited = places.get((run, topic), ())
-        labels = _by_segment(support, (run, topic), cited)
-        segment = _misplaced(labels, cited)
-        if segment is not None:
+        whole = support.answers.get((run, topic))
+        pairs = support.pairs[run, topic] if whole is None else {}
+        given = pairs or [(at, len(row) - 1) for at, row in enumerate(whole.labels if whole else ()) if row]
+        # Looked at before they are laid out: a place may be any number.
+        beyond = _misplaced(given, cited)
+        if beyond is not None:
             rule = f"Run {shown(run)} has labels of a citation that its answer to {shown(topic)} lacks."
             remedy = "Check that labels and run belong together."
-            value = f"segment {segment}, citation {len(labels[segment]) - 1} (from 0)"
+            value = f"segment {beyond[0]}, citation {beyond[1]} (from 0)"
             problems.add(Problem(rule, remedy, None, "label", value))
-        answers[run, topic] = LabelledSegments(labels)
+        else:
+            answers[run, topic] = whole or _by_segment(pairs, cited)
     problems.stop()
-    return SupportLabels(answers)
+    return SupportLabels({cell: LabelledSegments(labelled.labels) for cell, labelled in answers.items()})
 
 
-def _by_segment(
-    support: SupportLabels, cell: tuple[str, str], cited: tuple[int, ...]
-) -> tuple[tuple[int, ...], ...]:
-    if cell in support.answers:
-        return support.answers[cell].labels
-    pairs = support.pairs[cell]
-    size = max(len(cited), 1 + max(segment for segment, _ in pairs))
-    most = [
-        max([*cited[at : at + 1], *(place + 1 for segment, place in pairs if segment == at)], default=0)
-        for at in range(size)
-    ]
-    return tuple(tuple(pairs.get((at, place), UNLABELLED) for place in range(most[at])) for at in range(size))
+def _by_segment(pairs: Mapping[tuple[int, int], int], cited: tuple[int, ...]) -> LabelledSegments:
+    """Labels of pairs as those of a whole answer, whose segments cite so many documents."""
+    segments = (
+        tuple(pairs.get((at, place), UNLABELLED) for place in range(most)) for at, most in enumerate(cited)
+    )
+    return LabelledSegments(tuple(segments))
 
 
-def _misplaced(labels: tuple[tuple[int, ...], ...], cited: tuple[int, ...]) -> int | None:
-    """The first segment with more labels than documents that it cites."""
-    for place, given in enumerate(labels):
-        if given and (place >= len(cited) or len(given) > cited[place]):
-            return place
-    return None
+def _misplaced(given: Iterable[tuple[int, int]], cited: tuple[int, ...]) -> tuple[int, int] | None:
+    """The first segment and citation with a label that the answer does not have."""
+    beyond = (place for place in sorted(given) if place[0] >= len(cited) or place[1] >= cited[place[0]])
+    return next(beyond, None)

@@ -22,7 +22,7 @@ class KeptLabels:
     @property
     def sha256(self) -> str:
         """The digest of labels, confidence and the name in the file, whatever the order of its lines."""
-        return hashlib.sha256(_text(self)).hexdigest()
+        return hashlib.sha256(text(self)).hexdigest()
 
     @property
     def documents(self) -> int:
@@ -37,26 +37,32 @@ def are_labels(stored: bytes) -> bool:
 
 def pack_labels(kept: KeptLabels) -> bytes:
     """Labels as they are stored, without the notes on their file."""
-    return compressed(_LABELS, _text(kept), _LEVEL)
+    return compressed(_LABELS, text(kept), _LEVEL)
 
 
 def unpack_labels(stored: bytes) -> KeptLabels:
     """The labels that were stored; raises Damaged."""
     record = json.loads(plain_bytes(_LABELS, stored, "the labels"))
     try:
-        judgments: dict[str, dict[bytes, int]] = {}
-        confidence: dict[str, dict[bytes, float]] = {}
-        for topic, labels in record["labels"].items():
-            judgments[topic] = {bytes_of(docno): grade for docno, (grade, _) in labels.items()}
-            given = {bytes_of(docno): value for docno, (_, value) in labels.items() if value is not None}
-            if given:
-                confidence[topic] = given
-        return KeptLabels(JudgeLabels(judgments, confidence, record["run"], ()))
+        return labels_in(record)
     except (ValueError, KeyError, TypeError) as error:
         raise damaged("the labels", "they have another form") from error
 
 
-def _text(kept: KeptLabels) -> bytes:
+def labels_in(record: dict[str, Any]) -> KeptLabels:
+    """The labels in the object of `text`, whose values nobody looks at here."""
+    judgments: dict[str, dict[bytes, int]] = {}
+    confidence: dict[str, dict[bytes, float]] = {}
+    for topic, labels in record["labels"].items():
+        judgments[topic] = {bytes_of(docno): grade for docno, (grade, _) in labels.items()}
+        given = {bytes_of(docno): value for docno, (_, value) in labels.items() if value is not None}
+        if given:
+            confidence[topic] = given
+    return KeptLabels(JudgeLabels(judgments, confidence, record["run"], ()))
+
+
+def text(kept: KeptLabels) -> bytes:
+    """All labels as one JSON text, which their digest is of."""
     labels = kept.labels
     record: dict[str, Any] = {
         "run": labels.run,

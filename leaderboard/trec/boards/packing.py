@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -30,13 +30,30 @@ class Origin:
     run_ids: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ForeignOrigin:
+    """An origin as other sites know it: by digests, as ids of a site mean nothing there.
+
+    slug: of the task, of this kind. judgments: the digest of the revision that the board was under; dialect:
+    its order of equal scores; size: documents of the collection, None where nobody says. runs: the digests of
+    rankings or answers, in the order of the reference.
+    """
+
+    slug: str
+    kind: str
+    judgments: str
+    dialect: int
+    size: int | None
+    runs: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class KeptReference:
     """A reference as it was when it was chosen.
 
     source: where it is from, in words. facts: run -> what it declares. is_machine: whether it rests on
     judgments of a machine. origin: None of a board file, and of references that were chosen before origins
-    were kept.
+    were kept. elsewhere: of a board whose task is on another site, that the reference was brought from.
     """
 
     reference: Reference
@@ -44,11 +61,12 @@ class KeptReference:
     facts: Mapping[str, Declared] = field(default_factory=dict)
     is_machine: bool = False
     origin: Origin | None = None
+    elsewhere: ForeignOrigin | None = None
 
     @property
     def sha256(self) -> str:
-        """The digest of all that it says."""
-        return hashlib.sha256(_text(self)).hexdigest()
+        """The digest of all that it says, without where its runs are: on other sites these have other ids."""
+        return hashlib.sha256(text(replace(self, origin=None, elsewhere=None))).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +79,7 @@ class KeptBoard:
     @property
     def sha256(self) -> str:
         """The digest of its values and of what counts, whatever the file's order and form."""
-        return hashlib.sha256(_text(self)).hexdigest()
+        return hashlib.sha256(text(self)).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,21 +96,30 @@ class BoardRules:
 
 def pack_reference(kept: KeptReference) -> bytes:
     """A reference as it is stored."""
-    return compressed(_REFERENCE, _text(kept), _LEVEL)
+    return compressed(_REFERENCE, text(kept), _LEVEL)
 
 
 def unpack_reference(stored: bytes) -> KeptReference:
     """The reference that was stored; raises Damaged."""
     record = _record(_REFERENCE, stored, "the reference")
     try:
-        scores = np.array(record["scores"], dtype=np.float64)
-        shape = len(record["runs"]), len(record["topics"])
-        reference = reference_from(record["runs"], record["topics"], record["measure"], scores.reshape(shape))
-        facts = {run: Declared(**declared) for run, declared in record["facts"].items()}
-        origin = _origin(record.get("origin"))
-        return KeptReference(reference, record["source"], facts, record["is_machine"], origin)
+        return reference_in(record)
     except (ValueError, KeyError, TypeError) as error:
         raise damaged("the reference", "it has another form") from error
+
+
+def reference_in(record: dict[str, Any]) -> KeptReference:
+    """The reference in the object of `text`, whose values nobody looks at here."""
+    scores = np.array(record["scores"], dtype=np.float64)
+    shape = len(record["runs"]), len(record["topics"])
+    return KeptReference(
+        reference=reference_from(record["runs"], record["topics"], record["measure"], scores.reshape(shape)),
+        source=record["source"],
+        facts={run: Declared(**declared) for run, declared in record["facts"].items()},
+        is_machine=record["is_machine"],
+        origin=_origin(record.get("origin")),
+        elsewhere=_elsewhere(record.get("elsewhere")),
+    )
 
 
 def is_board(stored: bytes) -> bool:
@@ -102,29 +129,35 @@ def is_board(stored: bytes) -> bool:
 
 def pack_board(kept: KeptBoard) -> bytes:
     """A judge's board as it is stored, without the warnings about its file."""
-    return compressed(_BOARD, _text(kept), _LEVEL)
+    return compressed(_BOARD, text(kept), _LEVEL)
 
 
 def unpack_board(stored: bytes, name: str) -> KeptBoard:
     """The board that was stored, under a name; raises Damaged."""
     record = _record(_BOARD, stored, "the board")
     try:
-        board = BoardFile(
-            name=name,
-            order="",
-            values=record["values"],
-            totals=record["totals"],
-            unusable=tuple(record["unusable"]),
-            runs=tuple(record["runs"]),
-            topics=tuple(record["topics"]),
-            warnings=(),
-        )
-        return KeptBoard(board, record["primary"])
+        return board_in(record, name)
     except (ValueError, KeyError, TypeError) as error:
         raise damaged("the board", "it has another form") from error
 
 
-def _text(kept: KeptReference | KeptBoard) -> bytes:
+def board_in(record: dict[str, Any], name: str) -> KeptBoard:
+    """The board in the object of `text`, under a name; nobody looks at its values here."""
+    board = BoardFile(
+        name=name,
+        order="",
+        values=record["values"],
+        totals=record["totals"],
+        unusable=tuple(record["unusable"]),
+        runs=tuple(record["runs"]),
+        topics=tuple(record["topics"]),
+        warnings=(),
+    )
+    return KeptBoard(board, record["primary"])
+
+
+def text(kept: KeptReference | KeptBoard) -> bytes:
+    """All that it says as one JSON text."""
     record = _of_reference(kept) if isinstance(kept, KeptReference) else _of_board(kept)
     return json.dumps(record, sort_keys=True, separators=(",", ":")).encode()
 
@@ -133,11 +166,15 @@ def _origin(given: dict[str, Any] | None) -> Origin | None:
     return None if given is None else Origin(**{**given, "run_ids": tuple(given["run_ids"])})
 
 
+def _elsewhere(given: dict[str, Any] | None) -> ForeignOrigin | None:
+    return None if given is None else ForeignOrigin(**{**given, "runs": tuple(given["runs"])})
+
+
 def _of_reference(kept: KeptReference) -> dict[str, Any]:
-    # Without an origin as it was before there were any: digests never change.
-    origin = {} if kept.origin is None else {"origin": asdict(kept.origin)}
+    # Without an origin as it was before there were any.
+    origins = {"origin": kept.origin, "elsewhere": kept.elsewhere}
     return {
-        **origin,
+        **{key: asdict(one) for key, one in origins.items() if one is not None},
         "runs": kept.reference.runs,
         "topics": kept.reference.topics,
         "measure": kept.reference.measure,

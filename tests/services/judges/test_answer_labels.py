@@ -16,6 +16,12 @@ from leaderboard.trec.boards.packing import KeptBoard
 from tests.make import answers, build, judging
 
 MEASURE = "NuggetRecall(set='all')"
+FAR = {
+    "metadata": {"topic_id": "1", "run_id": "A", "sentence_index": 10**15, "citation_index": 10**15},
+    "support_label": "FS",
+    "status": "completed",
+}
+"""A label of a place that no memory has room for."""
 
 
 @pytest.fixture
@@ -123,6 +129,7 @@ def test_a_topic_that_a_run_has_no_label_on_is_left_out(said: Database, tmp_path
         (answers.nuggets("1", v1="vital"), "Nuggets alone score no run", None),
         (answers.supported("1", (2,), run="A"), "The reference is by NuggetRecall(set='all'), which", None),
         (answers.supported("1", (2, 0, 1), run="A"), "Run A has labels of a citation that its answer", None),
+        (FAR, "Run A has labels of a citation that its answer", None),
         ("1 0 a 2", "The runs of the reference are answers, which labels of documents", None),
     ],
 )

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select, update
 
-from leaderboard.db.tables import Audit, Task
+from leaderboard.db.tables import Audit, Phase, Task
 from leaderboard.services.bundles import opening
 from leaderboard.web.bundles import bundles
+from tests.make import of_judges
 from tests.web.conftest import Site
 
 
@@ -72,3 +73,21 @@ def test_how_a_task_is_cited(site: Site) -> None:
     with zipfile.ZipFile(io.BytesIO(site.browser("Olga").get("/tasks/robots/export.zip").data)) as archive:
         for form, name in (("cff", "CITATION.cff"), ("bib", "citation.bib"), ("json", "datacite.json")):
             assert archive.read(name).decode() == client.get(f"/tasks/robots/citation.{form}").text
+
+
+def test_tasks_of_judges_go_out_too(site: Site, tmp_path: Path) -> None:
+    """Once they are over everybody downloads them; before, their organisers alone have an export."""
+    of_judges.build(site.database, tmp_path, organiser="Olga")
+    olga, visitor = site.browser("Olga"), site.browser()
+    assert "/tasks/held/task.zip" in visitor.get("/tasks/held/about").text
+    assert "/tasks/held/export.zip" in olga.get("/tasks/held/settings").text
+    first, again = (visitor.get("/tasks/held/task.zip") for _ in range(2))
+    assert first.data == again.data
+    with site.database.write() as session:
+        session.execute(update(Phase).values(closes_at=None))
+    assert visitor.get("/tasks/held/task.zip").status_code == 404
+    assert visitor.get("/tasks/held/export.zip").status_code in (302, 303, 401, 403)
+    assert "/tasks/held/task.zip" not in visitor.get("/tasks/held/about").text
+    body = olga.get("/tasks/held/export.zip").data
+    with zipfile.ZipFile(io.BytesIO(body)) as archive:
+        assert "qrels/1-main-1.board.json" in archive.namelist()
