@@ -86,7 +86,8 @@ def test_files_of_answers_and_of_judges_have_limits_too(site: Site, slug: str, t
         data = {"file": (io.BytesIO(body), f"{name}.{ending}"), "team": str(site.world.owls), "name": name}
         return client.post(f"/tasks/{slug}/submit", data=data, headers={"Accept": "application/json"})
 
-    assert send(b"x" * 2**21, "large").status_code == 413
+    large = _multipart((f'name="file"; filename="large.{ending}"', "x" * 2**21))
+    assert client.post(f"/tasks/{slug}/submit", **large).status_code == 413
     bomb = send(gzip.compress(b" " * 2**22), "bomb").json
     assert bomb is not None
     Evaluator(site.database, settings).drain()
