@@ -258,3 +258,24 @@ def test_what_lacks_its_digest_is_not_scored(judged: Site, program: Programs, wh
     with pytest.raises(Damaged, match="digest does not match"):
         compute(worker, claim(worker))
     assert _stored(judged, "held") == ({}, {})
+
+
+def test_a_worker_that_dies_leaves_its_judge_to_the_site(judged: Site, program: Programs) -> None:
+    """Its lease runs out, the site scores the labels; what comes late is refused and changes nothing."""
+    before = _stored(judged, "held")
+    _queue(judged, "held")
+    worker = program("Olga", "read", slug="held", kind="worker")
+    job = claim(worker)
+    late = compute(worker, job)
+    with judged.database.write() as session:
+        long_ago = now(session) - timedelta(days=1)
+        session.execute(update(Job).where(Job.id == job["job"]).values(lease_until=long_ago))
+    build.drain(judged.database)
+    assert _stored(judged, "held") == before
+    assert hand_in(worker, job, late) == (409, "lost-lease")
+    asked = worker.ask("GET", f"/worker/jobs/{job['job']}/judge?fence={job['fence']}")
+    assert asked.status_code == 409
+    assert _stored(judged, "held") == before
+    with judged.database.read() as session:
+        done = session.execute(select(Job.state, Job.attempts).where(Job.id == job["job"])).one()
+        assert tuple(done) == ("done", 2)
