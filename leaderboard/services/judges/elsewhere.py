@@ -48,7 +48,11 @@ def given(session: Session, task_id: int) -> ColumnElement[bool]:
 
 
 def sent(session: Session, claim: Claim) -> bytes:
-    """What the judge of a job sent, as bytes; raises NotFound where it is gone, Conflict and Forbidden."""
+    """What the judge of a job sent, as bytes.
+
+    Raises NotFound where it is gone, Conflict where a run of the reference is, and Forbidden for labels where
+    not everybody may have these runs.
+    """
     body = session.scalar(select(JudgeBoard.body).where(JudgeBoard.run_id == claim.subject_id))
     if body is None:
         raise NotFound(f"What run {claim.subject_id} said is gone.")
@@ -63,7 +67,7 @@ def opened(packed: bytes) -> SentJudge:
 
 
 def require_needed(session: Session, claim: Claim, run_id: int) -> None:
-    """Raise NotFound where a job needs no rankings or answers of the run, Forbidden where all may not."""
+    """Raise NotFound where a job needs nothing of the run, Forbidden where not everybody may have it."""
     is_labels = store.has_labels(session, claim.subject_id)
     if not is_labels or run_id not in _open_origin(session, claim).run_ids:
         raise NotFound(f"Job {claim.job_id} needs nothing of run {run_id}.", run=run_id)
