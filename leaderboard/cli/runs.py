@@ -66,7 +66,9 @@ def run() -> None:
 @click.argument("slug")
 @click.argument("files", type=click.Path(exists=True, path_type=Path), nargs=-1, required=True)
 @click.option("--team", help="Team the runs belong to; made where there is none.")
-@click.option("--list", "rows", type=FILE, help="CSV that says whose runs these are: run,team,kind.")
+@click.option(
+    "--list", "rows", type=FILE, help="CSV that says whose runs these are: run,team,kind,reproduces."
+)
 @click.option("--by-folder", is_flag=True, help="The folder of a file names its team.")
 @click.option("--kind", type=click.Choice(KINDS), default="official", show_default=True)
 @click.option("--name-from", type=click.Choice(["file", "tag"]), default="file", show_default=True)

@@ -1,4 +1,4 @@
-"""What is on the site under some words: tasks, runs and teams, as far as a viewer may know of them."""
+"""What is on the site under some words: tasks, suites, runs and teams that a viewer may know of."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +16,7 @@ from leaderboard.services import phase_rules, policy, shown_names
 from leaderboard.services.phase_rules import PhaseRule
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.shown_names import ShownNames
+from leaderboard.services.suites import records
 from leaderboard.tables.record import Column, Files, Table
 
 LEAST, MOST = 2, 100
@@ -31,6 +32,14 @@ class FoundTask:
     name: str
     is_draft: bool
     is_archived: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSuite:
+    """A suite on the site whose title, address or description has the words."""
+
+    slug: str
+    title: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,17 +65,18 @@ class FoundTeam:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchPage:
-    """What was found of each kind: tasks, newest first, runs in the order of their tasks, teams by name."""
+    """What was found of each kind: tasks, newest first, suites by title, runs by task, teams by name."""
 
     query: str
     tasks: tuple[FoundTask, ...] = ()
+    suites: tuple[FoundSuite, ...] = ()
     runs: tuple[FoundRun, ...] = ()
     teams: tuple[FoundTeam, ...] = ()
 
     @property
     def found(self) -> int:
         """How much there is in all."""
-        return len(self.tasks) + len(self.runs) + len(self.teams)
+        return len(self.tasks) + len(self.suites) + len(self.runs) + len(self.teams)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,8 +96,8 @@ def search_page(session: Session, viewer: Viewer, query: str) -> SearchPage:
     """What has all words of a query, whatever their case; the page without any where the query is empty.
 
     Raises Invalid for a query that is too short or too long. What is held back is searched in no form: a run
-    of a team that goes by a pseudonym is found by the pseudonym. A token for one task finds what is in it.
-    Six statements, and up to three for each task that masks names.
+    of a team that goes by a pseudonym is found by the pseudonym. A token for one task finds what is in it, no
+    suite of several. Eight statements, and up to three for each task that masks names.
     """
     text = " ".join(query.split())
     if not text:
@@ -105,6 +115,7 @@ def search_page(session: Session, viewer: Viewer, query: str) -> SearchPage:
             for row in rows
             if _has(words, row.name, row.slug, row.description)
         ),
+        suites=_suites(session, viewer, words),
         runs=tuple(_found(session, viewer, known, words)),
         teams=_teams(session, viewer, known, words),
     )
@@ -115,6 +126,7 @@ def facts(page: SearchPage) -> dict[str, Any]:
     return {
         "query": page.query,
         "tasks": [asdict(row) for row in page.tasks],
+        "suites": [asdict(row) for row in page.suites],
         "runs": [asdict(row) for row in page.runs],
         "teams": [asdict(row) for row in page.teams],
     }
@@ -136,6 +148,18 @@ def runs_table(page: SearchPage) -> Table[FoundRun]:
 
 
 FILES = Files(facts=facts, tables={"runs": runs_table})
+
+
+def _suites(session: Session, viewer: Viewer, words: Sequence[str]) -> tuple[FoundSuite, ...]:
+    """The suites on the site of which the viewer may know a member, by title."""
+    if viewer.only_task is not None:
+        return ()
+    suites = (known.suite for known in records.visible_suites(session, viewer))
+    return tuple(
+        FoundSuite(suite.slug, suite.title)
+        for suite in suites
+        if suite.withdrawn_at is None and _has(words, suite.title, suite.slug, suite.description)
+    )
 
 
 def _known(session: Session, viewer: Viewer, task_ids: Sequence[int]) -> dict[int, _KnownTask]:

@@ -19,8 +19,9 @@ from leaderboard.services.reproductions.links import OriginalRuns
 from leaderboard.services.runs import withdrawals
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.settings import Settings
+from leaderboard.trec.qrels.left_out import LeftOut
 from tests.make import build as builders
-from tests.make import people, reproduced, twins
+from tests.make import people, reproduced, suited, twins
 from tests.make.apps import application
 from tests.make.twins import World
 
@@ -33,6 +34,8 @@ SECRETS = {"a": ("Aardvarks", "Zebras", "Quokkas"), "b": ("Zyx Lab", "Beta Unive
 TOKEN = "for-reviewers"
 GROUP = "students"
 PSEUDONYMS = ("Otter", "Heron", "Ibex")
+SUITES = {"both": "olgas", "mixed": "plain"}
+"""A suite -> the task that is in it beside this one: without a run, or with one of a team by its name."""
 OBJECTS: dict[str, Sequence[object]] = {
     "slug": (SLUG,),
     "run_id": (2, 5),
@@ -42,7 +45,7 @@ OBJECTS: dict[str, Sequence[object]] = {
     "name": ("AP",),
     "token": ("nonsense", TOKEN),
     "number": (1,),
-    "part": ("qrels",),
+    "part": ("qrels", "left_out"),
     "suffix": ("txt",),
     "line_id": (1,),
     "form": ("json", "csv"),
@@ -66,8 +69,8 @@ OBJECTS: dict[str, Sequence[object]] = {
     "message": ("nothing",),
     "digest": ("0" * 16,),
     "kind": ("logo",),
-    "suite": ("nothing",),
-    "suite_run_id": (1,),
+    "suite": (*SUITES, "nothing"),
+    "suite_run_id": (1, 2, 4, 5),
 }
 """What addresses are filled with."""
 DOCNO = "d00"
@@ -96,9 +99,13 @@ def _fill(database: Database, folder: Path, secret: str) -> None:
     reproduced.say(database, 2, OriginalRuns(1))
     reproduced.say(database, 3, OriginalRuns(2, 1, 4))
     _freeze(database, NAMED)
-    builders.revise(database, folder, {**JUDGMENTS, "2": {"a": 1, "d": 0}}, SLUG)
+    left_out = LeftOut({"1": frozenset({b"b"})}, True)
+    builders.revise(database, folder, {**JUDGMENTS, "2": {"a": 1, "d": 0}}, SLUG, left_out)
+    builders.task(database, folder, "plain", judgments=JUDGMENTS, measures=("AP",))
+    builders.run(database, folder, RANKINGS[0], "plain-1", slug="plain", team_name="Owls")
     builders.drain(database)
     mask(database, secret)
+    _suites(database, secret)
     _freeze(database, UNDER_PSEUDONYMS)
     _pool(database)
     _group(database, secret)
@@ -147,6 +154,19 @@ def _group(database: Database, secret: str) -> None:
         session.add(link)
 
 
+def _suites(database: Database, secret: str) -> None:
+    """Suite runs whose names say whose they are, in either suite; only Owls show theirs."""
+    first, second, _ = SECRETS[secret]
+    for suite, other in SUITES.items():
+        suited.of_tasks(database, suite, (SLUG, other))
+        sent = {"Owls": {SLUG: 1} if suite == "both" else {SLUG: 1, other: 6}, first: {SLUG: 2}}
+        if suite == "both":
+            sent[second] = {SLUG: 3}
+        for team, runs in sent.items():
+            name = "owls-all" if team == "Owls" else f"{team.split()[0].lower()}-{secret}-all"
+            suited.put_together(database, suite, team, name, runs)
+
+
 def _freeze(database: Database, address: str) -> None:
     with database.write() as session:
         frozen = snapshots.freeze(session, policy.OPERATOR, SLUG)
@@ -174,7 +194,7 @@ def build(template: Path, folder: Path, secret: str, moment: datetime) -> World:
     with database.read() as session:
         digests = session.scalars(select(Upload.sha256)).all()
         assert len(set(digests)) == len(digests), "files differ by their tags at least"
-        assert sorted(session.scalars(select(Run.id))) == list(range(1, 6))
+        assert sorted(session.scalars(select(Run.id))) == list(range(1, 7))
     # Without a token of its own, whoever is on this machine is told how much of everything there is.
     settings = Settings(data=folder, database_url=f"sqlite:///{path}", metrics_token="nobody-here-knows-it")
     return World(application(settings, database), database, moment)

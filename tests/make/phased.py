@@ -13,8 +13,9 @@ from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.tasks import phases
 from leaderboard.services.tasks.phases import PhasePlan
 from leaderboard.settings import Settings
+from leaderboard.trec.qrels.left_out import LeftOut
 from tests.make import build as builders
-from tests.make import people, reproduced, twins
+from tests.make import people, reproduced, suited, twins
 from tests.make.apps import application
 from tests.make.twins import World
 
@@ -22,6 +23,7 @@ SLUG = "season"
 TRAINING, TEST = ("1", "2"), ("3", "4", "5", "6")
 HIDDEN = {"a": ("a", "b"), "b": ("c", "d")}
 """World -> the documents that are relevant for the topics of the sealed phases."""
+SUITE = "year"
 OBJECTS: dict[str, Sequence[object]] = {
     "slug": (SLUG,),
     "run_id": range(1, 6),
@@ -30,8 +32,8 @@ OBJECTS: dict[str, Sequence[object]] = {
     "team_id": (1, 2),
     "name": ("AP",),
     "token": ("nonsense",),
-    "number": (1,),
-    "part": ("qrels",),
+    "number": (1, 2),
+    "part": ("qrels", "left_out"),
     "suffix": ("txt",),
     "line_id": (1,),
     "form": ("json", "csv"),
@@ -55,8 +57,8 @@ OBJECTS: dict[str, Sequence[object]] = {
     "message": ("nothing",),
     "digest": ("0" * 16,),
     "kind": ("logo",),
-    "suite": ("nothing",),
-    "suite_run_id": (1,),
+    "suite": (SUITE, "nothing"),
+    "suite_run_id": (1, 2, 3),
 }
 
 
@@ -94,6 +96,31 @@ def _fill(database: Database, folder: Path, secret: str) -> None:
     reproduced.say(database, 2, OriginalRuns(1))
     if secret == "a":
         reproduced.say(database, 4, OriginalRuns(3))
+    _leave_out(database, folder, secret, judged)
+    _suite(database, folder, secret)
+
+
+def _leave_out(
+    database: Database, folder: Path, secret: str, judged: Mapping[str, Mapping[str, int]]
+) -> None:
+    """A residual round: of training alike; of sealed topics other documents, and other numbers of them."""
+    left_out = {TRAINING[0]: frozenset({b"x"}), TEST[0]: frozenset({b"b"} if secret == "a" else {b"a", b"d"})}
+    builders.revise(database, folder, judged, SLUG, LeftOut(left_out, True))
+    builders.drain(database)
+
+
+def _suite(database: Database, folder: Path, secret: str) -> None:
+    """A suite of the task and an open one: runs of whichever phase, and in one world one more."""
+    builders.task(database, folder, "side", measures=("AP",))
+    for team in ("Owls", "Bears"):
+        name = f"{team.lower()}-side"
+        builders.run(database, folder, {"1": [team, "a"]}, name, slug="side", team_name=team)
+    builders.drain(database)
+    suited.of_tasks(database, SUITE, (SLUG, "side"))
+    suited.put_together(database, SUITE, "Owls", "owls-all", {SLUG: 3, "side": 6})
+    suited.put_together(database, SUITE, "Bears", "bears-all", {SLUG: 4 if secret == "a" else 2, "side": 7})
+    if secret == "a":
+        suited.put_together(database, SUITE, "Bears", "bears-sealed", {SLUG: 5})
 
 
 def _send(

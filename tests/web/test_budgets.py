@@ -1,11 +1,15 @@
 """How many computed pages a visitor's address may ask for."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
+from leaderboard.db.tables import Run
 from leaderboard.web import budgets, create_app
 from leaderboard.web.budgets import Budget
+from tests.make import of_judges
 from tests.web.conftest import Site, browser, enter
 
 PAGE = "/tasks/robots/compare"
@@ -64,3 +68,20 @@ def test_no_budget_where_it_is_off(site: Site) -> None:
     """0 means any number of pages."""
     client = browser(create_app(replace(site.settings, computed_pages=0), site.database))
     assert {client.get(PAGE, environ_base=ADDRESS).status_code for _ in range(5)} == {200}
+
+
+def test_labels_of_judges_are_counted(site: Site, tmp_path: Path) -> None:
+    """Each level or scale is another comparison: pages, files and topics have one budget; boards none."""
+    of_judges.build(site.database, tmp_path, "Olga")
+    client = browser(create_app(replace(site.settings, computed_pages=4), site.database))
+    with site.database.read() as session:
+        oak = session.scalars(select(Run.id).where(Run.name == "oak")).one()
+    labels = f"/tasks/held/judges/{oak}/labels"
+
+    def ask(path: str) -> int:
+        return client.get(path, environ_base=ADDRESS).status_code
+
+    asked = ("?level=1", "?level=2:1", ".json?documents=either", "/1?level=1:2", "/1.json", "")
+    assert [ask(f"{labels}{rest}") for rest in asked] == [200, 200, 200, 200, 429, 429]
+    others = ("/tasks/held/judges", f"/tasks/held/judges/{oak}", "/tasks/held", "/tasks/said")
+    assert [ask(path) for path in others] == [200] * len(others)

@@ -145,3 +145,12 @@ def test_a_bundle_carries_what_is_left_out(
     assert row["left_out_facts"]["rounds"] == [1]
     assert first[row["left_out"]] == b"1 d1\n1 d2\n1 d3\n2 e1\n3 f1\n"
     target.dispose()
+
+
+def test_a_document_known_only_as_left_out_has_its_page(organiser: FlaskClient, database: Database) -> None:
+    """A run ranked it, nobody judged it: it is no broken link of the ranking, and another is unknown."""
+    _publish(organiser, database, left_out=_file("1 d4\n"))
+    document = organiser.get("/tasks/t/documents?docno=d4&topic=1")
+    assert document.status_code == 200
+    assert "Left out of topic 1" in pages.main(document)
+    assert organiser.get("/tasks/t/documents?docno=d5&topic=1").status_code == 404

@@ -2,15 +2,22 @@
 
 import gzip
 import io
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+from sqlalchemy import update
+from werkzeug.test import TestResponse
+
 from leaderboard.db.engine import Database
+from leaderboard.db.tables import Phase
 from leaderboard.settings import Settings
 from leaderboard.web import create_app
 from leaderboard.worker import Evaluator
-from tests.web.conftest import SignIn, Site, browser
+from tests.make import answers, judging, nuggeted
+from tests.web.conftest import SignIn, Site, browser, enter
 
 
 def _multipart(*parts: tuple[str, str]) -> dict[str, Any]:
@@ -54,4 +61,42 @@ def test_an_exploding_archive_is_refused(site: Site) -> None:
     report = client.get(f"/uploads/{sent.json['upload']}.json").json
     assert report is not None
     assert (report["state"], report["run"]) == ("rejected", None)
+    assert _left_behind(site.settings) == []
+
+
+KINDS = {
+    "said": (nuggeted.task, json.dumps(answers.answer("1", ("One.", ["d1"]))) + "\n", "jsonl"),
+    "judged": (judging.task, judging.board_text(judging.OAK), "txt"),
+}
+"""Task -> what makes it, a file for it, and how that ends."""
+
+
+@pytest.mark.parametrize("slug", KINDS)
+def test_files_of_answers_and_of_judges_have_limits_too(site: Site, slug: str, tmp_path: Path) -> None:
+    """Of their size as sent and unpacked, and of how many come in a day: as files of rankings have."""
+    make, text, ending = KINDS[slug]
+    make(site.database, tmp_path, slug)
+    if slug == "judged":
+        judging.refer(site.database, tmp_path)
+    settings = replace(site.settings, upload_bytes=2**16, plain_bytes=2**20)
+    client = browser(create_app(settings, site.database))
+    enter(site.database, client, "Berta")
+
+    def send(body: bytes, name: str) -> TestResponse:
+        data = {"file": (io.BytesIO(body), f"{name}.{ending}"), "team": str(site.world.owls), "name": name}
+        return client.post(f"/tasks/{slug}/submit", data=data, headers={"Accept": "application/json"})
+
+    large = _multipart((f'name="file"; filename="large.{ending}"', "x" * 2**21))
+    assert client.post(f"/tasks/{slug}/submit", **large).status_code == 413
+    bomb = send(gzip.compress(b" " * 2**22), "bomb").json
+    assert bomb is not None
+    Evaluator(site.database, settings).drain()
+    report = client.get(f"/uploads/{bomb['upload']}.json").json
+    assert report is not None
+    assert (report["state"], report["run"]) == ("rejected", None)
+    with site.database.write() as session:
+        session.execute(update(Phase).values(runs_per_day=1))
+    sent = send(text.encode(), "one")
+    assert sent.status_code < 400, sent.text
+    assert send(text.encode() + b"\n", "two").status_code == 429
     assert _left_behind(site.settings) == []

@@ -58,7 +58,9 @@ HEAT_STATES = (
     *("?topic=1&run=1", "?topic=77"),
 )
 COSTS = ("?cost=latency_ms&measure=AP&sort=score", "?measure=Judged@10", "?cost=nothing")
-SEARCHES = tuple(f"?q={words}&all" for words in (*twins.MASKED.values(), "team", "other", "other-a", "own"))
+SEARCHES = tuple(
+    f"?q={words}&all" for words in (*twins.MASKED.values(), "team", "other", "other-a", "own", "both")
+)
 OEMBEDS = tuple(
     f"?url=http://localhost/{page}"
     for page in (

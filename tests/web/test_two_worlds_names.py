@@ -40,7 +40,8 @@ def filled(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> I
 @pytest.fixture
 def worlds(filled: tuple[World, World], monkeypatch: pytest.MonkeyPatch) -> tuple[World, World]:
     """The two worlds, where chance is the same too."""
-    monkeypatch.setattr(uploads, "secrets", SimpleNamespace(token_urlsafe=lambda _: "chance"))
+    for form in (uploads, gets.suite_sending):
+        monkeypatch.setattr(form, "secrets", SimpleNamespace(token_urlsafe=lambda _: "chance"))
     monkeypatch.setattr(gets, "DOCUMENTS", (masked.DOCNO,))
     monkeypatch.setattr(requests, "new_id", lambda: "chance")
     twins.open_under_one_address(monkeypatch)
@@ -75,6 +76,9 @@ def test_the_walk_reaches_what_is_masked(worlds: tuple[World, World]) -> None:
         "/runs/2/origin": 200,
         "/runs/2/file": 404,
         "/runs/5": 200,
+        "/suites/both": 200,
+        "/suites/both/runs/2": 200,
+        f"/tasks/{masked.SLUG}/reproductions": 200,
     }
     client = worlds[0].browser(None)
     for address, status in addresses.items():
@@ -83,6 +87,10 @@ def test_the_walk_reaches_what_is_masked(worlds: tuple[World, World]) -> None:
         assert (status == 404) == ("Otter" not in answer.text) or "history" in address, address
         assert not any(name in answer.text for name in NAMES), address
     assert client.get(f"/review/{masked.TOKEN}").headers["X-Robots-Tag"] == "noindex"
+    assert "owls-all" in client.get("/suites/mixed").text
+    assert client.get("/suites/mixed/runs/5").status_code == 404
+    left_out = f"/tasks/{masked.SLUG}/revisions/2/left_out.txt"
+    assert client.get(left_out).text == "1 b\n"
 
 
 def _sent(name: str) -> posts.Form:

@@ -36,7 +36,8 @@ def filled(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> I
 def worlds(filled: tuple[World, World], monkeypatch: pytest.MonkeyPatch) -> tuple[World, World]:
     """The two worlds, where chance is the same too; every address is asked for each phase."""
     monkeypatch.setattr(gets, "_walk", _walk)
-    monkeypatch.setattr(gets.uploads, "secrets", gets.SimpleNamespace(token_urlsafe=lambda _: "chance"))
+    for form in (gets.uploads, gets.suite_sending):
+        monkeypatch.setattr(form, "secrets", gets.SimpleNamespace(token_urlsafe=lambda _: "chance"))
     monkeypatch.setattr(requests, "new_id", lambda: "chance")
     twins.note_at_one_moment(monkeypatch)
     monkeypatch.setattr(sessions, "resume", walks.remembered(sessions.resume))
@@ -69,6 +70,10 @@ def test_the_open_phase_is_shown(worlds: tuple[World, World]) -> None:
     assert [row["rank"] for row in client.get(f"{board}training").json["rows"]] == [1, 2]
     assert [client.get(f"{board}{name}").json["rows"] for name in ("test", "late")] == [[], []]
     assert client.get(f"{board}nothing").status_code == 404
+    suite = client.get(f"/suites/{phased.SUITE}.json").json
+    assert "bears-all" in str(suite)
+    assert "bears-sealed" not in str(suite)
+    assert client.get(f"/tasks/{phased.SLUG}/revisions/2/left_out.txt").status_code == 404
 
 
 @pytest.mark.parametrize("leak", ["details", "one phase shown", "all shown"])

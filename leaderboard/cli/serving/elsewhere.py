@@ -13,7 +13,8 @@ from leaderboard.settings import Settings
 def work(address: str, token: str | None, *, once: bool) -> None:
     """Do the evaluations of the token's task: those that are queued, or all that come until a signal."""
     # Imported here: the other ways to start a worker have no need of it.
-    from leaderboard.remote import RemoteEvaluator, Site, Unreachable
+    from leaderboard.remote.evaluator import RemoteEvaluator
+    from leaderboard.remote.site import Site, Unreachable
 
     logs.configure(Settings.from_env().log_format)
     if not token:

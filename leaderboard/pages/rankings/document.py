@@ -115,8 +115,8 @@ def document_page(
 ) -> DocumentPage:
     """One document, read for a topic where one is given or it is judged for one alone.
 
-    Raises NotFound for an unknown topic, and where neither the document's text nor a link, a judgment or
-    a place in a ranking is known.
+    Raises NotFound for an unknown topic, and where neither the document's text nor a link, a judgment, a
+    place in a ranking nor that it is left out is known.
     """
     task, sight = policy.visible_task(session, viewer, slug)
     collection = session.get_one(Collection, task.collection_id)
@@ -132,7 +132,8 @@ def document_page(
     topic = topics.find(session, task, topic_id) if topic_id is not None else None
     chosen = _chosen(session, viewer, task, sight, shown, topic, judged, docno) if topic else None
     stored = collections.texts(session, collection.id, [docno]).get(docno)
-    if not (stored or judged or collection.link_template or (chosen and chosen.places)):
+    is_met = chosen is not None and (chosen.places or chosen.is_left_out)
+    if not (stored or judged or collection.link_template or is_met):
         raise NotFound(f"Nothing is known here of a document {docno!r}.", docno=docno)
     words = terms(topic.title, topic.description) if topic else frozenset()
     return DocumentPage(

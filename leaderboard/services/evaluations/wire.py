@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import msgspec
@@ -80,13 +81,19 @@ def opened_scores(packed: bytes, plan: Plan, topics: int) -> RunScores:
         raise _unfit("does not have its digest, or was computed from other judgments.")
     if set(sent.by_measure) - {measure["key"] for measure in plan.missing}:
         raise _unfit("has measures that nobody asked for.")
-    if (sent.hits is None) == plan.lacks_hits:
+    # Labels that a reference has no runs for make no board.
+    if (sent.hits is None) == plan.lacks_hits and not (sent.hits is None and plan.inputs.is_board):
         raise _unfit("has no judged hits, or has some that are here already.")
-    # A cell of answers that nobody judged has no number.
-    judges = np.isfinite if not plan.inputs.is_of_answers else lambda values: ~np.isinf(values)
-    return RunScores(
-        {key: _opened(*pair, topics, judges) for key, pair in sent.by_measure.items()}, sent.hits
+    # A cell of answers that nobody judged has no number, nor has a judge without a rank.
+    is_score = np.isfinite if plan.inputs.are_of_documents else lambda values: ~np.isinf(values)
+    scored = RunScores(
+        {key: _opened(*pair, topics, is_score) for key, pair in sent.by_measure.items()}, sent.hits
     )
+    if plan.inputs.is_board:
+        # Where there are rankings only, no module of judges is ever loaded.
+        for rule in import_module("leaderboard.services.judges.elsewhere").misfits(plan, scored):
+            raise _unfit(rule)
+    return scored
 
 
 def _opened(

@@ -3,17 +3,14 @@
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from sqlalchemy import select
 
-from leaderboard.db.engine import Database
-from leaderboard.db.tables import Collection, Edition, Run, Task
 from leaderboard.errors import Conflict, Invalid
 from leaderboard.measures.judged import FloatArray, Judged
 from leaderboard.measures.naming import parse
-from leaderboard.services.rankings.blocks import whole_blocks
+from leaderboard.services.judges.run_sources import RunSource
 from leaderboard.trec.boards.board_files import BoardFile
 from leaderboard.trec.boards.labels import KeptLabels
-from leaderboard.trec.boards.packing import KeptBoard, KeptReference, Origin
+from leaderboard.trec.boards.packing import KeptBoard, KeptReference
 from leaderboard.trec.qrels.align import Aligner, CompiledJudgments
 from leaderboard.trec.qrels.packed_judgments import pack_judgments
 from leaderboard.trec.qrels.revision_inputs import RevisionInputs, compiled_inputs
@@ -22,22 +19,22 @@ KIND = "rankings"
 USUAL_DIALECT = 10
 
 
-def board_of(database: Database, kept: KeptReference, sent: KeptLabels) -> KeptBoard:
+def board_of(runs: RunSource, kept: KeptReference, sent: KeptLabels) -> KeptBoard:
     """The board of a judge's labels by the reference's measure, on the topics that they speak of.
 
-    Rankings are read block by block, each run outside a transaction. Raises Conflict where the runs of the
+    Rankings are read block by block. Raises Conflict where the runs of the
     reference are gone, Invalid where a score is no finite number, Damaged.
     """
     origin = kept.origin
     if origin is None or origin.kind != KIND:
         raise Conflict("The reference is no board of rankings of this site: choose another one.")
-    dialect, size, digests = _basis(database, origin)
-    compiled = judgments_of(kept, sent, size)
+    basis = runs.basis(origin)
+    compiled = judgments_of(kept, sent, basis.size)
     compute = measure_of(kept)
     values = {}
     for name, run_id in zip(kept.reference.runs, origin.run_ids, strict=True):
-        aligner = Aligner(compiled, dialect=dialect)
-        for block in whole_blocks(database, run_id, digests[run_id]):
+        aligner = Aligner(compiled, dialect=basis.dialect)
+        for block in runs.blocks(run_id, basis.digests[run_id]):
             aligner.add(block)
         values[name] = _by_topic(name, compiled.judgments.topics, compute(aligner.judged()))
     return KeptBoard(_file(kept, values, compiled.judgments.topics), kept.reference.measure)
@@ -59,19 +56,6 @@ def measure_of(kept: KeptReference) -> Callable[[Judged], FloatArray]:
 def on_no_run(compiled: CompiledJudgments) -> Judged:
     """What a run without a document is to labels."""
     return Aligner(compiled, dialect=USUAL_DIALECT).judged()
-
-
-def _basis(database: Database, origin: Origin) -> tuple[int, int | None, dict[int, str]]:
-    """Dialect and size of the collection of the board that was chosen, and the digests of its runs."""
-    with database.read() as session:
-        edition = session.get(Edition, origin.edition_id)
-        query = select(Run.id, Run.ranking_sha256).where(Run.id.in_(origin.run_ids))
-        digests = {run_id: sha256 for run_id, sha256 in session.execute(query)}
-        sizes = select(Collection.size).join(Task, Task.collection_id == Collection.id)
-        size = session.scalar(sizes.where(Task.id == origin.task_id))
-    if edition is None or len(digests) < len(origin.run_ids):
-        raise Conflict("Runs of the reference are gone, so labels cannot score them: choose another one.")
-    return edition.dialect, size, digests
 
 
 def _by_topic(run: str, topics: Sequence[str], scores: FloatArray) -> dict[str, float]:

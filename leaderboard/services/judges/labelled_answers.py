@@ -4,14 +4,12 @@ import math
 from collections.abc import Mapping
 
 from cachetools import LRUCache
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.engine import Database
-from leaderboard.db.tables import Run
 from leaderboard.errors import Conflict
 from leaderboard.measures.answers.registry import parse
 from leaderboard.services.answers import store
+from leaderboard.services.judges.run_sources import RunSource
 from leaderboard.services.nuggets import scoring
 from leaderboard.trec.boards.answer_labels import KeptAnswerLabels, Places
 from leaderboard.trec.boards.board_files import BoardFile
@@ -21,17 +19,20 @@ KIND = "answers"
 _places: LRUCache[tuple[str, tuple[int, ...]], Places] = LRUCache(2)
 
 
-def board_of(database: Database, kept: KeptReference, sent: KeptAnswerLabels) -> KeptBoard:
+def board_of(runs: RunSource, kept: KeptReference, sent: KeptAnswerLabels) -> KeptBoard:
     """The board of a judge's labels by the reference's measure, on the topics that they are of.
 
     A topic of a run without labels has no value. Raises Conflict where the runs of the reference are gone,
     Invalid where labels are of another answer, Damaged.
     """
     key = parse(kept.reference.measure).key
+    origin = kept.origin
+    if origin is None or origin.kind != KIND:
+        raise Conflict("The reference is no board of answers of this site: choose another one.")
+    digests = runs.basis(origin).digests
     values: dict[str, dict[str, float]] = {}
-    for name, run_id in runs_of(database, kept).items():
-        with database.read() as session:
-            answers = {answer.topic: answer for answer in store.of_run(session, run_id)}
+    for name, run_id in zip(kept.reference.runs, origin.run_ids, strict=True):
+        answers = runs.answers(run_id, digests[run_id])
         scored = scoring.scores(sent.answers, name, answers, [key])[key].scores.tolist()
         by_topic = zip(sent.answers.topics, scored, strict=True)
         values[name] = {topic: value for topic, value in by_topic if math.isfinite(value)}
@@ -39,18 +40,6 @@ def board_of(database: Database, kept: KeptReference, sent: KeptAnswerLabels) ->
     topics = tuple(dict.fromkeys(topic for row in values.values() for topic in row))
     board = BoardFile("", "", {kept.reference.measure: values}, {}, (), tuple(values), topics, ())
     return KeptBoard(board, kept.reference.measure)
-
-
-def runs_of(database: Database, kept: KeptReference) -> dict[str, int]:
-    """Name -> id of the reference's runs; raises Conflict where it has none here, or they are gone."""
-    origin = kept.origin
-    if origin is None or origin.kind != KIND:
-        raise Conflict("The reference is no board of answers of this site: choose another one.")
-    with database.read() as session:
-        known = set(session.scalars(select(Run.id).where(Run.id.in_(origin.run_ids))))
-    if len(known) < len(origin.run_ids):
-        raise Conflict("Runs of the reference are gone, so labels cannot score them: choose another one.")
-    return dict(zip(kept.reference.runs, origin.run_ids, strict=True))
 
 
 def places(session: Session, kept: KeptReference) -> Places:

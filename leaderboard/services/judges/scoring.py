@@ -14,6 +14,7 @@ from leaderboard.measures.judges.record import AgreedTopics
 from leaderboard.measures.judges.registry import parse
 from leaderboard.services.evaluations.score import MeasureScores, Plan, RunScores
 from leaderboard.services.judges import labelled, labelled_answers, references, store
+from leaderboard.services.judges.run_sources import RunSource, StoredRunSource
 from leaderboard.stats.judges.by_topic import topic_agreement
 from leaderboard.trec.boards.align import Reference, align
 from leaderboard.trec.boards.labels import KeptLabels
@@ -22,7 +23,12 @@ from leaderboard.trec.boards.packing import KeptBoard, KeptReference, pack_board
 
 def compute(database: Database, run_id: int, plan: Plan) -> RunScores:
     """All scores that the run lacks, by the measures of a plan; raises Damaged."""
-    reference, board = _both(database, run_id, plan)
+    return of_judge(plan, _said(database, run_id, plan), StoredRunSource(database))
+
+
+def of_judge(plan: Plan, sent: store.Sent, runs: RunSource) -> RunScores:
+    """The same of what the judge sent, wherever it and the reference's runs were read; raises Damaged."""
+    reference, board = _both(plan, sent, runs)
     made = pack_board(board) if plan.lacks_hits and board is not None else None
     return RunScores(scores(reference, board, [measure["key"] for measure in plan.missing]), made)
 
@@ -31,7 +37,7 @@ def again(
     database: Database, run_id: int, plan: Plan
 ) -> Callable[[BoundMeasure], tuple[FloatArray, FloatArray | None]]:
     """What computes a run's scores by a measure anew, from its stored board; raises Damaged."""
-    reference, board = _both(database, run_id, plan)
+    reference, board = _both(plan, _said(database, run_id, plan), StoredRunSource(database))
 
     def of(bound: BoundMeasure) -> tuple[FloatArray, FloatArray | None]:
         found = scores(reference, board, [bound.key])[bound.key]
@@ -42,7 +48,7 @@ def again(
 
 def differing(database: Database, run_id: int, plan: Plan, stored: bytes) -> Iterator[str]:
     """Where the stored board of a judge's labels is not the one that they make again; raises Damaged."""
-    _, board = _both(database, run_id, plan)
+    _, board = _both(plan, _said(database, run_id, plan), StoredRunSource(database))
     if board is None or board.sha256 != store.opened(run_id, stored).sha256:
         yield "the board that its labels make comes out differently"
 
@@ -101,28 +107,38 @@ def _unknown(bound: BoundMeasure, reference: Reference) -> MeasureScores:
     return MeasureScores(nothing, np.zeros(shape) if bound.measure.parts is not None else None)
 
 
-def _both(database: Database, run_id: int, plan: Plan) -> tuple[Reference, KeptBoard | None]:
-    """The reference and a judge's board; None of labels where the reference has no runs to score by them.
+def _said(database: Database, run_id: int, plan: Plan) -> store.Sent:
+    """What a judge sent.
 
-    Where its runs are on another site, the board that the labels made there is theirs.
+    Where it is labels of runs that are on another site, the board that they made there is theirs.
     """
-    with belonging_to(plan.inputs.name):
-        kept = references.opened(plan.inputs.judgments)
     with database.read() as session:
         sent = store.sent(session, run_id)
-        brought = store.made(session, run_id, plan.revision_id, plan.dialect) if kept.origin is None else None
-    if sent is None:
-        raise NotFound(f"What run {run_id} said is gone.")
+        if sent is None:
+            raise NotFound(f"What run {run_id} said is gone.")
+        if isinstance(sent, KeptBoard) or _reference(plan).origin is not None:
+            return sent
+        return store.made(session, run_id, plan.revision_id, plan.dialect) or sent
+
+
+def _reference(plan: Plan) -> KeptReference:
+    with belonging_to(plan.inputs.name):
+        return references.opened(plan.inputs.judgments)
+
+
+def _both(plan: Plan, sent: store.Sent, runs: RunSource) -> tuple[Reference, KeptBoard | None]:
+    """The reference and a judge's board; None of labels where the reference has no runs to score by them."""
+    kept = _reference(plan)
     try:
-        return kept.reference, brought or _board(database, kept, sent)
+        return kept.reference, _board(runs, kept, sent)
     except (Conflict, Invalid):
         # Another reference was chosen since: the judge has no rank under it, as one that lacks a run.
         return kept.reference, None
 
 
-def _board(database: Database, kept: KeptReference, sent: store.Sent) -> KeptBoard:
+def _board(runs: RunSource, kept: KeptReference, sent: store.Sent) -> KeptBoard:
     if isinstance(sent, KeptBoard):
         return sent
     if isinstance(sent, KeptLabels):
-        return labelled.board_of(database, kept, sent)
-    return labelled_answers.board_of(database, kept, sent)
+        return labelled.board_of(runs, kept, sent)
+    return labelled_answers.board_of(runs, kept, sent)

@@ -165,7 +165,8 @@ def _request(file: BatchFile, path: Path, wished: BatchRequest, row: ListRow | N
             return Problem("The file is in no folder that could name its team.", "Put it into one.")
         team = folders[-1]
     kind = row.kind if row is not None and row.kind else wished.kind
-    run = RunRequest(name, kind, wished.description, wished.facts, wished.phase)
+    original = {"original": int(row.reproduces)} if row is not None and row.reproduces else {}
+    run = RunRequest(name, kind, wished.description, wished.facts, wished.phase, reproduces=original)
     return FileRequest(path, file.name, run, team)
 
 

@@ -138,7 +138,8 @@ def receive(
                 uploads.receive(session, delivery)
         except LeaderboardError as error:
             with database.write() as session:
-                _refuse(session, opened.id, one.file_name, Problem(error.message))
+                found = error.problems if isinstance(error, Invalid) else ()
+                _refuse(session, opened.id, one.file_name, found[0] if found else Problem(error.message))
 
 
 def _refuse(session: Session, batch_id: int, file_name: str, problem: Problem) -> None:

@@ -1,7 +1,8 @@
-"""Lists that say which file of many is whose run: CSV with the columns run, team and kind."""
+"""Lists that say which file of many is whose run: CSV with the columns run, team, kind and reproduces."""
 
 import csv
 import io
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,17 +14,22 @@ from leaderboard.trec.read.bundles import base_name
 from leaderboard.trec.read.lines import shown
 
 LIST_BYTES = 500_000
+NUMBER = re.compile("[1-9][0-9]{0,8}")
 _COLUMNS = ("run", "team")
 
 
 @dataclass(frozen=True, slots=True)
 class ListRow:
-    """What a list says of one run: by file name or tag, whose it is, and its kind, '' where it says none."""
+    """What a list says of one run: by file name or tag, whose it is, its kind, and what it reproduces.
+
+    kind: '' where it says none; reproduces: the number of the original, '' where it says none.
+    """
 
     line: int
     run: str
     team: str
     kind: str
+    reproduces: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +60,10 @@ def is_list(path: Path, name: str) -> bool:
 
 
 def read_list(text: str) -> RunList:
-    """The list in a text: columns run, team and perhaps kind, by commas, tabs or semicolons.
+    """The list in a text: columns run, team and perhaps kind and reproduces, by commas, tabs or semicolons.
 
-    Raises Invalid with up to 25 problems: a column or a cell that is missing, an unknown kind, a run twice.
+    Raises Invalid with up to 25 problems: a column or a cell that is missing, an unknown kind, an original
+    that is no number, a run twice.
     """
     rows = [[cell.strip() for cell in row] for row in _cells(text.removeprefix("\ufeff"))]
     head = [cell.lower() for cell in rows[0]] if rows else []
@@ -86,7 +93,8 @@ def _cells(text: str) -> list[list[str]]:
 
 
 def _row(line: int, cells: dict[str, str]) -> ListRow:
-    return ListRow(line, cells.get("run", ""), cells.get("team", ""), cells.get("kind", "").lower())
+    run, team, kind, original = (cells.get(name, "") for name in ("run", "team", "kind", "reproduces"))
+    return ListRow(line, run, team, kind.lower(), original)
 
 
 def _wrong(row: ListRow, earlier: ListRow | None) -> Iterator[Problem]:
@@ -94,6 +102,9 @@ def _wrong(row: ListRow, earlier: ListRow | None) -> Iterator[Problem]:
         yield Problem("A row names a run and its team.", "Fill in both.", row.line)
     if row.kind and row.kind not in KINDS:
         yield Problem(f"A kind is one of {', '.join(KINDS)}.", "", row.line, "kind", shown(row.kind))
+    if row.reproduces and not NUMBER.fullmatch(row.reproduces):
+        rule = "A run that is reproduced is named by its number."
+        yield Problem(rule, "Such as 12, of /runs/12.", row.line, "reproduces", shown(row.reproduces))
     if earlier is not None and row.run:
         rule = f"The run is on line {earlier.line} already."
         yield Problem(rule, "Keep one of the two lines.", row.line, "run", shown(row.run))

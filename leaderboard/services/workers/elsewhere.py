@@ -1,6 +1,8 @@
 """Evaluations by workers on other machines, who hold a token for one task and nothing of the database."""
 
 from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
 
 import msgspec
 from sqlalchemy import select
@@ -48,7 +50,7 @@ def admitted(session: Session, viewer: Viewer) -> RemoteWorker:
 def claim(
     session: Session, worker: RemoteWorker, slot: int, version: str, settings: Settings
 ) -> Claim | None:
-    """Take the most urgent evaluation of the worker's task; None where none is due, or it is of judges.
+    """Take the most urgent evaluation of the worker's task; None where none is due that it may have.
 
     slot: tells processes with the same token apart. Raises Conflict for another version of this program:
     it might score otherwise.
@@ -57,13 +59,11 @@ def claim(
         raise Conflict(f"This site evaluates with version {__version__}, not {version[:40]!r}; install that.")
     owner = f"token {worker.token_id}:{slot}"
     workers.seen(session, owner)
-    # Judges are scored on the site alone: labels need all runs of another task, which this token is not for.
-    of_task = (
-        select(Edition.id)
-        .join(Task, Task.id == Edition.task_id)
-        .where(Edition.task_id == worker.task_id, Task.kind != "judges")
-    )
-    return queue.claim(session, owner, settings, Job.kind == queue.EVALUATE, Job.edition_id.in_(of_task))
+    of_task = select(Edition.id).where(Edition.task_id == worker.task_id)
+    which = [Job.kind == queue.EVALUATE, Job.edition_id.in_(of_task)]
+    if session.get_one(Task, worker.task_id).kind == "judges":
+        which.append(_judges().given(session, worker.task_id))
+    return queue.claim(session, owner, settings, *which)
 
 
 def held(session: Session, worker: RemoteWorker, job_id: int, fence: int) -> Claim:
@@ -85,20 +85,39 @@ def plan(session: Session, claim: Claim) -> bytes:
     return wire.packed_plan(score.plan(session, claim.subject_id, claim.edition_id))
 
 
-def rankings(session: Session, claim: Claim, first: int) -> bytes:
-    """The run's packed rankings from block `first` on, as many as are sent at once, as bytes.
+def judge(session: Session, claim: Claim) -> bytes:
+    """What the judge of a job sent, as bytes; raises Conflict where the job is of no judge."""
+    assert claim.edition_id is not None, "an evaluation belongs to an edition"
+    task = session.get_one(Task, session.get_one(Edition, claim.edition_id).task_id)
+    if task.kind != "judges":
+        raise Conflict(f"Job {claim.job_id} is to score {task.kind}, not a judge.")
+    sent: bytes = _judges().sent(session, claim)
+    return sent
+
+
+def rankings_of(session: Session, claim: Claim, run_id: int, first: int) -> bytes:
+    """As `rankings`, of a run of the reference that a judge's labels score.
+
+    Raises NotFound where the job does not need it, Forbidden where not everybody may have it any more.
+    """
+    _judges().require_needed(session, claim, run_id)
+    return rankings(session, run_id, first)
+
+
+def rankings(session: Session, run_id: int, first: int) -> bytes:
+    """A run's packed rankings from block `first` on, as many as are sent at once, as bytes.
 
     Of a run of answers these, each with its topic; a run has either.
     """
     blocks = (
         select(RankingBlock.body)
-        .where(RankingBlock.run_id == claim.subject_id, RankingBlock.number >= first)
+        .where(RankingBlock.run_id == run_id, RankingBlock.number >= first)
         .order_by(RankingBlock.number)
         .limit(BATCH)
     )
     answers = (
         select(Answer.topic_id, Answer.body)
-        .where(Answer.run_id == claim.subject_id)
+        .where(Answer.run_id == run_id)
         .order_by(Answer.topic_id)
         .offset(first)
         .limit(BATCH)
@@ -132,3 +151,8 @@ def deliver(session: Session, viewer: Viewer, claim: Claim, packed: bytes) -> No
 def give_up(session: Session, claim: Claim, message: str) -> None:
     """Record that a worker could not do a job; it is done again while attempts are left."""
     queue.fail(session, claim, f"A worker elsewhere: {' '.join(message.split())[:300]}", again=True)
+
+
+def _judges() -> ModuleType:
+    # Where there are rankings only, no module of judges is ever loaded.
+    return import_module("leaderboard.services.judges.elsewhere")

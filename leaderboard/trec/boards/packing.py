@@ -13,7 +13,7 @@ from leaderboard.trec.boards.align import Reference, reference_from
 from leaderboard.trec.boards.board_files import BoardFile
 from leaderboard.trec.boards.declared import Declared
 
-_REFERENCE, _BOARD = b"BRF1", b"BRD1"
+_REFERENCE, BOARD_MAGIC = b"BRF1", b"BRD1"
 _LEVEL = 3
 
 
@@ -124,17 +124,17 @@ def reference_in(record: dict[str, Any]) -> KeptReference:
 
 def is_board(stored: bytes) -> bool:
     """Whether what a judge sent is a board, not labels."""
-    return stored.startswith(_BOARD)
+    return stored.startswith(BOARD_MAGIC)
 
 
 def pack_board(kept: KeptBoard) -> bytes:
     """A judge's board as it is stored, without the warnings about its file."""
-    return compressed(_BOARD, text(kept), _LEVEL)
+    return compressed(BOARD_MAGIC, text(kept), _LEVEL)
 
 
 def unpack_board(stored: bytes, name: str) -> KeptBoard:
     """The board that was stored, under a name; raises Damaged."""
-    record = _record(_BOARD, stored, "the board")
+    record = _record(BOARD_MAGIC, stored, "the board")
     try:
         return board_in(record, name)
     except (ValueError, KeyError, TypeError) as error:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from leaderboard.pages.search import FoundRun, FoundTask, FoundTeam
+from leaderboard.pages.search import FoundRun, FoundSuite, FoundTask, FoundTeam
 
 Moment = Annotated[datetime, Meta(tz=True)]
 """ISO 8601 with its offset from UTC."""
@@ -177,10 +177,11 @@ class BoardAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchAnswer:
-    """What has all words of a query, of each kind: tasks, runs by the names you know, teams."""
+    """What has all words of a query, of each kind: tasks, suites, runs by the names you know, teams."""
 
     query: str
     tasks: tuple[FoundTask, ...]
+    suites: tuple[FoundSuite, ...]
     runs: tuple[FoundRun, ...]
     teams: tuple[FoundTeam, ...]
 

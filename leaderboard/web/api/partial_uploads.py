@@ -24,6 +24,7 @@ from leaderboard.trec.read.bundles import base_name
 from leaderboard.web.api import values
 from leaderboard.web.api.answers import PartialUploadAnswer, PartialUploadList
 from leaderboard.web.api.operations import PIECE_OF_FILE, Header, Reply, operation
+from leaderboard.web.api.runs import reproduces
 from leaderboard.web.files import Received
 from leaderboard.web.rules import SIGNED_IN, Rule
 from leaderboard.web.runs import pieces, uploads
@@ -42,7 +43,8 @@ METADATA = Header(
     "Upload-Metadata",
     {"type": "string"},
     "Pairs `key base64`, with commas between: team (its number), name (of the run), and where wished "
-    "file_name, kind, phase, description, sha256 (of the whole file, in hexadecimal).",
+    "file_name, kind, phase, description, sha256 (of the whole file, in hexadecimal), reproduces (the number "
+    "of the original run), original_baseline, baseline.",
 )
 OFFSET = Header(pieces.OFFSET, NUMBER, "Where the piece begins: the number of bytes that came before.")
 SUBMIT = (Scope.SUBMIT,)
@@ -51,7 +53,10 @@ READ = (Scope.READ, Scope.SUBMIT)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metadata:
-    """What a sender says of a file; team is the number of one, sha256 is in hexadecimal."""
+    """What a sender says of a file; team is the number of one, sha256 is in hexadecimal.
+
+    reproduces, original_baseline, baseline: as with a run that is sent at once.
+    """
 
     team: int
     name: str = ""
@@ -60,6 +65,9 @@ class Metadata:
     description: str = ""
     file_name: str = ""
     sha256: str = ""
+    reproduces: int | None = None
+    original_baseline: int | None = None
+    baseline: int | None = None
 
 
 @operation(
@@ -189,7 +197,8 @@ def _wanted() -> PartialRequest:
     file_name = base_name(said.file_name) or said.name
     name = said.name or prepare.suggested_name(file_name)
     description = describe.require_short(said.description)
-    wishes = RunRequest(name, said.kind, description, {}, said.phase)
+    originals = reproduces(said.reproduces, said.original_baseline, said.baseline)
+    wishes = RunRequest(name, said.kind, description, {}, said.phase, reproduces=originals)
     return PartialRequest(said.team, file_name, size, said.sha256, wishes)
 
 

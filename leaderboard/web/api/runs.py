@@ -95,7 +95,15 @@ def send_run(slug: str, name: str, query: SendQuery, file: Path) -> Reply:
         slug,
         query.team,
         Received(file, base_name(query.file_name) or name),
-        RunRequest(name, query.kind, description, {}, query.phase, execution, _reproduces(query)),
+        RunRequest(
+            name,
+            query.kind,
+            description,
+            {},
+            query.phase,
+            execution,
+            reproduces(query.reproduces, query.original_baseline, query.baseline),
+        ),
         f"api:{asking.token_id if asking else 0}:{key}" if key else None,
         sender,
     )
@@ -187,15 +195,13 @@ def choose_run(run_id: int, body: Choice) -> ChangedRun:
 OPERATIONS = (send_run, check_run, run, describe_run, withdraw_run, restore_run, choose_run)
 
 
-def _reproduces(query: SendQuery) -> Mapping[str, int]:
-    """What the run is said to reproduce; raises Invalid for baselines without an original."""
-    named = {
-        "original": query.reproduces,
-        "original_baseline": query.original_baseline,
-        "baseline": query.baseline,
-    }
+def reproduces(
+    original: int | None, original_baseline: int | None, baseline: int | None
+) -> Mapping[str, int]:
+    """What a run is said to reproduce, by numbers of runs; raises Invalid for a baseline without original."""
+    named = {"original": original, "original_baseline": original_baseline, "baseline": baseline}
     given = {name: run_id for name, run_id in named.items() if run_id is not None}
-    if given and query.reproduces is None:
+    if given and original is None:
         problem = Problem("is missing.", "Name the run that this one reproduces.", field="reproduces")
         raise Invalid("A baseline alone is no reproduction.", [problem])
     return given

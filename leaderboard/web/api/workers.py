@@ -109,7 +109,26 @@ def job_rankings(job_id: int, query: BlocksQuery) -> Response:
     As a MessagePack list; an empty one is the end. Each answer is a topic and what is said on it.
     """
     claim = _held(job_id, query.fence)
-    return responses.as_stored(elsewhere.rankings(reading(), claim, query.first), BYTES)
+    return responses.as_stored(elsewhere.rankings(reading(), claim.subject_id, query.first), BYTES)
+
+
+@operation("GET", "/worker/jobs/<id:job_id>/judge", bytes, query=FenceQuery, rule=HELD)
+def job_judge(job_id: int, query: FenceQuery) -> Response:
+    """What the judge sent whom a job scores
+
+    As MessagePack: its board or labels, and with labels the runs of the reference, each with its digest.
+    """
+    return responses.as_stored(elsewhere.judge(reading(), _held(job_id, query.fence)), BYTES)
+
+
+@operation("GET", "/worker/jobs/<id:job_id>/runs/<id:run_id>/rankings", bytes, query=BlocksQuery, rule=HELD)
+def job_rankings_of(job_id: int, run_id: int, query: BlocksQuery) -> Response:
+    """The same of a run of the reference
+
+    For labels of a judge, which score all runs of the reference; while everybody may have these.
+    """
+    claim = _held(job_id, query.fence)
+    return responses.as_stored(elsewhere.rankings_of(reading(), claim, run_id, query.first), BYTES)
 
 
 @operation(
@@ -157,7 +176,7 @@ def give_up_job(job_id: int, body: FailureBody) -> Done:
     return Done(done="given back")
 
 
-OPERATIONS = (claim_job, job_plan, job_rankings, keep_job, hand_in, give_up_job)
+OPERATIONS = (claim_job, job_plan, job_rankings, job_judge, job_rankings_of, keep_job, hand_in, give_up_job)
 
 
 def _worker() -> RemoteWorker:

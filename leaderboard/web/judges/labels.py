@@ -23,7 +23,7 @@ MOST_ROWS = 100
 
 
 @blueprint.get("/tasks/<slug>/judges/<id:run_id>/labels")
-@rule(PUBLIC)
+@rule(PUBLIC, is_computed=True)
 def show(slug: str, run_id: int) -> ResponseReturnValue:
     """A judge's labels by the judgments: coefficients, levels, topics, documents that differ most."""
     page = _page(slug, run_id)
@@ -42,14 +42,14 @@ def show(slug: str, run_id: int) -> ResponseReturnValue:
 
 
 @blueprint.get("/tasks/<slug>/judges/<id:run_id>/labels.<form:form>")
-@rule(PUBLIC)
+@rule(PUBLIC, is_computed=True)
 def export(slug: str, run_id: int, form: str) -> ResponseReturnValue:
     """A judge's labels as a file: its topics, or with ?table= coefficients, levels or differences."""
     return responses.export(form, tables.LABELS_FILES, _page(slug, run_id))
 
 
 @blueprint.get("/tasks/<slug>/judges/<id:run_id>/labels/<topic_id>")
-@rule(PUBLIC)
+@rule(PUBLIC, is_computed=True)
 def topic(slug: str, run_id: int, topic_id: str) -> ResponseReturnValue:
     """One topic of a judge's labels: every document that counts."""
     page = _topic(slug, run_id, topic_id)
@@ -67,7 +67,7 @@ def topic(slug: str, run_id: int, topic_id: str) -> ResponseReturnValue:
 
 
 @blueprint.get("/tasks/<slug>/judges/<id:run_id>/labels/<topic_id>.<form:form>")
-@rule(PUBLIC)
+@rule(PUBLIC, is_computed=True)
 def topic_export(slug: str, run_id: int, topic_id: str, form: str) -> ResponseReturnValue:
     """One topic of a judge's labels as a file."""
     return responses.export(form, tables.TOPIC_FILES, _topic(slug, run_id, topic_id))

@@ -20,7 +20,7 @@ SHOWN = 20
 @blueprint.get("/search")
 @rule(PUBLIC)
 def show() -> ResponseReturnValue:
-    """Tasks, runs and teams that have the words."""
+    """Tasks, suites, runs and teams that have the words."""
     try:
         page, error = _page(), None
     except Invalid as wrong:

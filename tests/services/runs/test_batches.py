@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import func, select, update
 
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import Phase, Run, Team, Throttle, Upload, UploadBatch, UploadChunk
+from leaderboard.db.tables import Phase, Reproduction, Run, Team, Throttle, Upload, UploadBatch, UploadChunk
 from leaderboard.errors import Closed, Forbidden, Invalid, LeaderboardError, NotFound, OverQuota
 from leaderboard.pages.runs import batch as pages
 from leaderboard.services.policy import OPERATOR, Viewer
@@ -95,6 +95,8 @@ def test_a_list_that_cannot_be_used_says_why(tmp_path: Path) -> None:
         (lambda: lists.read_list("name,team\n"), "no column run"),
         (lambda: lists.read_list("run,team\none,\n"), "line 2: A row names a run and its team."),
         (lambda: lists.read_list("run,team,kind\none,A,best\n"), "line 2: kind 'best'"),
+        (lambda: lists.read_list("run,team,reproduces\none,A,own\n"), "line 2: reproduces 'own'"),
+        (lambda: lists.read_list("run,team,reproduces\none,A,0\n"), "named by its number"),
         (lambda: lists.read_list("run\tteam\none\tA\none\tB\n"), "on line 2 already"),
         (lambda: plan(file, BatchRequest(team=BY_LIST)), "Give the list"),
         (lambda: plan([], BatchRequest(team=1)), "no run files"),
@@ -159,6 +161,28 @@ def test_organisers_file_runs_for_any_team(site: Database, tmp_path: Path) -> No
         rows = session.execute(select(Run.name, Team.name, Run.kind).join(Team, Team.id == Run.team_id))
         assert sorted(map(tuple, rows)) == [("one", "Owls", "baseline"), ("two", "Bears", "official")]
     assert set(_verdicts(site, OPERATOR, batch_id).values()) == {"accepted"}
+
+
+def test_a_list_says_what_runs_reproduce(site: Database, tmp_path: Path) -> None:
+    """By the number of the original; a file that cannot reproduce it is not taken, and says why."""
+    ann, owls = _member(site)
+    first = _send(
+        site, ann, plan(_files(tmp_path, ["zero"]), BatchRequest(team=owls)), BatchRequest(team=owls)
+    )
+    build.drain(site)
+    assert set(_verdicts(site, ann, first).values()) == {"accepted"}
+    listed = lists.read_list("run,team,reproduces\none,Owls,1\ntwo,Owls,999\nthree,Owls,\n")
+    wished = BatchRequest(team=owls, runs=listed)
+    batch_id = _send(site, ann, plan(_files(tmp_path, ["one", "two", "three"]), wished), wished)
+    build.drain(site)
+    assert _verdicts(site, ann, batch_id) == {"one": "accepted", "two": "not taken", "three": "accepted"}
+    with site.read() as session:
+        rows = session.execute(
+            select(Run.name, Reproduction.original_id).join(Run, Run.id == Reproduction.run_id)
+        )
+        assert list(map(tuple, rows)) == [("one", 1)]
+        (refused,) = session.get_one(UploadBatch, batch_id).wishes["refused"]
+        assert (refused["file"], refused["value"]) == ("two", "999")
 
 
 def test_held_files_wait_for_a_look(site: Database, tmp_path: Path) -> None:

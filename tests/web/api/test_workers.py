@@ -1,6 +1,5 @@
 """Workers on other machines: a task's evaluations by a token alone, each stored once, bit for bit."""
 
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,19 +10,23 @@ import pytest
 from click.testing import CliRunner
 from sqlalchemy import delete, select, update
 
-from leaderboard import __version__, remote
+from leaderboard import __version__
 from leaderboard.cli import main
 from leaderboard.db.tables import Answer, Audit, Evaluation, EvaluationMean, Job, TaskRole
 from leaderboard.errors import Damaged, Invalid
-from leaderboard.remote import RemoteEvaluator, Unreachable
+from leaderboard.remote import evaluator
+from leaderboard.remote import site as asked_site
+from leaderboard.remote.evaluator import RemoteEvaluator
+from leaderboard.remote.site import Unreachable
 from leaderboard.services.evaluations import wire
 from leaderboard.services.evaluations.wire import PackedScores
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.tasks import roles
 from leaderboard.services.workers.elsewhere import EVALUATOR
-from tests.make import answers, build, judging, nuggeted
+from tests.make import answers, build, nuggeted
 from tests.make.servers import HOST, served
 from tests.web.api.conftest import Program, Programs
+from tests.web.api.worked import claim, compute, hand_in
 from tests.web.conftest import Site
 
 NUGGETS = [
@@ -53,34 +56,9 @@ def address(queued: Site) -> Iterator[str]:
         yield f"http://{HOST}:{running.port}"
 
 
-def _claim(worker: Program) -> dict[str, Any]:
-    return dict(worker.ask("POST", "/worker/claim", json={"version": __version__}).json)
-
-
 def _scores(site: Site) -> dict[str, bytes]:
     with site.database.read() as session:
         return {row.measure: row.scores.tobytes() for row in session.scalars(select(Evaluation))}
-
-
-def _result(worker: Program, job: dict[str, Any]) -> bytes:
-    """What a worker computes for a job that it holds."""
-
-    class Asked(remote.Site):
-        """The site without a network."""
-
-        def __init__(self) -> None:
-            return
-
-        def ask(self, method: str, path: str, body: Any = None, **query: int) -> bytes:
-            return bytes(worker.ask(method, f"/worker{path}", query_string=query).data)
-
-    held = remote.HeldJob(job["job"], job["run"], job["fence"], job["lease_s"])
-    return RemoteEvaluator(Asked())._computed(held, threading.Event())
-
-
-def _hand_in(worker: Program, job: dict[str, Any], result: bytes) -> tuple[int, str]:
-    answer = worker.ask("PUT", f"/worker/jobs/{job['job']}/result?fence={job['fence']}", data=result)
-    return answer.status_code, answer.json.get("type", "").rpartition("/")[2]
 
 
 def test_it_computes_what_the_site_would(queued: Site, worker: Program, address: str) -> None:
@@ -101,27 +79,27 @@ def test_it_computes_what_the_site_would(queued: Site, worker: Program, address:
 
 def test_a_lost_lease_stores_nothing(queued: Site, worker: Program) -> None:
     """Taken over, handed in twice or never held: each is told so, and the scores of one attempt stay."""
-    job = _claim(worker)
+    job = claim(worker)
     assert job["run"] == queued.world.run
-    assert _claim(worker)["job"] is None
-    result = _result(worker, job)
+    assert claim(worker)["job"] is None
+    result = compute(worker, job)
     stale = job | {"fence": job["fence"] - 1}
-    assert _hand_in(worker, stale, result) == (409, "lost-lease")
+    assert hand_in(worker, stale, result) == (409, "lost-lease")
     assert worker.ask("GET", f"/worker/jobs/{job['job']}/plan?fence={stale['fence']}").status_code == 409
     assert _scores(queued) == {}
     beat = f"/worker/jobs/{job['job']}/heartbeat"
     assert worker.ask("POST", beat, json={"fence": job["fence"]}).status_code == 200
     assert worker.ask("POST", beat, json={"fence": stale["fence"]}).status_code == 409
-    assert _hand_in(worker, job, result) == (200, "")
+    assert hand_in(worker, job, result) == (200, "")
     stored = _scores(queued)
-    assert _hand_in(worker, job, result) == (409, "lost-lease")
+    assert hand_in(worker, job, result) == (409, "lost-lease")
     assert _scores(queued) == stored != {}
 
 
 def test_a_result_that_does_not_fit_is_refused(queued: Site, worker: Program) -> None:
     """Changed on the way, of other judgments, by other measures, with no number or too few."""
-    job = _claim(worker)
-    result = _result(worker, job)
+    job = claim(worker)
+    result = compute(worker, job)
     packed = worker.ask("GET", f"/worker/jobs/{job['job']}/plan?fence={job['fence']}").data
     plan = wire.opened_plan(packed)
     sent = msgspec.msgpack.decode(result, type=PackedScores)
@@ -141,11 +119,11 @@ def test_a_result_that_does_not_fit_is_refused(queued: Site, worker: Program) ->
         "no number": with_(good | {key: (np.full(len(scores) // 8, np.nan).tobytes(), parts)}, sent.hits),
         "no hits": with_(good, None),
     }
-    answers = {name: _hand_in(worker, job, bytes(body)) for name, body in wrong.items()}
+    answers = {name: hand_in(worker, job, bytes(body)) for name, body in wrong.items()}
     assert answers == dict.fromkeys(wrong, (422, "invalid"))
     assert _scores(queued) == {}
     assert plan.lacks_hits
-    assert _hand_in(worker, job, with_(good, sent.hits)) == (200, "")
+    assert hand_in(worker, job, with_(good, sent.hits)) == (200, "")
 
 
 def test_who_may_not_evaluate_gets_no_job(queued: Site, worker: Program, program: Programs) -> None:
@@ -154,10 +132,10 @@ def test_who_may_not_evaluate_gets_no_job(queued: Site, worker: Program, program
     for other in (program("Olga", "read", "organise"), program("Berta")):
         assert other.ask("POST", "/worker/claim", json=body).status_code == 403
     elsewhere = program("Otto", "read", slug="other", kind="worker")
-    assert _claim(elsewhere)["job"] is None
+    assert claim(elsewhere)["job"] is None
     old = worker.ask("POST", "/worker/claim", json={"version": "0.0.1"})
     assert (old.status_code, __version__ in old.json["detail"]) == (409, True)
-    job = _claim(worker)
+    job = claim(worker)
     assert elsewhere.ask("GET", f"/worker/jobs/{job['job']}/plan?fence={job['fence']}").status_code == 409
     with queued.database.write() as session:
         session.execute(delete(TaskRole).where(TaskRole.account_id == queued.world.olga))
@@ -170,7 +148,7 @@ def test_who_may_not_evaluate_gets_no_job(queued: Site, worker: Program, program
 def test_a_cut_network_costs_time_only(queued: Site, worker: Program, address: str) -> None:
     """Every second request is cut, before or after the site had it; the run is scored once."""
 
-    class Cut(remote.Site):
+    class Cut(asked_site.Site):
         """A site behind a bad line."""
 
         asked = 0
@@ -192,7 +170,7 @@ def test_a_cut_network_costs_time_only(queued: Site, worker: Program, address: s
             session.execute(update(Job).where(Job.state == "leased").values(state="queued"))
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(remote, "AGAIN_S", 0.01)
+        patched.setattr(evaluator, "AGAIN_S", 0.01)
         RemoteEvaluator(site).run(lambda: next(turns) > 5 or bool(_scores(queued)), wait)
     with queued.database.read() as session:
         measures = list(session.scalars(select(Evaluation.measure)))
@@ -205,7 +183,7 @@ def test_a_job_that_cannot_be_done_is_given_back(queued: Site, worker: Program) 
     for attempt in (1, 2, 3):
         with queued.database.write() as session:
             session.execute(update(Job).values(run_after=Job.created_at))
-        job = _claim(worker)
+        job = claim(worker)
         assert job["job"], attempt
         body = {"fence": job["fence"], "message": "No room\nleft."}
         assert worker.ask("POST", f"/worker/jobs/{job['job']}/failure", json=body).status_code == 200
@@ -225,7 +203,7 @@ def test_its_command_needs_a_token_and_a_safe_address(tmp_path: Path) -> None:
         done = CliRunner().invoke(main, ["worker", *words], env={"LEADERBOARD_TOKEN": ""})
         assert (done.exit_code, said in done.output) == (1, True), done.output
     with pytest.raises(Invalid):
-        remote.Site("ftp://example.org", "lb_w")
+        asked_site.Site("ftp://example.org", "lb_w")
 
 
 def test_runs_of_answers_are_scored_elsewhere_too(site: Site, program: Programs, tmp_path: Path) -> None:
@@ -248,26 +226,14 @@ def test_runs_of_answers_are_scored_elsewhere_too(site: Site, program: Programs,
         session.execute(delete(Evaluation).where(of_run))
         session.execute(update(Job).where(Job.subject_id == run).values(state="queued", attempts=0, error=""))
     worker = program("Olga", "read", slug="said", kind="worker")
-    job = _claim(worker)
+    job = claim(worker)
     assert job["run"] == run
-    assert _hand_in(worker, job, _result(worker, job)) == (200, "")
+    assert hand_in(worker, job, compute(worker, job)) == (200, "")
     with site.database.read() as session:
         found = {row.measure: row.scores for row in session.scalars(select(Evaluation).where(of_run))}
         assert set(session.scalars(select(Evaluation.evaluator).where(of_run))) == {EVALUATOR}
     assert {measure: scores.tobytes() for measure, scores in found.items()} == before
     assert any(np.isnan(scores).any() for scores in found.values())
-
-
-def test_judges_are_scored_on_the_site_alone(site: Site, program: Programs, tmp_path: Path) -> None:
-    """Labels need the rankings of another task, which the token is not for."""
-    judging.task(site.database, tmp_path)
-    judging.refer(site.database, tmp_path)
-    judging.judge(site.database, tmp_path)
-    with site.database.write() as session:
-        roles.give(session, OPERATOR, "judged", "Olga", "organiser")
-    worker = program("Olga", "read", slug="judged", kind="worker")
-    assert _claim(worker)["job"] is None
-    assert build.drain(site.database) > 0
 
 
 def test_answers_that_are_not_those_of_the_run_are_not_scored(
@@ -285,4 +251,4 @@ def test_answers_that_are_not_those_of_the_run_are_not_scored(
         session.execute(delete(Answer).where(Answer.run_id == run, Answer.topic_id == "2"))
     worker = program("Olga", "read", slug="said", kind="worker")
     with pytest.raises(Damaged, match="their digest does not match"):
-        _result(worker, _claim(worker))
+        compute(worker, claim(worker))

@@ -20,12 +20,14 @@ class SearchQuery:
 
 @operation("GET", "/search", SearchAnswer, query=SearchQuery)
 def search(query: SearchQuery) -> SearchAnswer:
-    """The tasks, runs and teams that have some words
+    """The tasks, suites, runs and teams that have some words
 
     As far as you may know of them. A token for one task finds what is in that task.
     """
     page = search_page(reading(), viewer(), query.q)
-    return SearchAnswer(query=page.query, tasks=page.tasks, runs=page.runs, teams=page.teams)
+    return SearchAnswer(
+        query=page.query, tasks=page.tasks, suites=page.suites, runs=page.runs, teams=page.teams
+    )
 
 
 OPERATIONS = (search,)
