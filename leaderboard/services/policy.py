@@ -8,6 +8,7 @@ judgments in about twenty uploads. sealed: nothing but that a run is valid, unti
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
@@ -29,6 +30,8 @@ _OF_SLUG = select(Task).where(Task.slug == bindparam("slug")).order_by(Task.publ
 _OF_SLUG_WITH_PHASES = phase_rules.with_phases(logos.with_logo(with_newest(_OF_SLUG)))
 _RUN = select(Run, Task).join(Task, Task.id == Run.task_id).where(Run.id == bindparam("run"))
 _RUN_WITH_PHASES = phase_rules.with_phases(linked.with_links(logos.with_logo(_RUN)))
+_RUNS = select(Run, Task).join(Task, Task.id == Run.task_id)
+_RUNS_WITH_PHASES = phase_rules.with_phases(_RUNS.where(Run.id.in_(bindparam("runs", expanding=True))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,10 +166,19 @@ def viewer_of(session: Session, account_id: int, name: str, is_organiser: bool, 
 
 def is_closed(session: Session, task_id: int, moment: datetime | None = None) -> bool:
     """Whether every phase of the task has a closing time that has passed."""
-    closing = list(session.scalars(select(Phase.closes_at).where(Phase.task_id == task_id)))
-    if not closing or None in closing:
-        return False
-    return are_over(closing, moment or now(session))
+    return task_id in closed(session, [task_id], moment)
+
+
+def closed(session: Session, task_ids: Collection[int], moment: datetime | None = None) -> set[int]:
+    """Which of the tasks are closed, as `is_closed` has it; one statement."""
+    closing: dict[int, list[datetime | None]] = {}
+    phases = select(Phase.task_id, Phase.closes_at).where(Phase.task_id.in_(task_ids))
+    for task_id, closes_at in session.execute(phases):
+        closing.setdefault(task_id, []).append(closes_at)
+    if all(None in dates for dates in closing.values()):
+        return set()
+    at = moment or now(session)
+    return {task_id for task_id, dates in closing.items() if are_over(dates, at)}
 
 
 def are_over(closing: Collection[datetime | None], at: datetime) -> bool:
@@ -274,17 +286,43 @@ def visible_run(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Tas
     team and the organisers know of a run.
     """
     rows = session.execute(_RUN_WITH_PHASES, {"run": run_id}).all()
-    if rows:
-        run, task = rows[0].Run, rows[0].Task
-        seen = sight_by_rules(session, viewer, task, phase_rules.rules(task, rows), run.phase_id)
-        published = task.published_at is not None or seen.organises
-        if published and (seen.means or owns(viewer, run.team_id)):
-            require_bound(viewer, task)
-            logos.note(session, task.slug, rows[0])
-            linked.note(session, run.id, rows[0])
-            session.info[f"kind of {task.slug}"] = task.kind
-            return run, task, seen
-    raise NotFound(f"There is no run {run_id}.", run=run_id)
+    seen = _sight_of_run(session, viewer, rows) if rows else None
+    if seen is None:
+        raise NotFound(f"There is no run {run_id}.", run=run_id)
+    run, task = rows[0].Run, rows[0].Task
+    require_bound(viewer, task)
+    logos.note(session, task.slug, rows[0])
+    linked.note(session, run.id, rows[0])
+    session.info[f"kind of {task.slug}"] = task.kind
+    return run, task, seen
+
+
+def visible_runs(
+    session: Session, viewer: Viewer, run_ids: Collection[int]
+) -> dict[int, tuple[Run, Task, Sight]]:
+    """Those of the runs that `visible_run` gives the viewer, by their ids; one statement, and the time."""
+    if not run_ids:
+        return {}
+    at = now(session)
+    by_run: dict[int, list[Any]] = {}
+    for row in session.execute(_RUNS_WITH_PHASES, {"runs": list(run_ids)}):
+        by_run.setdefault(row.Run.id, []).append(row)
+    return {
+        run_id: (rows[0].Run, rows[0].Task, seen)
+        for run_id, rows in by_run.items()
+        if viewer.only_task in (None, rows[0].Task.id)
+        and (seen := _sight_of_run(session, viewer, rows, at)) is not None
+    }
+
+
+def _sight_of_run(
+    session: Session, viewer: Viewer, rows: Sequence[Any], at: datetime | None = None
+) -> Sight | None:
+    """What the viewer sees of the phase of a run, None where they may not know of it; rows: its phases."""
+    run, task = rows[0].Run, rows[0].Task
+    seen = sight_by_rules(session, viewer, task, phase_rules.rules(task, rows), run.phase_id, at)
+    is_known = task.published_at is not None or seen.organises
+    return seen if is_known and (seen.means or owns(viewer, run.team_id)) else None
 
 
 def require_bound(viewer: Viewer, task: Task) -> None:

@@ -1,6 +1,6 @@
 """Both runs of a reproduction as one viewer may know of them: what decides whether it is told at all."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
@@ -34,6 +34,14 @@ def side(session: Session, viewer: Viewer, run_id: int) -> RunSide | None:
     except (Forbidden, NotFound):
         return None
     return RunSide(run, task, sight, shown_names.shown_names(session, viewer, task))
+
+
+def all_sides(session: Session, viewer: Viewer, run_ids: Collection[int]) -> dict[int, RunSide]:
+    """Those of the runs that the viewer may know of, by their ids; a few statements for all."""
+    seen = policy.visible_runs(session, viewer, run_ids)
+    tasks = {task.id: task for _, task, _ in seen.values()}
+    names = shown_names.shown_names_of(session, viewer, tasks.values()) if tasks else {}
+    return {run_id: RunSide(run, task, sight, names[task.id]) for run_id, (run, task, sight) in seen.items()}
 
 
 def is_open(sides: Sequence[RunSide]) -> bool:
