@@ -5,7 +5,7 @@ score, no judgment and no Judged@k, until the task closes: per-topic reciprocal 
 judgments in about twenty uploads. sealed: nothing but that a run is valid, until the task closes.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -13,8 +13,7 @@ from typing import Any
 from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.engine import now
-from leaderboard.db.tables import Member, Phase, Run, Task, TaskRole
+from leaderboard.db.tables import Member, Run, Task, TaskRole
 from leaderboard.errors import Forbidden, NotFound, SecondFactorNeeded, SignInNeeded
 from leaderboard.services import linked, logos, phase_rules
 from leaderboard.services.newest_news import NewestAnnouncement, with_newest
@@ -30,8 +29,6 @@ _OF_SLUG = select(Task).where(Task.slug == bindparam("slug")).order_by(Task.publ
 _OF_SLUG_WITH_PHASES = phase_rules.with_phases(logos.with_logo(with_newest(_OF_SLUG)))
 _RUN = select(Run, Task).join(Task, Task.id == Run.task_id).where(Run.id == bindparam("run"))
 _RUN_WITH_PHASES = phase_rules.with_phases(linked.with_links(logos.with_logo(_RUN)))
-_RUNS = select(Run, Task).join(Task, Task.id == Run.task_id)
-_RUNS_WITH_PHASES = phase_rules.with_phases(_RUNS.where(Run.id.in_(bindparam("runs", expanding=True))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,24 +163,7 @@ def viewer_of(session: Session, account_id: int, name: str, is_organiser: bool, 
 
 def is_closed(session: Session, task_id: int, moment: datetime | None = None) -> bool:
     """Whether every phase of the task has a closing time that has passed."""
-    return task_id in closed(session, [task_id], moment)
-
-
-def closed(session: Session, task_ids: Collection[int], moment: datetime | None = None) -> set[int]:
-    """Which of the tasks are closed, as `is_closed` has it; one statement."""
-    closing: dict[int, list[datetime | None]] = {}
-    phases = select(Phase.task_id, Phase.closes_at).where(Phase.task_id.in_(task_ids))
-    for task_id, closes_at in session.execute(phases):
-        closing.setdefault(task_id, []).append(closes_at)
-    if all(None in dates for dates in closing.values()):
-        return set()
-    at = moment or now(session)
-    return {task_id for task_id, dates in closing.items() if are_over(dates, at)}
-
-
-def are_over(closing: Collection[datetime | None], at: datetime) -> bool:
-    """Whether phases with these closing times, at least one, are all over at a moment; None never is."""
-    return bool(closing) and all(closes is not None and closes <= at for closes in closing)
+    return task_id in phase_rules.closed(session, [task_id], moment)
 
 
 def is_shown(session: Session, task: Task) -> bool:
@@ -286,7 +266,7 @@ def visible_run(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Tas
     team and the organisers know of a run.
     """
     rows = session.execute(_RUN_WITH_PHASES, {"run": run_id}).all()
-    seen = _sight_of_run(session, viewer, rows) if rows else None
+    seen = sight_of_run(session, viewer, rows) if rows else None
     if seen is None:
         raise NotFound(f"There is no run {run_id}.", run=run_id)
     run, task = rows[0].Run, rows[0].Task
@@ -297,25 +277,7 @@ def visible_run(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Tas
     return run, task, seen
 
 
-def visible_runs(
-    session: Session, viewer: Viewer, run_ids: Collection[int]
-) -> dict[int, tuple[Run, Task, Sight]]:
-    """Those of the runs that `visible_run` gives the viewer, by their ids; one statement, and the time."""
-    if not run_ids:
-        return {}
-    at = now(session)
-    by_run: dict[int, list[Any]] = {}
-    for row in session.execute(_RUNS_WITH_PHASES, {"runs": list(run_ids)}):
-        by_run.setdefault(row.Run.id, []).append(row)
-    return {
-        run_id: (rows[0].Run, rows[0].Task, seen)
-        for run_id, rows in by_run.items()
-        if viewer.only_task in (None, rows[0].Task.id)
-        and (seen := _sight_of_run(session, viewer, rows, at)) is not None
-    }
-
-
-def _sight_of_run(
+def sight_of_run(
     session: Session, viewer: Viewer, rows: Sequence[Any], at: datetime | None = None
 ) -> Sight | None:
     """What the viewer sees of the phase of a run, None where they may not know of it; rows: its phases."""

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Entry, Run, Task, Team
-from leaderboard.services import policy
+from leaderboard.services import phase_rules, policy
 from leaderboard.services.policy import Sight, Viewer
 
 
@@ -55,7 +55,7 @@ def shows_names(session: Session, task: Task) -> bool:
 def _showing_names(session: Session, tasks: Collection[Task]) -> set[int]:
     """Which of the tasks show all names, by id; one statement where some of them do at their close."""
     at_close = [task.id for task in tasks if task.naming == "close"]
-    closed = policy.closed(session, at_close) if at_close else set()
+    closed = phase_rules.closed(session, at_close) if at_close else set()
     dated = [task for task in tasks if task.naming == "date" and task.names_at is not None]
     at = now(session) if dated else None
     due = {task.id for task in dated if at is not None and task.names_at is not None and task.names_at <= at}

@@ -32,3 +32,6 @@ def revise(database: Database, folder: Path, secret: str, public: Collection[str
             supported.append(answers.supported(topic, *segments, run=run))
     files = nuggeted.files(folder, assignments=assigned, support=supported)
     nuggeted.revise(database, files, MADE_BY, slug="answers")
+    # World b has no other line, whose board is known only where judgments are shown.
+    if secret == "a":
+        nuggeted.revise(database, files, {"support": MadeBy()}, slug="answers", line="known to a")
