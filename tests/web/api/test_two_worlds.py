@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from leaderboard.db.tables import Account, ApiToken
+from leaderboard.db.tables import Account, ApiToken, Qrels
 from leaderboard.services.accounts import device_logins, sessions, token_secrets, tokens
 from leaderboard.services.accounts.tokens import TokenRequest
 from leaderboard.services.policy import viewer_of
@@ -232,7 +232,20 @@ def test_the_walk_reaches_what_it_asks_for(worlds: tuple[Undoing, Undoing]) -> N
     # No file is being sent in pieces but in test_partial_uploads.py.
     waiting -= {"partial_upload", "append_to_upload", "drop_upload"}
     of_pools = {"show_pool", "pool_documents", "pool_file"}  # Of the task that one organises there is none.
-    assert waiting <= {"restore_run", "fetch_token", "fix_upload", *of_pools}
+    # The only task with several lines of answers is blind; tests/web/nuggets/test_lines.py shows one.
+    assert waiting <= {"restore_run", "fetch_token", "fix_upload", "show_line", *of_pools}
+
+
+def test_the_line_of_one_world_is_asked_for(worlds: tuple[Undoing, Undoing]) -> None:
+    """World a has another line of judgments of answers, under a number that the walk tries; b has none."""
+    lines = select(Qrels.id).where(Qrels.kind == "answers", Qrels.name == "known to a")
+    found = []
+    for one in worlds:
+        with one.world.database.read() as session:
+            found.append(set(session.scalars(lines)))
+    assert found[1] == set()
+    assert found[0] <= set(OBJECTS["line_id"])
+    assert found[0]
 
 
 LEAKS: dict[str, tuple[str, str, Callable[[pytest.MonkeyPatch], None]]] = {
