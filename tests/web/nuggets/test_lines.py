@@ -232,3 +232,19 @@ def test_what_is_held_back_is_not_told_of(
         assert client.get(f"/api/v1{address}").status_code == 404
         assert _json(client, "/api/v1/tasks/t/lines")["rows"] == []
         assert "volunteers" not in pages.main(client.get("/tasks/t"))
+
+
+def test_more_answers_than_a_reader_waits_for_are_refused(
+    client: FlaskClient, made: AnsweredField, line_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With how many they are and what to do; those that were scored before cost nothing."""
+    topics = len(made.topics) - 1
+    monkeypatch.setattr(line_scores, "MOST_ANSWERS", len(made.runs) * topics - 1)
+    monkeypatch.setattr(line_scores, "VERSION", "as if nothing were kept")
+    refused = client.get(f"/tasks/t/lines/{line_id}.json")
+    assert refused.status_code == 422
+    assert f"{len(made.runs) * topics} answers would have to be scored" in refused.get_json()["error"]
+    monkeypatch.setattr(line_scores, "MOST_ANSWERS", len(made.runs) * topics)
+    assert client.get(f"/tasks/t/lines/{line_id}").status_code == 200
+    monkeypatch.setattr(line_scores, "MOST_ANSWERS", 0)
+    assert client.get(f"/tasks/t/lines/{line_id}.json").status_code == 200
