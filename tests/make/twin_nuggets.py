@@ -32,6 +32,5 @@ def revise(database: Database, folder: Path, secret: str, public: Collection[str
             supported.append(answers.supported(topic, *segments, run=run))
     files = nuggeted.files(folder, assignments=assigned, support=supported)
     nuggeted.revise(database, files, MADE_BY, slug="answers")
-    # World b has no other line, whose board is known only where judgments are shown.
-    if secret == "a":
-        nuggeted.revise(database, files, {"support": MadeBy()}, slug="answers", line="known to a")
+    others: dict[Part, MadeBy] = {"assignments": MadeBy("machine", f"Known to {secret}")}
+    nuggeted.revise(database, files, others, slug="answers", line=f"known to {secret}")
