@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -19,6 +20,9 @@ from leaderboard.services.statistics.standings import Place
 from leaderboard.tables.latex import latex_text
 from leaderboard.tables.markdown import markdown_text
 from leaderboard.tables.text import csv_text
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
 
 PLACE_HEADS = ("", "rank range", "beats", "beaten by, at least", "undecided")
 
@@ -44,6 +48,7 @@ PLACE_HEADS = ("", "rank range", "beats", "beaten by, at least", "undecided")
     help="What the board did, for a paper: text (unless said otherwise), LaTeX, or BibTeX of what it cites.",
 )
 @click.option("--combined", is_flag=True, help="By people and a machine together.")
+@click.option("--line", help="By another line of judgments of answers, with its agreement with the board.")
 @data_option
 def board(
     slug: str,
@@ -53,13 +58,18 @@ def board(
     group: str | None,
     paper: str | None,
     combined: bool,
+    line: str | None,
     data: Path | None,
 ) -> None:
     """Print a task's board; a star marks the runs that may be the best."""
     with opened(data) as (database, _), database.read() as session:
+        if (combined or line) and (one_per_team or group or paper):
+            which = "The combined board" if combined else "The board by another line"
+            raise Invalid(f"{which} is of all ranked runs: it knows no groups, nor methods.")
+        if line:
+            click.echo(_by_line(session, slug, line, measure, form), nl=False)
+            return
         if combined:
-            if one_per_team or group or paper:
-                raise Invalid("The combined board is of all ranked runs: it knows no groups, nor methods.")
             page = combined_page(session, OPERATOR, slug, CombinedChoice(measure))
             click.echo(
                 {
@@ -78,6 +88,20 @@ def board(
         click.echo({"txt": said.plain, "tex": said.latex, "bib": said.bibtex}[paper], nl=False)
         return
     click.echo({"table": _table, "json": _json, "csv": _csv, "tex": _tex, "md": _md}[form](shown), nl=False)
+
+
+def _by_line(session: "Session", slug: str, name: str, measure: str | None, form: str) -> str:
+    """The board by another line in a form; its modules are those of answers and judges."""
+    from leaderboard.pages.nuggets import line_tables
+    from leaderboard.pages.nuggets.line import line_page, number_of
+
+    page = line_page(session, OPERATOR, slug, number_of(session, OPERATOR, slug, name), measure)
+    table = line_tables.runs_table(page)
+    if form == "json":
+        return json.dumps(line_tables.facts(page), indent=2, ensure_ascii=False) + "\n"
+    if form != "table":
+        return {"csv": csv_text, "tex": latex_text, "md": markdown_text}[form](table)
+    return "\n".join((table.caption, *line_tables.in_words(page), markdown_text(table)))
 
 
 def _json(shown: Board) -> str:

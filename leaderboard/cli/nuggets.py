@@ -13,6 +13,7 @@ from leaderboard.services.nuggets import uploads
 from leaderboard.services.nuggets.reading import PartFile
 from leaderboard.services.nuggets.senders import maker
 from leaderboard.services.policy import OPERATOR
+from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.services.revisions import drafts
 from leaderboard.trec.nuggets.packing import PARTS, MadeBy, Part
 
@@ -45,6 +46,7 @@ def nuggets() -> None:
     default=None,
     help="Whether measures of vital nuggets are over topics without any.  [as before]",
 )
+@click.option("--line", default=MAIN, show_default=True, help="Another line than the board's, by its name.")
 @click.option("--note", default="", help="What changed and why; shown beside the revision.")
 @click.option("--preview", "only_preview", is_flag=True, help="Say what was understood, and add nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask before adding.")
@@ -53,6 +55,7 @@ def add(
     slug: str,
     makers: tuple[str, ...],
     leaves_out: bool | None,
+    line: str,
     note: str,
     only_preview: bool,
     yes: bool,
@@ -69,10 +72,10 @@ def add(
     with opened(data) as (database, _):
         with database.read() as session:
             prepared = uploads.prepare(
-                session, OPERATOR, slug, files, _made_by(makers), leaves_out=leaves_out
+                session, OPERATOR, slug, files, _made_by(makers), leaves_out=leaves_out, line=line
             )
         with database.write() as session:
-            token = drafts.keep(session, OPERATOR, slug, prepared, note or "a preview")
+            token = drafts.keep(session, OPERATOR, slug, prepared, note or "a preview", line=line)
         with database.read() as session:
             found = previews.preview(session, OPERATOR, slug, token)
         assert found.of_answers is not None, "the draft is of answers"
@@ -84,9 +87,9 @@ def add(
             return
         with database.write() as session:
             made = drafts.publish(session, OPERATOR, slug, token, base=found.base)
-        held = found.of_answers
+        held, where = found.of_answers, slug if line == MAIN else f"line {line} of {slug}"
         click.echo(
-            f"Revision {made.number} of {slug}: {held.nuggets} nuggets, {made.judgments} labels of "
+            f"Revision {made.number} of {where}: {held.nuggets} nuggets, {made.judgments} labels of "
             f"{held.runs} runs on {made.topics} topics."
         )
         click.echo(f"{made.jobs} runs are queued for scoring under it.")

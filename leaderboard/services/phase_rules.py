@@ -1,6 +1,6 @@
 """What the phases of a task say of who may see its scores, read with the task in one statement."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -84,6 +84,23 @@ def rules_of_all(session: Session) -> dict[int, tuple[PhaseRule, ...]]:
     for task, phase, topic_set in session.execute(with_phases(select(Task))):
         by_task[task.id] = (*by_task.get(task.id, ()), _rule(task, phase, topic_set))
     return by_task
+
+
+def closed(session: Session, task_ids: Collection[int], moment: datetime | None = None) -> set[int]:
+    """Which of the tasks are closed: the closing time of every phase has passed; one statement."""
+    closing: dict[int, list[datetime | None]] = {}
+    phases = select(Phase.task_id, Phase.closes_at).where(Phase.task_id.in_(task_ids))
+    for task_id, closes_at in session.execute(phases):
+        closing.setdefault(task_id, []).append(closes_at)
+    if all(None in dates for dates in closing.values()):
+        return set()
+    at = moment or now(session)
+    return {task_id for task_id, dates in closing.items() if are_over(dates, at)}
+
+
+def are_over(closing: Collection[datetime | None], at: datetime) -> bool:
+    """Whether phases with these closing times, at least one, are all over at a moment; None never is."""
+    return bool(closing) and all(closes is not None and closes <= at for closes in closing)
 
 
 def hidden(

@@ -5,15 +5,15 @@ score, no judgment and no Judged@k, until the task closes: per-topic reciprocal 
 judgments in about twenty uploads. sealed: nothing but that a run is valid, until the task closes.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.engine import now
-from leaderboard.db.tables import Member, Phase, Run, Task, TaskRole
+from leaderboard.db.tables import Member, Run, Task, TaskRole
 from leaderboard.errors import Forbidden, NotFound, SecondFactorNeeded, SignInNeeded
 from leaderboard.services import linked, logos, phase_rules
 from leaderboard.services.newest_news import NewestAnnouncement, with_newest
@@ -163,15 +163,7 @@ def viewer_of(session: Session, account_id: int, name: str, is_organiser: bool, 
 
 def is_closed(session: Session, task_id: int, moment: datetime | None = None) -> bool:
     """Whether every phase of the task has a closing time that has passed."""
-    closing = list(session.scalars(select(Phase.closes_at).where(Phase.task_id == task_id)))
-    if not closing or None in closing:
-        return False
-    return are_over(closing, moment or now(session))
-
-
-def are_over(closing: Collection[datetime | None], at: datetime) -> bool:
-    """Whether phases with these closing times, at least one, are all over at a moment; None never is."""
-    return bool(closing) and all(closes is not None and closes <= at for closes in closing)
+    return task_id in phase_rules.closed(session, [task_id], moment)
 
 
 def is_shown(session: Session, task: Task) -> bool:
@@ -274,17 +266,25 @@ def visible_run(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Tas
     team and the organisers know of a run.
     """
     rows = session.execute(_RUN_WITH_PHASES, {"run": run_id}).all()
-    if rows:
-        run, task = rows[0].Run, rows[0].Task
-        seen = sight_by_rules(session, viewer, task, phase_rules.rules(task, rows), run.phase_id)
-        published = task.published_at is not None or seen.organises
-        if published and (seen.means or owns(viewer, run.team_id)):
-            require_bound(viewer, task)
-            logos.note(session, task.slug, rows[0])
-            linked.note(session, run.id, rows[0])
-            session.info[f"kind of {task.slug}"] = task.kind
-            return run, task, seen
-    raise NotFound(f"There is no run {run_id}.", run=run_id)
+    seen = sight_of_run(session, viewer, rows) if rows else None
+    if seen is None:
+        raise NotFound(f"There is no run {run_id}.", run=run_id)
+    run, task = rows[0].Run, rows[0].Task
+    require_bound(viewer, task)
+    logos.note(session, task.slug, rows[0])
+    linked.note(session, run.id, rows[0])
+    session.info[f"kind of {task.slug}"] = task.kind
+    return run, task, seen
+
+
+def sight_of_run(
+    session: Session, viewer: Viewer, rows: Sequence[Any], at: datetime | None = None
+) -> Sight | None:
+    """What the viewer sees of the phase of a run, None where they may not know of it; rows: its phases."""
+    run, task = rows[0].Run, rows[0].Task
+    seen = sight_by_rules(session, viewer, task, phase_rules.rules(task, rows), run.phase_id, at)
+    is_known = task.published_at is not None or seen.organises
+    return seen if is_known and (seen.means or owns(viewer, run.team_id)) else None
 
 
 def require_bound(viewer: Viewer, task: Task) -> None:

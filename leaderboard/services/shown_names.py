@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Entry, Run, Task, Team
-from leaderboard.services import policy
+from leaderboard.services import phase_rules, policy
 from leaderboard.services.policy import ANONYMOUS, Sight, Viewer
 
 
@@ -49,9 +49,17 @@ class ShownNames:
 
 def shows_names(session: Session, task: Task) -> bool:
     """Whether everybody may read the names of all teams of a task now, pseudonyms or not."""
-    if task.naming == "date":
-        return task.names_at is not None and task.names_at <= now(session)
-    return task.naming == "names" or (task.naming == "close" and policy.is_closed(session, task.id))
+    return task.id in _showing_names(session, [task])
+
+
+def _showing_names(session: Session, tasks: Collection[Task]) -> set[int]:
+    """Which of the tasks show all names, by id; one statement where some of them do at their close."""
+    at_close = [task.id for task in tasks if task.naming == "close"]
+    closed = phase_rules.closed(session, at_close) if at_close else set()
+    dated = [task for task in tasks if task.naming == "date" and task.names_at is not None]
+    at = now(session) if dated else None
+    due = {task.id for task in dated if at is not None and task.names_at is not None and task.names_at <= at}
+    return {task.id for task in tasks if task.naming == "names"} | closed | due
 
 
 _TEAM = Team.id, Team.name, Entry.pseudonym, Entry.reveal_at
@@ -65,7 +73,8 @@ def shown_teams(session: Session, viewer: Viewer, task: Task) -> dict[int, Shown
     By its pseudonym until the task shows names or the team itself does. Its members and the organisers
     read its name.
     """
-    return _shown(session, viewer, task, session.execute(_ENTERED, {"task": task.id}).all())
+    rows = session.execute(_ENTERED, {"task": task.id}).all()
+    return _shown(session, viewer, [task], {task.id: rows})[task.id]
 
 
 def shown_teams_of(
@@ -73,7 +82,7 @@ def shown_teams_of(
 ) -> dict[int, dict[int, ShownTeam]]:
     """Task id -> its teams as `shown_teams` gives them, or one team of many tasks.
 
-    One statement, and one for each task that shows names at its close.
+    One statement, another where a task shows names at its close, and the time.
     """
     entered = select(Entry.task_id, *_TEAM).join(Team, Entry.team_id == Team.id)
     entered = entered.where(Entry.task_id.in_([task.id for task in tasks]))
@@ -82,20 +91,29 @@ def shown_teams_of(
     by_task: dict[int, list[Any]] = {task.id: [] for task in tasks}
     for task_id, *team in session.execute(entered):
         by_task[task_id].append(team)
-    return {task.id: _shown(session, viewer, task, by_task[task.id]) for task in tasks}
+    return _shown(session, viewer, tasks, by_task)
 
 
-def _shown(session: Session, viewer: Viewer, task: Task, rows: Sequence[Any]) -> dict[int, ShownTeam]:
-    if policy.reads(viewer, task.id) or shows_names(session, task):
-        return {team_id: ShownTeam(name, False) for team_id, name, _, _ in rows}
-    at = now(session)
+def _shown(
+    session: Session, viewer: Viewer, tasks: Collection[Task], by_task: Mapping[int, Sequence[Any]]
+) -> dict[int, dict[int, ShownTeam]]:
+    """Task id -> its teams as the viewer knows them, of rows of _TEAM by task."""
+    own = {task.id for task in tasks if policy.reads(viewer, task.id)}
+    read = own | _showing_names(session, [task for task in tasks if task.id not in own])
+    at = now(session) if by_task.keys() - read else None
 
     def shown(team_id: int, name: str, pseudonym: str | None, reveal_at: datetime | None) -> ShownTeam:
-        if policy.owns(viewer, team_id) or (reveal_at is not None and reveal_at <= at):
+        is_revealed = at is not None and reveal_at is not None and reveal_at <= at
+        if policy.owns(viewer, team_id) or is_revealed:
             return ShownTeam(name, False)
         return ShownTeam(pseudonym, True) if pseudonym else UNNAMED
 
-    return {row[0]: shown(*row) for row in rows}
+    return {
+        task_id: {
+            row[0]: ShownTeam(row[1], False) if task_id in read else shown(*row) for row in by_task[task_id]
+        }
+        for task_id in by_task
+    }
 
 
 def shown_names(session: Session, viewer: Viewer, task: Task) -> ShownNames:
@@ -104,32 +122,45 @@ def shown_names(session: Session, viewer: Viewer, task: Task) -> ShownNames:
     A masked team's runs are called by its pseudonym and a number, in order of arrival: their own names may
     tell whose they are.
     """
-    return _names(session, task, shown_teams(session, viewer, task))
+    return _names(session, {task.id: shown_teams(session, viewer, task)})[task.id]
 
 
 def shown_names_of(session: Session, viewer: Viewer, tasks: Collection[Task]) -> dict[int, ShownNames]:
-    """Task id -> its names as `shown_names` gives them; one statement, and two for each that masks them."""
-    teams = shown_teams_of(session, viewer, tasks)
-    return {task.id: _names(session, task, teams[task.id]) for task in tasks}
+    """Task id -> its names as `shown_names` gives them; at most three statements, and the time."""
+    return _names(session, shown_teams_of(session, viewer, tasks))
 
 
-def _names(session: Session, task: Task, teams: Mapping[int, ShownTeam]) -> ShownNames:
-    masked = {team_id: team.name for team_id, team in teams.items() if team.masked}
-    return ShownNames(teams, numbered_runs(session, task, masked) if masked else {})
+def _names(session: Session, teams_of: Mapping[int, Mapping[int, ShownTeam]]) -> dict[int, ShownNames]:
+    masked = {
+        task_id: {team_id: team.name for team_id, team in teams.items() if team.masked}
+        for task_id, teams in teams_of.items()
+    }
+    runs = _numbered(session, {task_id: names for task_id, names in masked.items() if names})
+    return {task_id: ShownNames(teams, runs.get(task_id, {})) for task_id, teams in teams_of.items()}
 
 
 def numbered_runs(session: Session, task: Task, pseudonyms: Mapping[int, str]) -> dict[int, str]:
     """Run id -> pseudonym and number of each run of some teams, withdrawn ones too, so that numbers stay."""
+    return _numbered(session, {task.id: pseudonyms}).get(task.id, {})
+
+
+def _numbered(session: Session, masked: Mapping[int, Mapping[int, str]]) -> dict[int, dict[int, str]]:
+    """Task id -> the same of each of several tasks; one statement, none where there is no task."""
+    names: dict[int, dict[int, str]] = {}
+    if not masked:
+        return names
+    teams = {team_id for pseudonyms in masked.values() for team_id in pseudonyms}
     rows = session.execute(
-        select(Run.id, Run.team_id)
-        .where(Run.task_id == task.id, Run.team_id.in_(pseudonyms))
+        select(Run.task_id, Run.id, Run.team_id)
+        .where(Run.task_id.in_(masked), Run.team_id.in_(teams))
         .order_by(Run.id)
     )
-    counts: Counter[int] = Counter()
-    names = {}
-    for run_id, team_id in rows:
-        counts[team_id] += 1
-        names[run_id] = f"{pseudonyms[team_id]}-{counts[team_id]}"
+    counts: Counter[tuple[int, int]] = Counter()
+    for task_id, run_id, team_id in rows:
+        if team_id in masked[task_id]:
+            counts[task_id, team_id] += 1
+            name = f"{masked[task_id][team_id]}-{counts[task_id, team_id]}"
+            names.setdefault(task_id, {})[run_id] = name
     return names
 
 

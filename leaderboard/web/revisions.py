@@ -158,7 +158,8 @@ def _keep_others(slug: str, module: str) -> str:
     made = import_module(module).prepared(slug, request.form)
     finish_reading()
     with writing() as session:
-        return drafts.keep(session, viewer(), slug, made, request.form.get("note", ""))
+        line = request.form.get("line", "").strip() or MAIN
+        return drafts.keep(session, viewer(), slug, made, request.form.get("note", ""), line=line)
 
 
 def _keep(slug: str) -> str:

@@ -112,14 +112,18 @@ def _score_strip(page: TopicPage) -> ScoreStrip | None:
     """Every run as a dot; the viewer's own are named."""
     if page.measure is None or page.place is None:
         return None
+    shows = "answers.show" if page.takes == "answers" else "rankings.show"
     dots = [
         Scored(
             row.name,
-            row.scores[page.place],
-            href=url_for("rankings.show", run_id=row.run_id, topic_id=page.topic_id),
+            score,
+            href=url_for(shows, run_id=row.run_id, topic_id=page.topic_id),
             kind="highlight" if row.is_own else "plain",
         )
         for row in page.scores
+        if (score := row.scores[page.place]) is not None
     ]
+    if not dots:
+        return None
     direction: Literal["higher", "lower"] = "lower" if page.measure.lower_is_better else "higher"
     return score_strip(dots, direction=direction, digits=page.measure.digits)

@@ -10,10 +10,10 @@ from playwright.sync_api import Browser, Page
 from sqlalchemy import select, update
 
 from leaderboard.db.engine import Database, now
-from leaderboard.db.tables import Account, Member, Run, Task, TaskRole, WebhookAttempt, WebhookDelivery
+from leaderboard.db.tables import Account, Member, Qrels, Run, Task, TaskRole, WebhookAttempt, WebhookDelivery
 from leaderboard.services.accounts import device_logins, sessions
 from tests.browser.conftest import Demo
-from tests.make import blind, build, fields_of_answers, pictures, sampled, suited
+from tests.make import blind, build, fields_of_answers, nuggeted, pictures, sampled, suited
 from tests.make.browsers import follow
 from tests.make.people import account
 
@@ -246,15 +246,24 @@ def test_a_suite_is_for_everybody(
 def test_answers_and_their_nuggets_are_for_everybody(
     width: int, browser: Browser, address: str, site_database: Database, tmp_path: Path
 ) -> None:
-    """A board of judged answers, a run of the judge's models, an answer with labels, nuggets by runs."""
+    """A board of judged answers and one by another line, a run, an answer with labels, nuggets by runs."""
     made = fields_of_answers.generated(24, 5)
     fields_of_answers.build_field(site_database, tmp_path, made)
+    labels = nuggeted.files(tmp_path, assignments=fields_of_answers.assigned(made, made.labels))
+    nuggeted.revise(site_database, labels, line="people")
+    with site_database.read() as session:
+        line = session.scalars(select(Qrels.id).where(Qrels.name == "people")).one()
     run, topic = made.ids[made.runs[0]], made.topics[0]
     context = browser.new_context(viewport={"width": width, "height": 900}, bypass_csp=True)
     window, faults = context.new_page(), []
     for step in (
         *("/tasks/t", "/tasks/t?independent=", "/tasks/t/revisions", f"/tasks/t/topics/{topic}/nuggets"),
-        *(f"/runs/{run}", f"/runs/{run}/answers/{topic}"),
+        *(
+            f"/runs/{run}",
+            f"/runs/{run}/answers/{topic}",
+            f"/tasks/t/topics/{topic}",
+            f"/tasks/t/lines/{line}",
+        ),
     ):
         window.goto(f"{address}{step}")
         for fold in window.get_by_role("group").all():

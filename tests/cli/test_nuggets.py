@@ -1,5 +1,6 @@
 """Nuggets and labels from the terminal: looked at, added, printed, and LongEval's zip as a run."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -59,6 +60,27 @@ def test_parts_are_added_scored_and_printed(site: Call, tmp_path: Path) -> None:
     again = site("nuggets", "add", "t", "--assignments", printed, "--note", "Third.")
     assert again.exit_code == 1
     assert "revision 2 already" in again.stderr
+
+
+def test_another_line_has_a_board_of_its_own(site: Call, tmp_path: Path) -> None:
+    """In words, as JSON and as CSV; the task's board stays, and a line that is not there is refused."""
+    both = [*nuggeted.worked_labels(), *nuggeted.worked_labels("two")]
+    labels = answers.jsonl(tmp_path / "a.jsonl", both)
+    assert site("nuggets", "add", "t", "--assignments", labels, "--note", "First.").exit_code == 0
+    machine = "--made-by", "machine:GPT-4o", "--line", "gpt"
+    added = site("nuggets", "add", "t", "--assignments", labels, "--note", "By a machine.", *machine)
+    assert "Revision 1 of line gpt of t: 9 nuggets, 18 labels" in added.stdout
+    assert "0 runs are queued" in added.stdout
+    shown = site("board", "t", "--line", "gpt").stdout
+    assert "gpt: nuggets by people, assignments by GPT-4o." in shown
+    assert "Fewer than three runs are ranked by both" in shown
+    found = json.loads(site("board", "t", "--line", "gpt", "--format", "json").stdout)
+    assert [row["rank"] for row in found["runs"]] == [1, 1]
+    assert site("board", "t", "--line", "gpt", "--format", "csv").stdout.startswith("rank,run,")
+    refused = site("board", "t", "--line", "nobody")
+    assert "it has gpt" in refused.stderr
+    assert "knows no groups" in site("board", "t", "--line", "gpt", "--one-per-team").stderr
+    assert len(site("qrels", "list", "t").stdout.splitlines()) == 1
 
 
 @pytest.mark.parametrize("maker", ["machine", "nobody", "qrels=human"])

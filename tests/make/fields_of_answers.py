@@ -1,7 +1,7 @@
 """A field of runs of answers with verdicts, generated: every number in it follows from the seed."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -91,23 +91,24 @@ def build_field(database: Database, folder: Path, made: AnsweredField, slug: str
         made.ids[run] = nuggeted.run(
             database, folder, run, lines, slug=slug, team_name=f"Team {run}", llm=made.models[run]
         )
-    parts = nuggeted.files(folder, assignments=_assigned(made), support=_supported(made))
+    parts = nuggeted.files(folder, assignments=assigned(made, made.labels), support=_supported(made))
     makers = {"assignments": MadeBy("machine", JUDGE), "support": MadeBy()}
     nuggeted.revise(database, parts, makers, slug=slug)  # type: ignore[arg-type]
     build.drain(database)
 
 
-def _assigned(made: AnsweredField) -> Sequence[answers.Line]:
+def assigned(made: AnsweredField, labels: Mapping[Key, Sequence[str]]) -> Sequence[answers.Line]:
+    """Lines of assignments: labels of the nuggets of each run and topic."""
     return [
         answers.assigned(
             topic,
             {
                 text: (importance, label)
-                for (text, importance), label in zip(made.nuggets[topic], labels, strict=True)
+                for (text, importance), label in zip(made.nuggets[topic], given, strict=True)
             },
             run=run,
         )
-        for (run, topic), labels in made.labels.items()
+        for (run, topic), given in labels.items()
     ]
 
 

@@ -7,6 +7,7 @@ from leaderboard.db.engine import Database
 from leaderboard.services.nuggets import uploads
 from leaderboard.services.nuggets.reading import PartFile
 from leaderboard.services.policy import OPERATOR
+from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.services.revisions import publish
 from leaderboard.services.revisions.publish import NewRevision, Revision
 from leaderboard.services.runs.admission import RunRequest
@@ -68,12 +69,16 @@ def revise(
     *,
     slug: str = "t",
     leaves_out: bool | None = None,
+    line: str = MAIN,
 ) -> Revision:
-    """A new revision of the task's judgments of answers."""
+    """A new revision of the task's judgments of answers, or of another line of them."""
     with database.read() as session:
-        prepared = uploads.prepare(session, OPERATOR, slug, given, made_by or {}, leaves_out=leaves_out)
+        prepared = uploads.prepare(
+            session, OPERATOR, slug, given, made_by or {}, leaves_out=leaves_out, line=line
+        )
     with database.write() as session:
-        return publish.revise(session, OPERATOR, slug, NewRevision(prepared=prepared, note="a note"))
+        new = NewRevision(prepared=prepared, note="a note", line=line)
+        return publish.revise(session, OPERATOR, slug, new)
 
 
 def worked_lines(run: str = "one") -> list[answers.Line]:

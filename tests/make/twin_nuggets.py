@@ -32,3 +32,5 @@ def revise(database: Database, folder: Path, secret: str, public: Collection[str
             supported.append(answers.supported(topic, *segments, run=run))
     files = nuggeted.files(folder, assignments=assigned, support=supported)
     nuggeted.revise(database, files, MADE_BY, slug="answers")
+    others: dict[Part, MadeBy] = {"assignments": MadeBy("machine", f"Known to {secret}")}
+    nuggeted.revise(database, files, others, slug="answers", line=f"known to {secret}")

@@ -18,6 +18,7 @@ OTHER_KINDS: dict[tuple[str, str], tuple[int, ...]] = {
     **SUITES,
     **{("GET", f"/runs/{{run}}/answers/1{suffix}"): (404,) * 6 for suffix in SUFFIXES},
     **{("GET", f"/tasks/robots/topics/1/nuggets{suffix}"): (404,) * 6 for suffix in SUFFIXES},
+    **{("GET", f"/tasks/robots/lines/1{suffix}"): (404,) * 6 for suffix in SUFFIXES},
     **{("GET", f"/tasks/robots/judges{of}{suffix}"): (404,) * 6 for of, suffix in product(JUDGED, SUFFIXES)},
     **{("GET", f"/tasks/robots/labelling{rest}"): (401, 403, 403, 403, 403, 404) for rest in LABELLING},
     **{("GET", f"/tasks/draft/labelling{rest}"): (401,) + (404,) * 5 for rest in LABELLING},

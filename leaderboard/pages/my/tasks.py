@@ -47,13 +47,13 @@ def seen_tasks(session: Session, viewer: Viewer, at: datetime) -> dict[int, Seen
 
     def with_sight(task: Task) -> SeenTask:
         own = tuple(phases[task.id])
-        is_closed = policy.are_over([phase.closes_at for phase in own], at)
+        is_closed = phase_rules.are_over([phase.closes_at for phase in own], at)
         return SeenTask(
             task=task,
             phases=own,
             sight=policy.sight_by_rules(session, viewer, task, rules[task.id], at=at),
             is_closed=is_closed,
-            closed=frozenset(phase.id for phase in own if policy.are_over([phase.closes_at], at)),
+            closed=frozenset(phase.id for phase in own if phase_rules.are_over([phase.closes_at], at)),
             teams=tuple(teams[task.id]),
         )
 

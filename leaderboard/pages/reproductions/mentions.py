@@ -42,6 +42,8 @@ def mentions(
 ) -> RunMentions:
     """What is said of a run that the viewer sees; no statement where nothing is.
 
+    As many statements for many links as for one.
+
     Of what is not for the viewer's eyes nothing is said: both tasks must show scores by topic, and neither
     run of a replication may go by a pseudonym. The team that said it, and the organisers, read it always.
     """
@@ -49,19 +51,26 @@ def mentions(
         return RunMentions()
     here = RunSide(run, task, sight, names)
     own = links.links_to(session, [run.id])
-    said = [mention for link in own if (mention := _mention(session, viewer, here, link)) is not None]
+    others = sides.all_sides(session, viewer, {_other(link, run.id) for link in own})
+    said = [
+        mention
+        for link in own
+        if (there := others.get(_other(link, run.id))) is not None
+        and (mention := _mention(viewer, here, there, link)) is not None
+    ]
     return RunMentions(
         reproduces=next((one for one in said if one.reproduction_id == run.id), None),
         reproduced_by=tuple(one for one in said if one.reproduction_id != run.id),
     )
 
 
-def _mention(session: Session, viewer: Viewer, here: RunSide, link: ReproductionLink) -> MentionedRun | None:
-    does = link.run_id == here.run.id
-    there = sides.side(session, viewer, link.of.original if does else link.run_id)
-    if there is None:
-        return None
-    reproducing = here if does else there
+def _other(link: ReproductionLink, run_id: int) -> int:
+    """The run at the other end of a link."""
+    return link.of.original if link.run_id == run_id else link.run_id
+
+
+def _mention(viewer: Viewer, here: RunSide, there: RunSide, link: ReproductionLink) -> MentionedRun | None:
+    reproducing = here if link.run_id == here.run.id else there
     if not sides.is_told(viewer, reproducing, [here, there]) or reproducing.run.withdrawn_at is not None:
         return None
     return MentionedRun(

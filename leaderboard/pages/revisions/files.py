@@ -72,7 +72,10 @@ def of_line(session: Session, viewer: Viewer, slug: str, line_id: int, number: i
     )
     if revision_id is None or not sight.details:
         raise NotFound(f"{task.name} shows no such revision of judgments.")
-    return text(lines.stored(session, _whole(session, revision_id)))
+    revision = _whole(session, revision_id)
+    if session.get_one(Qrels, line_id).kind == "answers":
+        return _of_answers(session, viewer, slug, revision, "qrels")
+    return text(lines.stored(session, revision))
 
 
 def text(prepared: PreparedQrels) -> str:

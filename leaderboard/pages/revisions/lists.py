@@ -139,6 +139,7 @@ def facts(page: RevisionList) -> dict[str, Any]:
         "revisions": [row_facts(row) for row in page.rows],
         "lines": [
             {
+                "number": line.id,
                 "name": line.name,
                 "kind": line.kind,
                 "origin": line.origin,
@@ -188,7 +189,25 @@ def line_table(page: RevisionList, line: Line) -> Table[RevisionRow]:
     )
 
 
-FILES = Files(facts=facts, tables={"revisions": table})
+def lines_table(page: RevisionList) -> Table[Line]:
+    """The lines beside the board's, each with its newest revision."""
+    return Table(
+        name=f"{page.slug}-lines",
+        caption=f"Lines of judgments of {page.task} beside the one that its board rests on.",
+        columns=[
+            Column(key="number", head="Number", value=lambda line: line.id, digits=0),
+            Column(key="line", head="Line", value=lambda line: line.name),
+            Column(key="kind", head="Kind", value=lambda line: line.kind),
+            Column(key="origin", head="Origin", value=lambda line: line.origin),
+            Column(key="origin_name", head="Machine", value=lambda line: line.origin_name),
+            Column(key="revision", head="Newest revision", value=lambda line: line.rows[0].number, digits=0),
+            Column(key="topics", head="Topics", value=lambda line: line.rows[0].topics, digits=0),
+        ],
+        rows=page.lines,
+    )
+
+
+FILES = Files(facts=facts, tables={"revisions": table, "lines": lines_table})
 
 _ADDED: Column[RevisionRow] = Column(
     key="added", head="Added, UTC", value=lambda row: row.created_at.isoformat(timespec="minutes")

@@ -156,6 +156,8 @@ def _ranks(
     session: Session, viewer: Viewer, task: Task, sight: Sight, draft: Draft
 ) -> tuple[RankChanges | WaitingResult | None, str, LeftOutOfRuns | None]:
     """Where the runs of the board would stand, or why that cannot be said; what is left out of them."""
+    if draft.line != MAIN and draft.prepared.kind == "answers":
+        return None, "The board by this line is known once it is published; the task’s board stays.", None
     if draft.line != MAIN:
         return None, "No score rests on this line of judgments, so no rank changes.", None
     if draft.prepared.kind in ("answers", "board"):

@@ -3,7 +3,8 @@
 from typing import Any
 
 from leaderboard.pages.topics.documents import FoundDocument, GradeCount
-from leaderboard.pages.topics.topic import RunScore, TopicPage
+from leaderboard.pages.topics.run_scores import RunScore
+from leaderboard.pages.topics.topic import TopicPage
 from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.shown import computed_as
 from leaderboard.tables.record import Column, Files, Place, Table
@@ -40,8 +41,7 @@ def facts(page: TopicPage) -> dict[str, Any]:
                 "run_id": row.run_id,
                 "team": row.team,
                 "rank": row.rank,
-                "relevant": row.relevant,
-                "first": row.first,
+                **({"relevant": row.relevant, "first": row.first} if page.takes == "rankings" else {}),
                 "scores": dict(zip(keys, row.scores, strict=True)),
             }
             for row in page.scores
@@ -59,14 +59,7 @@ def scores_table(page: TopicPage) -> Table[RunScore]:
             Column(key="run", head="Run", value=lambda row: row.name),
             Column(key="team", head="Team", value=lambda row: row.team),
             *(_score(page, measure, at) for at, measure in enumerate(page.measures)),
-            Column(key="relevant", head="Found", value=lambda row: row.relevant, digits=0),
-            Column(
-                key="first relevant",
-                head="First at",
-                value=lambda row: row.first,
-                digits=0,
-                title="rank of the first relevant document",
-            ),
+            *(_FOUND if page.takes == "rankings" else ()),
         ],
         rows=page.scores,
     )
@@ -110,6 +103,16 @@ def grades_table(page: TopicPage) -> Table[GradeCount]:
     )
 
 
+_FOUND: tuple[Column[RunScore], ...] = (
+    Column(key="relevant", head="Found", value=lambda row: row.relevant, digits=0),
+    Column(
+        key="first relevant",
+        head="First at",
+        value=lambda row: row.first,
+        digits=0,
+        title="rank of the first relevant document",
+    ),
+)
 FILES = Files(
     facts=facts, tables={"scores": scores_table, "documents": documents_table, "grades": grades_table}
 )

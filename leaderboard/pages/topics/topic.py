@@ -1,43 +1,24 @@
 """One topic: its statement, its judgments and who found them, every run's scores."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Edition, Evaluation, Task
+from leaderboard.db.tables import Edition, QrelsRevision
 from leaderboard.pages.scores import fields
-from leaderboard.pages.scores.table import ComparedRun
-from leaderboard.pages.topics import found_documents
+from leaderboard.pages.topics import found_documents, run_scores
 from leaderboard.pages.topics.documents import Documents, documents
-from leaderboard.pages.topics.found_documents import RunFinds
+from leaderboard.pages.topics.run_scores import RunScore, ScoredRuns
 from leaderboard.services import policy
 from leaderboard.services.evaluations import alignments
 from leaderboard.services.evaluations.choices import RANKED_KIND
 from leaderboard.services.evaluations.columns import MeasureColumn
-from leaderboard.services.evaluations.damaged import scores_of_runs
-from leaderboard.services.evaluations.shown import FloatArray, Source, shown_edition
-from leaderboard.services.policy import Sight, Viewer
-from leaderboard.services.runs.names import RunName
+from leaderboard.services.evaluations.shown import Source, shown_edition
+from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks import scored_topics, topics
 from leaderboard.services.tasks.head import TaskHead
-from leaderboard.trec.read.lines import bytes_of
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunScore(RunName):
-    """What one run got on the topic, in the order of the measures."""
-
-    rank: int | None
-    """Among the ranked runs on this topic alone; equal scores share one."""
-    relevant: int
-    """Relevant documents it has."""
-    first: int | None
-    """The rank of the first of them."""
-    scores: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +45,8 @@ class TopicPage(TaskHead):
     narrative: str
     subtopics: tuple[dict[str, Any], ...]
     excluded: str
+    takes: str
+    """What the task's runs are."""
     grade_names: dict[int, str]
     level: int
     documents: Documents
@@ -90,14 +73,6 @@ class Choice:
     limit: int | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class _Scored:
-    """The runs that have all scores of an edition: run id -> measure -> scores on all judged topics."""
-
-    runs: tuple[ComparedRun, ...]
-    arrays: dict[int, dict[str, FloatArray]]
-
-
 def topic_page(
     session: Session, viewer: Viewer, slug: str, topic_id: str, choice: Choice | None = None
 ) -> TopicPage:
@@ -114,14 +89,19 @@ def topic_page(
     if shown.edition is not None and shown.source is not None and sight.details:
         measures = fields.columns_of(shown.edition)
         column = fields.chosen(measures, shown.edition.primary_measure, choice.measure)
-        compiled = alignments.compiled_judgments(session, shown.source)
-        place = compiled.index.get(bytes_of(topic_id))
-        if place is not None:
-            scored = _scored(session, viewer, task, sight, shown.edition)
-            seen = found_documents.found(session, shown.source, scored.runs, task.level)
-            judged = documents(session, task, compiled, place, scored.runs, seen, choice.kind, choice.limit)
-            scores = _rows(viewer, scored, measures, column, place, seen)
-            contrasts = _contrasts(scored, shown.source, column, place)
+        place = _place(session, shown.edition, topic_id)
+        # Judges are held against each other on pages of their own.
+        if place is not None and task.kind != "judges":
+            scored = run_scores.scored_runs(session, viewer, task, sight, shown.edition)
+            seen = None
+            if task.kind == "rankings":
+                compiled = alignments.compiled_judgments(session, shown.source)
+                seen = found_documents.found(session, shown.source, scored.runs, task.level)
+                judged = documents(
+                    session, task, compiled, place, scored.runs, seen, choice.kind, choice.limit
+                )
+                contrasts = _contrasts(scored, shown.source, column, place)
+            scores = run_scores.in_order(viewer, scored, measures, column, place, seen)
     return TopicPage(
         task=task.name,
         slug=task.slug,
@@ -132,6 +112,7 @@ def topic_page(
         subtopics=tuple(topic.subtopics),
         excluded=scored_topics.why_left_out(topic.excluded, sight),
         basis=shown.basis,
+        takes=task.kind,
         grade_names=topics.grade_names(task),
         level=task.level,
         documents=judged,
@@ -145,63 +126,13 @@ def topic_page(
     )
 
 
-def _scored(session: Session, viewer: Viewer, task: Task, sight: Sight, edition: Edition) -> _Scored:
-    """All runs with all their scores, in one statement for the scores."""
-    versions = {measure["key"]: measure["version"] for measure in edition.measures}
-    wanted = (
-        Evaluation.revision_id == edition.revision_id,
-        Evaluation.dialect == edition.dialect,
-        Evaluation.measure.in_(versions),
-    )
-    columns = Evaluation.run_id, Evaluation.measure, Evaluation.measure_version, Evaluation.scores
-    with scores_of_runs(session, *wanted):
-        rows = session.execute(select(*columns).where(*wanted)).all()
-    arrays: dict[int, dict[str, FloatArray]] = {}
-    for row in rows:
-        if versions[row.measure] == row.measure_version:
-            arrays.setdefault(row.run_id, {})[row.measure] = row.scores
-    runs = fields.runs_of(session, viewer, task, sight)
-    return _Scored(tuple(run for run in runs if len(arrays.get(run.run_id, ())) == len(versions)), arrays)
+def _place(session: Session, edition: Edition, topic_id: str) -> int | None:
+    """Where the topic stands in stored scores; None where nobody judged it. The revision was read before."""
+    judged = session.get_one(QrelsRevision, edition.revision_id).topics
+    return judged.index(topic_id) if topic_id in judged else None
 
 
-def _rows(
-    viewer: Viewer,
-    scored: _Scored,
-    measures: Sequence[MeasureColumn],
-    by: MeasureColumn,
-    place: int,
-    seen: RunFinds,
-) -> tuple[RunScore, ...]:
-    """Every run's scores on the topic, best by the measure first."""
-    values = [scored.arrays[run.run_id][by.key][place] for run in scored.runs]
-    order = sorted(range(len(values)), key=lambda at: -by.sign * values[at])
-    rows: list[RunScore] = []
-    ranked, last, shared = 0, None, 0
-    for at in order:
-        run = scored.runs[at]
-        mine = scored.arrays[run.run_id]
-        rank = None
-        if run.kind == RANKED_KIND:
-            ranked += 1
-            shared = shared if mine[by.key][place] == last else ranked
-            rank, last = shared, mine[by.key][place]
-        rows.append(
-            RunScore(
-                run_id=run.run_id,
-                name=run.name,
-                team=run.team,
-                kind=run.kind,
-                rank=rank,
-                is_own=policy.owns(viewer, run.team_id),
-                relevant=int(seen.relevant[at, place]),
-                first=int(seen.first[at, place]) or None,
-                scores=tuple(float(mine[measure.key][place]) for measure in measures),
-            )
-        )
-    return tuple(rows)
-
-
-def _contrasts(scored: _Scored, source: Source, by: MeasureColumn, place: int) -> tuple[RunContrast, ...]:
+def _contrasts(scored: ScoredRuns, source: Source, by: MeasureColumn, place: int) -> tuple[RunContrast, ...]:
     """The best and the worst run here, and the two that go most against their order over all topics."""
     runs = [run for run in scored.runs if run.kind == RANKED_KIND]
     if len(runs) < 2:

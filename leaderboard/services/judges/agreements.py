@@ -1,7 +1,7 @@
 """A judge's board held against the reference: all that is said of the two."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,6 +42,10 @@ class AgreementPlan:
     top: int = 0
     missing: Missing = ""
     recompute: bool = False
+
+
+_Held = tuple[AlignedBoard, BoardAgreement | None]
+"""A judge's board by a measure, and its agreement; None of fewer than three common runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +114,11 @@ def judge_agreement(
     what the judges' board needs, in a fraction of the time: no bounds, pairs that are told apart, or moves.
     Raises Invalid as alignment does.
     """
-    by_measure = _by_measure(board, reference, plan)
+    held = _by_measure(board, reference, plan)
+    by_measure = _in_order(held)
     chosen = measure or (board.measures[0] if len(board.measures) == 1 else "")
     name = chosen or (by_measure[0].measure if by_measure else board.measures[0])
-    aligned = _aligned(board, name, reference, plan)
+    aligned, boards = held[name] if name in held else _held(board, name, reference, plan)
     known = _Sides(reference, aligned)
     has_tests = aligned.is_enough and len(aligned.topics) > 0
     is_whole = has_tests and not only_ranked
@@ -130,7 +135,7 @@ def judge_agreement(
         warnings=(*board.warnings, *aligned.warnings),
         reference_means=known.means,
         means=aligned.means,
-        boards=_boards(known, plan) if aligned.is_enough else None,
+        boards=boards,
         least=None if only_ranked else _least(known),
         decided=decided_pairs(known.scores, aligned.scores, plan.method, seed=known.seed)
         if is_whole
@@ -186,14 +191,23 @@ def _least(known: _Sides) -> float | None:
     return at_least(known.scores, aligned.scores, aligned.topics, seed=known.seed)
 
 
-def _by_measure(board: BoardFile, reference: Reference, plan: AgreementPlan) -> Sequence[MeasureAgreement]:
+def _by_measure(board: BoardFile, reference: Reference, plan: AgreementPlan) -> dict[str, _Held]:
+    """Each of the judge's measures, aligned and held against the reference."""
+    return {measure: _held(board, measure, reference, plan) for measure in board.measures}
+
+
+def _held(board: BoardFile, measure: str, reference: Reference, plan: AgreementPlan) -> _Held:
+    aligned = _aligned(board, measure, reference, plan)
+    return aligned, _boards(_Sides(reference, aligned), plan) if aligned.is_enough else None
+
+
+def _in_order(held: Mapping[str, _Held]) -> Sequence[MeasureAgreement]:
     """The judge's measures for which τ is defined, the best first."""
-    found = []
-    for measure in board.measures:
-        aligned = _aligned(board, measure, reference, plan)
-        agreed = _boards(_Sides(reference, aligned), plan) if aligned.is_enough else None
-        if agreed and agreed.tau_b is not None:
-            found.append(MeasureAgreement(measure, agreed.tau_b))
+    found = [
+        MeasureAgreement(measure, boards.tau_b)
+        for measure, (_, boards) in held.items()
+        if boards and boards.tau_b is not None
+    ]
     return sorted(found, key=lambda one: -one.tau_b)
 
 

@@ -130,7 +130,7 @@ def _differing(
 ) -> tuple[tuple[str, str], ...]:
     if not table.size:
         return ()
-    means = table.mean(axis=1)
+    means = table.mean(axis=1).tolist()
     return tuple(
         (agreements[one].judge, agreements[two].judge)
         for one in range(len(values))

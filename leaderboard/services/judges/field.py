@@ -75,14 +75,10 @@ def judged_field(
     held = [_with_least(kept, entry, plan) for entry in entries]
     ranked = [agreement for agreement, entry in zip(held, entries, strict=True) if entry.is_ranked]
     board = judges_board(kept.reference, ranked, plan, rank_by)
-    others = judges_board(
-        kept.reference,
-        [agreement for agreement, entry in zip(held, entries, strict=True) if not entry.is_ranked],
-        plan,
-        rank_by,
-    )
+    others = [agreement for agreement, entry in zip(held, entries, strict=True) if not entry.is_ranked]
     unranked = (
-        replace(row, rank=None, place=None, why=row.why or "Not an official run.") for row in others.rows
+        replace(row, rank=None, place=None, why=row.why or "Not an official run.")
+        for row in (judges_board(kept.reference, others, plan, rank_by).rows if others else ())
     )
     facts = DeclaredFacts(
         runs=kept.facts,

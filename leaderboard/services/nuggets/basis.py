@@ -1,6 +1,6 @@
 """What scores of answers rest on, as every board says it; loaded where there are rankings too."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 
 from sqlalchemy.orm import Session
@@ -28,6 +28,8 @@ class AnswersBasis:
     median_vital: float | None
     failed: float | None
     warning: str = ""
+    lines: tuple[tuple[int, str], ...] = ()
+    """Number and name of the other lines of judgments, which have boards of their own."""
     sentences: tuple[str, ...] = ()
 
     def shared_with(self, *stated: str) -> frozenset[str]:
@@ -45,5 +47,6 @@ def of_edition(session: Session, shown: ShownEdition, sight: Sight) -> AnswersBa
         return None
     # Where there are rankings only, no module of answers is ever loaded.
     said = import_module("leaderboard.services.nuggets.said")
+    line_scores = import_module("leaderboard.services.nuggets.line_scores")
     basis: AnswersBasis = said.basis(session, shown.edition.revision_id)
-    return basis
+    return replace(basis, lines=line_scores.beside_board(session, shown.edition.task_id))

@@ -19,12 +19,13 @@ NAMED = 20
 
 def basis(session: Session, revision_id: int) -> AnswersBasis:
     """What the scores under a revision rest on; one statement; raises Damaged."""
-    return _basis(stored.packed_of(session, revision_id))
+    return of_packed(stored.packed_of(session, revision_id))
 
 
 # Counting over all labels takes longer than the rest of a board, which opens the same judgments each time.
 @lru_cache(maxsize=4)
-def _basis(packed: bytes) -> AnswersBasis:
+def of_packed(packed: bytes) -> AnswersBasis:
+    """The same of judgments as they are stored; raises Damaged."""
     judged = stored.opened(packed)
     assigned = judged.judgments.assignments
     nuggets = [given for given in judged.judgments.nuggets.topics.values() if given]

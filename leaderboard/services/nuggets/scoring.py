@@ -58,7 +58,8 @@ def scores(
     by_measure = {}
     for key in keys:
         bound = parse(key)
-        over = [topic for topic in judged.topics if topic in judged.topics_of(bound)]
+        topics = judged.topics_of(bound)
+        over = [topic for topic in judged.topics if topic in topics]
         by_measure[bound.key] = (
             _of_measure(judged, run, answers, bound, over)
             if over

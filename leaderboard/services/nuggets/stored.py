@@ -8,12 +8,13 @@ from sqlalchemy.orm import Session, undefer
 from leaderboard.checksums import belonging_to
 from leaderboard.db.tables import QrelsRevision
 from leaderboard.services.qrels import files
+from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.trec.nuggets.packing import PackedAnswers, unpacked
 
 
-def newest(session: Session, task_id: int) -> PackedAnswers | None:
-    """The newest judgments that a task's board rests on, None where there are none; raises Damaged."""
-    revision = files.newest(session, task_id)
+def newest(session: Session, task_id: int, line: str = MAIN) -> PackedAnswers | None:
+    """The newest judgments of a task's line, the board's by default; None where none, raises Damaged."""
+    revision = files.newest(session, task_id, line)
     return None if revision is None else _of(revision)
 
 

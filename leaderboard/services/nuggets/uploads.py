@@ -12,9 +12,14 @@ from leaderboard.services.nuggets.reading import PartFile, read
 from leaderboard.services.nuggets.resolving import resolved
 from leaderboard.services.nuggets.stored import newest
 from leaderboard.services.policy import Viewer
+from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.trec.nuggets.assignments import Assignments
 from leaderboard.trec.nuggets.judgments import MANY_FAILED, AnswerJudgments
 from leaderboard.trec.nuggets.packing import MadeBy, Note, PackedAnswers, Part
+from leaderboard.trec.nuggets.sets import NuggetSet
+
+LABELS = frozenset(("assignments", "argue"))
+"""The parts that label nuggets."""
 
 
 def prepare(
@@ -25,23 +30,52 @@ def prepare(
     made_by: Mapping[Part, MadeBy],
     *,
     leaves_out: bool | None = None,
+    line: str = MAIN,
 ) -> PreparedAnswers:
-    """The judgments that a revision would hold: the parts sent, and the others as they are.
+    """The judgments that a revision of a line would hold: the parts sent, and the others as they are there.
 
-    made_by: who made the parts sent, people where nothing is said; leaves_out None is as before. Raises
-    Invalid for a file that cannot be read, Conflict for a task of rankings.
+    made_by: who made the parts sent, people where nothing is said; leaves_out None is as before. Labels of
+    nuggets that another line than the board's is sent without a set are of the nuggets it has, else of the
+    board's. Raises Invalid for a file that cannot be read, Conflict for a task of rankings.
     """
     task = policy.own_task(session, viewer, slug)
     if task.kind != KIND:
         raise Conflict(f"{task.name} takes rankings; nuggets and labels are for tasks of answers.")
-    before = newest(session, task.id) or PackedAnswers(AnswerJudgments())
+    before = newest(session, task.id, line) or PackedAnswers(AnswerJudgments())
+    takes_nuggets = line != MAIN and "nuggets" not in files and bool(LABELS & files.keys())
+    if takes_nuggets:
+        before = _with_nuggets_of_board(session, task.id, before)
     found = read(files, before.judgments)
     sent, notes = resolved(session, task.id, found.sent)
     makers = {part: made_by.get(part, MadeBy()) for part in files}
     whole = together(before, sent, found.kept, makers, (*found.notes, *notes))
+    if takes_nuggets:
+        whole = _of_labelled_topics(whole)
     if leaves_out is not None:
         whole = replace(whole, leaves_out=leaves_out)
     return of_answers(whole, ", ".join(file.name for file in files.values()))
+
+
+def _with_nuggets_of_board(session: Session, task_id: int, before: PackedAnswers) -> PackedAnswers:
+    """What a line holds, with the board's nuggets of topics that it has none of."""
+    board = newest(session, task_id)
+    if board is None:
+        return before
+    nuggets = NuggetSet({**board.judgments.nuggets.topics, **before.judgments.nuggets.topics})
+    maker = before.made_by.get("nuggets", board.made_by.get("nuggets", MadeBy()))
+    made_by: dict[Part, MadeBy] = {**before.made_by, "nuggets": maker}
+    return replace(before, judgments=replace(before.judgments, nuggets=nuggets), made_by=made_by)
+
+
+def _of_labelled_topics(whole: PackedAnswers) -> PackedAnswers:
+    """The same without nuggets of topics of which nobody labelled any: these are not the line's to judge."""
+    judgments = whole.judgments
+    assigned = judgments.assignments.cells if judgments.assignments else {}
+    labelled = {topic for _, topic in (*assigned, *judgments.argued.cells)}
+    topics = {topic: given for topic, given in judgments.nuggets.topics.items() if topic in labelled}
+    nuggets = replace(judgments.nuggets, topics=topics)
+    again = None if judgments.assignments is None else Assignments(nuggets, assigned)
+    return replace(whole, judgments=replace(judgments, nuggets=nuggets, assignments=again))
 
 
 def together(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaderboard.stats.judges.agreement import accuracies
-from leaderboard.stats.orders.pair_signs import pair_signs, taus
+from leaderboard.stats.orders.pair_signs import pair_signs_alone, taus
 
 FloatArray = NDArray[np.float64]
 Coefficient = Literal["tau_b", "accuracy"]
@@ -28,5 +28,5 @@ def topic_agreement(reference: FloatArray, judge: FloatArray, by: Coefficient = 
     """
     if by == "accuracy":
         return accuracies(reference.T, judge.T)
-    one, two = (np.vstack([pair_signs(topic[None]) for topic in scores.T]) for scores in (reference, judge))
+    one, two = (pair_signs_alone(scores.T) for scores in (reference, judge))
     return np.where(one.any(axis=1) & two.any(axis=1), taus(one, two), np.nan)

@@ -1,5 +1,7 @@
 """Many orders of the same runs at once: of each pair which run is better, and Kendall's tau from these."""
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,7 +24,7 @@ def pair_signs(scores: FloatArray) -> SignArray:
     orders, runs = scores.shape
     peak = float(np.abs(scores).max(initial=0.0))
     if orders < FEW:
-        first, second = np.triu_indices(runs, 1)
+        first, second = _pairs(runs)
         return signs(scores[:, first] - scores[:, second], peak)
     found, at = np.empty((orders, runs * (runs - 1) // 2), np.int8), 0
     # A run against all behind it at once: the differences of all pairs together would not stay in the cache.
@@ -33,7 +35,24 @@ def pair_signs(scores: FloatArray) -> SignArray:
     return found
 
 
-def signs(differences: FloatArray, peak: float) -> SignArray:
+def pair_signs_alone(scores: FloatArray) -> SignArray:
+    """The same where each order has its own scale: what is rounding in one may count in another.
+
+    >>> pair_signs_alone(np.array([[1e12, 0.0], [2.0, 1.0]]))
+    array([[1],
+           [1]], dtype=int8)
+    """
+    first, second = _pairs(scores.shape[1])
+    return signs(scores[:, first] - scores[:, second], np.abs(scores).max(axis=1, initial=0.0)[:, None])
+
+
+# Judges are held against the same runs one after the other.
+@lru_cache(maxsize=8)
+def _pairs(runs: int) -> tuple["np.ndarray[tuple[int], np.dtype[np.intp]]", ...]:
+    return tuple(np.triu_indices(runs, 1))
+
+
+def signs(differences: FloatArray, peak: float | FloatArray) -> SignArray:
     """The signs of differences of numbers up to peak, 0 for what is rounding."""
     above, below = differences > SAME * peak, differences < -SAME * peak
     found: SignArray = above.view(np.int8) - below.view(np.int8)

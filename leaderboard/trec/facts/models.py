@@ -1,6 +1,7 @@
 """Which families of language models a declaration names."""
 
 import re
+from functools import lru_cache
 
 _NO_NAMES = frozenset(
     re.findall(
@@ -12,6 +13,8 @@ _NO_NAMES = frozenset(
 """Words that name no family of models."""
 
 
+# The same few declarations are held against each other by every pair of a run and a judge.
+@lru_cache(maxsize=1024)
 def families(declared: str) -> frozenset[str]:
     """The families of the models that are named: of each name the letters of its first word.
 

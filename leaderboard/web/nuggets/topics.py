@@ -1,13 +1,18 @@
-"""The nuggets of a topic by runs."""
+"""The nuggets of a topic by runs, and boards by other lines of judgments."""
 
 from flask import Blueprint, render_template, request
 from flask.typing import ResponseReturnValue
 
-from leaderboard.pages.nuggets import tables, topic
+from leaderboard.pages.judges.tables import COEFFICIENTS
+from leaderboard.pages.nuggets import line as lines
+from leaderboard.pages.nuggets import line_tables, tables, topic
 from leaderboard.pages.nuggets.labels import OF_NUGGETS
+from leaderboard.pages.nuggets.line import LinePage
 from leaderboard.pages.nuggets.topic import NuggetsPage
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept
+from leaderboard.web.charts import scatter_chart
+from leaderboard.web.charts.scatter import Pair, ScatterChart
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import reading, viewer
 
@@ -32,3 +37,41 @@ def export(slug: str, topic_id: str, form: str) -> ResponseReturnValue:
 
 def _page(slug: str, topic_id: str) -> NuggetsPage:
     return topic.nuggets_page(reading(), viewer(), slug, topic_id, request.args.get("measure") or None)
+
+
+@blueprint.get("/tasks/<slug>/lines/<id:line_id>")
+@rule(PUBLIC)
+def line(slug: str, line_id: int) -> ResponseReturnValue:
+    """The runs by another line of judgments than the board's, and how far both agree."""
+    page = _line(slug, line_id)
+    html = render_template(
+        "nuggets/line.html",
+        page=page,
+        runs=line_tables.runs_table(page),
+        topics=line_tables.topics_table(page),
+        coefficients=COEFFICIENTS,
+        chart=_ranks(page),
+        args=kept(("measure",)),
+    )
+    return responses.page(html)
+
+
+@blueprint.get("/tasks/<slug>/lines/<id:line_id>.<form:form>")
+@rule(PUBLIC)
+def line_export(slug: str, line_id: int, form: str) -> ResponseReturnValue:
+    """The same as a file: a row a run, or with ?table=topics a row a topic."""
+    return responses.export(form, line_tables.FILES, _line(slug, line_id))
+
+
+def _line(slug: str, line_id: int) -> LinePage:
+    return lines.line_page(reading(), viewer(), slug, line_id, request.args.get("measure") or None)
+
+
+def _ranks(page: LinePage) -> ScatterChart | None:
+    """Ranks on the board across, by the line upwards."""
+    pairs = [
+        Pair(row.name, float(row.board_rank), float(row.rank))
+        for row in page.rows
+        if row.board_rank is not None and row.rank is not None
+    ]
+    return scatter_chart(pairs, digits=0) if len(pairs) > 1 else None

@@ -9,6 +9,7 @@ from leaderboard.services.nuggets import uploads
 from leaderboard.services.nuggets.prepared import PreparedAnswers
 from leaderboard.services.nuggets.reading import PartFile
 from leaderboard.services.nuggets.senders import maker, parts_of
+from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.trec.nuggets.packing import PARTS, Part
 from leaderboard.web.files import received
 from leaderboard.web.session import reading, viewer
@@ -22,11 +23,19 @@ def prepared(slug: str, form: "MultiDict[str, str]") -> PreparedAnswers:
             files[part] = PartFile(file.path, file.name)
     choice = {"1": True, "0": False}.get(form.get("leaves_out", ""))
     makers = {part: maker(form.get(f"{part}_by") or "human", form.get(f"{part}_name", "")) for part in files}
-    return uploads.prepare(reading(), viewer(), slug, files, makers, leaves_out=choice)
+    line = form.get("line", "").strip() or MAIN
+    return uploads.prepare(reading(), viewer(), slug, files, makers, leaves_out=choice, line=line)
 
 
 def sent(
-    slug: str, holds: str, path: Path, name: str, *, by: tuple[str | None, str], leaves_out: bool | None
+    slug: str,
+    holds: str,
+    path: Path,
+    name: str,
+    *,
+    by: tuple[str | None, str],
+    leaves_out: bool | None,
+    line: str = MAIN,
 ) -> PreparedAnswers:
     """As `prepared`, of a file that a program sent: one part, or an archive of several; by: kind and name."""
     made_by = maker(by[0] or "human", by[1])
@@ -34,4 +43,4 @@ def sent(
         part = next((each for each in PARTS if each == holds), None)
         files = {part: PartFile(path, name or part)} if part else open_until.enter_context(parts_of(path))
         makers = dict.fromkeys(files, made_by)
-        return uploads.prepare(reading(), viewer(), slug, files, makers, leaves_out=leaves_out)
+        return uploads.prepare(reading(), viewer(), slug, files, makers, leaves_out=leaves_out, line=line)

@@ -14,6 +14,7 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import QrelsRevision, Run, Task, Topic
 from leaderboard.errors import Invalid
 from leaderboard.pages.boards import tables
+from leaderboard.pages.nuggets import line
 from leaderboard.services.answers import store
 from leaderboard.services.boards import board as boards
 from leaderboard.services.bundles.importing import ImportRequest
@@ -135,6 +136,32 @@ def test_visitors_download_it(task: Database, tmp_path: Path) -> None:
     bundles.imported(task, tmp_path / "out", ImportRequest(slug="again"))
     build.drain(task)
     assert _board(task, "again") == _board(task, "t")
+
+
+def _by_line(database: Database, slug: str) -> tuple[int, dict[str, str], list[Any]]:
+    """Number of the newest revision of the line, who made what, and what runs got by it, best first."""
+    with database.read() as session:
+        number = line.number_of(session, OPERATOR, slug, "people")
+        page = line.line_page(session, OPERATOR, slug, number)
+        return page.line.number, dict(page.by_line.made_by), [(row.rank, row.scores) for row in page.rows]
+
+
+def test_other_lines_go_out_and_come_back(task: Database, tmp_path: Path) -> None:
+    """Whole, released under pseudonyms and as visitors download it: the board by the line is the same."""
+    for runs in (["one"], ["one", "two"]):
+        labels = [label for run in runs for label in nuggeted.worked_labels(run, ["1"])]
+        nuggeted.revise(task, nuggeted.files(tmp_path, assignments=labels), {}, line="people")
+    expected = _by_line(task, "t")
+    assert expected[0] == 2
+    assert expected[2][0][0] == 1
+    for slug in ("whole", "released", "downloaded"):
+        folder = tmp_path / slug
+        if slug == "downloaded":
+            bundles.public(task, folder)
+        else:
+            bundles.exported(task, folder, is_release=slug == "released")
+        bundles.imported(task, folder, ImportRequest(slug=slug))
+        assert _by_line(task, slug) == expected, slug
 
 
 BROKEN = {

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from leaderboard.stats.orders.pair_signs import FEW, pair_signs
+from leaderboard.stats.orders.pair_signs import FEW, pair_signs, pair_signs_alone
 
 
 def test_many_orders_have_the_signs_of_each() -> None:
@@ -18,3 +18,11 @@ def test_many_orders_have_the_signs_of_each() -> None:
 def test_one_run_has_no_pair() -> None:
     """Nor do many orders of one."""
     assert pair_signs(np.ones((2 * FEW, 1))).shape == (2 * FEW, 0)
+
+
+def test_orders_with_scales_of_their_own_are_those_taken_alone() -> None:
+    """Far apart in size, with ties: each row as if it were the only one."""
+    scores = np.random.default_rng(3).integers(0, 4, (7, 12)) * 10.0 ** np.arange(-9, 12, 3)[:, None]
+    alone = np.vstack([pair_signs(row[None]) for row in scores])
+    assert np.array_equal(pair_signs_alone(scores), alone)
+    assert not np.array_equal(pair_signs(scores), alone)

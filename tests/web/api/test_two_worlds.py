@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from leaderboard.db.tables import Account, ApiToken
+from leaderboard.db.tables import Account, ApiToken, Qrels
 from leaderboard.services.accounts import device_logins, sessions, token_secrets, tokens
 from leaderboard.services.accounts.tokens import TokenRequest
 from leaderboard.services.policy import viewer_of
@@ -232,7 +232,20 @@ def test_the_walk_reaches_what_it_asks_for(worlds: tuple[Undoing, Undoing]) -> N
     # No file is being sent in pieces but in test_partial_uploads.py.
     waiting -= {"partial_upload", "append_to_upload", "drop_upload"}
     of_pools = {"show_pool", "pool_documents", "pool_file"}  # Of the task that one organises there is none.
-    assert waiting <= {"restore_run", "fetch_token", "fix_upload", *of_pools}
+    # The only task with several lines of answers is blind; tests/web/nuggets/test_lines.py shows one.
+    assert waiting <= {"restore_run", "fetch_token", "fix_upload", "show_line", *of_pools}
+
+
+def test_the_line_of_each_world_is_asked_for(worlds: tuple[Undoing, Undoing]) -> None:
+    """Another line of answers, which each world calls otherwise, under a number that the walk tries."""
+    lines = select(Qrels.name, Qrels.id).where(Qrels.kind == "answers", Qrels.name.startswith("known to"))
+    found = []
+    for one in worlds:
+        with one.world.database.read() as session:
+            ((name, line_id),) = session.execute(lines).all()
+        found.append(name)
+        assert line_id in OBJECTS["line_id"]
+    assert found == ["known to a", "known to b"]
 
 
 LEAKS: dict[str, tuple[str, str, Callable[[pytest.MonkeyPatch], None]]] = {

@@ -80,6 +80,7 @@ def _asked(database: Database, client: FlaskClient, made: AnsweredField, slug: s
         "run": f"/runs/{run_id}",
         "answer": f"/runs/{run_id}/answers/{topic}",
         "nuggets": f"/tasks/{slug}/topics/{topic}/nuggets",
+        "topic": f"/tasks/{slug}/topics/{topic}",
     }
     counts = {}
     for page, address in addresses.items():

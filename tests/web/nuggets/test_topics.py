@@ -180,3 +180,34 @@ def test_many_failed_labels_are_a_warning(database: Database, client: FlaskClien
     build.drain(database)
     assert "failed_assignments" not in client.get("/tasks/ranked.json").get_json()
     assert client.get("/tasks/ranked/topics/1/nuggets").status_code == 404
+
+
+def test_the_page_of_a_topic_has_every_runs_scores(
+    database: Database, client: FlaskClient, tmp_path: Path
+) -> None:
+    """By the measure that is chosen, linked to the answers: half of the vital nuggets, none, not judged."""
+    one, two, three = _judged(database, tmp_path)
+    page = client.get("/tasks/t/topics/1?measure=SupportP")
+    assert list(faults(tree(page.text))) == []
+    assert "– is not judged" in pages.main(page)
+    links = pages.parsed(page).select("table tbody a")
+    assert [link["href"].partition("?")[0] for link in links] == [
+        f"/runs/{run_id}/answers/1" for run_id in (one, three, two)
+    ]
+    assert {client.get(link["href"]).status_code for link in links} == {200}
+    found = client.get("/tasks/t/topics/1.json?measure=V_strict").get_json()
+    key = "NuggetRecall(set='vital',strict=1)"
+    assert found["measure"] == key
+    assert [
+        (row["run"], row["rank"], row["scores"][key], row["scores"]["SupportP"]) for row in found["rows"]
+    ] == [("one", 1, 0.5, 0.5), ("three", 2, 0.0, 0.0), ("two", None, None, None)]
+    assert not {"relevant", "first"} & found["rows"][0].keys()
+    of_csv = client.get("/tasks/t/topics/1.csv").text.splitlines()
+    assert of_csv[0].startswith("rank,run,team,")
+    assert [line.split(",")[:2] for line in of_csv[1:]] == [["1", "one"], ["2", "three"], ["", "two"]]
+    assert "one" in client.get("/tasks/t/topics/1.tex").text
+    assert client.get("/tasks/t/topics/1?measure=NumSegments").status_code == 422
+    with database.write() as session:
+        session.execute(update(Task).values(visibility="blind"))
+    assert "/answers/1" not in client.get("/tasks/t/topics/1").text
+    assert client.get("/tasks/t/topics/1.json").get_json()["rows"] == []

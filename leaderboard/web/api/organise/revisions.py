@@ -209,10 +209,11 @@ def _draft_answers(slug: str, query: JudgmentsQuery, file: Path) -> DraftAnswer:
     # Where there are rankings only, no module of answers is ever loaded.
     uploads = import_module("leaderboard.web.nuggets.uploads")
     by, name = (query.origin, query.origin_name), base_name(query.file_name)
-    made = uploads.sent(slug, query.holds, file, name, by=by, leaves_out=query.leaves_out)
+    line = query.line or MAIN
+    made = uploads.sent(slug, query.holds, file, name, by=by, leaves_out=query.leaves_out, line=line)
     finish_reading()
     with writing() as session:
-        token = drafts.keep(session, viewer(), slug, made, query.note)
+        token = drafts.keep(session, viewer(), slug, made, query.note, line=line)
     return draft_answer(slug, token)
 
 

@@ -1,6 +1,7 @@
 """Operations that read judgments: revisions with their files, pools with their documents and boards."""
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Literal
 
 from flask import Response
@@ -77,6 +78,28 @@ def revision_file(slug: str, number: int, query: PartQuery) -> Response:
     return responses.as_text(text, f"{slug}-{number}-{query.part}")
 
 
+@operation("GET", "/tasks/<slug>/lines", Rows, query=ListQuery)
+def line_list(slug: str, query: ListQuery) -> Reply:
+    """The other lines of judgments of a task
+
+    Beside the one that its board rests on. In a task of answers each has a board of its own.
+    """
+    return part(lists.lines_table(lists.revision_list(reading(), viewer(), slug)), query, "line")
+
+
+@operation("GET", "/tasks/<slug>/lines/<id:line_id>", dict, query=RevisionQuery)
+def show_line(slug: str, line_id: int, query: RevisionQuery) -> dict[str, object]:
+    """The board by another line of judgments
+
+    Of a task of answers: every run by the newest revision of the line, and how far the task's board agrees.
+    """
+    # Where there are rankings only, no module of answers is ever loaded.
+    line = import_module("leaderboard.pages.nuggets.line")
+    tables = import_module("leaderboard.pages.nuggets.line_tables")
+    page = line.line_page(reading(), viewer(), slug, line_id, query.measure)
+    return dict(tables.FILES.facts(page))
+
+
 @operation("GET", "/tasks/<slug>/pools", Rows, query=ListQuery, rule=ORGANISERS)
 def pool_list(slug: str, query: ListQuery) -> Reply:
     """The pools of a task
@@ -127,6 +150,8 @@ OPERATIONS = (
     revisions,
     show_revision,
     revision_file,
+    line_list,
+    show_line,
     pool_list,
     show_pool,
     pool_documents,

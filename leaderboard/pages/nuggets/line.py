@@ -1,0 +1,214 @@
+"""The board by another line of judgments of answers, and how far the board and it agree."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlalchemy.orm import Session
+
+from leaderboard.db.tables import Task
+from leaderboard.errors import NotFound
+from leaderboard.pages.scores import fields
+from leaderboard.services import policy
+from leaderboard.services.boards.rows import Row, rank, read_rows
+from leaderboard.services.evaluations import over_topics
+from leaderboard.services.evaluations.columns import MeasureColumn, column_of
+from leaderboard.services.evaluations.over_topics import PartialMean
+from leaderboard.services.evaluations.shown import ShownEdition, scores_of, shown_edition
+from leaderboard.services.judges.lines import LineAgreement, line_agreement
+from leaderboard.services.nuggets import basis, line_scores, said
+from leaderboard.services.nuggets.basis import KIND, AnswersBasis
+from leaderboard.services.nuggets.line_scores import LineRevision, RunByLine
+from leaderboard.services.policy import Viewer
+from leaderboard.services.runs.names import RunName
+from leaderboard.services.tasks.head import TaskHead
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineRow(RunName):
+    """A run by a line, and by the board's measure and judgments; what is not known is None.
+
+    partial: measure -> what it got by the line where it is not judged on all topics. move: how many ranks
+    higher the line puts it, of the runs ranked by both; low, high: its range of ranks by the line, among
+    these; board_low, board_high: by the board.
+    """
+
+    rank: int | None
+    scores: Mapping[str, float | None]
+    partial: Mapping[str, PartialMean]
+    board_rank: int | None
+    board_score: float | None
+    move: int | None = None
+    low: int | None = None
+    high: int | None = None
+    board_low: int | None = None
+    board_high: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TopicByLine:
+    """A topic with the agreement of the runs within it; None where it is undefined."""
+
+    topic: str
+    agreement: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinePage(TaskHead):
+    """A line of judgments: the runs by it, best first, and its agreement with the board.
+
+    by_line, board: who made the judgments of either; board None while the task has no others. agreement: of
+    the runs that are ranked by both, None of fewer than three; topics: those of the board's measure.
+    """
+
+    line: LineRevision
+    lines: tuple[tuple[int, str], ...]
+    """Number and name of all lines beside the board's."""
+    by_line: AnswersBasis
+    board: AnswersBasis | None
+    measure: MeasureColumn
+    measures: tuple[MeasureColumn, ...]
+    rows: tuple[LineRow, ...]
+    agreement: LineAgreement | None
+    topics: tuple[TopicByLine, ...]
+
+    @property
+    def name(self) -> str:
+        """What the page's tables are called."""
+        return f"{self.slug}-line-{self.line.line_id}"
+
+
+def line_page(
+    session: Session, viewer: Viewer, slug: str, line_id: int, measure: str | None = None
+) -> LinePage:
+    """The board by the newest revision of a line, by a measure (the task's primary one unless said).
+
+    Raises NotFound for a task that takes no answers, for an unknown line, and while judgments are held back;
+    UnknownMeasure for a measure that the line does not allow or that has no better and worse; Invalid where
+    too many runs wait to be scored.
+    """
+    task, sight = policy.visible_task(session, viewer, slug)
+    if task.kind != KIND:
+        raise NotFound(f"{task.name} takes {task.kind}: no board is made of its other lines of judgments.")
+    if not sight.details:
+        raise NotFound(f"{sight.why} Boards by other lines of judgments are shown then.")
+    line = line_scores.newest_of(session, task, line_id, sight.topic_set)
+    shown = shown_edition(session, task, sight)
+    measures = tuple(column_of(key) for key in line.keys)
+    by = fields.chosen(measures, _primary(line, task.primary_measure), measure)
+    on_board = rank(read_rows(session, viewer, task, sight, shown.edition, (by,)), by)
+    scored = line_scores.of_runs(session, line, {row.run_id: row.ranking_sha256 for row in on_board})
+    by_line = rank((_by_line(row, scored[row.run_id], line.keys) for row in on_board), by)
+    agreement = _agreement(session, task, shown, line, (on_board, by_line, scored), by)
+    return LinePage(
+        task=task.name,
+        slug=task.slug,
+        sight=sight,
+        basis=shown.basis,
+        line=line,
+        lines=line_scores.beside_board(session, task.id),
+        by_line=said.of_packed(line.packed),
+        board=basis.of_edition(session, shown, sight),
+        measure=by,
+        measures=measures,
+        rows=_rows(viewer, {row.run_id: row for row in on_board}, by_line, by, agreement),
+        agreement=agreement,
+        topics=_topics(shown, by, agreement),
+    )
+
+
+def number_of(session: Session, viewer: Viewer, slug: str, name: str) -> int:
+    """The number of the line of that name; raises NotFound as `line_page` does."""
+    task, sight = policy.visible_task(session, viewer, slug)
+    lines = {known: number for number, known in line_scores.beside_board(session, task.id)}
+    if not sight.details or name not in lines:
+        known = f"; it has {', '.join(lines)}" if sight.details and lines else ""
+        raise NotFound(f"{task.name} has no line {name[:40]!r} of answers beside its board{known}.")
+    return lines[name]
+
+
+def _primary(line: LineRevision, primary: str) -> str:
+    """The measure that the line's board is by unless one is chosen: the task's where the line allows it."""
+    ranking = (key for key in line.keys if column_of(key).direction != "none" and line.topics_of(key))
+    return primary if line.topics_of(primary) else next(ranking, primary)
+
+
+def _by_line(row: Row, found: RunByLine, keys: Sequence[str]) -> Row:
+    """A run of the board with what it got by the line in place of its scores."""
+    return replace(row, scores={key: found.scores.get(key) for key in keys}, partial=found.partial)
+
+
+def _agreement(
+    session: Session,
+    task: Task,
+    shown: ShownEdition,
+    line: LineRevision,
+    runs: tuple[Sequence[Row], Sequence[Row], Mapping[int, RunByLine]],
+    by: MeasureColumn,
+) -> LineAgreement | None:
+    """The agreement of the runs that have a rank by both; one statement."""
+    if shown.source is None or shown.edition is None:
+        return None
+    on_board, by_line, scored = runs
+    ranked = [row.run_id for row in on_board if row.rank is not None]
+    source = over_topics.narrowed(shown.source, shown.edition, by.key)
+    of_board = scores_of(session, source, by.key, by.version, ranked)
+    of_line = {row.run_id: scored[row.run_id].by_topic[by.key] for row in by_line if row.rank is not None}
+    return line_agreement(
+        ({run_id: by.sign * scores for run_id, scores in of_board.items()}, source.topics),
+        ({run_id: by.sign * scores for run_id, scores in of_line.items()}, line.topics_of(by.key)),
+        by.key,
+        task.comparison,
+    )
+
+
+def _rows(
+    viewer: Viewer,
+    on_board: Mapping[int, Row],
+    by_line: Sequence[Row],
+    by: MeasureColumn,
+    agreement: LineAgreement | None,
+) -> tuple[LineRow, ...]:
+    beside = _beside(agreement) if agreement is not None else {}
+    return tuple(
+        LineRow(
+            run_id=row.run_id,
+            name=row.run,
+            team=row.team,
+            kind=row.kind,
+            is_own=policy.owns(viewer, row.team_id),
+            rank=row.rank,
+            scores=row.scores,
+            partial=row.partial,
+            board_rank=on_board[row.run_id].rank,
+            board_score=on_board[row.run_id].scores[by.key],
+            **beside.get(row.run_id, {}),
+        )
+        for row in by_line
+    )
+
+
+def _beside(agreement: LineAgreement) -> dict[int, dict[str, int]]:
+    """Run id -> how it moves, and its ranges of ranks where both sides have topics."""
+    found, beside = agreement.found, {}
+    for at, run_id in enumerate(agreement.run_ids):
+        ranges = {}
+        for side, verdicts in (("", found.verdicts), ("board_", found.reference_verdicts)):
+            if verdicts is not None:
+                ranges[f"{side}low"] = int(verdicts.rank_low[at])
+                ranges[f"{side}high"] = int(verdicts.rank_high[at])
+        beside[run_id] = {"move": int(found.moves.move[at]), **ranges} if found.moves is not None else ranges
+    return beside
+
+
+def _topics(
+    shown: ShownEdition, by: MeasureColumn, agreement: LineAgreement | None
+) -> tuple[TopicByLine, ...]:
+    if agreement is None or agreement.found.by_topic is None or shown.source is None or shown.edition is None:
+        return ()
+    topics = over_topics.narrowed(shown.source, shown.edition, by.key).topics
+    values = agreement.found.by_topic.tolist()
+    return tuple(
+        TopicByLine(topic, None if math.isnan(value) else value)
+        for topic, value in zip(topics, values, strict=True)
+    )
