@@ -10,7 +10,7 @@ from typing import Any
 from urllib.request import urlopen
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from leaderboard.db.engine import Database
 from leaderboard.demo import SLUG
@@ -46,6 +46,21 @@ SCORED_S = 600
 PATIENCE_MS = 60_000
 """How long a page on a busy machine may take to show what is waited for."""
 expect.set_options(timeout=PATIENCE_MS)
+
+
+def follow(way: Locator) -> None:
+    """Click a link or button that leads to another page, and wait until that is loaded.
+
+    A click by itself waits for no page: what looks at once, or goes elsewhere, may meet the old one.
+    """
+    with way.page.expect_navigation(timeout=PATIENCE_MS):
+        way.click()
+
+
+def follow_key(page: Page, key: str) -> None:
+    """Press a key that leads to another page, and wait until that is loaded, scripts and all."""
+    with page.expect_navigation(timeout=PATIENCE_MS):
+        page.keyboard.press(key)
 
 
 @pytest.fixture(scope="session")

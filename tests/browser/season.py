@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Locator, Page, Response
 
-from tests.browser.conftest import PATIENCE_MS
+from tests.browser.conftest import PATIENCE_MS, follow
 
 PASSWORD = "rivers and seven hills"
 
@@ -45,12 +45,19 @@ class Person:
         """Click links by their words, one after the other."""
         for words in links:
             self.clicks += 1
+            follow(self.page.get_by_role("link", name=words, exact=True).first)
+
+    def download(self, words: str) -> Path:
+        """Click a link to a file; where that is kept."""
+        self.clicks += 1
+        with self.page.expect_download() as download:
             self.page.get_by_role("link", name=words, exact=True).first.click()
+        return download.value.path()
 
     def press(self, button: str) -> None:
         """Click a button by its words."""
         self.clicks += 1
-        self.main.get_by_role("button", name=button, exact=True).first.click()
+        follow(self.main.get_by_role("button", name=button, exact=True).first)
 
     def unfold(self, words: str) -> None:
         """Open the folded part of that title, if it is closed."""

@@ -11,6 +11,7 @@ from sqlalchemy import select
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import AnswerLabel, Task, TaskRole
 from leaderboard.services.accounts import sessions
+from tests.browser.conftest import follow, follow_key
 from tests.browser.test_accessibility import page_faults
 from tests.make import labelled
 from tests.make.people import account
@@ -53,17 +54,17 @@ def _labels(database: Database) -> list[int]:
 def test_one_key_a_label(links: tuple[str, str], window: Page, address: str, site_database: Database) -> None:
     """A key labels and shows the next item, U takes back, J and K go on and back; nobody needs the mouse."""
     window.goto(f"{address}{links[0]}/labels/1/1")
-    window.keyboard.press("2")
+    follow_key(window, "2")
     expect(window.get_by_text("Item 2 of 2")).to_be_visible()
-    window.keyboard.press("k")
+    follow_key(window, "k")
     expect(window.get_by_text("Item 1 of 2")).to_be_visible()
-    window.keyboard.press("j")
+    follow_key(window, "j")
     expect(window.get_by_text("Item 2 of 2")).to_be_visible()
-    window.keyboard.press("c")
+    follow_key(window, "c")
     expect(window.get_by_role("heading", name="This topic is done")).to_be_visible()
     assert _labels(site_database) == [2, -1]
     window.reload()
-    window.keyboard.press("u")
+    follow_key(window, "u")
     expect(window.get_by_text("1 of 2 labels are given.")).to_be_visible()
     assert _labels(site_database) == [2]
 
@@ -75,22 +76,22 @@ def test_labels_need_no_script(
     context = browser.new_context(java_script_enabled=False, viewport={"width": width, "height": 800})
     plain = context.new_page()
     plain.goto(f"{address}{links[0]}")
-    plain.get_by_role("link", name="Begin with round 2").click()
-    plain.get_by_role("link", name="Begin with topic 1").click()
+    follow(plain.get_by_role("link", name="Begin with round 2"))
+    follow(plain.get_by_role("link", name="Begin with topic 1"))
     for _ in range(4):
-        plain.get_by_role("button", name="partial support").click()
+        follow(plain.get_by_role("button", name="partial support"))
     expect(plain.get_by_role("heading", name="This topic is done")).to_be_visible()
     assert _labels(site_database) == [1] * 4
     plain.goto(f"{address}{links[0]}/labels/3/1")
     for text, button in (("Air scatters light", "Write as vital"), ("Light is scattered", "Write as okay")):
         plain.get_by_label("A new nugget", exact=True).fill(text)
-        plain.get_by_role("button", name=button).click()
+        follow(plain.get_by_role("button", name=button))
     plain.get_by_text("Merge nuggets").click()
     for box in plain.get_by_role("checkbox").all():
         box.check()
-    plain.get_by_role("button", name="Merge those ticked").click()
+    follow(plain.get_by_role("button", name="Merge those ticked"))
     expect(plain.get_by_role("heading", name="Nuggets: 1, 1 of them vital")).to_be_visible()
-    plain.get_by_role("button", name="The list is complete").click()
+    follow(plain.get_by_role("button", name="The list is complete"))
     expect(plain.get_by_text("This list is done.")).to_be_visible()
     context.close()
 
@@ -103,11 +104,11 @@ def test_the_desk_is_for_everybody(
     for link, label in zip(links, ("full", "partial"), strict=True):
         window.goto(f"{address}{link}/labels/1/1")
         for _ in range(2):
-            window.get_by_role("button", name=f"{label} support").click()
+            follow(window.get_by_role("button", name=f"{label} support"))
         window.goto(f"{address}{link}/labels/3/1")
         for text in ("Air scatters light", f"A fact for {label}"):
             window.get_by_label("A new nugget", exact=True).fill(text)
-            window.get_by_role("button", name="Write as vital").click()
+            follow(window.get_by_role("button", name="Write as vital"))
     for path in ("", "/labels/1", "/labels/1/1", "/labels/2/1", "/labels/3/1"):
         window.goto(f"{address}{links[0]}{path}")
         faults += _open_faults(window, width)
@@ -120,12 +121,12 @@ def test_the_desk_is_for_everybody(
     for path in ("", "/1", "/2", "/3", "/1/adjudication", "/3/nuggets/1"):
         window.goto(f"{address}/tasks/t/labelling{path}")
         faults += _open_faults(window, width)
-    window.get_by_role("button", name="Begin it from all that they wrote").click()
+    follow(window.get_by_role("button", name="Begin it from all that they wrote"))
     faults += _open_faults(window, width)
     window.goto(f"{address}/tasks/t/labelling/1")
-    window.get_by_role("link", name="Decide the first one").click()
+    follow(window.get_by_role("link", name="Decide the first one"))
     faults += _open_faults(window, width)
-    window.keyboard.press("0")
+    follow_key(window, "0")
     expect(window.get_by_text(re.compile("1 of 2 wait for a decision"))).to_be_visible()
     assert faults == []
 

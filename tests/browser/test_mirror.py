@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from leaderboard.mirror import mirror
 from leaderboard.settings import Settings
+from tests.browser.conftest import follow
 from tests.make import worlds
 from tests.make.apps import application
 
@@ -58,16 +59,16 @@ def page(browser: Browser) -> Iterator[Page]:
 def test_a_reader_walks_a_mirror(served: str, page: Page) -> None:
     """From the first page to the board, a run, a ranking and back; the search finds the run."""
     page.goto(f"{served}/index.html")
-    page.get_by_role("link", name="Robots").first.click()
+    follow(page.get_by_role("link", name="Robots").first)
     expect(page.get_by_role("heading", level=1)).to_have_text("Robots")
-    page.locator("table a[href*='runs/1/index.html']").first.click()
+    follow(page.locator("table a[href*='runs/1/index.html']").first)
     expect(page).to_have_url(f"{served}/runs/1/index.html")
     run = page.get_by_role("heading", level=1).inner_text()
-    page.locator("nav.second").get_by_role("link", name="Origin").click()
+    follow(page.locator("nav.second").get_by_role("link", name="Origin"))
     expect(page).to_have_url(f"{served}/runs/1/origin/index.html")
-    page.get_by_role("link", name="Search").click()
+    follow(page.get_by_role("link", name="Search"))
     page.get_by_label("Search by titles").fill(run)
-    page.locator("#search").get_by_role("link").first.click()
+    follow(page.locator("#search").get_by_role("link").first)
     expect(page.get_by_role("heading", level=1)).to_have_text(run)
 
 

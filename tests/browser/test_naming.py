@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from leaderboard.db.engine import Database
+from tests.browser.conftest import follow
 from tests.browser.test_accessibility import page_faults
 from tests.make import build, people
 from tests.make.people import PASSWORD
@@ -33,21 +34,21 @@ def test_names_and_groups_by_clicks(
     window.goto(f"{address}/sign-in?next=/tasks/t/organise")
     window.get_by_label("Name").fill("Olga")
     window.get_by_label("Password").fill(PASSWORD)
-    window.get_by_role("main").get_by_role("button", name="Sign in").click()
-    window.get_by_role("link", name="Pseudonyms of teams").click()
+    follow(window.get_by_role("main").get_by_role("button", name="Sign in"))
+    follow(window.get_by_role("link", name="Pseudonyms of teams"))
     window.get_by_label("I know that").check()
-    window.get_by_role("button", name="Give pseudonyms").click()
+    follow(window.get_by_role("button", name="Give pseudonyms"))
     look(window, "pseudonyms")
     window.goto(f"{address}/tasks/t/own-names")
-    window.get_by_role("button", name="Make a link").click()
+    follow(window.get_by_role("button", name="Make a link"))
     look(window, "own names")
     link = window.get_by_label("Print this link").input_value()
     window.goto(f"{address}/tasks/t/groups")
     window.get_by_label("Name").fill("students")
     window.get_by_label("Owls", exact=True).check()
-    window.get_by_role("button", name="Declare the group").click()
+    follow(window.get_by_role("button", name="Declare the group"))
     look(window, "groups")
-    window.get_by_role("link", name="students").click()
+    follow(window.get_by_role("link", name="students"))
     look(window, "board of a group")
     stranger = browser.new_context(viewport={"width": WIDTH, "height": 900}, bypass_csp=True)
     paper = stranger.new_page()

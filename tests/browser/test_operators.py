@@ -16,6 +16,7 @@ from leaderboard.services.runs import batches
 from leaderboard.services.runs.batch_plans import BatchFile, BatchRequest, plan
 from leaderboard.services.tasks import announcements
 from leaderboard.services.tasks.announcements import AnnouncementDraft
+from tests.browser.conftest import follow
 from tests.browser.test_accessibility import WIDE, page_faults
 from tests.make import build, people, smtp, worlds
 from tests.make.sites import application_thread
@@ -91,7 +92,7 @@ def test_their_pages_are_for_everybody(browser: Browser, site_database: Database
                 faults += [f"{page}: {fault}" for fault in page_faults(window, width)]
             window.goto(f"{address}/tasks/robots/announce")
             window.get_by_label("Title").fill("Other news")
-            window.get_by_role("button", name="See it").click()
+            follow(window.get_by_role("button", name="See it"))
             faults += [f"preview: {fault}" for fault in page_faults(window, width)]
             context.close()
     assert faults == []

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Request, expect
 
 from leaderboard.db.engine import Database
+from tests.browser.conftest import follow
 from tests.browser.test_accessibility import page_faults
 from tests.make import build
 from tests.make.sites import Site
@@ -40,7 +41,7 @@ def form(browser: Browser, site: Site, site_database: Database, tmp_path: Path) 
     page.get_by_label("Name").fill("Maria")
     page.get_by_label("Password").fill("rivers and seven hills")
     page.get_by_label("Team").fill("Team One")
-    page.get_by_role("button", name="Make the account").click()
+    follow(page.get_by_role("button", name="Make the account"))
     yield page
     context.close()
 

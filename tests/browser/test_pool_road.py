@@ -9,6 +9,7 @@ from sqlalchemy import select
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Account
+from tests.browser.conftest import follow, follow_key
 from tests.make import build, people
 from tests.make.sites import Site
 
@@ -25,7 +26,7 @@ def _judge(browser: Browser, link: str, grades: dict[str, str]) -> None:
     context = browser.new_context()
     page = context.new_page()
     page.goto(link)
-    page.get_by_role("link", name=re.compile("^Begin")).click()
+    follow(page.get_by_role("link", name=re.compile("^Begin")))
     for _ in grades:
         shown = page.locator("#documents article:visible")
         docno = shown.get_attribute("data-docno")
@@ -37,7 +38,7 @@ def _judge(browser: Browser, link: str, grades: dict[str, str]) -> None:
         onwards = page.get_by_role("link", name=re.compile("^On to topic"))
         expect(onwards.or_(page.get_by_text("This topic is done")).or_(shown).first).to_be_visible()
         if onwards.is_visible():
-            onwards.click()
+            follow(onwards)
     context.close()
 
 
@@ -46,7 +47,7 @@ def test_an_organiser_has_a_pool_judged_by_two_and_the_board_switches(
 ) -> None:
     """Build a pool, have it judged by two, decide where they differ, publish, and see another leader."""
     page.goto(site.sign_in)
-    page.get_by_role("main").get_by_role("button").click()
+    follow(page.get_by_role("main").get_by_role("button"))
     with site_database.read() as session:
         organiser = session.scalars(select(Account.id)).one()
     viewer = people.viewer(site_database, organiser)
@@ -58,37 +59,37 @@ def test_an_organiser_has_a_pool_judged_by_two_and_the_board_switches(
     expect(board.get_by_role("row").nth(1)).to_contain_text("alpha")
     expect(page.get_by_role("main")).to_contain_text("Qrels revision 1")
 
-    page.get_by_role("link", name="Organise", exact=True).click()
-    page.get_by_role("link", name="Pools").first.click()
-    page.get_by_role("link", name="Make a pool").click()
+    follow(page.get_by_role("link", name="Organise", exact=True))
+    follow(page.get_by_role("link", name="Pools").first)
+    follow(page.get_by_role("link", name="Make a pool"))
     page.get_by_label("How documents are chosen").select_option("depth")
-    page.get_by_role("button", name="Preview").click()
-    page.get_by_role("button", name="Make this pool").click()
-    page.get_by_role("button", name="Open it to assessors").click()
+    follow(page.get_by_role("button", name="Preview"))
+    follow(page.get_by_role("button", name="Make this pool"))
+    follow(page.get_by_role("button", name="Open it to assessors"))
 
-    page.get_by_role("link", name="Assessors", exact=True).click()
+    follow(page.get_by_role("link", name="Assessors", exact=True))
     page.get_by_label("Names, one a line").fill("Anne\nBert")
-    page.get_by_role("button", name="Add and show their links").click()
+    follow(page.get_by_role("button", name="Add and show their links"))
     links = dict(line.split("\t") for line in page.locator("pre.copy").inner_text().splitlines() if line)
     page.get_by_label("How", exact=True).select_option("all")
-    page.get_by_role("button", name="Assign documents").click()
+    follow(page.get_by_role("button", name="Assign documents"))
     _judge(browser, links["Anne"], {"b": "0", "c": "1", "e": "0"})
     _judge(browser, links["Bert"], {"b": "0", "c": "0", "e": "0"})
 
     page.goto(f"{site.address}/tasks/t/pools/1/agreement")
     expect(page.get_by_role("table", name="Each two assessors")).to_contain_text("Anne and Bert")
-    page.get_by_role("link", name="Adjudication", exact=True).click()
-    page.get_by_role("link", name="Begin with the first").click()
+    follow(page.get_by_role("link", name="Adjudication", exact=True))
+    follow(page.get_by_role("link", name="Begin with the first"))
     expect(page.get_by_role("table", name="What the assessors said")).to_contain_text("Bert")
     expect(page.get_by_label("One key a decision")).to_be_visible()
-    page.keyboard.press("1")
+    follow_key(page, "1")
     expect(page.get_by_role("main")).to_contain_text("Nothing is left to decide")
 
-    page.get_by_role("link", name="Publish", exact=True).click()
+    follow(page.get_by_role("link", name="Publish", exact=True))
     page.get_by_label("What is new in it").fill("pool 1, judged by two")
-    page.get_by_role("button", name="Look at what it changes").click()
+    follow(page.get_by_role("button", name="Look at what it changes"))
     expect(page.get_by_role("main")).to_contain_text("beta")
-    page.get_by_role("button", name="Publish revision 2").click()
+    follow(page.get_by_role("button", name="Publish revision 2"))
     expect(page.get_by_role("heading", level=1)).to_contain_text("2")
     page.goto(f"{site.address}/tasks/t")
     # The page refreshes itself until the board has switched.

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from leaderboard.db.engine import Database
+from tests.browser.conftest import follow
 from tests.make import build
 from tests.make.sites import Site
 
@@ -22,45 +23,45 @@ def test_a_participant_goes_from_an_account_to_a_rank(
     """Sign up with a team, have a bad file rejected, send a good one, see it ranked, drill down."""
     build.task(site_database, tmp_path, name="Small task", measures=("AP", "RR"))
     page.goto(f"{site.address}/")
-    page.get_by_role("link", name="Small task").click()
-    page.get_by_role("link", name="Send a run", exact=True).click()
+    follow(page.get_by_role("link", name="Small task"))
+    follow(page.get_by_role("link", name="Send a run", exact=True))
     page.get_by_label("Name").fill("Maria")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_label("Team").fill("Team One")
-    page.get_by_role("button", name="Make the account").click()
+    follow(page.get_by_role("button", name="Make the account"))
 
     page.get_by_label("Run file").set_input_files(build.run_file(tmp_path, {"1": ["a", "a"]}, "wrong"))
-    page.get_by_role("button", name="Send", exact=True).click()
+    follow(page.get_by_role("button", name="Send", exact=True))
     expect(page.get_by_role("status")).to_contain_text("Rejected")
     expect(page.get_by_role("table", name="Problems")).to_contain_text("a")
 
     packed = tmp_path / "good.run.gz"
     packed.write_bytes(gzip.compress(build.run_file(tmp_path, GOOD).read_bytes()))
-    page.get_by_role("link", name="send it again").click()
+    follow(page.get_by_role("link", name="send it again"))
     page.get_by_label("Run file").set_input_files(packed)
-    page.get_by_role("button", name="Send", exact=True).click()
+    follow(page.get_by_role("button", name="Send", exact=True))
     if "/uploads/" in page.url:
-        page.get_by_role("link", name="Run good").click()
+        follow(page.get_by_role("link", name="Run good"))
     # The page refreshes itself: nobody reloads it here.
     expect(page.locator("#state")).to_contain_text("scored")
     expect(page.get_by_role("table", name="Means")).to_contain_text("1 of 1")
 
-    page.get_by_role("link", name="My page").first.click()
+    follow(page.get_by_role("link", name="My page").first)
     expect(page.get_by_role("table", name="Runs of your teams")).to_contain_text("1 of 1")
     expect(page.get_by_role("table", name="Files sent for your teams")).to_contain_text("rejected, 1 problem")
-    page.get_by_role("link", name="Small task").click()
+    follow(page.get_by_role("link", name="Small task"))
     board = page.get_by_role("table", name="Ranked by mean AP")
     expect(board.get_by_role("row", name="good")).to_contain_text("Team One")
-    board.get_by_role("link", name="RR", exact=True).click()
+    follow(board.get_by_role("link", name="RR", exact=True))
     expect(page.get_by_role("columnheader", name="RR")).to_have_attribute("aria-sort", "descending")
-    page.get_by_role("link", name="good", exact=True).click()
+    follow(page.get_by_role("link", name="good", exact=True))
     of_run = page.get_by_role("navigation", name="Run")
-    of_run.get_by_role("link", name="Topics", exact=True).click()
-    page.get_by_role("table", name="Scores of good by topic").get_by_role("link", name="3").click()
+    follow(of_run.get_by_role("link", name="Topics", exact=True))
+    follow(page.get_by_role("table", name="Scores of good by topic").get_by_role("link", name="3"))
     ranking = page.get_by_role("table", name="3 of 3 documents")
     expect(ranking.get_by_role("row").nth(2)).to_contain_text("e")
     expect(ranking.get_by_role("row").nth(2)).to_contain_text("3")
-    page.get_by_role("link", name="All runs on this topic").click()
+    follow(page.get_by_role("link", name="All runs on this topic"))
     expect(page.get_by_role("heading", level=1)).to_contain_text("title of 3")
 
 
@@ -69,20 +70,20 @@ def test_an_organiser_goes_from_files_to_a_board_that_is_scored_again(
 ) -> None:
     """Sign in by the printed link, make a task, check and publish it, add a revision, see the switch."""
     page.goto(site.sign_in)
-    page.get_by_role("main").get_by_role("button").click()
-    page.get_by_role("link", name="New task").click()
+    follow(page.get_by_role("main").get_by_role("button"))
+    follow(page.get_by_role("link", name="New task"))
     page.locator("input[name=name]").fill("Robust small")
     page.locator("input[name=topics]").set_input_files(build.topics_file(tmp_path))
     page.locator("input[name=qrels]").set_input_files(
         build.qrels_file(tmp_path, {"1": {"a": 2, "b": 0}, "2": {"d": 1}, "77": {"z": 1}})
     )
-    page.get_by_role("button", name="Make the draft").click()
+    follow(page.get_by_role("button", name="Make the draft"))
 
     expect(page.get_by_role("heading", level=1)).to_contain_text("Draft of Robust small")
     expect(page.get_by_role("table", name="Judgments by grade")).to_contain_text("25.0%")
     expect(page.locator("details", has_text="Topics without judgments")).to_contain_text("3")
     expect(page.locator("details", has_text="Judged, but not among the topics")).to_contain_text("77")
-    page.get_by_role("button", name="Publish the task").click()
+    follow(page.get_by_role("button", name="Publish the task"))
 
     run_id = build.run(site_database, tmp_path, GOOD, "theirs", slug="robust-small")
     page.goto(f"{site.address}/runs/{run_id}")
@@ -90,14 +91,14 @@ def test_an_organiser_goes_from_files_to_a_board_that_is_scored_again(
     page.goto(f"{site.address}/tasks/robust-small")
     expect(page.get_by_role("main")).to_contain_text("Qrels revision 1 · 2 topics")
 
-    page.get_by_role("link", name="Organise", exact=True).click()
+    follow(page.get_by_role("link", name="Organise", exact=True))
     links = page.get_by_role("main").get_by_role("paragraph")
-    links.get_by_role("link", name="Revisions", exact=True).click()
+    follow(links.get_by_role("link", name="Revisions", exact=True))
     page.get_by_label("File of judgments").set_input_files(build.qrels_file(tmp_path, name="second"))
     page.get_by_label("What is new in it").fill("topic 3 was judged")
-    page.get_by_role("button", name="Look at what changes").click()
+    follow(page.get_by_role("button", name="Look at what changes"))
     expect(page.get_by_role("main")).to_contain_text("Topics gained")
-    page.get_by_role("button", name="Publish revision 2").click()
+    follow(page.get_by_role("button", name="Publish revision 2"))
     expect(page.get_by_role("main")).to_contain_text("topic 3 was judged")
     page.goto(f"{site.address}/tasks/robust-small")
     expect(page.get_by_role("main")).to_contain_text("Qrels revision 2 · 3 topics")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
+from tests.browser.conftest import follow
 from tests.browser.season import PASSWORD, Crowd, Person
 from tests.make import build
 from tests.make.sites import Site
@@ -157,9 +158,7 @@ def test_a_sealed_season(crowd: Crowd, site: Site, tmp_path: Path) -> None:
         expect(board).to_contain_text(name)
     expect(board.get_by_role("row").nth(1)).to_contain_text("Owls")
     expect(stranger.main).to_contain_text("100 topics")
-    with stranger.page.expect_download() as download:
-        stranger.follow("CSV")
-    assert "Owls" in download.value.path().read_text()
+    assert "Owls" in stranger.download("CSV").read_text()
 
     olga.follow("Organise", "Settings")
     olga.unfold("Export, clone, archive, unpublish")
@@ -246,11 +245,11 @@ def _reads_nothing(stranger: Person, site: Site) -> None:
     stranger.follow("Rivers track")
     rooms = stranger.page.get_by_role("navigation", name="Task").get_by_role("link")
     for room in rooms.all_inner_texts():
-        rooms.get_by_text(room, exact=True).click()
+        follow(rooms.get_by_text(room, exact=True))
         _says_nothing(stranger, room)
         pages = stranger.page.get_by_role("navigation", name=f"{room} pages").get_by_role("link")
         for name in pages.all_inner_texts():
-            pages.get_by_text(name, exact=True).click()
+            follow(pages.get_by_text(name, exact=True))
             _says_nothing(stranger, name)
         if rooms.count() == 0:
             stranger.page.go_back()

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from leaderboard.db.engine import Database
+from tests.browser.conftest import follow
 from tests.browser.test_accessibility import page_faults
 from tests.make.people import PASSWORD, account, code_of
 
@@ -16,7 +17,7 @@ def _sign_in(window: Page, address: str) -> None:
     window.goto(f"{address}/sign-in?next=/account")
     window.get_by_label("Name").fill("Anna")
     window.get_by_label("Password").fill(PASSWORD)
-    window.get_by_role("main").get_by_role("button", name="Sign in").click()
+    follow(window.get_by_role("main").get_by_role("button", name="Sign in"))
 
 
 def test_the_road_works_without_script(browser: Browser, address: str, site_database: Database) -> None:
@@ -25,18 +26,18 @@ def test_the_road_works_without_script(browser: Browser, address: str, site_data
     context = browser.new_context(java_script_enabled=False)
     window = context.new_page()
     _sign_in(window, address)
-    window.get_by_role("link", name="Set up a second factor").click()
-    window.get_by_role("button", name="Set it up").click()
+    follow(window.get_by_role("link", name="Set up a second factor"))
+    follow(window.get_by_role("button", name="Set it up"))
     window.get_by_label("Password").fill(PASSWORD)
     window.get_by_label("Code", exact=True).fill(code_of(site_database, made))
-    window.get_by_role("button", name="Turn the second factor on").click()
+    follow(window.get_by_role("button", name="Turn the second factor on"))
     codes = window.locator("pre.copy").inner_text().split()
-    window.get_by_role("link", name="I have kept them").click()
-    window.get_by_role("button", name="Sign out", exact=True).first.click()
+    follow(window.get_by_role("link", name="I have kept them"))
+    follow(window.get_by_role("button", name="Sign out", exact=True).first)
     _sign_in(window, address)
     assert "/second-factor" in window.url
     window.get_by_label("Code of your authenticator").fill(codes[0])
-    window.get_by_role("main").get_by_role("button", name="Sign in").click()
+    follow(window.get_by_role("main").get_by_role("button", name="Sign in"))
     assert re.search("/account$", window.url)
     context.close()
 
@@ -57,16 +58,16 @@ def test_its_pages_are_for_everybody(
     look("account")
     window.goto(f"{address}/account/second-factor")
     look("off")
-    window.get_by_role("button", name="Set it up").click()
+    follow(window.get_by_role("button", name="Set it up"))
     look("begun")
     window.get_by_label("Password").fill(PASSWORD)
     window.get_by_label("Code", exact=True).fill(code_of(site_database, made))
-    window.get_by_role("button", name="Turn the second factor on").click()
+    follow(window.get_by_role("button", name="Turn the second factor on"))
     look("codes")
     window.goto(f"{address}/account/second-factor")
     look("on")
     window.goto(f"{address}/account")
-    window.get_by_role("button", name="Sign out everywhere").click()
+    follow(window.get_by_role("button", name="Sign out everywhere"))
     _sign_in(window, address)
     look("asked")
     assert faults == []

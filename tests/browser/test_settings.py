@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from leaderboard.db.engine import Database
 from leaderboard.services.accounts import sessions
-from tests.browser.conftest import PATIENCE_MS
+from tests.browser.conftest import PATIENCE_MS, follow
 from tests.browser.test_accessibility import page_faults
 from tests.make import build, people
 
@@ -48,6 +48,6 @@ def test_settings_are_for_everybody(
     page.goto(f"{address}/tasks/{slug}/settings")
     page.get_by_text("Runs that count", exact=True).click()
     page.get_by_label("Runs of a team that count at the end").fill("3")
-    page.get_by_role("button", name="Save runs that count").click()
+    follow(page.get_by_role("button", name="Save runs that count"))
     expect(page.get_by_role("status")).to_have_text("Saved.")
     expect(page.get_by_label("Runs of a team that count at the end")).to_have_value("3")

@@ -11,6 +11,7 @@ from leaderboard.services.assessors import links
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.side_by_side import pairs
 from leaderboard.services.side_by_side.pairs import ComparisonRequest
+from tests.browser.conftest import follow, follow_key
 from tests.browser.test_accessibility import page_faults
 from tests.make import build
 
@@ -56,15 +57,16 @@ def _answer(window: Page) -> None:
     window.get_by_label("left", exact=True).focus()
     for key in ("ArrowRight", "ArrowRight", "Tab", "Space", "ArrowRight", "ArrowRight"):
         window.keyboard.press(key)
-    for key in ("Tab", *("ArrowRight",) * 4, "Enter"):
+    for key in ("Tab", *("ArrowRight",) * 4):
         window.keyboard.press(key)
+    follow_key(window, "Enter")
 
 
 def test_three_questions_by_keyboard(link: str, plain: Page, address: str) -> None:
     """A document opens in place by Enter; arrows choose, Enter sends; after the last one the list says so."""
     plain.goto(address + link)
-    plain.get_by_role("link", name="Begin comparing").click()
-    plain.get_by_role("link", name="Begin with topic").click()
+    follow(plain.get_by_role("link", name="Begin comparing"))
+    follow(plain.get_by_role("link", name="Begin with topic"))
     text = plain.get_by_role("region", name="Text of left 1")
     expect(text).to_be_hidden()
     plain.locator("#left summary").first.focus()
@@ -74,7 +76,7 @@ def test_three_questions_by_keyboard(link: str, plain: Page, address: str) -> No
         expect(plain.get_by_text(f"{number - 1} answered")).to_be_visible()
         _answer(plain)
     expect(plain.get_by_text("All are answered")).to_be_visible()
-    plain.get_by_role("rowheader").first.get_by_role("link").click()
+    follow(plain.get_by_role("rowheader").first.get_by_role("link"))
     expect(plain.get_by_label("right", exact=True)).to_be_checked()
     assert plain.locator("input[name=left]:checked").get_attribute("value") == "2"
     assert plain.locator("input[name=right]:checked").get_attribute("value") == "4"
@@ -87,7 +89,7 @@ def test_pages_are_for_everybody(link: str, browser: Browser, address: str, widt
     faults = []
     for step in (link, f"{link}/side-by-side", "question", "text"):
         if step == "question":
-            window.get_by_role("link", name="Begin with topic").click()
+            follow(window.get_by_role("link", name="Begin with topic"))
             window.locator("summary").nth(1).click()
         elif step == "text":
             window.goto(f"{window.url}/left/1")

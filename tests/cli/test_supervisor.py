@@ -1,5 +1,6 @@
 """The process that keeps the others alive: small, patient, and ended by nothing but a signal."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 from sqlalchemy import select
 
 from leaderboard.cli.serving import supervisor as module
+from leaderboard.cli.serving.processes import loading
 from leaderboard.cli.serving.supervisor import (
     LONGEST_PAUSE_S,
     QUICK_DEATH_S,
@@ -228,3 +230,11 @@ def test_signals_that_interrupt_each_other_stop_it() -> None:
         [sys.executable, "-c", MANY_SIGNALS], capture_output=True, text=True, timeout=PATIENCE, check=False
     )
     assert (done.stdout.split(), done.stderr) == (["True", "True"], "")
+
+
+def test_garbage_is_looked_for_again_once_modules_are_loaded() -> None:
+    """Also where one of them cannot be."""
+    with pytest.raises(ImportError), loading():
+        assert not gc.isenabled()
+        raise ImportError
+    assert gc.isenabled()

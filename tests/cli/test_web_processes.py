@@ -24,6 +24,8 @@ from tests.make.sites import START_S, Site, all_answer, running_site, web_proces
 PROCESSES = 2
 CONNECTIONS = 12
 READERS, SENDERS, LIMIT = 4, 40, 5
+CALM_S = 0.1
+"""Between two requests of a reader while nobody is killed."""
 NAMES = tuple(f" web-{number + 1} " for number in range(PROCESSES))
 pytestmark = pytest.mark.trial
 
@@ -99,8 +101,11 @@ def test_connections_are_shared_out_and_a_change_is_seen_by_all(
         assert len(_answers(site, "/tasks/t")) == PROCESSES
 
 
-def _read(site: Site, over: threading.Event) -> Counter[int]:
-    """Ask for the board until it is over, by a new connection after each that broke; answers by status."""
+def _read(site: Site, calm: threading.Event, over: threading.Event) -> Counter[int]:
+    """Ask for the board until it is over, by a new connection after each that broke; answers by status.
+
+    Where it is calm, now and then only: a process that starts needs the processor more than they do.
+    """
     answers: Counter[int] = Counter()
     while not over.is_set():
         connection = HTTPConnection(urlsplit(site.address).netloc, timeout=START_S)
@@ -110,6 +115,8 @@ def _read(site: Site, over: threading.Event) -> Counter[int]:
                 answer = connection.getresponse()
                 answer.read()
                 answers[answer.status] += 1
+                if calm.is_set():
+                    over.wait(CALM_S)
         connection.close()
     return answers
 
@@ -117,14 +124,20 @@ def _read(site: Site, over: threading.Event) -> Counter[int]:
 def test_a_killed_process_takes_nothing_along(started: tuple[Site, Database, str, int]) -> None:
     """While requests run each is killed in turn: the other goes on alone, and the killed one comes back."""
     site, *_ = started
-    over = threading.Event()
+    calm, over = threading.Event(), threading.Event()
     with ThreadPoolExecutor(READERS) as people:
-        reading = [people.submit(_read, site, over) for _ in range(READERS)]
+        reading = [people.submit(_read, site, calm, over) for _ in range(READERS)]
         for _ in range(PROCESSES):
             before = web_processes(site)
+            calm.clear()
+            with _connections(site, READERS) as others:
+                # The readers are at it again.
+                for other in others:
+                    _ask(other, "/tasks/t")
             os.kill(before[0], signal.SIGKILL)
             with _connections(site, 1) as [connection]:
                 _ask(connection, "/tasks/t")
+            calm.set()
             assert _eventually(
                 lambda gone=before[0]: gone not in (now := web_processes(site)) and len(now) == 2
             )

@@ -1,7 +1,7 @@
 """Worlds built once a process and copied: the same road leads to the same rows, so one test walks it.
 
-On SQLite a road may have many steps, such as a task, two runs and their evaluation: tests that begin alike
-copy what they have in common, and walk from where they part.
+A road may have many steps, such as a task, two runs and their evaluation: tests that begin alike copy what
+they have in common, and walk from where they part. SQLite's file is copied; on PostgreSQL, rows are.
 """
 
 import hashlib
@@ -26,11 +26,11 @@ from sqlalchemy import text
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import SiteVersion, metadata
-from tests.make import postgres
+from tests.make import contents, postgres
+from tests.make.contents import Contents
 
 Builder = TypeVar("Builder", bound=Callable[..., Any])
 Steps = tuple[str, ...]
-WORLD = "world"
 PLAIN = (str, int, float, bool, bytes, date, Enum, type(None))
 MOST_KEPT = 300
 """Worlds of a process; each takes about a megabyte of memory."""
@@ -49,8 +49,8 @@ class Kept:
     home: ClassVar[Path]
     """The folder of all their databases."""
 
-    world: Path
-    """SQLite's file; on PostgreSQL the name of a database that takes no connections."""
+    world: Path | Contents
+    """SQLite's file, or the rows of PostgreSQL."""
     files: Mapping[Path, bytes]
     result: bytes
 
@@ -58,6 +58,10 @@ class Kept:
 _kept: OrderedDict[Steps, Kept] = OrderedDict()
 _roads: WeakKeyDictionary[Database, Steps | None] = WeakKeyDictionary()
 """By which steps each test's database came to what it holds; None: also by what was no builder."""
+_held: WeakKeyDictionary[Database, tuple[Contents, int]] = WeakKeyDictionary()
+"""What each on PostgreSQL held after its last step, and the number of the last transaction that wrote."""
+_folders: WeakKeyDictionary[Database, Path] = WeakKeyDictionary()
+"""Where the builders of each on PostgreSQL keep files; on SQLite that is the database's own folder."""
 _patches: list[pytest.MonkeyPatch] = []
 _watched: list[bool] = [False]
 
@@ -89,27 +93,22 @@ def watch(item: pytest.Item) -> None:
 def built_once(build: Builder) -> Builder:
     """Make a builder or fixture `build(database, folder, *plain values)` copy what it made before.
 
-    A builder `build(database, *plain values)` works in the database's own folder. It walks the whole road
-    where the database is neither the one that tests share on PostgreSQL nor SQLite in that folder, where it
-    holds what did not come of such builders alone, where a value is not plain (str, numbers, dates, frozen
-    records, files of the folder; tuples, lists, sets and dictionaries of them), where the test replaces
-    something or looks at what is logged or printed, and the first time.
+    A builder `build(database, *plain values)` works in the database's own folder, or where the one before it
+    did. It walks the whole road where the database is neither that of the tests on PostgreSQL nor SQLite
+    in that folder, where it holds what did not come of such builders alone, where a value is not plain (str,
+    numbers, dates, frozen records, files of the folder; tuples, lists, sets and dictionaries of them), where
+    the test replaces something or looks at what is logged or printed, and the first time.
     """
     signature = inspect.signature(build)
-    has_folder = "folder" in signature.parameters
+    named_so = [name for name in ("folder", "tmp_path") if name in signature.parameters]
 
     @wraps(build)
     def building(*arguments: Any, **named: Any) -> Any:
         (_, database), *rest = signature.bind(*arguments, **named).arguments.items()
-        folder = rest.pop(0)[1] if has_folder else Path(str(database.engine.url.database)).parent
-        earlier = (
-            None if _is_looked_at() or not (has_folder or database.is_sqlite) else _road(database, folder)
-        )
-        try:
-            step = repr(_plain(rest, folder)).replace(str(folder), "~")
-        except ValueError:
-            earlier = None
-        if earlier is None:
+        folder = rest.pop(0)[1] if named_so else _folder(database)
+        earlier = None if folder is None or _is_looked_at() else _road(database, folder)
+        step = None if earlier is None else _step(rest, folder)
+        if step is None:
             _roads[database] = None
             return build(*arguments, **named)
         steps = (*earlier, f"{build.__module__}.{build.__qualname__} {step}")
@@ -136,6 +135,14 @@ def _name(owner: Any, name: str, _: object) -> tuple[str, str]:
     return getattr(owner, "__name__", ""), name
 
 
+def _step(values: list[tuple[str, Any]], folder: Path) -> str | None:
+    """What tells a step from others of its builder, None where its values do not."""
+    try:
+        return repr(_plain(values, folder)).replace(str(folder), "~")
+    except ValueError:
+        return None
+
+
 def _plain(value: Any, folder: Path) -> Any:
     """What tells the value from others; raises ValueError where its text would not."""
     if isinstance(value, tuple | list):
@@ -158,15 +165,36 @@ def _road(database: Database, folder: Path) -> Steps | None:
     path = Path(database.engine.url.database or "")
     if not (path.parent == folder if database.is_sqlite else path.name == postgres.TESTED):
         return None
-    if database not in _roads:
-        return (database.engine.dialect.name,) if _is_empty(database) else None
-    steps = _roads[database]
-    if steps is None or not database.is_sqlite or not _is_at_rest(database):
+    if database in _roads:
+        steps = _roads[database]
+        return steps if steps is not None and _is_as_left(database, folder) else None
+    if not _is_empty(database):
         return None
-    return steps if path.stat().st_mtime_ns == AT_REST_NS else None
+    if not database.is_sqlite:
+        _set_out(database, (database.engine.dialect.name,), folder, Contents())
+    return (database.engine.dialect.name,)
+
+
+def _is_as_left(database: Database, folder: Path) -> bool:
+    """Whether nobody has written since the last step, and nobody has the database open for writing."""
+    if database.is_sqlite:
+        path = Path(str(database.engine.url.database))
+        return _is_at_rest(database) and path.stat().st_mtime_ns == AT_REST_NS
+    held, number = _held[database]
+    _held[database] = held, contents.count_writing(database)
+    return _folders[database] == folder and _held[database][1] == number + 1
+
+
+def _folder(database: Database) -> Path | None:
+    """Where a builder works that is told of no folder, None where no other was told of one."""
+    if database.is_sqlite:
+        return Path(str(database.engine.url.database)).parent
+    return _folders.get(database)
 
 
 def _is_empty(database: Database) -> bool:
+    if not database.is_sqlite:
+        return contents.take(database) == Contents()
     # The number of changes is there from the start.
     tables = (table for table in metadata.tables if table != SiteVersion.__tablename__)
     written = " UNION ALL ".join(f"SELECT 1 FROM {table}" for table in tables)
@@ -194,37 +222,41 @@ def _keep(steps: Steps, result: Any, database: Database, folder: Path, before: M
         return
     # A file that was there before is the test's own, or an earlier step's: the next test may have another.
     written = {path: body for path, body in _files(database, folder).items() if before.get(path) != body}
-    world = Kept.home / f"{WORLD}{hashlib.sha256(repr(steps).encode()).hexdigest()[:16]}"
+    world: Path | Contents
     if database.is_sqlite:
+        world = Kept.home / f"world{hashlib.sha256(repr(steps).encode()).hexdigest()[:16]}"
         shutil.copyfile(str(database.engine.url.database), world)
-        _set_out(database, steps)
     else:
-        database.dispose()
-        postgres.copy(str(database.engine.url), postgres.TESTED, world.name)
+        world = contents.take(database)
+    _set_out(database, steps, folder, world)
     _kept[steps] = Kept(world, written, _pickled(result, database, folder))
     if len(_kept) > MOST_KEPT:
-        oldest = next(steps for steps in _kept if steps[0] == "sqlite")
-        _kept.pop(oldest).world.unlink()
+        _, oldest = _kept.popitem(last=False)
+        if isinstance(oldest.world, Path):
+            oldest.world.unlink()
 
 
-def _set_out(database: Database, steps: Steps) -> None:
-    """Note where a database stands, and stamp its file so that any later writing shows."""
-    path = Path(str(database.engine.url.database))
-    os.utime(path, ns=(AT_REST_NS, AT_REST_NS))
+def _set_out(database: Database, steps: Steps, folder: Path, world: Path | Contents) -> None:
+    """Note where a database stands, so that any later writing shows."""
     _roads[database] = steps
+    if isinstance(world, Contents):
+        _folders[database] = folder
+        _held[database] = world, contents.count_writing(database)
+    else:
+        os.utime(str(database.engine.url.database), ns=(AT_REST_NS, AT_REST_NS))
 
 
 def _copied(steps: Steps, database: Database, folder: Path) -> Any:
     kept = _kept[steps]
-    database.dispose()
     for path, body in kept.files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(body)
-    if database.is_sqlite:
-        shutil.copyfile(kept.world, str(database.engine.url.database))
-        _set_out(database, steps)
+    if isinstance(kept.world, Contents):
+        contents.put(database, kept.world, _held[database][0])
     else:
-        postgres.copy(str(database.engine.url), kept.world.name, postgres.TESTED)
+        database.dispose()
+        shutil.copyfile(kept.world, str(database.engine.url.database))
+    _set_out(database, steps, folder, kept.world)
     return _unpickled(kept.result, database, folder)
 
 

@@ -2,15 +2,19 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from sqlalchemy import select
 
+from leaderboard.db import site_version
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import Evaluation, Run
+from leaderboard.db.tables import Evaluation, Run, Team
+from leaderboard.services.accounts import teams
+from leaderboard.services.policy import OPERATOR
 from leaderboard.services.runs import uploads
-from tests.make import build, copies
+from tests.make import build, copies, postgres
 
 RANKINGS = {"1": ["a", "b"], "2": ["d"]}
 Open = Callable[[str], tuple[Database, Path]]
@@ -121,3 +125,70 @@ def test_a_tests_own_files_are_left_alone(another: Open, sent: list[str]) -> Non
         build.drain(database)
         assert "".join(rankings["1"]) == (folder / "run.txt").read_text().split()[2]
     assert sent == ["run", "run"]
+
+
+@pytest.fixture
+def shared(postgres_server: str) -> Iterator[Callable[[], Database]]:
+    """Opens the one database that tests share on PostgreSQL, emptied each time."""
+    opened = []
+
+    def open_it() -> Database:
+        opened.append(Database(postgres.clear(postgres_server)))
+        return opened[-1]
+
+    yield open_it
+    for database in opened:
+        database.dispose()
+
+
+@pytest.mark.dialect
+def test_rows_are_put_back_as_they_were(
+    shared: Callable[[], Database], sent: list[str], tmp_path: Path
+) -> None:
+    """On PostgreSQL too a road is walked as far as it is new; ids go on after those that were given."""
+    seen = []
+    for runs in (("first", "second"), ("first", "second"), ("first", "else")):
+        database = shared()
+        _build((database, tmp_path), *runs)
+        build.drain(database)
+        seen.append(_rows(database))
+        with database.write() as session:
+            run = session.scalars(select(Run).order_by(Run.id.desc())).first()
+            assert run is not None
+            seen[-1].append(("next", teams.ensure(session, OPERATOR, "Another") - run.team_id))
+    assert sent == ["first", "second", "else"]
+    assert seen[0] == seen[1]
+    assert [name for name, count in seen[2] if count] == ["first", "else", "next"]
+
+
+@pytest.mark.dialect
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_what_was_written_since_ends_the_copies_of_rows(
+    shared: Callable[[], Database], sent: list[str], tmp_path: Path, is_kept: bool
+) -> None:
+    """Also where it was taken back: a sequence went on, and locks were held."""
+    for _ in range(2):
+        database = shared()
+        _build((database, tmp_path), "first")
+        with suppress(RuntimeError), database.write() as session:
+            teams.ensure(session, OPERATOR, "Another")
+            if not is_kept:
+                raise RuntimeError
+        build.run(database, tmp_path, RANKINGS, "second")
+        with database.read() as session:
+            assert (session.scalar(select(Team.id).where(Team.name == "Another")) is not None) is is_kept
+    assert sent == ["first", "second", "second"]
+
+
+@pytest.mark.dialect
+def test_a_page_of_before_is_not_shown_again(
+    shared: Callable[[], Database], sent: list[str], tmp_path: Path
+) -> None:
+    """Rows that are put back are a change of the site like any other."""
+    for _ in range(2):
+        database = shared()
+        build.task(database, tmp_path)
+        before = site_version.number(database.engine)
+        build.run(database, tmp_path, RANKINGS, "first")
+        assert site_version.number(database.engine) != before
+    assert sent == ["first"]

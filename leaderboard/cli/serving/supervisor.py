@@ -17,7 +17,14 @@ from typing import Any
 from leaderboard import counters, logs, shared, temporary
 from leaderboard.cli.serving.carried import carrying, evaluate_carried
 from leaderboard.cli.serving.kept_backups import keep_backups
-from leaderboard.cli.serving.processes import StopSignals, follow_parent, limit_memory, spawning, traced
+from leaderboard.cli.serving.processes import (
+    StopSignals,
+    follow_parent,
+    limit_memory,
+    loading,
+    spawning,
+    traced,
+)
 from leaderboard.errors import Conflict
 from leaderboard.settings import Settings
 
@@ -219,7 +226,8 @@ def serve_forever(
     number: int,
 ) -> None:
     """A web process: answers on the given socket until SIGTERM; memory is None where there is one of them."""
-    from leaderboard.web.server.serving import serve
+    with loading():
+        from leaderboard.web.server.serving import serve
 
     def wake() -> None:
         carry()
@@ -240,8 +248,9 @@ def evaluate_forever(
     settings: Settings, wakened: Connection, deadline: Any, count_lost: Callable[[int], None]
 ) -> None:
     """An evaluator process: jobs one after the other until SIGTERM."""
-    from leaderboard.db.engine import Database
-    from leaderboard.worker import Evaluator
+    with loading():
+        from leaderboard.db.engine import Database
+        from leaderboard.worker import Evaluator
 
     follow_parent()
     temporary.use(settings.data)
