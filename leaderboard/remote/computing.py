@@ -18,7 +18,7 @@ from leaderboard.trec.read.blocks import Block
 from leaderboard.trec.runs.fingerprints import RankingDigest
 
 if TYPE_CHECKING:
-    from leaderboard.services.judges.run_sources import ReferenceBasis
+    from leaderboard.services.judges.labels.run_sources import ReferenceBasis
     from leaderboard.trec.answers.record import Answer
     from leaderboard.trec.boards.packing import Origin
 

@@ -12,9 +12,8 @@ from sqlalchemy import select, update
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Account, Member, Qrels, Run, Task, TaskRole, WebhookAttempt, WebhookDelivery
 from leaderboard.services.accounts import device_logins, sessions
-from tests.browser.conftest import Demo
+from tests.browser.conftest import Demo, follow
 from tests.make import blind, build, fields_of_answers, nuggeted, pictures, sampled, suited
-from tests.make.browsers import follow
 from tests.make.people import account
 
 pytestmark = [pytest.mark.browser, pytest.mark.trial]

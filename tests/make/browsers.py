@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from playwright.sync_api import Browser, Locator, sync_playwright
+from playwright.sync_api import Browser, sync_playwright
 
 NAMES = (
     *("chromium-headless-shell", "chromium", "chromium-browser"),
@@ -18,12 +18,6 @@ MISSING = "no Chromium on this machine (Debian: apt-get install chromium-headles
 def find_chromium() -> str | None:
     """The path of a Chromium on this machine."""
     return next((path for path in map(shutil.which, NAMES) if path), None)
-
-
-def follow(element: Locator) -> None:
-    """Click on what leads to a page, and wait for it: a click alone returns while the old page shows."""
-    with element.page.expect_navigation():
-        element.click()
 
 
 @contextmanager

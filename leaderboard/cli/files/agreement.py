@@ -101,7 +101,7 @@ def labels(
     """Hold a judge's labels against the reference's, of the documents both judged."""
     from leaderboard.cli.files.judged_labels import as_facts, in_words
     from leaderboard.cli.files.judged_labels import table as table_of
-    from leaderboard.services.judges.held_labels import LabelPlan, hold_labels
+    from leaderboard.services.judges.labels.held import LabelPlan, hold_labels
     from leaderboard.tables.text import csv_lines
     from leaderboard.trec.qrels.judge_labels import read_judge_labels
 

@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from leaderboard.cli.files.aligned import aligned
-from leaderboard.services.judges.held_labels import COEFFICIENTS, JudgedLabels
+from leaderboard.services.judges.labels.held import COEFFICIENTS, JudgedLabels
 from leaderboard.stats.judges.labels import LabelAgreement
 from leaderboard.tables.words import counted
 

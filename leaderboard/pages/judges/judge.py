@@ -11,7 +11,7 @@ from leaderboard.pages.judges.board import JudgeLine, ReferencePage, SeenJudges,
 from leaderboard.services.judges import field as fields
 from leaderboard.services.judges.agreements import AgreementPlan, JudgeAgreement
 from leaderboard.services.judges.circularity import GroupRating, by_family, by_team
-from leaderboard.services.judges.held_labels import JudgedLabels
+from leaderboard.services.judges.labels.held import JudgedLabels
 from leaderboard.services.policy import Viewer
 from leaderboard.stats.orders.rank_correlation import largest_moves
 from leaderboard.stats.standing.standing import Verdicts

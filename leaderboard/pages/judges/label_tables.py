@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from leaderboard.pages.judges.labels import LabelledDocument, LabelledTopicPage, LabelsHead, LabelsPage
-from leaderboard.services.judges.held_labels import COEFFICIENTS, DocumentDifference
-from leaderboard.services.judges.held_nuggets import HeldNugget, NuggetsOfTopic
+from leaderboard.services.judges.labels.held import COEFFICIENTS, DocumentDifference
+from leaderboard.services.judges.labels.held_nuggets import HeldNugget, NuggetsOfTopic
 from leaderboard.stats.judges.labels import LabelAgreement, LevelAgreement
 from leaderboard.tables.record import Column, Files, Place, Table
 

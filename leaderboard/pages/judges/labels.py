@@ -11,10 +11,10 @@ from leaderboard.errors import Forbidden, Invalid, NotFound
 from leaderboard.measures.answers import registry as answer_measures
 from leaderboard.pages.judges.board import ReferencePage, SeenReference, head_of, seen_reference
 from leaderboard.services.boards.rows import Row, read_rows
-from leaderboard.services.judges import held_labels, store
-from leaderboard.services.judges.held_labels import JudgedLabels, LabelPlan
-from leaderboard.services.judges.held_nuggets import NuggetsOfTopic, hold_nuggets
-from leaderboard.services.judges.reference_labels import ReferenceLabels, reference_labels
+from leaderboard.services.judges import store
+from leaderboard.services.judges.labels.held import JudgedLabels, LabelPlan, kept_labels, on_scale
+from leaderboard.services.judges.labels.held_nuggets import NuggetsOfTopic, hold_nuggets
+from leaderboard.services.judges.labels.reference import ReferenceLabels, reference_labels
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs.names import RunName
 from leaderboard.stats.judges.labels import LabelAgreement
@@ -245,7 +245,7 @@ def _held(seen: _Seen, plan: LabelPlan) -> JudgedLabels | None:
     if not _is_comparable(seen.judgments.labels.judgments, seen.labels.judgments, plan):
         return None
     keys = seen.judgments.key, seen.sent.sha256
-    return held_labels.kept_labels(keys, seen.row.run, seen.judgments.labels, seen.labels, plan)
+    return kept_labels(keys, seen.row.run, seen.judgments.labels, seen.labels, plan)
 
 
 def _is_comparable(
@@ -259,7 +259,7 @@ def _is_comparable(
 
 def _documents(seen: _Seen, topic_id: str, plan: LabelPlan) -> tuple[LabelledDocument, ...]:
     grades = seen.judgments.labels.judgments[topic_id]
-    labels = held_labels.on_scale(seen.labels.judgments, plan.scale).get(topic_id, {})
+    labels = on_scale(seen.labels.judgments, plan.scale).get(topic_id, {})
     confidence = seen.labels.confidence.get(topic_id, {})
     docnos = grades.keys() | labels.keys() if plan.union else grades.keys() & labels.keys()
     found = [

@@ -19,8 +19,9 @@ from leaderboard.services import shown_names
 from leaderboard.services.evaluations.score import MeasureScores, Plan, RunScores
 from leaderboard.services.jobs import queue
 from leaderboard.services.jobs.queue import Claim
-from leaderboard.services.judges import references, run_sources, store
-from leaderboard.services.judges.run_sources import ReferenceBasis
+from leaderboard.services.judges import references, store
+from leaderboard.services.judges.labels import run_sources
+from leaderboard.services.judges.labels.run_sources import ReferenceBasis
 from leaderboard.trec.boards.align import Reference
 from leaderboard.trec.boards.packing import BOARD_MAGIC, Origin
 

@@ -9,7 +9,8 @@ from sqlalchemy.orm import Session, undefer
 
 from leaderboard.db.tables import Alignment, Qrels, QrelsRevision, Task
 from leaderboard.errors import Invalid
-from leaderboard.services.judges import label_files, origins, references, sending, store
+from leaderboard.services.judges import origins, references, sending, store
+from leaderboard.services.judges.labels import checks
 from leaderboard.services.judges.packed import PackedJudge
 from leaderboard.services.judges.references import PreparedReference
 from leaderboard.services.policy import Viewer
@@ -222,5 +223,5 @@ def _packed(sent: Sent) -> PackedJudge:
     if isinstance(sent, KeptBoard):
         return sending.packed_board(sent)
     if isinstance(sent, KeptLabels):
-        return label_files.packed_documents(sent)
-    return label_files.packed_answers(sent, len(sent.answers.topics))
+        return checks.packed_documents(sent)
+    return checks.packed_answers(sent, len(sent.answers.topics))

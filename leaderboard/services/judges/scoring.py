@@ -13,8 +13,9 @@ from leaderboard.measures.judged import FloatArray
 from leaderboard.measures.judges.record import AgreedTopics
 from leaderboard.measures.judges.registry import parse
 from leaderboard.services.evaluations.score import MeasureScores, Plan, RunScores
-from leaderboard.services.judges import labelled, labelled_answers, references, store
-from leaderboard.services.judges.run_sources import RunSource, StoredRunSource
+from leaderboard.services.judges import references, store
+from leaderboard.services.judges.labels import answers, documents
+from leaderboard.services.judges.labels.run_sources import RunSource, StoredRunSource
 from leaderboard.stats.judges.by_topic import topic_agreement
 from leaderboard.trec.boards.align import Reference, align
 from leaderboard.trec.boards.labels import KeptLabels
@@ -140,5 +141,5 @@ def _board(runs: RunSource, kept: KeptReference, sent: store.Sent) -> KeptBoard:
     if isinstance(sent, KeptBoard):
         return sent
     if isinstance(sent, KeptLabels):
-        return labelled.board_of(runs, kept, sent)
-    return labelled_answers.board_of(runs, kept, sent)
+        return documents.board_of(runs, kept, sent)
+    return answers.board_of(runs, kept, sent)

@@ -8,7 +8,8 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Task
 from leaderboard.errors import Closed, Invalid, Problem, TooLarge
-from leaderboard.services.judges import label_files, labelled_answers, references
+from leaderboard.services.judges import references
+from leaderboard.services.judges.labels import answers, checks
 from leaderboard.services.judges.packed import PackedJudge, sketch_of
 from leaderboard.services.nuggets import senders
 from leaderboard.trec.boards.align import FEWEST_RUNS, align
@@ -29,7 +30,7 @@ def rules_of(session: Session, task: Task, topics: list[str]) -> BoardRules:
     kept = references.newest(session, task.id)
     if kept is None:
         raise Closed(f"{task.name} has no reference yet; it takes boards once its organisers chose one.")
-    return BoardRules(tuple(topics), kept, labelled_answers.places(session, kept))
+    return BoardRules(tuple(topics), kept, answers.places(session, kept))
 
 
 def checked(
@@ -45,7 +46,7 @@ def checked(
                 return _checked_archive(path, rules, limits, is_brought)
             form = form_of(path, rules.kept.reference.runs, limits)
             if form != "board":
-                return label_files.checked(path, form, rules, limits, is_brought=is_brought)
+                return checks.checked(path, form, rules, limits, is_brought=is_brought)
             known = Known(frozenset(rules.kept.reference.runs), frozenset(rules.topics))
             board = read_board(path, known, limits=limits)
             primary = _primary(path, board, limits)
@@ -77,7 +78,7 @@ def _checked_archive(
         raise _refused(Problem(rule, "Send a board or a file of labels by itself, not in an archive."))
     try:
         with senders.parts_of(path, limits) as files:
-            return label_files.checked_parts(files, rules, is_brought=is_brought)
+            return checks.checked_parts(files, rules, is_brought=is_brought)
     except TooLarge as error:
         return Report((Problem(error.message),)), None
 

@@ -6,7 +6,7 @@ from flask.typing import ResponseReturnValue
 from leaderboard.pages.judges import label_tables as tables
 from leaderboard.pages.judges import labels as pages
 from leaderboard.pages.judges.labels import LabelledTopicPage, LabelsPage
-from leaderboard.services.judges.held_labels import LabelPlan
+from leaderboard.services.judges.labels.held import LabelPlan
 from leaderboard.stats.judges.labels import LabelAgreement
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept

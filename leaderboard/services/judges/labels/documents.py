@@ -7,7 +7,7 @@ import numpy as np
 from leaderboard.errors import Conflict, Invalid
 from leaderboard.measures.judged import FloatArray, Judged
 from leaderboard.measures.naming import parse
-from leaderboard.services.judges.run_sources import RunSource
+from leaderboard.services.judges.labels.run_sources import RunSource
 from leaderboard.trec.boards.board_files import BoardFile
 from leaderboard.trec.boards.labels import KeptLabels
 from leaderboard.trec.boards.packing import KeptBoard, KeptReference

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from leaderboard.errors import Conflict
 from leaderboard.measures.answers.registry import parse
 from leaderboard.services.answers import store
-from leaderboard.services.judges.run_sources import RunSource
+from leaderboard.services.judges.labels.run_sources import RunSource
 from leaderboard.services.nuggets import scoring
 from leaderboard.trec.boards.answer_labels import KeptAnswerLabels, Places
 from leaderboard.trec.boards.board_files import BoardFile

@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 
 from leaderboard.errors import MissingInput, Problem
 from leaderboard.measures.answers import registry as answer_measures
-from leaderboard.services.judges import labelled, labelled_answers
+from leaderboard.services.judges.labels import answers, documents
 from leaderboard.services.judges.packed import Cell, PackedJudge, sketch_of
 from leaderboard.services.nuggets.reading import PartFile
 from leaderboard.trec.boards.answer_labels import (
@@ -156,7 +156,7 @@ def _refused(kept: KeptReference, forms: Sequence[Form], is_brought: bool) -> Pr
         where = "which here is a board file without runs." if is_here else "which are not on this site."
         rule = f"Labels are scored on the runs of the reference, {where}"
         return Problem(rule, REMEDY, field="labels")
-    wanted = labelled.KIND if forms == ["labels"] else labelled_answers.KIND
+    wanted = documents.KIND if forms == ["labels"] else answers.KIND
     if kept.origin.kind != wanted:
         said = " and ".join(WORDS[form] for form in forms)
         rule = f"The runs of the reference are {kept.origin.kind}, which {said} do not score."
@@ -166,12 +166,12 @@ def _refused(kept: KeptReference, forms: Sequence[Form], is_brought: bool) -> Pr
 
 def _unfit(kept: KeptReference, sent: KeptLabels) -> Iterator[Problem]:
     """Labels that speak of no topic of the reference, or that its measure cannot be computed from."""
-    compiled = labelled.judgments_of(kept, sent)
+    compiled = documents.judgments_of(kept, sent)
     if not compiled.judgments.topics:
         yield Problem("The file has no label on a topic of the reference.", "Send labels of its topics.")
         return
     try:
-        labelled.measure_of(kept)(labelled.on_no_run(compiled))
+        documents.measure_of(kept)(documents.on_no_run(compiled))
     except MissingInput as error:
         by = kept.reference.measure
         rule = f"The reference is by {by}, which labels alone do not give: {error.message}"
