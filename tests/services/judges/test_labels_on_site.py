@@ -14,6 +14,7 @@ from leaderboard.services.judges import store
 from leaderboard.trec.boards.labels import KeptLabels
 from leaderboard.trec.boards.packing import KeptBoard
 from leaderboard.trec.qrels.align import Aligner, compile_judgments
+from leaderboard.trec.qrels.left_out import LeftOut
 from leaderboard.trec.runs.runs import Ranking, block_of
 from tests.make import build, judging
 
@@ -42,12 +43,15 @@ def board(database: Database, run_id: int) -> KeptBoard:
         return store.of_runs(session, [(run_id, "oak")], edition)[run_id]
 
 
-def expected(grades: dict[str, dict[bytes, int]], measure: str) -> dict[str, dict[str, float]]:
-    """What the runs score by labels, without a site."""
+def expected(
+    grades: dict[str, dict[bytes, int]], measure: str, without: str = ""
+) -> dict[str, dict[str, float]]:
+    """What the runs score by labels, without a site; without: a document that no ranking has."""
     compiled, values = compile_judgments(grades), {}
     for run, rankings in judging.RANKINGS.items():
         aligner = Aligner(compiled, dialect=10)
-        for topic, docnos in rankings.items():
+        for topic, ranked in rankings.items():
+            docnos = [docno for docno in ranked if docno != without]
             scores = np.arange(1000, 1000 - len(docnos), -1, dtype=np.float64)
             aligner.add(block_of([Ranking(topic, np.array(docnos, dtype=np.bytes_), scores)]))
         scored = parse(measure).compute(aligner.judged())
@@ -84,6 +88,28 @@ def test_labels_make_the_board_that_the_runs_score_by_them(
     with database.read() as session:
         scored = session.query(Evaluation).filter(Evaluation.run_id == made.run_id).all()
     assert {row.measure for row in scored} == {"BoardTau", "TopicTau", "TopicAccuracy"}
+    assert damage(database) == []
+
+
+def test_what_the_reference_leaves_out_counts_for_no_judge(database: Database, tmp_path: Path) -> None:
+    """A reference of a residual round: its runs are scored without the documents that were left out."""
+    judging.ranked(database, tmp_path)
+    gone = LeftOut(dict.fromkeys(judging.TOPICS, frozenset({b"a"})), True)
+    people = {"1": {"b": 0, "c": 1}, "2": {"d": 1, "x": 0}, "3": {"e": 3, "f": 1}}
+    build.revise(database, tmp_path, people, left_out=gone)
+    build.drain(database)
+    judging.task(database, tmp_path)
+    judging.refer_to(database, measure="AP")
+    made = judging.label(database, tmp_path)
+    assert made.run_id is not None, made.report
+    build.drain(database)
+    grades = {
+        topic: {docno: grade for docno, grade in of_topic.items() if docno != b"a"}
+        for topic, of_topic in GRADES.items()
+    }
+    values = board(database, made.run_id).board.values
+    assert values == {"AP": expected(grades, "AP", without="a")}
+    assert values != {"AP": expected(GRADES, "AP")}
     assert damage(database) == []
 
 

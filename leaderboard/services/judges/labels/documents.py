@@ -13,6 +13,7 @@ from leaderboard.trec.boards.labels import KeptLabels
 from leaderboard.trec.boards.packing import KeptBoard, KeptReference
 from leaderboard.trec.qrels.align import Aligner, CompiledJudgments
 from leaderboard.trec.qrels.packed_judgments import pack_judgments
+from leaderboard.trec.qrels.packed_left_out import unpack_left_out
 from leaderboard.trec.qrels.revision_inputs import RevisionInputs, compiled_inputs
 
 KIND = "rankings"
@@ -29,7 +30,7 @@ def board_of(runs: RunSource, kept: KeptReference, sent: KeptLabels) -> KeptBoar
     if origin is None or origin.kind != KIND:
         raise Conflict("The reference is no board of rankings of this site: choose another one.")
     basis = runs.basis(origin)
-    compiled = judgments_of(kept, sent, basis.size)
+    compiled = judgments_of(kept, sent, basis.size, basis.left_out)
     compute = measure_of(kept)
     values = {}
     for name, run_id in zip(kept.reference.runs, origin.run_ids, strict=True):
@@ -40,11 +41,24 @@ def board_of(runs: RunSource, kept: KeptReference, sent: KeptLabels) -> KeptBoar
     return KeptBoard(_file(kept, values, compiled.judgments.topics), kept.reference.measure)
 
 
-def judgments_of(kept: KeptReference, sent: KeptLabels, size: int | None = None) -> CompiledJudgments:
-    """The labels on the reference's topics, ready to be aligned with runs; size: of the collection."""
-    known = set(kept.reference.topics)
-    labels = {topic: grades for topic, grades in sent.labels.judgments.items() if topic in known}
-    return compiled_inputs(RevisionInputs(pack_judgments(labels), collection_size=size, name="the labels"))
+def judgments_of(
+    kept: KeptReference, sent: KeptLabels, size: int | None = None, left_out: bytes | None = None
+) -> CompiledJudgments:
+    """The labels on the reference's topics, ready to be aligned with runs.
+
+    size: of the collection. left_out: documents that the reference's board leaves out of rankings, packed; a
+    label of one counts nowhere.
+    """
+    known, gone = set(kept.reference.topics), unpack_left_out(left_out)
+    counting = {
+        topic: {docno: grade for docno, grade in grades.items() if docno not in gone.get(topic, ())}
+        for topic, grades in sent.labels.judgments.items()
+        if topic in known
+    }
+    labels = {topic: grades for topic, grades in counting.items() if grades}
+    packed = pack_judgments(labels)
+    inputs = RevisionInputs(packed, left_out=left_out, collection_size=size, name="the labels")
+    return compiled_inputs(inputs)
 
 
 def measure_of(kept: KeptReference) -> Callable[[Judged], FloatArray]:

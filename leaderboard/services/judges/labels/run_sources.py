@@ -8,7 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import Collection, Edition, Run, Task
+from leaderboard.db.tables import Collection, Edition, QrelsRevision, Run, Task
 from leaderboard.errors import Conflict
 from leaderboard.services.answers import store
 from leaderboard.services.rankings.blocks import whole_blocks
@@ -21,12 +21,13 @@ from leaderboard.trec.read.blocks import Block
 class ReferenceBasis:
     """What the board that a reference was rests on, besides judgments.
 
-    dialect: its edition's; size: documents of the collection, None where nobody said; digests: run id -> of
-    its rankings or answers.
+    dialect: its edition's; size: documents of the collection, None where nobody said; left_out: documents
+    left out of rankings, packed, None where there are none; digests: run id -> of its rankings or answers.
     """
 
     dialect: int
     size: int | None
+    left_out: bytes | None
     digests: Mapping[int, str]
 
 
@@ -73,4 +74,5 @@ def basis(session: Session, origin: Origin) -> ReferenceBasis:
     size = session.scalar(sizes.where(Task.id == origin.task_id))
     if edition is None or len(digests) < len(set(origin.run_ids)):
         raise Conflict("Runs of the reference are gone, so labels cannot score them: choose another one.")
-    return ReferenceBasis(edition.dialect, size, digests)
+    left_out = session.scalar(select(QrelsRevision.left_out).where(QrelsRevision.id == edition.revision_id))
+    return ReferenceBasis(edition.dialect, size, left_out, digests)
