@@ -101,7 +101,9 @@ def test_what_the_reference_leaves_out_counts_for_no_judge(database: Database, t
     judging.task(database, tmp_path)
     judging.refer_to(database, measure="AP")
     made = judging.label(database, tmp_path)
+    partial = judging.label(database, tmp_path, "1 0 a 2\n2 0 d 1\n", "elm", team_name="Other")
     assert made.run_id is not None, made.report
+    assert partial.run_id is not None, partial.report
     build.drain(database)
     grades = {
         topic: {docno: grade for docno, grade in of_topic.items() if docno != b"a"}
@@ -110,6 +112,8 @@ def test_what_the_reference_leaves_out_counts_for_no_judge(database: Database, t
     values = board(database, made.run_id).board.values
     assert values == {"AP": expected(grades, "AP", without="a")}
     assert values != {"AP": expected(GRADES, "AP")}
+    of_one_topic = board(database, partial.run_id).board.values
+    assert of_one_topic == {"AP": expected({"2": {b"d": 1}}, "AP", without="a")}
     assert damage(database) == []
 
 

@@ -13,7 +13,7 @@ from leaderboard.trec.boards.labels import KeptLabels
 from leaderboard.trec.boards.packing import KeptBoard, KeptReference
 from leaderboard.trec.qrels.align import Aligner, CompiledJudgments
 from leaderboard.trec.qrels.packed_judgments import pack_judgments
-from leaderboard.trec.qrels.packed_left_out import unpack_left_out
+from leaderboard.trec.qrels.packed_left_out import pack_left_out, unpack_left_out
 from leaderboard.trec.qrels.revision_inputs import RevisionInputs, compiled_inputs
 
 KIND = "rankings"
@@ -56,8 +56,8 @@ def judgments_of(
         if topic in known
     }
     labels = {topic: grades for topic, grades in counting.items() if grades}
-    packed = pack_judgments(labels)
-    inputs = RevisionInputs(packed, left_out=left_out, collection_size=size, name="the labels")
+    packed, leaving = pack_judgments(labels), pack_left_out({topic: gone.get(topic, ()) for topic in labels})
+    inputs = RevisionInputs(packed, left_out=leaving, collection_size=size, name="the labels")
     return compiled_inputs(inputs)
 
 
