@@ -169,7 +169,8 @@ def _unpacked(path: Path, folder: Path, bounds: Bounds) -> BundleFiles:
         raise Invalid(f"{path.name} is neither a folder nor a zip or tar archive.")
     paths: dict[str, Path] = {}
     left_out: dict[str, str] = {}
-    for member in archives.unbundled(path, kind, folder, limits, bounds.most_files):
+    # A run may be an archive: as such it is kept, and read under the limits of a file that was sent.
+    for member in archives.unbundled(path, kind, folder, limits, bounds.most_files, may_nest=True):
         if member.name in paths or member.name in left_out:
             raise Invalid(f"The archive has {shown(member.name)} twice. Make it anew.")
         if member.path is not None:

@@ -75,16 +75,16 @@ def is_hidden(name: str) -> bool:
 
 
 def unbundled(
-    path: Path, kind: str, folder: Path, limits: Limits, most: int = MOST_MEMBERS
+    path: Path, kind: str, folder: Path, limits: Limits, most: int = MOST_MEMBERS, *, may_nest: bool = False
 ) -> Iterator[BundledFile]:
     """Unpack an archive into files of the folder, named by numbers; hidden files and folders are passed over.
 
-    Members that are no plain files, or archives themselves, come with a problem. Raises Invalid for a damaged
-    archive or one of too many members, TooLarge beyond the limits.
+    Members that are no plain files come with a problem, and so do archives, unless they may be in it as they
+    are. Raises Invalid for a damaged archive or one of too many members, TooLarge beyond the limits.
     """
     members = (_zipped if kind == "zip" else _tarred)(path, folder, limits, most)
     for member in members:
-        if member.path is not None and kind_of(member.path, limits):
+        if member.path is not None and not may_nest and kind_of(member.path, limits):
             member.path.unlink()
             yield _refused(
                 member.name, "This is an archive in an archive.", "Put its files into one archive."

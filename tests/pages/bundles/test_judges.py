@@ -60,13 +60,17 @@ def build_ranked(database: Database, folder: Path) -> None:
 
 @built_once
 def build_answered(database: Database, folder: Path, measure: str = "NuggetRecall(set=all)") -> None:
-    """Judges of a board of answers, with one kind of labels."""
+    """Judges of a board of answers, with one kind of labels; where they are of nuggets, one in parts too."""
     judging.answered_task(database, folder)
     judging.task(database, folder, topics=("1", "2"))
     judging.refer_to(database, "said", measure=measure)
     lines = PAIRS if measure == "SupportP" else judging.held_nuggets()
     text = "".join(f"{json.dumps(line)}\n" for line in lines)
     assert judging.label(database, folder, text).run_id is not None
+    if measure != "SupportP":
+        own = judging.archive(folder, "alder", **judging.own_parts())
+        made = build.submit(database, own, "judged", team_name="Other", wishes=RunRequest("alder"))
+        assert made.run_id is not None, made.report
     build.drain(database)
 
 
@@ -229,15 +233,17 @@ def test_new_labels_are_refused_where_the_runs_are_not(
 def test_labels_of_answers(
     database: Database, elsewhere: Database, tmp_path: Path, measure: str, is_linked: bool
 ) -> None:
-    """Assignments, and support labels of pairs, whose places the answers tell."""
+    """Assignments, and support labels of pairs, whose places the answers tell; archives stay archives."""
     build_answered(database, tmp_path, measure)
     _close(database)
     bundles.exported(database, tmp_path / "out", "judged")
+    bundles.exported(database, tmp_path / "out.zip", "judged")
     if is_linked:
         bundles.exported(database, tmp_path / "said", "said")
         bundles.imported(elsewhere, tmp_path / "said")
-    made = bundles.imported(elsewhere, tmp_path / "out")
-    assert made.unscored == int(not is_linked)
+    made = bundles.imported(elsewhere, tmp_path / "out.zip")
+    judges = len(list((tmp_path / "out" / "runs").iterdir()))
+    assert made.unscored == (0 if is_linked else judges)
     assert _shown(elsewhere, "judged") == _shown(database, "judged")
     assert _damage(elsewhere) == []
     bundles.exported(elsewhere, tmp_path / "back", "judged")

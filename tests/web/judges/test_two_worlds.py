@@ -11,7 +11,7 @@ from werkzeug.test import TestResponse
 
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Phase, Run, Task
-from leaderboard.services.judges import reference_labels
+from leaderboard.services.judges.labels import reference
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.settings import Settings
 from leaderboard.web import requests
@@ -136,8 +136,6 @@ def test_the_walk_is_worth_something(worlds: tuple[World, World]) -> None:
 
 def test_a_planted_leak_is_found(worlds: tuple[World, World], monkeypatch: pytest.MonkeyPatch) -> None:
     """Where all topics are taken for shown, the worlds differ."""
-    real = reference_labels._seen_topics
-    monkeypatch.setattr(
-        reference_labels, "_seen_topics", lambda *given: (real(*given)[0], frozenset({"1", "2"}))
-    )
+    real = reference._seen_topics
+    monkeypatch.setattr(reference, "_seen_topics", lambda *given: (real(*given)[0], frozenset({"1", "2"})))
     assert any("nugget" in address for address in _differences(worlds, None))
