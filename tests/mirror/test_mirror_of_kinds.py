@@ -36,15 +36,8 @@ def site(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
     database.dispose()
 
 
-@pytest.mark.parametrize(
-    "slug",
-    [
-        "heard",
-        # Each of hundreds of pages: one of them is enough until something of a mirror changes.
-        pytest.param("held", marks=pytest.mark.trial),
-        pytest.param("said", marks=pytest.mark.trial),
-    ],
-)
+@pytest.mark.trial
+@pytest.mark.parametrize("slug", ["heard", "held", "said"])
 def test_one_task_is_mirrored_alone(site: Site, tmp_path: Path, slug: str) -> None:
     """Links to the task that a reference is from are gone, and the task is made again of its download."""
     settings, database = site

@@ -223,7 +223,8 @@ def _differences(
             closed.add(table)
 
 
-@pytest.mark.parametrize("name", walks.viewers(*VIEWERS))
+@pytest.mark.trial
+@pytest.mark.parametrize("name", VIEWERS)
 def test_nothing_that_is_held_back_shows(worlds: tuple[World, World], name: str | None) -> None:
     """Visitor, member, stranger and another task's organiser get the same bytes and headers.
 

@@ -24,7 +24,6 @@ from leaderboard.services.runs import withdrawals
 from leaderboard.trec.nuggets.packing import MadeBy
 from tests.make import answered, answers, build, bundles, nuggeted
 
-pytestmark = pytest.mark.dialect
 MACHINE = {"nuggets": MadeBy("machine", "GPT-4o"), "assignments": MadeBy("both", "GPT-4o")}
 
 

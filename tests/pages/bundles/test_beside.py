@@ -31,7 +31,6 @@ def _scores(database: Database, slug: str) -> list[Any]:
     return [basis.left_out, *((row["rank"], row["run"], row["scores"]) for row in rows)]
 
 
-@pytest.mark.dialect
 def test_documents_left_out_come_back(database: Database, tmp_path: Path) -> None:
     """Those of a residual round, with what is said of them; boards have the same scores."""
     revised.task(database, tmp_path)
@@ -84,7 +83,6 @@ def _reproductions(database: Database, slug: str) -> Any:
     ]
 
 
-@pytest.mark.dialect
 def test_reproductions_within_the_task_come_back(database: Database, tmp_path: Path) -> None:
     """Which run reproduces which, beside which baselines, with the same levels; not those of other tasks."""
     made = reproduced.linked(database, tmp_path)

@@ -143,7 +143,6 @@ def _sent(database: Database, slug: str) -> list[str]:
         return [said.sha256 for run in runs if (said := store.sent(session, run)) is not None]
 
 
-@pytest.mark.dialect
 def test_on_its_own_site_it_is_linked_and_scored_again(database: Database, tmp_path: Path) -> None:
     """The same numbers on every page; labels are scored by the runs; a second export is the first."""
     build_ranked(database, tmp_path)
@@ -163,7 +162,6 @@ def test_on_its_own_site_it_is_linked_and_scored_again(database: Database, tmp_p
     assert before["runs/0001-elm.txt"] == BOARD.encode()
 
 
-@pytest.mark.dialect
 def test_elsewhere_the_boards_of_labels_are_taken(
     database: Database, elsewhere: Database, tmp_path: Path
 ) -> None:
@@ -227,7 +225,6 @@ def test_new_labels_are_refused_where_the_runs_are_not(
     judging.judge(elsewhere, tmp_path, {run: (0.1, 0.5, 0.2) for run in "ABCD"}, "ash")
 
 
-@pytest.mark.dialect
 @pytest.mark.parametrize("measure", ["NuggetRecall(set=all)", "SupportP"])
 @pytest.mark.parametrize("is_linked", [True, False], ids=["linked", "elsewhere"])
 def test_labels_of_answers(

@@ -4,7 +4,6 @@ import gzip
 import json
 from pathlib import Path
 
-import pytest
 from sqlalchemy import select, update
 
 from leaderboard.db.engine import Database
@@ -66,7 +65,6 @@ def _secrets() -> list[str]:
     return [*TEAMS, *PEOPLE, *runs, "nowhereheim"]
 
 
-@pytest.mark.dialect
 def test_no_name_is_in_any_byte(database: Database, tmp_path: Path) -> None:
     """Names of teams, runs, people and places are in the map alone; also in packed files, in any case."""
     _named_task(database, tmp_path)
@@ -82,7 +80,6 @@ def test_no_name_is_in_any_byte(database: Database, tmp_path: Path) -> None:
     assert {each["name"] for each in known["teams"]} == set(TEAMS)
 
 
-@pytest.mark.dialect
 def test_the_scores_are_the_same_and_the_map_leads_back(database: Database, tmp_path: Path) -> None:
     """What is scored is what was scored; with the map teams and runs have their names again."""
     _named_task(database, tmp_path)

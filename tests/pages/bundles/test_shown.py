@@ -34,7 +34,6 @@ def folder(database: Database, tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
-@pytest.mark.dialect
 def test_they_come_back(database: Database, folder: Path) -> None:
     """Pictures byte for byte; a snapshot under an address of its own, whose rows lead to the runs here."""
     bundles.imported(database, folder, ImportRequest(slug="again"))

@@ -16,7 +16,6 @@ from tests.make import build, bundles, people
 RANKINGS = {"1": ["a", "c"], "2": ["d"], "3": ["e"]}
 
 
-@pytest.mark.dialect
 @pytest.mark.parametrize("is_release", [False, True], ids=["as sent", "release"])
 @pytest.mark.parametrize("name", ["out", "out.zip", "out.tgz"])
 def test_a_damaged_run_leaves_no_file(

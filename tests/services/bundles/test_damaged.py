@@ -65,7 +65,6 @@ def test_digests_are_checked_first(
     assert said in _refused(database, folder).message
 
 
-@pytest.mark.dialect
 @pytest.mark.parametrize(
     ("table", "field", "value", "said"),
     [

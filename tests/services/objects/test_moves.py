@@ -23,7 +23,6 @@ from tests.make import build, stores
 from tests.make.apps import application
 
 pytest.importorskip("obstore", reason="the extra objects is not installed")
-pytestmark = pytest.mark.dialect
 
 RANKINGS = {topic: [f"d{place}" for place in range(100)] for topic in build.TOPICS}
 AWAY = "file:///dev/null/nowhere"
