@@ -32,8 +32,9 @@ STATES = (
     "?group=ours&one=team",
     "?measure=AP&edition=1&q=o&team=Owls&ticked=1&ticked=2&columns=RR&columns=AP&run=1&reference=2",
     "?phase=main&measure=AP&q=one",
-    f"?measure=AP&at={datetime.now(UTC):%Y-%m-%d}&q=o",
+    "?measure=AP&at={today}&q=o",
 )
+"""Of a board; `{today}` is the day of the walk, which may begin after midnight."""
 BEHIND = frozenset(
     (
         *("intervals.show", "measure_orders.show", "efficiency.show", "snapshots.history"),
@@ -121,6 +122,7 @@ def test_what_was_chosen_goes_along_and_back(
     app: Flask, database: Database, client: FlaskClient, state: str
 ) -> None:
     """Measure, edition and phase stand in every address; crumbs and tabs lead to the board that was left."""
+    state = state.format(today=f"{datetime.now(UTC):%Y-%m-%d}")
     chosen = _state(state)
     if "phase" in chosen:
         with database.write() as session:

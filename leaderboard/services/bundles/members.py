@@ -44,8 +44,6 @@ from leaderboard.trec.qrels.revision_inputs import unpack_preferences
 from leaderboard.trec.read.archives import Limits, plain_blocks
 
 PACKED_ENDINGS = (".gz", ".bz2", ".xz", ".zst")
-ARCHIVE_ENDINGS = (".zip", ".tar", ".tgz")
-"""Of what a judge may send in parts."""
 LINES_AT_ONCE = 5_000
 ANY_SIZE = Limits(plain_bytes=2**50, ratio=2**30, memory=2**30)
 """A stored run kept the limits when it came."""
@@ -173,14 +171,11 @@ def _of_run(source: BundleSource, run_id: int, record: Record) -> Record:
         kind = _of_answers().run_ending(_facts(row.report)) if instead is None else ".jsonl"
     start = f"{record['id']:04}-{suggested_name(name)}"
     if source.task.kind == "judges":
-        sent_as = row.file_name.lower().removesuffix(ending)
-        kind = next((each for each in ARCHIVE_ENDINGS if sent_as.endswith(each)), kind)
-    if source.task.kind == "judges" and instead is not None:
-        kind, ending = ".json", ""
+        own = _of_judges().run_ending(row.file_name.lower().removesuffix(ending))
+        kind, ending = (own, ending) if instead is None else (".json", "")
     source.paths["run", run_id] = path = f"runs/{start}{kind}{ending}"
-    if source.task.kind == "judges":
-        return {"file": path, **_judge(source, run_id).record()}
-    return {"file": path}
+    judge = _judge(source, run_id).record() if source.task.kind == "judges" else {}
+    return {"file": path, **judge}
 
 
 def _judge(source: BundleSource, run_id: int) -> Any:

@@ -22,6 +22,12 @@ from leaderboard.trec.boards.texts import Sent, text_of
 UNTOLD = "a board that is not named here"
 """Stands for where the reference of a release is from."""
 FOLDER = "judges"
+ARCHIVE_ENDINGS = (".zip", ".tar", ".tgz")
+
+
+def run_ending(file_name: str) -> str:
+    """How the file of a judge is called in a bundle, by its name as sent: what came in parts is an archive."""
+    return next((ending for ending in ARCHIVE_ENDINGS if file_name.endswith(ending)), ".txt")
 
 
 def reference(
