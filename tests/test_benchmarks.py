@@ -288,6 +288,7 @@ def test_trec_eval_gets_one_call_a_run_and_plain_files(tmp_path: Path) -> None:
     assert f"gzip -dc {tmp_path}/b.txt.gz > {tmp_path}/between && {program}" in script
 
 
+@pytest.mark.trial
 def test_compare_prints_a_table_of_what_is_there(
     big: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -349,6 +350,7 @@ def test_load_asks_for_each_page_once(tmp_path: Path, database: Database) -> Non
     assert found.median_ms <= found.slow_ms
 
 
+@pytest.mark.trial
 def test_pages_are_timed_on_a_site_that_is_filled_as_any(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

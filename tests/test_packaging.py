@@ -50,6 +50,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.trial
 def test_the_wheel_has_templates_migrations_static_files_and_the_demo(built: Path) -> None:
     """Nothing the program reads at run time is missing, and nothing lands beside other packages."""
     (wheel,) = built.glob("*.whl")

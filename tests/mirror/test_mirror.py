@@ -117,6 +117,7 @@ def test_nothing_needs_a_server(mirrored: Mirrored) -> None:
     assert "Mirrored on" in (folder / "index.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.trial
 def test_one_task_is_mirrored_alone(mirrored_task: Path) -> None:
     """Its own pages and the measures; the first page leads on to it."""
     assert {path.name for path in (mirrored_task / "tasks").iterdir() if path.is_dir()} == {"robots"}
@@ -146,6 +147,7 @@ def test_a_mirror_takes_the_place_of_an_earlier_one_and_of_nothing_else(
     assert _tree(other) == {"thesis.txt": b"mine"}
 
 
+@pytest.mark.trial
 def test_a_mirrored_task_is_made_again(mirrored: Mirrored, mirrored_task: Path, tmp_path: Path) -> None:
     """`leaderboard import` of a mirror of one task; one of several tasks says which there are."""
     assert "task.zip" in (mirrored_task / "tasks/robots/about/index.html").read_text(encoding="utf-8")
@@ -195,6 +197,7 @@ def test_two_worlds_that_differ_in_what_is_held_back_have_one_mirror(
     assert sum(name.endswith(".html") for name in one) > 100
 
 
+@pytest.mark.trial
 def test_the_command_mirrors_one_task(mirrored: Mirrored, mirrored_task: Path, tmp_path: Path) -> None:
     """`leaderboard mirror --task`; a task that visitors do not see has none."""
     with mirrored[2].database.read() as session:

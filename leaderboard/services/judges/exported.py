@@ -26,7 +26,7 @@ ARCHIVE_ENDINGS = (".zip", ".tar", ".tgz")
 
 
 def run_ending(file_name: str) -> str:
-    """How the file of a judge is called in a bundle, by its name as sent: what came in parts is an archive."""
+    """How the file of a judge is called in a bundle, by the name it had: what came in parts is an archive."""
     return next((ending for ending in ARCHIVE_ENDINGS if file_name.endswith(ending)), ".txt")
 
 
