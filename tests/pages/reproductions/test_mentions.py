@@ -24,7 +24,8 @@ def _said(database: Database, run_id: int) -> tuple[RunMentions, int]:
         names = shown_names.shown_names(session, ANONYMOUS, task)
         with counted(database) as sent:
             said = mentions(session, ANONYMOUS, run, task, sight, names)
-        return said, len(sent)
+        # PostgreSQL asks its server for the time.
+        return said, sum("clock_timestamp" not in statement for statement in sent)
 
 
 def test_more_reproductions_take_no_more_statements(database: Database, tmp_path: Path) -> None:
