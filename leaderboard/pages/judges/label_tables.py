@@ -159,7 +159,7 @@ def nuggets_table(page: LabelsPage) -> Table[NuggetsOfTopic]:
     """How many nuggets either side has of each topic, and how many both have."""
     return Table(
         name=f"{page.name}-nuggets",
-        caption=f"Nuggets of the judgments and of {page.judge.name} by topic; two are the same if every word is.",
+        caption=f"Nuggets of the judgments and of {page.judge.name} by topic; the same means word for word.",
         columns=[
             Column(key="topic", head="Topic", value=lambda row: row.topic),
             _count("judgments", "Of the judgments", lambda row: row.reference),
