@@ -19,7 +19,7 @@ blueprint = Blueprint("topics", __name__)
 LIST_STATE = ("measure", "sort", "all")
 PAGE_STATE = ("measure", "documents", "all")
 ROWS_AT_FIRST = 250
-RUNS_AT_FIRST, DOCUMENTS_AT_FIRST = 200, 100
+RUNS_AT_FIRST, DOCUMENTS_AT_FIRST = 50, 100
 
 
 @blueprint.get("/tasks/<slug>/topics")
@@ -58,7 +58,7 @@ def show(slug: str, topic_id: str) -> ResponseReturnValue:
         table=tables.scores_table(page),
         documents=tables.documents_table(page),
         grades=tables.grades_table(page),
-        rows=page.scores if whole else page.scores[:RUNS_AT_FIRST],
+        rows=[row for place, row in enumerate(page.scores) if whole or place < RUNS_AT_FIRST or row.is_own],
         chart=_score_strip(page),
         args=kept(PAGE_STATE),
         measured=kept(("measure",)),

@@ -6,13 +6,16 @@ from pathlib import Path
 
 import pytest
 from flask.testing import FlaskClient
+from sqlalchemy import select
 
-from leaderboard.db.engine import Database
+from leaderboard.db.engine import Database, now
+from leaderboard.db.tables import Member, Run
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.tasks import create, drafts, organise
 from tests.make import build
 from tests.make.copies import built_once
 from tests.make.pages import main, parsed, table
+from tests.web.conftest import SignIn
 
 BEST = {"1": ["a", "c"], "2": ["d"], "3": ["e", "f"]}
 HALF = {"1": ["x", "a"], "2": ["x", "d"], "3": ["x", "e"]}
@@ -120,6 +123,26 @@ def test_a_topic_ranks_every_run_by_the_primary_measure(client: FlaskClient) -> 
     assert rows[0] == ["rank", "run", "team", "RR", "P@2", "relevant", "first relevant"]
     assert rows[1] == ["1", "best", "Team best", "1.0", "1.0", "2", "1"]
     assert "best & Team best & 1.0000" in client.get("/tasks/t/topics/1.tex").get_data(as_text=True)
+
+
+@pytest.mark.usefixtures("scored")
+def test_a_long_list_of_runs_ends_with_the_readers_own(
+    database: Database, client: FlaskClient, sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The best ones first; a member's run stands below them; all are one link away."""
+    monkeypatch.setattr("leaderboard.web.topics.RUNS_AT_FIRST", 1)
+
+    def shown(address: str = "/tasks/t/topics/1") -> list[str]:
+        return [row[1] for row in table(client.get(address), "Every run’s scores on this topic")]
+
+    assert shown() == ["best"]
+    assert "1 of 3 runs are shown." in main(client.get("/tasks/t/topics/1"))
+    assert shown("/tasks/t/topics/1?all=1") == ["best", "half", "none"]
+    nina = sign_in(client, "Nina")
+    with database.write() as session:
+        of_none = session.scalars(select(Run.team_id).where(Run.name == "none")).one()
+        session.add(Member(team_id=of_none, account_id=nina, role="member", joined_at=now(session)))
+    assert shown() == ["best", "none"]
 
 
 @pytest.mark.usefixtures("scored")
