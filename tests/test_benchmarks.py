@@ -373,20 +373,9 @@ def test_pages_are_timed_on_a_site_that_is_filled_as_any(
 @pytest.mark.trial
 def test_pages_are_measured_that_nobody_asked_for(tmp_path: Path) -> None:
     """By the command itself, as it copies its process: a row for each page, with times and statements."""
-    command = [
-        sys.executable,
-        "-m",
-        "benchmarks.cold",
-        "--site",
-        "small",
-        "--only",
-        "topic",
-        "--repeats",
-        "1",
-    ]
-    made = subprocess.run(
-        [*command, "--keep", str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    options = ["--site", "small", "--only", "topic", "--repeats", "1", "--keep", str(tmp_path)]
+    command = [sys.executable, "-m", "benchmarks.cold", *options]
+    made = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     rows = [line.strip("| ").split(" | ") for line in made.stdout.splitlines() if line.startswith("| ")]
     wanted = [title for title, _ in cold.KINDS if "topic" in title]
     assert [row[0] for row in rows[1:]] == wanted

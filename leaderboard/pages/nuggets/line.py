@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Task
 from leaderboard.errors import NotFound
+from leaderboard.pages.judges.judge import AgreedTopic
 from leaderboard.pages.scores import fields
 from leaderboard.services import policy
 from leaderboard.services.boards.rows import Row, rank, read_rows
@@ -45,14 +46,6 @@ class LineRow(RunName):
     board_high: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TopicByLine:
-    """A topic with the agreement of the runs within it; None where it is undefined."""
-
-    topic: str
-    agreement: float | None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinePage(TaskHead):
     """A line of judgments: the runs by it, best first, and its agreement with the board.
@@ -70,7 +63,7 @@ class LinePage(TaskHead):
     measures: tuple[MeasureColumn, ...]
     rows: tuple[LineRow, ...]
     agreement: LineAgreement | None
-    topics: tuple[TopicByLine, ...]
+    topics: tuple[AgreedTopic, ...]
 
     @property
     def name(self) -> str:
@@ -203,12 +196,12 @@ def _beside(agreement: LineAgreement) -> dict[int, dict[str, int]]:
 
 def _topics(
     shown: ShownEdition, by: MeasureColumn, agreement: LineAgreement | None
-) -> tuple[TopicByLine, ...]:
+) -> tuple[AgreedTopic, ...]:
     if agreement is None or agreement.found.by_topic is None or shown.source is None or shown.edition is None:
         return ()
     topics = over_topics.narrowed(shown.source, shown.edition, by.key).topics
     values = agreement.found.by_topic.tolist()
     return tuple(
-        TopicByLine(topic, None if math.isnan(value) else value)
+        AgreedTopic(topic, None if math.isnan(value) else value)
         for topic, value in zip(topics, values, strict=True)
     )

@@ -3,8 +3,9 @@
 from dataclasses import asdict
 from typing import Any
 
+from leaderboard.pages.judges.judge import AgreedTopic
 from leaderboard.pages.judges.tables import COEFFICIENTS
-from leaderboard.pages.nuggets.line import LinePage, LineRow, TopicByLine
+from leaderboard.pages.nuggets.line import LinePage, LineRow
 from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.tables.record import Column, Files, Place, Table
 
@@ -50,7 +51,7 @@ def runs_table(page: LinePage) -> Table[LineRow]:
     )
 
 
-def topics_table(page: LinePage) -> Table[TopicByLine]:
+def topics_table(page: LinePage) -> Table[AgreedTopic]:
     """The agreement within each topic."""
     return Table(
         name=f"{page.name}-topics",

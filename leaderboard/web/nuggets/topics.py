@@ -40,7 +40,7 @@ def _page(slug: str, topic_id: str) -> NuggetsPage:
 
 
 @blueprint.get("/tasks/<slug>/lines/<id:line_id>")
-@rule(PUBLIC)
+@rule(PUBLIC, is_computed=True)
 def line(slug: str, line_id: int) -> ResponseReturnValue:
     """The runs by another line of judgments than the board's, and how far both agree."""
     page = _line(slug, line_id)
@@ -57,7 +57,7 @@ def line(slug: str, line_id: int) -> ResponseReturnValue:
 
 
 @blueprint.get("/tasks/<slug>/lines/<id:line_id>.<form:form>")
-@rule(PUBLIC)
+@rule(PUBLIC, is_computed=True)
 def line_export(slug: str, line_id: int, form: str) -> ResponseReturnValue:
     """The same as a file: a row a run, or with ?table=topics a row a topic."""
     return responses.export(form, line_tables.FILES, _line(slug, line_id))

@@ -14,6 +14,7 @@ from leaderboard.services.pools import files as pool_files
 from leaderboard.web import responses
 from leaderboard.web.api.operations import Reply, operation
 from leaderboard.web.api.reads.lists import ListQuery, Rows, part
+from leaderboard.web.api.reads.tasks import COMPUTED
 from leaderboard.web.requests import hands_out_judgments
 from leaderboard.web.rules import SIGNED_IN, Rule
 from leaderboard.web.session import reading, viewer
@@ -87,7 +88,7 @@ def line_list(slug: str, query: ListQuery) -> Reply:
     return part(lists.lines_table(lists.revision_list(reading(), viewer(), slug)), query, "line")
 
 
-@operation("GET", "/tasks/<slug>/lines/<id:line_id>", dict, query=RevisionQuery)
+@operation("GET", "/tasks/<slug>/lines/<id:line_id>", dict, query=RevisionQuery, rule=COMPUTED)
 def show_line(slug: str, line_id: int, query: RevisionQuery) -> dict[str, object]:
     """The board by another line of judgments
 
