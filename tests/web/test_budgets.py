@@ -85,3 +85,10 @@ def test_labels_of_judges_are_counted(site: Site, tmp_path: Path) -> None:
     assert [ask(f"{labels}{rest}") for rest in asked] == [200, 200, 200, 200, 429, 429]
     others = ("/tasks/held/judges", f"/tasks/held/judges/{oak}", "/tasks/held", "/tasks/said")
     assert [ask(path) for path in others] == [200] * len(others)
+
+
+def test_boards_by_other_lines_are_counted(site: Site) -> None:
+    """Page, file and operation have one budget, which is spent whether or not there is such a line."""
+    client = browser(create_app(replace(site.settings, computed_pages=2), site.database))
+    addresses = ("/tasks/robots/lines/1", "/tasks/robots/lines/1.csv", "/api/v1/tasks/robots/lines/1")
+    assert [client.get(address, environ_base=ADDRESS).status_code for address in addresses] == [404, 404, 429]
