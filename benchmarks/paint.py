@@ -32,13 +32,15 @@ PAINTED = """() => new Promise(resolve => {
   const told = () => ({
     largest: largest, first: performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? 0,
     waited: performance.getEntriesByType("navigation")[0].responseStart});
-  let largest = 0;
+  let largest = 0, waiting;
   new PerformanceObserver(list => {
     for (const entry of list.getEntries()) largest = Math.max(largest, entry.startTime);
-    requestAnimationFrame(() => resolve(told()));
+    // What the last frame painted is told some time after it: nothing is for half a second once all is.
+    clearTimeout(waiting);
+    waiting = setTimeout(() => resolve(told()), 500);
   }).observe({type: "largest-contentful-paint", buffered: true});
 })"""
-"""Once the page is loaded all entries are there: none comes later where nothing is loaded later."""
+"""The largest contentful paint once no larger has come for half a second."""
 
 
 class Paint(NamedTuple):

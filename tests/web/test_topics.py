@@ -106,7 +106,7 @@ def test_difficulty_is_drawn_in_the_order_of_the_table(client: FlaskClient) -> N
 def test_a_topic_ranks_every_run_by_the_primary_measure(client: FlaskClient) -> None:
     """Best first, with what it found; each run leads to its ranking; JSON and CSV have the same order."""
     page = client.get("/tasks/t/topics/1")
-    assert table(page, "Every run’s scores on this topic") == [
+    assert table(page, "Ranks are of ranked runs by") == [
         ["1", "best", "Team best", "1.0000", "1.0000", "2", "1"],
         ["2", "half", "Team half", "0.5000", "0.5000", "1", "2"],
         ["3", "none", "Team none", "0.0000", "0.0000", "0", "–"],
@@ -133,7 +133,7 @@ def test_a_long_list_of_runs_ends_with_the_readers_own(
     monkeypatch.setattr("leaderboard.web.topics.RUNS_AT_FIRST", 1)
 
     def shown(address: str = "/tasks/t/topics/1") -> list[str]:
-        return [row[1] for row in table(client.get(address), "Every run’s scores on this topic")]
+        return [row[1] for row in table(client.get(address), "Ranks are of ranked runs by")]
 
     assert shown() == ["best"]
     assert "1 of 3 runs are shown." in main(client.get("/tasks/t/topics/1"))
@@ -277,6 +277,6 @@ def test_a_task_whose_topics_are_all_left_out_has_no_difficulty(
     assert table(client.get("/tasks/t/topics"), "1 topic.") == [
         ["1", "title of 1 left out of all means", "1", "1", *["–"] * 8]
     ]
-    assert [row[3] for row in table(client.get("/tasks/t/topics/1"), "Every run’s")] == ["1.0000", "0.0000"]
+    assert [row[3] for row in table(client.get("/tasks/t/topics/1"), "Ranks are")] == ["1.0000", "0.0000"]
     assert client.get("/tasks/t/heatmap.json").get_json()["topics"] == []
     assert client.get("/tasks/t/heatmap?rows=similarity&columns=similarity").status_code == 200

@@ -121,6 +121,7 @@ FILES = Files(
 def _score(page: TopicPage, measure: MeasureColumn, at: int) -> Column[RunScore]:
     return Column(
         key=measure.key,
+        head=measure.short,
         value=lambda row: row.scores[at],
         digits=measure.digits,
         title=measure.title,
