@@ -40,6 +40,8 @@ def made(folder: Path, name: str) -> Path:
     file = folder / f"{name}.sqlite3"
     if not file.exists():
         unfinished = file.with_suffix(".unfinished")
+        for left in folder.glob(f"{unfinished.name}*"):  # By a call that was stopped.
+            left.unlink()
         database = Database(f"sqlite:///{unfinished}")
         if name == "demo":
             demo_site(database)

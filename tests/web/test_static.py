@@ -42,8 +42,10 @@ def test_a_file_lives_for_ever_under_the_address_of_its_bytes(client: FlaskClien
     assert isinstance(link, Tag)
     address = str(link["href"])
     path, _, digest = address.partition("?v=")
-    assert hashlib.sha256((STATIC / Path(path).name).read_bytes()).hexdigest().startswith(digest)
-    assert len(digest) == 12
+    assert Path(path).name == "app.css"
+    sent = client.get(address).data
+    assert sent == b"".join((STATIC / name).read_bytes() for name in ("charts.css", "app.css"))
+    assert hashlib.sha256(sent).hexdigest()[:12] == digest
     named, bare, other = (client.get(asked) for asked in (address, path, f"{path}?v={'0' * 12}"))
     assert named.headers["Cache-Control"] == "public, max-age=31536000, immutable"
     assert {bare.headers["Cache-Control"], other.headers["Cache-Control"]} == {"no-cache"}
@@ -98,7 +100,8 @@ def _with_layout(path: Path) -> str:
 
 
 def _bytes(names: set[str], ending: str) -> int:
-    return sum((STATIC / name).stat().st_size for name in names if name.endswith(ending))
+    files = names | ({"charts.css"} if "app.css" in names else set())
+    return sum((STATIC / name).stat().st_size for name in files if name.endswith(ending))
 
 
 @pytest.mark.parametrize(
