@@ -148,6 +148,8 @@ def test_the_image_is_built_and_runs_as_its_user(tmp_path: Path) -> None:
     """Step by step as it is written, in copies of this machine's root: it answers, says so, and stops."""
     if not containers.may_mount():
         pytest.skip("needs to be root of a machine where overlays can be mounted")
+    if not containers.may_share_python():
+        pytest.skip("needs a Python that other users may run, not one in a home folder")
     folder = tmp_path / "image"
     folder.mkdir()
     command = [*containers.UNSHARE, sys.executable, "-m", "tests.make.containers", str(folder)]

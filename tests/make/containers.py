@@ -10,6 +10,7 @@ import json
 import re
 import shlex
 import shutil
+import stat
 import signal
 import subprocess
 import sys
@@ -103,6 +104,12 @@ def may_mount() -> bool:
     return subprocess.run([*UNSHARE, "sh", "-c", script], capture_output=True, check=False).returncode == 0
 
 
+def may_share_python() -> bool:
+    """Whether other users may run this Python, as the image's does: not one in a home folder."""
+    folder = Path(sys.base_prefix).resolve()
+    return all(one.stat().st_mode & stat.S_IXOTH for one in (folder, *folder.parents))
+
+
 def _laid(folder: Path, name: str) -> Path:
     """A root like this machine's, which can be written to and changes nothing of it."""
     upper, work, root = (folder / f"{name}-{part}" for part in ("upper", "work", "root"))
@@ -113,10 +120,12 @@ def _laid(folder: Path, name: str) -> Path:
     _mount("--rbind", "/dev", str(root / "dev"))
     for file in ("etc/resolv.conf", "etc/hosts"):
         _mount("--bind", f"/{file}", str(root / file))
-    # Python's image has the command `python`.
+    # Python's image has the command `python`. A link to another folder's would look for its modules in vain.
     python = root / "usr/local/bin/python"
     python.unlink(missing_ok=True)
-    python.symlink_to(Path(sys.base_prefix) / "bin" / f"python{sys.version_info[0]}.{sys.version_info[1]}")
+    real = Path(sys.base_prefix) / "bin" / f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    python.write_text(f'#!/bin/sh\nexec {real} "$@"\n', encoding="utf-8")
+    python.chmod(0o755)
     return root
 
 
