@@ -17,7 +17,7 @@ from leaderboard.db import schema
 from leaderboard.db.engine import Database
 from leaderboard.settings import DATABASE_FILE, Settings
 from leaderboard.trec.read import kernel
-from tests.make import copies, postgres
+from tests.make import copies, postgres, warm
 from tests.make.copies import folder_of_worlds as folder_of_worlds
 from tests.make.engines import share_compiled
 from tests.make.memory import collect_rarely, keep_bytecode, share_routes, share_templates, use_memory
@@ -30,6 +30,7 @@ share_templates()
 share_routes()
 collect_rarely()
 share_compiled()
+warm.keep_connections(postgres.TESTED)
 compute_here()
 # A busy machine is no fault of what is tested: no example has a deadline, nor is drawing it timed.
 hypothesis.settings.register_profile(
@@ -120,6 +121,13 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish() -> None:
+    """What outlives the last test is looked through once, not five times as pytest would."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of real runs, qrels and expected outputs; skips where it is absent."""
@@ -159,6 +167,8 @@ def postgres_server() -> Iterator[str]:
     with postgres.server() as url:
         postgres.make_template(url)
         yield url
+        warm.close_all()
+        postgres.close_cleaner()
 
 
 def _sqlite_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:

@@ -29,6 +29,7 @@ NAMES_OF_OURS = {
     *("limit", "_milliseconds(wait_s)", "_milliseconds(options['lock_wait_s'])"),
 }
 """Parts of statements: names of tables and columns as the database itself has them, and numbers."""
+LEVELS = {"info", "warning", "error", "exception"}
 PATTERN_TAKERS = {"compile", "search", "match", "fullmatch", "sub", "split", "findall", "finditer"}
 THE_TASKS_OWN = {"rules.tag_pattern", "tag_pattern", "rules.docno_pattern", "docno_pattern", "value or ''"}
 """Patterns of whoever makes a task or runs the command: what a tag or a document's id has to look like."""
@@ -39,20 +40,23 @@ WORKED_EXAMPLES = ROOT / "leaderboard" / "measures" / "catalogue" / "examples.py
 
 
 @cache
-def _tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+def _nodes(path: Path) -> tuple[ast.AST, ...]:
+    """The calls and imports of a file, which all tests look at: to walk a tree takes as long as to make it."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    wanted = (ast.Call, ast.Import, ast.ImportFrom)
+    return tuple(node for node in ast.walk(tree) if isinstance(node, wanted))
 
 
-def _imported(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+def _imported(path: Path) -> Iterator[str]:
+    for node in _nodes(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             yield node.module or ""
 
 
-def _calls(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
-    for node in ast.walk(tree):
+def _calls(path: Path) -> Iterator[tuple[str, ast.Call]]:
+    for node in _nodes(path):
         if isinstance(node, ast.Call):
             function = node.func
             yield (
@@ -74,10 +78,9 @@ def _is_constant(node: ast.expr) -> bool:
 @for_every("path", SOURCES, lambda path: str(path.relative_to(ROOT)))
 def test_nothing_that_was_sent_is_run(path: Path) -> None:
     """No text becomes code or a template, no reader of objects is used, and no shell is asked."""
-    tree = _tree(path)
-    modules = {name.split(".")[0] for name in _imported(tree)}
+    modules = {name.split(".")[0] for name in _imported(path)}
     assert not modules & UNSAFE_READERS
-    for name, call in _calls(tree):
+    for name, call in _calls(path):
         keywords = {keyword.arg for keyword in call.keywords}
         assert "shell" not in keywords
         assert name not in {"system", "popen", "getoutput"}
@@ -88,11 +91,10 @@ def test_nothing_that_was_sent_is_run(path: Path) -> None:
 @for_every("path", SOURCES, lambda path: str(path.relative_to(ROOT)))
 def test_statements_are_written_by_us(path: Path) -> None:
     """SQL in words is a constant, or has names of our tables in it; what is looked for is a parameter."""
-    tree = _tree(path)
-    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    imports = [node for node in _nodes(path) if isinstance(node, ast.ImportFrom)]
     words = {alias.name for node in imports if node.module == "sqlalchemy" for alias in node.names}
     taking = {"exec_driver_sql", *words & {"text", "literal_column"}}
-    for name, call in _calls(tree):
+    for name, call in _calls(path):
         if name in taking and call.args:
             assert _is_ours(call.args[0]), f"line {call.lineno}"
 
@@ -107,7 +109,7 @@ def _is_ours(statement: ast.expr) -> bool:
 @for_every("path", SOURCES, lambda path: str(path.relative_to(ROOT)))
 def test_patterns_are_written_by_us(path: Path) -> None:
     """What somebody types is looked for letter by letter and never as a regular expression."""
-    for name, call in _calls(_tree(path)):
+    for name, call in _calls(path):
         function = call.func
         if name not in PATTERN_TAKERS or not isinstance(function, ast.Attribute):
             continue
@@ -121,7 +123,7 @@ def test_patterns_are_written_by_us(path: Path) -> None:
 @for_every("path", SOURCES, lambda path: str(path.relative_to(ROOT)))
 def test_formats_are_written_by_us(path: Path) -> None:
     """No text that was sent is a template of `str.format` or a percent format of the log."""
-    for name, call in _calls(_tree(path)):
+    for name, call in _calls(path):
         assert name != "format_map"
         if name == "format" and isinstance(call.func, ast.Attribute):
             template = call.func.value
@@ -130,14 +132,14 @@ def test_formats_are_written_by_us(path: Path) -> None:
             # `self.format(record)` is a formatter of the log.
             ours = _is_constant(words) or ast.unparse(words).isupper() or ast.unparse(words) == "self"
             assert ours, f"line {call.lineno}: {ast.unparse(words)}"
-        if ast.unparse(call.func) in {f"log.{level}" for level in ("info", "warning", "error", "exception")}:
+        if name in LEVELS and ast.unparse(call.func) == f"log.{name}":
             assert _is_constant(call.args[0]), f"line {call.lineno}"
 
 
 @for_every("path", SOURCES, lambda path: str(path.relative_to(ROOT)))
 def test_nobody_is_called(path: Path) -> None:
     """The program calls nobody but whom its operator names, and webhooks, where one module looks whom."""
-    names = set(_imported(_tree(path)))
+    names = set(_imported(path))
     called = {name.split(".")[0] for name in names} & CLIENTS | names & OUTGOING
     assert called <= CALLERS.get(str(path.relative_to(ROOT)), set())
 

@@ -10,8 +10,8 @@ import json
 import re
 import shlex
 import shutil
-import stat
 import signal
+import stat
 import subprocess
 import sys
 import time

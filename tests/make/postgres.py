@@ -18,6 +18,7 @@ import psycopg
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import SiteVersion, metadata
+from tests.make import warm
 
 FOLDERS = ["/usr/lib/postgresql", "/usr/local/pgsql", "/opt/homebrew/opt"]
 TEMPLATE, TESTED = "empty", "tested"
@@ -125,17 +126,37 @@ def make_template(url: str) -> None:
 def clear(url: str) -> str:
     """The URL of the server's one database of tests, emptied and at the newest schema."""
     try:
-        with _connected(url, TESTED) as connection:
-            if _migration(connection) == _migration_of_template(url):
-                # A killed process may have left a transaction open, whose rows would be waited for.
-                connection.execute(_ENDING_OTHERS.format("pid <> pg_backend_pid() AND", TESTED))
-                _empty(connection)
-                return f"{url}/{TESTED}"
+        connection = _cleaner(url)
+        if _migration(connection) == _migration_of_template(url):
+            # A killed process may have left a transaction open, whose rows would be waited for.
+            others = ", ".join(["pg_backend_pid()", *map(str, warm.processes())])
+            connection.execute(_ENDING_OTHERS.format(f"pid NOT IN ({others}) AND", TESTED))
+            _empty(connection)
+            return f"{url}/{TESTED}"
     except psycopg.OperationalError:
         # It is the first test of the process, or the one before threw the database away.
         pass
+    close_cleaner()
     copy(f"{url}/{TESTED}", TEMPLATE, TESTED)
     return f"{url}/{TESTED}"
+
+
+_cleaners: dict[tuple[int, str], "psycopg.Connection[Any]"] = {}
+
+
+def _cleaner(url: str) -> "psycopg.Connection[Any]":
+    """This process's connection that empties the tests' database: one that has met all tables is fast."""
+    key = os.getpid(), url
+    if key not in _cleaners:
+        place = url.replace("postgresql+psycopg://", "postgresql://")
+        _cleaners[key] = psycopg.connect(f"{place}/{TESTED}", autocommit=True)
+    return _cleaners[key]
+
+
+def close_cleaner() -> None:
+    """Close what empties the tests' database."""
+    while _cleaners:
+        _cleaners.popitem()[1].close()
 
 
 _ENDING_OTHERS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {} datname = '{}'"
