@@ -41,7 +41,7 @@ WORKED_EXAMPLES = ROOT / "leaderboard" / "measures" / "catalogue" / "examples.py
 
 @cache
 def _nodes(path: Path) -> tuple[ast.AST, ...]:
-    """The calls and imports of a file, which all tests look at: to walk a tree takes as long as to make it."""
+    """The calls and imports of a file, which all tests look at: walking a tree takes as long as making it."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     wanted = (ast.Call, ast.Import, ast.ImportFrom)
     return tuple(node for node in ast.walk(tree) if isinstance(node, wanted))

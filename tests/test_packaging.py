@@ -77,6 +77,7 @@ def test_the_wheel_has_templates_migrations_static_files_and_the_demo(built: Pat
     assert wheel.stat().st_size < MOST_WHEEL_BYTES
 
 
+@pytest.mark.trial
 def test_the_sdist_has_what_a_developer_needs(built: Path) -> None:
     """Tests, documentation and build scripts are in the source distribution."""
     (sdist,) = built.glob("*.tar.gz")

@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import product
 from types import MappingProxyType
 from typing import Any
@@ -151,7 +151,12 @@ def viewers(*names: str | None) -> list[ParameterSet]:
 
     Each asks some thousand addresses twice: together they took a third of the quick tests' time.
     """
-    return [pytest.param(name, marks=[pytest.mark.trial] if name else []) for name in names]
+    return some(names, [None])
+
+
+def some(cases: Iterable[Any], quick: Collection[Any]) -> list[ParameterSet]:
+    """All cases of a test, as trials but for the quick ones: those that find most, or what others do not."""
+    return [pytest.param(case, marks=[] if case in quick else [pytest.mark.trial]) for case in cases]
 
 
 def remembered(resume: Callable[..., Any]) -> Callable[..., Any]:

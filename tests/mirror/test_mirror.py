@@ -83,6 +83,7 @@ def _command(site: Site, folder: Path, task: str) -> Result:
     return CliRunner().invoke(main, ["mirror", str(folder), "--task", task], env=environment)
 
 
+@pytest.mark.trial
 def test_all_links_lead_to_files_and_the_record_says_what_there_is(mirrored: Mirrored) -> None:
     """Every page, table and file that a visitor comes to by links is there, under its digest."""
     folder, record, site = mirrored
@@ -98,6 +99,7 @@ def test_all_links_lead_to_files_and_the_record_says_what_there_is(mirrored: Mir
         assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
 
 
+@pytest.mark.trial
 def test_tables_are_those_of_the_site(mirrored: Mirrored) -> None:
     """Files that are no pages are written as they are sent."""
     folder, _, site = mirrored
@@ -106,6 +108,7 @@ def test_tables_are_those_of_the_site(mirrored: Mirrored) -> None:
         assert (folder / path[1:]).read_bytes() == client.get(path, base_url=SITE).data
 
 
+@pytest.mark.trial
 def test_nothing_needs_a_server(mirrored: Mirrored) -> None:
     """No form, field or script but the site's own small one is left, and no way to sign in."""
     folder = mirrored[0]
@@ -126,6 +129,7 @@ def test_one_task_is_mirrored_alone(mirrored_task: Path) -> None:
     assert not (mirrored_task / "teams").exists()
 
 
+@pytest.mark.trial
 def test_a_mirror_takes_the_place_of_an_earlier_one_and_of_nothing_else(
     mirrored: Mirrored, mirrored_task: Path, tmp_path: Path
 ) -> None:

@@ -197,7 +197,6 @@ def test_a_backup_that_fails_leaves_nothing(database: Database, tmp_path: Path) 
         assert backups.last_backup(session) is not None
 
 
-@pytest.mark.dialect
 @pytest.mark.parametrize(
     ("name", "column"),
     [

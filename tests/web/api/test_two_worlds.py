@@ -210,6 +210,7 @@ def test_no_operation_tells_what_is_held_back(worlds: tuple[Undoing, Undoing], n
     assert list(_differences(worlds, name)) == []
 
 
+@pytest.mark.trial
 def test_the_walk_reaches_what_it_asks_for(worlds: tuple[Undoing, Undoing]) -> None:
     """Every operation is in it, and each but the device's poll succeeds for some object and account.
 

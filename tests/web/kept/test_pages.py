@@ -63,7 +63,7 @@ def _text(client: FlaskClient, path: str) -> str:
     return client.get(path).get_data(as_text=True)
 
 
-@pytest.mark.slow
+@pytest.mark.trial
 def test_every_page_of_a_visitor_is_given_again_as_it_would_be_made(
     visitor: FlaskClient, unkept: FlaskClient
 ) -> None:

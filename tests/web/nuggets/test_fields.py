@@ -91,6 +91,7 @@ def _asked(database: Database, client: FlaskClient, made: AnsweredField, slug: s
     return counts
 
 
+@pytest.mark.trial
 def test_forty_runs_on_fifty_topics(database: Database, client: FlaskClient, tmp_path: Path) -> None:
     """All pages say what the formulas make of the labels, and take as many statements as for four runs."""
     small, made = generated(4, 5), generated(40, 50)
