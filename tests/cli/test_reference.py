@@ -9,6 +9,7 @@ from leaderboard.cli import main
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import QrelsRevision
 from tests.make import build, judging
+from tests.make.loops import for_every
 
 
 @pytest.fixture
@@ -53,8 +54,8 @@ def test_a_file_then_the_board_of_a_task(data: Path, tmp_path: Path) -> None:
     assert revisions(data) == ["Ours.", "A file."]
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
+@for_every(
+    "case",
     [
         ((), "Name a task (--task) or a board file (--file); one of the two."),
         (("--task", "t", "--machine"), "--declared and --machine are of a board file"),
@@ -63,8 +64,9 @@ def test_a_file_then_the_board_of_a_task(data: Path, tmp_path: Path) -> None:
         (("--task", "t", "--measure", "RR", "--note", "x"), "The board has no measure RR"),
     ],
 )
-def test_what_is_refused_changes_nothing(data: Path, words: tuple[str, ...], said: str) -> None:
+def test_what_is_refused_changes_nothing(data: Path, case: tuple[tuple[str, ...], str]) -> None:
     """The message says what to give."""
+    words, said = case
     refused = run(data, "reference", "set", "judged", *words)
     assert refused.exit_code != 0
     assert said in refused.output

@@ -40,6 +40,7 @@ def text(client: FlaskClient, address: str) -> str:
     return " ".join(page(client, address).text_content().split())
 
 
+@pytest.mark.trial
 def test_every_page_is_there(client: FlaskClient) -> None:
     """All that the tasks' pages link to within them, and their runs, without the settings of a page."""
     seen, waiting = set[str](), list(OF_TASKS)
