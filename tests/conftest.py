@@ -123,8 +123,9 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish() -> None:
-    """What outlives the last test is looked through once, not five times as pytest would."""
-    gc.collect()
+    """What outlives the last test is looked through until nothing is found, not always five times."""
+    while gc.collect():
+        pass
     gc.freeze()
 
 

@@ -17,7 +17,8 @@ from leaderboard.services.backups.rows import RowTable, rows_of, tables_of
 from leaderboard.services.checks.check import checks
 from release.places import STATED, UNRELEASED, changelog
 from tests.conftest import ROOT
-from tests.make import build, postgres, released, walks
+from tests.make import build, postgres, released
+from tests.make.loops import some
 
 
 @contextmanager
@@ -90,7 +91,7 @@ def test_a_released_schema_comes_to_the_newest_with_all_its_rows(
         assert scores["afterwards"] == scores["plain"]
 
 
-@pytest.mark.parametrize("number", walks.some(released.released(), released.released()[-1:]))
+@pytest.mark.parametrize("number", some(released.released(), released.released()[-1:]))
 def test_a_backup_of_a_released_schema_is_restored(number: str, database_url: str, tmp_path: Path) -> None:
     """A backup names its schema, and what it is restored to is brought to the newest one."""
     target = tmp_path / "restored.sqlite3"

@@ -1,13 +1,19 @@
 """One test for many cases: a loop that goes on after a fault and lists all of them at its end."""
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import wraps
 from typing import Any, TypeVar
 
 import pytest
+from _pytest.mark import ParameterSet
 
 Test = TypeVar("Test", bound=Callable[..., None] | type)
+
+
+def some(cases: Iterable[Any], quick: Collection[Any]) -> list[ParameterSet]:
+    """Cases to parametrize a test with, as trials but for the quick ones: those that find most."""
+    return [pytest.param(case, marks=[] if case in quick else [pytest.mark.trial]) for case in cases]
 
 
 def for_every(

@@ -2,13 +2,12 @@
 
 import io
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import unquote
 
-import pytest
 from _pytest.mark import ParameterSet
 from flask import Flask
 from flask.testing import FlaskClient
@@ -19,6 +18,7 @@ from werkzeug.test import EnvironBuilder, TestResponse, create_environ
 from leaderboard.db.engine import Database
 from leaderboard.services.policy import Viewer
 from tests.make import pictures, twins
+from tests.make.loops import some
 
 NO_TASK = "nothing"
 VALUES: dict[str, Sequence[object]] = {
@@ -152,11 +152,6 @@ def viewers(*names: str | None) -> list[ParameterSet]:
     Each asks some thousand addresses twice: together they took a third of the quick tests' time.
     """
     return some(names, [None])
-
-
-def some(cases: Iterable[Any], quick: Collection[Any]) -> list[ParameterSet]:
-    """All cases of a test, as trials but for the quick ones: those that find most, or what others do not."""
-    return [pytest.param(case, marks=[] if case in quick else [pytest.mark.trial]) for case in cases]
 
 
 def remembered(resume: Callable[..., Any]) -> Callable[..., Any]:

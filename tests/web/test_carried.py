@@ -16,8 +16,9 @@ from leaderboard.services.policy import OPERATOR
 from leaderboard.services.tasks import phases
 from leaderboard.services.tasks.phases import PhasePlan
 from leaderboard.web.boards import carried
-from tests.make import build, walks
+from tests.make import build
 from tests.make.copies import built_once
+from tests.make.loops import some
 from tests.make.pages import main, parsed
 
 ONE = {"1": ["a", "x", "c"], "2": ["y", "d"], "3": ["e", "f"]}
@@ -117,7 +118,7 @@ def _walked(app: Flask, client: FlaskClient, start: str) -> Iterator[tuple[str, 
 
 
 @pytest.mark.usefixtures("filled")
-@pytest.mark.parametrize("state", walks.some(STATES, STATES[-3:]))
+@pytest.mark.parametrize("state", some(STATES, STATES[-3:]))
 def test_what_was_chosen_goes_along_and_back(
     app: Flask, database: Database, client: FlaskClient, state: str
 ) -> None:

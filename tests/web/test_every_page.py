@@ -9,7 +9,7 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.test import TestResponse
 
 from leaderboard.web.security import POLICY
-from tests.make import walks
+from tests.make.loops import some
 from tests.web.conftest import Site
 from tests.web.matrix import DRAFTS, MATRIX, VIEWERS
 
@@ -32,7 +32,7 @@ def _expected(site: Site, place: int) -> dict[str, int]:
     return {path: 303 if place and status == 401 else status for path, status in pages.items()} | ELSEWHERE
 
 
-@pytest.mark.parametrize("place", walks.some(range(len(VIEWERS)), QUICK))
+@pytest.mark.parametrize("place", some(range(len(VIEWERS)), QUICK))
 def test_every_page_answers_every_viewer_as_it_should(site: Site, place: int) -> None:
     """With the status written down, the headers of every answer, a character set, a way to sign out.
 

@@ -21,7 +21,6 @@ def _addresses(site: Site) -> list[str]:
     return [path.format(**vars(site.world)) for path in GETS]
 
 
-@pytest.mark.trial
 def test_no_answer_is_given_to_another_origin(site: Site) -> None:
     """No page names an origin that may read it, whoever asks, nor does the API to who asks with a token."""
     client = site.browser("Olga")

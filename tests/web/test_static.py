@@ -12,6 +12,7 @@ from bs4.element import Tag
 from flask.testing import FlaskClient
 
 from leaderboard.web.filters import HTMX
+from leaderboard.web.kept.static import JOINED
 from tests.conftest import ROOT
 from tests.make.loops import for_every
 
@@ -100,7 +101,7 @@ def _with_layout(path: Path) -> str:
 
 
 def _bytes(names: set[str], ending: str) -> int:
-    files = names | ({"charts.css"} if "app.css" in names else set())
+    files = {file for name in names for file in JOINED.get(name, (name,))}
     return sum((STATIC / name).stat().st_size for name in files if name.endswith(ending))
 
 

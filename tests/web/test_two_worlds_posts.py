@@ -192,8 +192,7 @@ def _unnumbered(text: str) -> str:
     )
 
 
-@pytest.mark.trial
-@pytest.mark.parametrize("name", VIEWERS)
+@pytest.mark.parametrize("name", walks.viewers(*VIEWERS))
 def test_no_form_tells_what_is_held_back(worlds: tuple[Undoing, Undoing], name: str | None) -> None:
     """Visitor, member, stranger and another task's organiser get the same bytes and headers.
 
