@@ -17,7 +17,7 @@ import pytest
 from sqlalchemy import func, select, update
 
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import Phase, Run, Task
+from leaderboard.db.tables import Phase, Run, Task, Upload
 from tests.make.senders import Sender, sending_site
 from tests.make.sites import START_S, Site, all_answer, running_site, web_processes
 
@@ -152,6 +152,11 @@ def test_a_killed_process_takes_nothing_along(started: tuple[Site, Database, str
     all_answer(site, PROCESSES)
 
 
+def _uploads(database: Database, state: str) -> int:
+    with database.read() as session:
+        return session.scalar(select(func.count()).where(Upload.state == state)) or 0
+
+
 def test_a_limit_holds_over_all_processes(started: tuple[Site, Database, str, int]) -> None:
     """Forty runs sent at once to a task that takes five a day: five are taken, whoever was asked."""
     site, database, cookie, team_id = started
@@ -166,6 +171,9 @@ def test_a_limit_holds_over_all_processes(started: tuple[Site, Database, str, in
         sender.join()
     assert sum(len(sender.accepted) for sender in senders) == LIMIT
     assert {status for sender in senders for status, _ in sender.refused} == {429}
+    # What was taken while the web processes were busy is a run once an evaluator has checked it.
+    assert _eventually(lambda: not _uploads(database, "received"))
+    assert _uploads(database, "accepted") == LIMIT
     with database.read() as session:
         assert session.scalar(select(func.count()).select_from(Run)) == LIMIT
     assert len(_answers(site, "/tasks/t/submit")) == PROCESSES

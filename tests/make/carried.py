@@ -214,7 +214,9 @@ def _scored(database: Database) -> int:
 
 def _settled(database: Database) -> bool:
     with database.read() as session:
-        open_jobs = select(Job.id).where(Job.kind == queue.EVALUATE, Job.state.in_(("queued", "leased")))
+        # Where the web process was busy, an evaluator checks what it took, and makes its run.
+        kinds = Job.kind.in_((queue.CHECK, queue.EVALUATE))
+        open_jobs = select(Job.id).where(kinds, Job.state.in_(("queued", "leased")))
         return session.scalar(open_jobs.limit(1)) is None
 
 
