@@ -53,7 +53,7 @@ from leaderboard.web.feeds import feeds
 from leaderboard.web.judges import judges
 from leaderboard.web.judges import labels as judge_labels
 from leaderboard.web.kept import pages as kept_pages
-from leaderboard.web.kept import static
+from leaderboard.web.kept import static, styles
 from leaderboard.web.kept.files import KeptFiles
 from leaderboard.web.labelling import decisions as labelling_decisions
 from leaderboard.web.labelling import desk as labelling_desk
@@ -241,6 +241,7 @@ def create_app(
     for check in (*security.checks(), rules.enforce, budgets.enforce, *inside, kept_pages.answer):
         app.before_request(check)
     static.register(app)
+    styles.register(app)
     _add_pages(app)
     api.register(app)
     request_counts.register(app, counter)

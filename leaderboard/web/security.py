@@ -17,6 +17,7 @@ from leaderboard import temporary
 from leaderboard.errors import Forbidden, Invalid
 from leaderboard.settings import Settings, is_loopback
 from leaderboard.web import addresses, bodies
+from leaderboard.web.kept import styles
 from leaderboard.web.session import OPENID, PENDING, cookie, in_api, is_https, session_token, settings
 
 MAX_FORM_MEMORY = 500_000
@@ -27,7 +28,8 @@ SUFFIX = re.compile(r"(\.[a-z0-9]{1,8}){1,2}$")
 PORT = re.compile(r":\d*$")
 SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
 POLICY = (
-    "default-src 'none'; object-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "default-src 'none'; object-src 'none'; script-src 'self'; "
+    f"style-src {styles.sources()}; img-src 'self'; "
     "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
 HEADERS = {

@@ -15,6 +15,7 @@ from leaderboard.db.tables import Job
 from leaderboard.services.accounts import sessions
 from leaderboard.services.reproductions.links import OriginalRuns
 from leaderboard.web.boards.carried import PACKED, READ_BY_ALL
+from leaderboard.web.kept import styles
 from tests.make import build, of_judges, reproduced, walks
 from tests.web.conftest import Site
 
@@ -114,7 +115,11 @@ def faults(page: HtmlElement) -> Iterator[str]:
     )
     for table in page.iter("table"):
         yield from _table_faults(table)
-    if page.xpath("boolean(//style | //iframe | //object | //@style)"):
+    sheets = styles.sheets().values()
+    yield from (
+        "a style sheet that is none of ours" for sheet in page.iter("style") if sheet.text not in sheets
+    )
+    if page.xpath("boolean(//iframe | //object | //@style)"):
         yield "inline style or embedded content"
     yield from (
         "inline script" for _ in page.xpath("//script[not(@src) and not(@type='application/ld+json')]")
@@ -202,6 +207,7 @@ SPOILED = {
     "a row of 2 cells under 1 heads": ("<td>a", "<td>b</td><td>a"),
     "inline style or embedded content": ("<table", '<table style="color: red"'),
     "inline script": ("<table", "<script>1</script><table"),
+    "a style sheet that is none of ours": ("</head>", "<style>p {}</style></head>"),
     "wide table that cannot be scrolled": ("<th", '<th scope="col">A</th>' * NARROW + "<th"),
 }
 """Fault -> what makes it of a sound page."""

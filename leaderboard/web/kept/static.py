@@ -1,4 +1,4 @@
-"""Style sheets, scripts and icons: in memory, packed, under addresses that change with their bytes."""
+"""Scripts and icons: in memory, packed, under addresses that change with their bytes."""
 
 import hashlib
 import mimetypes
@@ -15,14 +15,12 @@ FOLDER = Path(__file__).parent.parent / "static"
 A_YEAR_S = 31_536_000
 DIGITS = 12
 """Of the digest in an address."""
-JOINED = {"app.css": ("charts.css", "app.css")}
-"""What is sent as one file, as every page waits for each that it asks for."""
-# What a machine's own table says of these two differs.
-KINDS = {".js": "text/javascript", ".css": "text/css"}
+# What a machine's own table says of it differs.
+KINDS = {".js": "text/javascript"}
 
 
 def register(app: Flask) -> None:
-    """Serve the files; templates have the address of each by its name, as in static["app.css"]."""
+    """Serve the files; templates have the address of each by its name, as in static["app.js"]."""
     app.add_url_rule("/static/<path:filename>", endpoint="static", view_func=static)
     app.jinja_env.globals["static"] = {
         name: f"/static/{name}?v={file.tag}" for name, file in _files().items()
@@ -52,6 +50,6 @@ def _files() -> dict[str, SentBody]:
 
 
 def _file(path: Path) -> SentBody:
-    body = b"".join((path.parent / name).read_bytes() for name in JOINED.get(path.name, (path.name,)))
+    body = path.read_bytes()
     kind = KINDS.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "text/plain"
     return SentBody(body, kind, hashlib.sha256(body).hexdigest()[:DIGITS])
