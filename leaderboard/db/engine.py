@@ -1,12 +1,15 @@
 """The engine and the two kinds of session: reading, which cannot write, and writing, which commits once."""
 
 import logging
+import os
 import sqlite3
+import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, func, make_url, select, text
@@ -18,6 +21,9 @@ from leaderboard.db.base import Base
 from leaderboard.errors import Invalid
 from leaderboard.objects import ObjectStore
 
+if sys.platform != "win32":
+    import fcntl
+
 log = logging.getLogger(__name__)
 
 POOL = 5
@@ -26,6 +32,8 @@ REPLICA_AGAIN_S = 10.0
 """How long a replica that did not answer is left alone."""
 LOCK_WAIT_S = 30
 """How long a transaction waits for a lock of another one, unless the settings say otherwise."""
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.001, 0.02
+"""Between two looks at whether another process still writes; each pause is twice the one before."""
 PRAGMAS = (
     "journal_mode=WAL",
     "synchronous=FULL",
@@ -73,7 +81,7 @@ class Database:
         self._replica_again = 0.0
         if self._replica is not None and "sqlite" in (self.engine.name, self._replica.name):
             raise Invalid("A replica follows a PostgreSQL server; SQLite has none. Leave its URL empty.")
-        self._turn = threading.Lock()
+        self._turns = _Turns(self.engine.url.database or "") if self.is_sqlite else None
 
     @property
     def is_sqlite(self) -> bool:
@@ -119,32 +127,91 @@ class Database:
         is_shown: whether a page may show what is written. Where it may, kept pages are dropped.
         """
         wait_s = self.lock_wait_s if lock_wait_s is None else lock_wait_s
-        engine = self.engine if lock_wait_s is None else self.engine.execution_options(lock_wait_s=wait_s)
-        with self._one_writer(wait_s), Session(engine, expire_on_commit=False) as session, session.begin():
+        with (
+            self._turns.taken(wait_s) if self._turns else nullcontext(wait_s) as left_s,
+            Session(self._patient(left_s), expire_on_commit=False) as session,
+            session.begin(),
+        ):
             if lock_wait_s is not None and not self.is_sqlite:
                 session.execute(text(f"SET LOCAL lock_timeout = {_milliseconds(wait_s)}"))
             yield session
             site_version.count_change(session, is_shown)
 
-    @contextmanager
-    def _one_writer(self, wait_s: float) -> Iterator[None]:
-        """The turn of this thread to write to SQLite, which takes one writer at a time.
-
-        Writers of other processes are waited for by looking again and again, with pauses in which nobody
-        writes; threads of this one wait here. Who waits too long goes on to SQLite's own answer.
-        """
-        held = self.is_sqlite and self._turn.acquire(timeout=wait_s)
-        try:
-            yield
-        finally:
-            if held:
-                self._turn.release()
+    def _patient(self, wait_s: float) -> Engine:
+        """The engine with what is left of a writer's patience, which SQLite is told at each beginning."""
+        is_told = not self.is_sqlite or wait_s == self.lock_wait_s
+        return self.engine if is_told else self.engine.execution_options(lock_wait_s=wait_s)
 
     def dispose(self) -> None:
         """Close all connections."""
         self.engine.dispose()
         if self._replica is not None:
             self._replica.dispose()
+
+
+class _Turns:
+    """Whose turn it is to write to a file of SQLite, which takes one writer at a time: threads and processes.
+
+    Up to its version 3.51.2 SQLite may lose what one process commits in the moment in which another one
+    copies the log of writes into the file (https://sqlite.org/wal.html#walresetbug). It does either within a
+    commit, so no two processes commit at once here. Beside that, writers that wait for SQLite itself look
+    again and again, with pauses in which nobody writes; threads of a process need none.
+    """
+
+    def __init__(self, database: str) -> None:
+        is_file = database not in ("", ":memory:") and not database.startswith("file:")
+        self._file = Path(f"{database}-writer").absolute() if is_file else None
+        self._threads = threading.Lock()
+
+    @contextmanager
+    def taken(self, wait_s: float) -> Iterator[float]:
+        """Wait for the turn so long at most, and give what is left of it: 0 where it did not come.
+
+        Who waited in vain has SQLite's own answer then.
+        """
+        begun = time.monotonic()
+        if not self._threads.acquire(timeout=wait_s):
+            yield 0.0
+            return
+        try:
+            with self._alone(begun + wait_s):
+                waited_s = time.monotonic() - begun
+                yield wait_s if waited_s < FIRST_PAUSE_S else max(0.0, wait_s - waited_s)
+        finally:
+            self._threads.release()
+
+    @contextmanager
+    def _alone(self, until: float) -> Iterator[None]:
+        """Hold the lock of a file, which ends with its process: no kill leaves it held."""
+        if self._file is None or sys.platform == "win32":
+            yield
+            return
+        try:
+            lock = os.open(self._file, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            # A disk without room for an empty file has none for what is to be written: SQLite says so.
+            log.warning("writers of other processes are not waited for: %s", error)
+            yield
+            return
+        try:
+            _wait_for(lock, until)
+            yield
+        finally:
+            os.close(lock)
+
+
+def _wait_for(lock: int, until: float) -> None:
+    pause_s = FIRST_PAUSE_S
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                return
+        else:
+            return
+        time.sleep(pause_s)
+        pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
 
 _CLOCK_OF_POSTGRESQL = text("SELECT clock_timestamp()")

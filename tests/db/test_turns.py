@@ -1,11 +1,15 @@
-"""Threads of one process that write to SQLite take turns."""
+"""Threads and processes that write to SQLite take turns."""
 
+import fcntl
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from sqlalchemy import text
+from sqlalchemy.exc import OperationalError
 
 from leaderboard.db import engine
 from leaderboard.db.engine import Database
@@ -53,3 +57,50 @@ def test_the_turn_is_given_back_after_an_error(sqlite: Database) -> None:
     assert time.monotonic() - start < engine.LOCK_WAIT_S / 2
     assert _numbers(sqlite) == [1]
     sqlite.dispose()
+
+
+def test_processes_write_one_after_the_other(sqlite: Database, tmp_path: Path) -> None:
+    """Who writes is alone to the end of its commit, in which the log of writes may go into the file."""
+    file = tmp_path / "turns.sqlite3-writer"
+    with sqlite.write() as session:
+        session.execute(text("INSERT INTO t VALUES (0)"))
+        assert _is_held(file)
+    assert not _is_held(file)
+    assert file.stat().st_mode & 0o077 == 0
+    script = (
+        "import sys; from sqlalchemy import text; from leaderboard.db.engine import Database\n"
+        "database = Database(sys.argv[1])\n"
+        "for _ in range(40):\n"
+        "    with database.write() as session:\n"
+        "        count = session.scalar(text('SELECT count(*) FROM t'))\n"
+        "        session.execute(text('INSERT INTO t VALUES (:number)'), {'number': count})\n"
+    )
+    url = sqlite.engine.url.render_as_string(False)
+    writers = [subprocess.Popen([sys.executable, "-c", script, url]) for _ in range(3)]
+    assert [writer.wait() for writer in writers] == [0, 0, 0]
+    assert _numbers(sqlite) == list(range(121))
+    sqlite.dispose()
+
+
+def test_who_waits_in_vain_has_the_answer_of_sqlite(sqlite: Database) -> None:
+    """No longer than it was to wait in all, and what it wanted to write is not written."""
+    other = Database(sqlite.engine.url.render_as_string(False), lock_wait_s=0.2)
+    with sqlite.write() as session:
+        session.execute(text("INSERT INTO t VALUES (1)"))
+        with pytest.raises(OperationalError, match="locked"), other.write() as second:
+            second.execute(text("INSERT INTO t VALUES (2)"))
+    assert _numbers(sqlite) == [1]
+    with other.write() as session:
+        session.execute(text("INSERT INTO t VALUES (3)"))
+    assert _numbers(sqlite) == [1, 3]
+    other.dispose()
+    sqlite.dispose()
+
+
+def _is_held(file: Path) -> bool:
+    with file.open() as other:
+        try:
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        return False

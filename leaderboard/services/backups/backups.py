@@ -215,5 +215,5 @@ def _has_tables(url: str) -> bool:
 
 
 def _remove(path: Path) -> None:
-    for ending in ("", "-wal", "-shm", "-journal"):
+    for ending in ("", "-wal", "-shm", "-journal", "-writer"):
         path.with_name(path.name + ending).unlink(missing_ok=True)
