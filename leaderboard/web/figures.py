@@ -9,6 +9,7 @@ import re
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from urllib.parse import quote, urlencode
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
@@ -17,9 +18,9 @@ from flask import Flask, has_request_context, request
 
 from leaderboard.errors import NotFound
 from leaderboard.web.charts import heat_bounds, heat_difference_bounds
-from leaderboard.web.kept.styles import sheets
 
 PARAMETER = "figure"
+SHEET = Path(__file__).parent / "static" / "charts.css"
 PDF = ".pdf"
 """What follows a figure's name where its PDF is asked for."""
 SHEET_OF_PAPER = b"""
@@ -124,7 +125,7 @@ def _take_off_page(svg: Element) -> None:
 @cache
 def rules() -> str:
     """The rules of drawings with the light scheme's colours written out."""
-    root, _, text = sheets()["charts"].partition("}\n")
+    root, _, text = SHEET.read_text(encoding="utf-8").partition("}\n")
     for line in root.splitlines():
         name, _, colour = line.strip(" ;").partition(": ")
         text = text.replace(f"var({name})", colour)

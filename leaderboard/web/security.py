@@ -29,7 +29,7 @@ PORT = re.compile(r":\d*$")
 SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
 POLICY = (
     "default-src 'none'; object-src 'none'; script-src 'self'; "
-    f"style-src {styles.sources()}; img-src 'self'; "
+    f"style-src 'self' {styles.sources()}; img-src 'self'; "
     "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
 HEADERS = {

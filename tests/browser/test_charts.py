@@ -13,7 +13,7 @@ from tests.make.apps import application
 
 pytestmark = [pytest.mark.browser, pytest.mark.trial]
 
-STYLES = ROOT / "leaderboard" / "web" / "styles"
+STATIC = ROOT / "leaderboard" / "web" / "static"
 LEAST_LETTER = 9.5
 """Pixels of a letter's box that can still be read without zooming."""
 MEASURE = """() => [...document.querySelectorAll('svg.chart')].map(svg => {
@@ -55,7 +55,7 @@ def test_words_in_charts_are_whole_and_legible(window: Page, markup: str, width:
     window.set_viewport_size({"width": width, "height": 800})
     window.set_content(markup)
     for name in ("charts.css", "app.css"):
-        window.add_style_tag(content=(STYLES / name).read_text(encoding="utf-8"))
+        window.add_style_tag(content=(STATIC / name).read_text(encoding="utf-8"))
     measured = window.evaluate(MEASURE)
     assert len(measured) == 16
     assert {each["id"]: each["outside"] for each in measured if each["outside"]} == {}

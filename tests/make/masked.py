@@ -50,7 +50,7 @@ OBJECTS: dict[str, Sequence[object]] = {
     "line_id": (1,),
     "form": ("json", "csv"),
     "address": (NAMED, UNDER_PSEUDONYMS),
-    "filename": ("app.js",),
+    "filename": ("app.css",),
     "item": ("nothing",),
     "side": ("left",),
     "place": (1,),

@@ -6,8 +6,6 @@ from bs4 import BeautifulSoup
 from bs4.element import Tag
 from werkzeug.test import TestResponse
 
-from leaderboard.web.kept import styles
-
 
 def parsed(response: TestResponse) -> BeautifulSoup:
     """The page of a response, by the quicker of Beautiful Soup's parsers."""
@@ -20,14 +18,6 @@ def main(response: TestResponse) -> str:
     found = parsed(response).find("main")
     assert isinstance(found, Tag), "the page has no main part"
     return " ".join(found.get_text(" ").split())
-
-
-def unstyled(response: TestResponse) -> str:
-    """What a page is made of without the site's own style sheets, where words are looked for."""
-    text = response.text
-    for sheet in styles.sheets().values():
-        text = text.replace(f"<style>{sheet}</style>", "")
-    return text
 
 
 def form(response: TestResponse, action: str) -> dict[str, Any]:

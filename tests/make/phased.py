@@ -38,7 +38,7 @@ OBJECTS: dict[str, Sequence[object]] = {
     "line_id": (1,),
     "form": ("json", "csv"),
     "address": ("0" * 16,),
-    "filename": ("app.js",),
+    "filename": ("app.css",),
     "item": ("nothing",),
     "side": ("left",),
     "place": (1,),

@@ -36,7 +36,7 @@ VALUES: dict[str, Sequence[object]] = {
     "line_id": range(1, 6),
     "form": ("json", "csv", "tex", "md"),
     "address": (*twins.SNAPSHOTS.values(), "0" * 16),
-    "filename": ("app.js",),
+    "filename": ("app.css",),
     "item": ("nothing",),
     "side": ("left",),
     "place": (1,),

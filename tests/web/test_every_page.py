@@ -16,7 +16,7 @@ from tests.web.matrix import DRAFTS, MATRIX, VIEWERS
 WRITTEN = {**MATRIX, **DRAFTS}
 ELSEWHERE = {
     **dict.fromkeys(("/nothing", "/tasks/nothing", "/runs/0", f"/runs/{2**63}"), 404),
-    **dict.fromkeys(("/static/app.js", "/static/icon.svg"), 200),
+    **dict.fromkeys(("/static/app.css", "/static/app.js", "/static/icon.svg"), 200),
 }
 QUICK = VIEWERS.index(None), VIEWERS.index("Berta")
 """A visitor, and a member of a team: the others as trials."""

@@ -13,7 +13,7 @@ from tests.web.conftest import Site
 from tests.web.matrix import DRAFTS, MATRIX
 
 GETS = sorted(path for method, path in {**MATRIX, **DRAFTS} if method == "GET")
-STATIC = ("/static/app.js", "/static/icon.svg", "/nothing")
+STATIC = ("/static/app.css", "/static/app.js", "/static/icon.svg", "/nothing")
 PASSWORD_FIELD = re.compile(r"<input[^>]*autocomplete=\"(?:current|new)-password\"[^>]*>")
 
 

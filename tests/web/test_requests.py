@@ -47,7 +47,7 @@ def _rows(database: Database, action: str) -> list[tuple[int | None, str]]:
 
 def test_every_answer_has_a_number_of_its_own(site: Site) -> None:
     """Pages, files, redirects and errors carry X-Request-ID, each another one."""
-    addresses = ("/", "/tasks.json", "/account", "/nothing", "/static/app.js", "/tasks/a%00b")
+    addresses = ("/", "/tasks.json", "/account", "/nothing", "/static/app.css", "/tasks/a%00b")
     numbers = [site.browser().get(address, buffered=True).headers["X-Request-ID"] for address in addresses]
     assert len({number for number in numbers if number}) == len(addresses)
 
@@ -55,7 +55,7 @@ def test_every_answer_has_a_number_of_its_own(site: Site) -> None:
 def test_a_line_says_who_asked_for_what(site: Site, lines: list[dict[str, object]]) -> None:
     """Method, path, status, time, account and address of every request, under its number."""
     number = site.browser("Berta").get("/teams?a=b").headers["X-Request-ID"]
-    site.browser().get("/static/app.js", buffered=True)
+    site.browser().get("/static/app.css", buffered=True)
     [line] = lines
     assert (line["request"], line["account"], line["ip"]) == (number, site.world.berta, "127.0.0.1")
     assert (line["method"], line["path"], line["status"]) == ("GET", "/teams", 200)

@@ -171,6 +171,8 @@ def answer() -> Response | None:
     store: KeptPages | None = current_app.extensions[EXTENSION]
     if not _may_be_kept():
         return None
+    # Templates write style sheets into it.
+    g.may_be_kept = True
     if store is None:
         setattr(g, IS_SHARED, True)
         return None

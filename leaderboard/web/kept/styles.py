@@ -1,40 +1,37 @@
-"""Style sheets: written into the pages that wear them, so that what is painted first waits for one answer."""
+"""Style sheets as parts of pages that may be kept; who is signed in has them as files.
+
+A visitor's first page waits for one answer that way, not for a second one that comes after it. Kept pages are
+sent packed, so that it costs them 5 to 7 KB; those of who is signed in are not, and their browsers have the
+files already.
+"""
 
 import base64
 import hashlib
 from functools import cache
-from pathlib import Path
 
 from flask import Flask
 from markupsafe import Markup
 
-FOLDER = Path(__file__).parent.parent / "styles"
-JOINED = {"app": ("charts", "app")}
-"""Sheets that pages write as one; drawings in files of their own wear the first alone."""
+from leaderboard.web.kept.static import FOLDER, sent_bytes
+
+NAMES = ("app", "board", "matrix")
+"""Of the sheets that pages wear that may be kept."""
 
 
 def register(app: Flask) -> None:
-    """Templates write a sheet by its name, as in style("app")."""
-    app.jinja_env.globals["style"] = element
-
-
-def element(name: str) -> Markup:
-    """The element with a sheet; its bytes are those that the policy of content names."""
-    return Markup("<style>{}</style>").format(Markup(sheets()[name]))
+    """Templates have the element of each of these sheets by its name, as in sheets["app"]."""
+    app.jinja_env.globals["sheets"] = {
+        name: Markup("<style>{}</style>").format(Markup(text)) for name, text in sheets().items()
+    }
 
 
 @cache
 def sheets() -> dict[str, str]:
-    """The text of every sheet by its name; read once, as a new version of the site is a new process."""
-    names = sorted(path.stem for path in FOLDER.glob("*.css"))
-    return {name: "".join(_text(part) for part in JOINED.get(name, (name,))) for name in names}
-
-
-def _text(name: str) -> str:
-    return (FOLDER / f"{name}.css").read_text(encoding="utf-8")
+    """The text of these sheets by their names; read once, as a new version of the site is a new process."""
+    return {name: sent_bytes(FOLDER / f"{name}.css").decode() for name in NAMES}
 
 
 def sources() -> str:
-    """What a policy of content allows as style: these sheets and not a byte else."""
+    """What a policy of content allows of styles that are written into pages: these, and not a byte else."""
     digests = (hashlib.sha256(text.encode()).digest() for text in sheets().values())
     return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)

@@ -14,9 +14,9 @@ from tests.conftest import ROOT
 from tests.make import figures
 from tests.make.apps import application
 
-STYLES = ROOT / "leaderboard" / "web" / "styles"
-DRAWINGS = (STYLES / "charts.css").read_text(encoding="utf-8")
-SHEET = "".join((STYLES / name).read_text(encoding="utf-8") for name in ("app.css", "matrix.css"))
+STATIC = ROOT / "leaderboard" / "web" / "static"
+DRAWINGS = (STATIC / "charts.css").read_text(encoding="utf-8")
+SHEET = "".join((STATIC / name).read_text(encoding="utf-8") for name in ("app.css", "matrix.css"))
 _COLOUR = r"(--[\w-]+): (#\w{6});"
 LIGHT = dict(re.findall(_COLOUR, DRAWINGS))
 DARK = dict(re.findall(_COLOUR, SHEET.partition("@layer tokens {")[0]))
