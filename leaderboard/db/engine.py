@@ -165,14 +165,14 @@ class _Turns:
 
     @contextmanager
     def taken(self, wait_s: float) -> Iterator[float]:
-        """Wait for the turn so long at most, and give what is left of it: 0 where it did not come.
+        """Wait for the turn so long at most, and give what is left of it.
 
-        Who waited in vain has SQLite's own answer then.
+        Raises OperationalError, as SQLite does, where it does not come: another writer may be in its commit,
+        and SQLite would not say so.
         """
         begun = time.monotonic()
         if not self._threads.acquire(timeout=wait_s):
-            yield 0.0
-            return
+            raise _locked()
         try:
             with self._alone(begun + wait_s):
                 waited_s = time.monotonic() - begun
@@ -207,11 +207,19 @@ def _wait_for(lock: int, until: float) -> None:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() >= until:
-                return
+                raise _locked() from None
+        except OSError as error:
+            # A file system without such locks is none for SQLite's log of writes either.
+            log.warning("writers of other processes are not waited for: %s", error)
+            return
         else:
             return
         time.sleep(pause_s)
         pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
+
+def _locked() -> OperationalError:
+    return OperationalError("BEGIN IMMEDIATE", None, sqlite3.OperationalError("database is locked"))
 
 
 _CLOCK_OF_POSTGRESQL = text("SELECT clock_timestamp()")
