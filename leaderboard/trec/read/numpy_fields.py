@@ -168,8 +168,10 @@ def run_flags(
         rank = np.where(here, rank * 10 + digit, rank)
     if sizes[:, 3].max() > 16:
         return flags | RANK
-    rise, climb = score[1:] - score[:-1], rank[1:] - rank[:-1]
-    against = same[1:] & (((rise > 0) & (climb > 0)) | ((rise < 0) & (climb < 0)))
+    # Compared, as the difference of two scores may be no double any more.
+    rises, falls = score[1:] > score[:-1], score[1:] < score[:-1]
+    climb = rank[1:] - rank[:-1]
+    against = same[1:] & ((rises & (climb > 0)) | (falls & (climb < 0)))
     return flags | AGAINST if against.any() else flags
 
 

@@ -157,9 +157,10 @@ def test_only_the_team_changes_its_suite_runs(database: Database, tmp_path: Path
     stranger = people.viewer(database, people.account(database, "Stranger"))
     with database.write() as session, pytest.raises(NotFound):
         parts.withdraw(session, stranger, suited.SLUG, made)
+    owls = build.team(database, "Owls")
     with database.write() as session, pytest.raises(Forbidden):
-        parts.put_together(session, stranger, suited.SLUG, build.team(database, "Owls"), "x", {})
-    own = replace(stranger, team_ids=frozenset({build.team(database, "Owls")}))
+        parts.put_together(session, stranger, suited.SLUG, owls, "x", {})
+    own = replace(stranger, team_ids=frozenset({owls}))
     with database.write() as session:
         parts.withdraw(session, own, suited.SLUG, made)
         parts.restore(session, own, suited.SLUG, made)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from leaderboard.errors import Invalid, LeaderboardError
@@ -118,7 +118,11 @@ def runs(draw: st.DrawFn) -> tuple[str, dict[str, dict[str, float]]]:
     return draw(st.sampled_from(["\n", "\r\n"])).join(lines), rankings
 
 
+FAR_APART = "1 Q0 a 1 1.7976931348623157e+308 tag\n1 Q0 b 1 -1e300 tag"
+
+
 @given(run_file=runs(), block=st.integers(80, 400), strict=st.booleans())
+@example(run_file=(FAR_APART, {"1": {"a": 1.7976931348623157e308, "b": -1e300}}), block=80, strict=True)
 def test_accepted_runs_say_what_the_file_says(
     run_file: tuple[str, dict[str, dict[str, float]]], block: int, strict: bool
 ) -> None:
