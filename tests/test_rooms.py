@@ -1,8 +1,8 @@
-"""The rooms of the package: how full they are, which way imports point between them, and who may write."""
+"""The rooms of the package: which way imports point between them, and who may write."""
 
 import ast
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -11,9 +11,6 @@ from pathlib import Path
 from tests.conftest import ROOT
 
 PACKAGE = ROOT / "leaderboard"
-FULL = 20
-"""Modules that a folder holds at most; in measures/ a file is a family of measures, so it may hold more."""
-ROOMY = {PACKAGE / "measures"}
 LAYERS = ("cli", "web", "pages", "services", "db", "trec", "measures", "stats", "pooling", "tables")
 WRITES = {"add", "add_all", "delete", "merge", "flush", "commit", "write", "begin_nested"}
 """What a session does that changes the database."""
@@ -43,13 +40,6 @@ def _imported(path: Path, known: frozenset[str]) -> set[str]:
                 for name in node.names
             }
     return names & known
-
-
-def test_no_room_is_overfull() -> None:
-    """A folder holds about twenty modules at most: then it is split by noun."""
-    counted = Counter(path.parent for _, path in _modules() if path.name != "__init__.py")
-    overfull = {str(room.relative_to(ROOT)): count for room, count in counted.items() if count > FULL}
-    assert {room for room in overfull if ROOT / room not in ROOMY} == set(), overfull
 
 
 def test_folders_of_a_layer_form_no_cycle() -> None:
