@@ -3,9 +3,10 @@
 import gzip
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -16,12 +17,15 @@ from leaderboard.measures.binding import LEAST_SCORE, BoundMeasure, with_level
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import Judged
 from leaderboard.measures.selection import select
+from leaderboard.measures.trec_families import FAMILIES
+from leaderboard.measures.trec_lines import requested
 from leaderboard.measures.trec_names import from_trec_name, trec_name
 from leaderboard.trec.qrels.align import CompiledJudgments, align, compile_judgments
 from leaderboard.trec.qrels.qrels import read_qrels
 from leaderboard.trec.runs.runs import Ranking, Run, read_run
 from leaderboard.trec.scores.missed import missed
 from leaderboard.trec.scores.report import RunScores, trec
+from tests.measures.test_trec_families import names_of
 
 EXPECTED_FILE = re.compile(r"(?P<run>.+)\.l(?P<level>[12])(?P<complete>c?)\.v(?P<dialect>9|10)\.txt\.gz")
 WEB_QRELS = {"wt11": "101-150", "wt12": "151-200", "wt13": "201-250", "wt14": "251-300"}
@@ -140,32 +144,91 @@ def test_every_printed_figure_of_real_runs_is_reproduced(shared_data: Path, fold
     assert compared > 50 * files
 
 
-def report_of(judged: Judged, tag: str, dialect: int, level: int, complete: bool) -> RunScores:
-    """The scores of all that `-m all_trec` prints; not complete: without the topics the run misses."""
+def report_of(judged: Judged, tag: str, measures: Iterable[BoundMeasure | None], complete: bool) -> RunScores:
+    """The scores by measures; not complete: without the topics the run misses."""
     wanted = (judged.retrieved > 0) | complete
     topics = [topic for topic, keep in zip(judged.judgments.topics, wanted, strict=True) if keep]
-    measures = [with_level(measure, level) for measure in select(["all_trec"], dialect)]
-    scores = {measure: measure.compute(judged)[wanted] for measure in measures}
-    without_rankings = missed(judged, scores, level=level) if complete else None
-    return RunScores(tag, tuple(topics), scores, missed=without_rankings)
+    scores = {measure: measure.compute(judged)[wanted] for measure in measures if measure is not None}
+    return RunScores(tag, tuple(topics), scores, missed=missed(judged, scores) if complete else None)
+
+
+@cache
+def whole_report(path: Path) -> RunScores:
+    """All that `-m all_trec` prints, for the run, qrels and options in the name of an expected file."""
+    match = EXPECTED_FILE.fullmatch(path.name)
+    assert match, path.name
+    dialect, level = int(match["dialect"]), int(match["level"])
+    run, qrels = files_of(path.parent.parent, match["run"])
+    lines, _ = requested(["all_trec"], dialect, level)
+    judged = cached_judged(run, qrels, dialect)
+    return report_of(judged, cached_run(run).tag, [line.measure for line in lines], bool(match["complete"]))
+
+
+@cache
+def printed_lines(path: Path) -> tuple[str, ...]:
+    """The lines of an expected file."""
+    with gzip.open(path, "rt", encoding="utf-8") as expected:
+        return tuple(expected.read().splitlines())
+
+
+def a_choice(draw: Random, dialect: int) -> tuple[list[str], set[str]]:
+    """Random arguments of -m, and the names of the lines that they stand for."""
+    if draw.random() < 0.1:
+        group = draw.choice(["official", "set", "all_trec"])
+        families = [each for each in FAMILIES if group in each.groups and dialect in each.dialects]
+        return [group], {"runid"} | {name for family in families for name in names_of(family)}
+    known = [each for each in FAMILIES if each.groups and dialect in each.dialects]
+    arguments, names = [], set()
+    for family in draw.sample(known, draw.randint(1, 8)):
+        if family.form == "each" and draw.random() < 0.7:
+            cutoffs = draw.sample(family.defaults, draw.randint(1, len(family.defaults)))
+            arguments.append(f"{family.name}.{','.join(cutoffs)}")
+            names |= {f"{family.name}_{cutoff}" for cutoff in cutoffs}
+        else:
+            arguments.append(family.name)
+            names |= set(names_of(family))
+    if draw.random() < 0.3:
+        arguments.append("runid")
+        names.add("runid")
+    draw.shuffle(arguments)
+    return arguments, names
+
+
+def test_500_random_choices_print_what_trec_eval_prints(shared_data: Path) -> None:
+    """Byte for byte, any choice of measures and cut-offs, with -q, -n, -l and -c, by both versions."""
+    files = [
+        path for folder in FOLDERS for path in sorted((shared_data / folder / "expected").glob("*.txt.gz"))
+    ]
+    draw = Random(2026)
+    for _ in range(500):
+        path = draw.choice(files)
+        match = EXPECTED_FILE.fullmatch(path.name)
+        assert match, path.name
+        arguments, names = a_choice(draw, int(match["dialect"]))
+        per_topic, summary = draw.random() < 0.5, draw.random() < 0.8
+        lines, notes = requested(arguments, int(match["dialect"]), int(match["level"]))
+        ours = "".join(trec([whole_report(path)], lines, per_topic=per_topic, summary=summary)).splitlines()
+        theirs = [
+            line
+            for line in printed_lines(path)
+            if line.split("\t")[0].rstrip() in names
+            and (summary if line.split("\t")[1] == "all" else per_topic)
+        ]
+        assert ours == theirs, (path.name, arguments)
+        assert not notes
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_the_report_is_trec_evals_byte_for_byte(shared_data: Path, folder: str) -> None:
     """`-q -m all_trec` of both versions, with and without -c; version 9 prints no topic the run misses."""
-    files = 0
-    for path in sorted((shared_data / folder / "expected").glob("*.txt.gz")):
+    files = sorted((shared_data / folder / "expected").glob("*.txt.gz"))
+    for path in files:
         match = EXPECTED_FILE.fullmatch(path.name)
         assert match, path.name
-        dialect, level, complete = int(match["dialect"]), int(match["level"]), bool(match["complete"])
-        run, qrels = files_of(shared_data / folder, match["run"])
-        judged = cached_judged(run, qrels, dialect)
-        report = report_of(judged, cached_run(run).tag, dialect, level, complete)
-        lines = "".join(trec([report], level=level, per_topic=True)).splitlines()
-        with gzip.open(path, "rt", encoding="utf-8") as expected:
-            assert lines == expected.read().splitlines(), path.name
-        files += 1
-    assert files >= 4
+        lines, _ = requested(["all_trec"], int(match["dialect"]), int(match["level"]))
+        ours = "".join(trec([whole_report(path)], lines, per_topic=True)).splitlines()
+        assert ours == list(printed_lines(path)), path.name
+    assert len(files) >= 4
 
 
 def test_every_mean_over_all_judged_topics_is_compared(shared_data: Path) -> None:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from types import MappingProxyType
 
 import numpy as np
@@ -166,8 +167,13 @@ def _is_allowed(parameter: Parameter, value: Value) -> bool:
         return isinstance(value, bool) if parameter.kind == "boolean" else value in parameter.choices
     if parameter.kind == "gains":
         return isinstance(value, tuple) and all(
-            grade >= 0 and parameter.low <= gain <= parameter.high for grade, gain in value
+            isinstance(pair, tuple) and pair[0] >= 0 and parameter.low <= pair[1] <= parameter.high
+            for pair in value
         )
+    if parameter.kind == "levels":
+        numbers = [each for each in value if not isinstance(each, tuple)] if isinstance(value, tuple) else []
+        in_order = all(low < high for low, high in pairwise((-1.0, *numbers)))
+        return bool(numbers) and numbers[-1] <= 1 and min(numbers) >= 0 and in_order
     if isinstance(value, bool | str | tuple) or (parameter.kind == "integer" and isinstance(value, float)):
         return False
     return parameter.low <= value <= parameter.high

@@ -120,12 +120,21 @@ def _gains(text: str) -> Value | None:
     return tuple(sorted(pairs.items()))
 
 
+def _levels(text: str) -> Value | None:
+    """{level,...} as numbers, None for anything else."""
+    if not (text.startswith("{") and text.endswith("}")):
+        return None
+    texts = [each.strip() for each in text[1:-1].split(",")]
+    return tuple(map(float, texts)) if all(map(_NUMBER.fullmatch, texts)) else None
+
+
 _READERS: dict[str, Callable[[str], Value | None]] = {
     "integer": lambda text: int(text) if _INTEGER.fullmatch(text) else None,
     "number": lambda text: float(text) if _NUMBER.fullmatch(text) else None,
     "boolean": lambda text: {"True": True, "False": False}.get(text),
     "choice": lambda text: text.strip("'\""),
     "gains": _gains,
+    "levels": _levels,
 }
 
 

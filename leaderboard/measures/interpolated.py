@@ -6,7 +6,7 @@ import numpy as np
 
 from leaderboard.measures.judged import FloatArray, IntArray, Judged
 from leaderboard.measures.precision import up_from_a_tenth
-from leaderboard.measures.record import JUDGED_ONLY, REL, Measure, Parameter, TrecName
+from leaderboard.measures.record import JUDGED_ONLY, REL, Levels, Measure, Parameter, TrecName
 
 ELEVEN = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 THREE = {"trec": (0.2, 0.5, 0.8), "quartiles": (0.25, 0.5, 0.75)}
@@ -36,8 +36,8 @@ def interpolated_precision(judged: Judged, *, recall: float, rel: int = 1) -> Fl
     return best_precision_from(judged, rel, _needed(judged, recall, rel))
 
 
-def eleven_point_average(judged: Judged, *, rel: int = 1) -> FloatArray:
-    """The mean of interpolated precision at recall 0, 0.1, ... 1, float64 (topics,), 0 to 1.
+def eleven_point_average(judged: Judged, *, rel: int = 1, levels: Levels | None = None) -> FloatArray:
+    """The mean of interpolated precision at recall 0, 0.1, ... 1 or at levels, float64 (topics,), 0 to 1.
 
     Source: trec_eval `11pt_avg`.
 
@@ -50,7 +50,7 @@ def eleven_point_average(judged: Judged, *, rel: int = 1) -> FloatArray:
     >>> eleven_point_average(judged({1: 1, 4: 1}, dialect=9))
     array([0.77272727])
     """
-    return _average(judged, ELEVEN, rel)
+    return _average(judged, levels or ELEVEN, rel)
 
 
 def three_point_average(judged: Judged, *, rel: int = 1, points: str = "trec") -> FloatArray:
@@ -143,7 +143,11 @@ IAP11 = Measure(
     formula="1/11 · Σ over x = 0, 0.1, ... 1 of IPrec@x",
     citation=_CITATION,
     compute=eleven_point_average,
-    parameters=(REL, JUDGED_ONLY),
+    parameters=(
+        REL,
+        Parameter("levels", "levels", "Other levels of recall, such as {0.2,0.5,0.8}."),
+        JUDGED_ONLY,
+    ),
     trec_names=(TrecName("11pt_avg"),),
     note=_NOTE,
 )

@@ -9,7 +9,10 @@ from leaderboard.measures.judged import FloatArray
 Gains = tuple[tuple[int, float], ...]
 """Gains of grades, ascending by grade."""
 
-Value = int | float | bool | str | Gains
+Levels = tuple[float, ...]
+"""Levels of recall, ascending."""
+
+Value = int | float | bool | str | Gains | Levels
 """What a parameter can be set to."""
 
 Need = Literal["graded", "subtopics", "preferences", "collection size", "documents"]
@@ -34,7 +37,11 @@ def value_text(value: Value) -> str:
     if isinstance(value, bool | str):
         return repr(value)
     if isinstance(value, tuple):
-        return "{" + ",".join(f"{grade}:{number_text(gain)}" for grade, gain in value) + "}"
+        items = (
+            f"{each[0]}:{number_text(each[1])}" if isinstance(each, tuple) else number_text(each)
+            for each in value
+        )
+        return "{" + ",".join(items) + "}"
     return number_text(value)
 
 
@@ -47,7 +54,7 @@ class Parameter:
     """
 
     name: str
-    kind: Literal["integer", "number", "boolean", "choice", "gains"]
+    kind: Literal["integer", "number", "boolean", "choice", "gains", "levels"]
     text: str
     low: float = 0
     high: float = 0
@@ -71,6 +78,8 @@ class Parameter:
         if self.kind == "gains":
             span = f"from {number_text(self.low)} to {number_text(self.high)}"
             return f"gains {span} of grades from 0 up, like {{1:1,2:3.5}}"
+        if self.kind == "levels":
+            return "numbers from 0 to 1, each above the one before, like {0.2,0.5,0.8}"
         kind = "whole number" if self.kind == "integer" else "number"
         return f"a {kind} from {number_text(self.low)} to {number_text(self.high)}"
 

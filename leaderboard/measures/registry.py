@@ -1,6 +1,6 @@
 """The table of all measures, in the order they are shown."""
 
-from leaderboard.measures.average_precision import AP
+from leaderboard.measures.average_precision import AP, YAAP
 from leaderboard.measures.averaging import F_OF_MEANS, MICRO_F, MICRO_P, MICRO_R
 from leaderboard.measures.bounds.missed import AP_LAST, AP_NEXT
 from leaderboard.measures.bounds.ndcg import NDCG_MAX, NDCG_MIN
@@ -72,6 +72,7 @@ MEASURES: tuple[Measure, ...] = (
     G,
     BIN_G,
     AP,
+    YAAP,
     AP_RETRIEVED,
     AP_TRAPEZOID,
     AP_TRAPEZOID_POINTS,

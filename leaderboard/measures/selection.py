@@ -23,7 +23,6 @@ NOT_HERE = {
     "qrels_jg": "several judges' grades of one document are not read",
     "dcg": "write DCG",
     "ideal_dcg": "write IDCG",
-    "yaap": "it is not among the measures here",
     "map_avgjg": "several judges' grades of one document are not read",
     "P_avgjg": "several judges' grades of one document are not read",
     "Rprec_mult_avgjg": "several judges' grades of one document are not read",
@@ -60,7 +59,7 @@ def _meant(name: str, dialect: int, available: Collection[Need], max_rel: int) -
     elif head in NOT_HERE:
         raise UnknownMeasure(f"trec_eval's {head} cannot be selected: {NOT_HERE[head]}.")
     elif head in BY_NAME:
-        yield from _family(BY_NAME[head], tail if dot else None)
+        yield from family_measures(BY_NAME[head], tail if dot else None)
     elif name != "runid":
         yield parse(name)
 
@@ -76,11 +75,14 @@ def _all(dialect: int, available: Collection[Need], max_rel: int) -> Iterator[Bo
 def _group(group: str, dialect: int) -> Iterator[BoundMeasure]:
     for family in FAMILIES:
         if group in family.groups and dialect in family.dialects:
-            yield from _family(family, None)
+            yield from family_measures(family, None)
 
 
-def _family(family: Family, given: str | None) -> Iterator[BoundMeasure]:
-    """The measures of a family, with the parameters after the dot or its own."""
+def family_measures(family: Family, given: str | None) -> Iterator[BoundMeasure]:
+    """The measures of a family, with the parameters after the dot or, for None, its own.
+
+    Raises UnknownMeasure for parameters that it does not take.
+    """
     if given is None:
         texts = [f"{family.name}_{default}" for default in family.defaults] or [family.name]
     elif family.form == "none":

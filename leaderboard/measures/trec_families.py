@@ -72,8 +72,9 @@ FAMILIES: tuple[Family, ...] = (
     Family("rbp", "pairs", example="p=0.8", dialects=(10,)),
     Family("rbp_resid", "pairs", example="p=0.8", dialects=(10,)),
     Family("unj", "each", ("5", "10", "20"), "5,10", dialects=(10,)),
+    Family("yaap", groups=frozenset()),
 )
-"""All that `-m all_trec` prints but the line with the run's tag, in the order it prints it."""
+"""All of trec_eval's, in the order it prints them, but for the line with the run's tag."""
 
 BY_NAME = {family.name: family for family in FAMILIES}
 

@@ -31,12 +31,23 @@ def from_trec_name(text: str) -> BoundMeasure | None:
     ('nDCG@10', 'nDCG(gains={1:3,2:9})')
     """
     text = _shortest(text)
+    if text in _WHOLE:
+        return _WHOLE[text]
     for measure in MEASURES:
         for name in measure.trec_names:
             given = _read(measure, name, text)
             if given is not None:
                 return bind(measure, given)
     return None
+
+
+_WHOLE = {
+    name.text: bind(measure, dict(name.fixed))
+    for measure in MEASURES
+    for name in measure.trec_names
+    if not name.parameter
+}
+"""Names without a parameter that is read from them; some of them look like those that have one."""
 
 
 def trec_name(bound: BoundMeasure, level: int = 1) -> str | None:
@@ -76,8 +87,6 @@ def printed(bound: BoundMeasure, level: int = 1) -> Printed | None:
 
 
 def _read(measure: Measure, name: TrecName, text: str) -> dict[str, Value] | None:
-    if text == name.text:
-        return None if name.parameter else dict(name.fixed)
     tail = text.removeprefix(f"{name.text}_")
     if tail == text:
         return None
@@ -101,6 +110,9 @@ def _read_listed(measure: Measure, family: str, tail: str) -> dict[str, Value] |
 def _read_numbers(measure: Measure, tail: str) -> dict[str, Value] | None:
     """A number for each parameter that is one, in their order."""
     texts = tail.split(",")
+    levels = next((each.name for each in measure.parameters if each.kind == "levels"), None)
+    if levels is not None:
+        return {levels: tuple(map(float, texts))} if all(map(_NUMBER.fullmatch, texts)) else None
     names = [parameter.name for parameter in measure.parameters if parameter.kind == "number"]
     if len(texts) != len(names) or not all(map(_NUMBER.fullmatch, texts)):
         return None
@@ -152,6 +164,8 @@ def _write(name: TrecName, value: float) -> str:
 def _write_listed(bound: BoundMeasure, family: str, apart: Mapping[str, Value | None]) -> str:
     """What follows the name of a family that takes a list, empty where it has no way to say this."""
     form = family_of(family).form
+    if form == "numbers" and isinstance(levels := apart.get("levels"), tuple) and len(apart) == 1:
+        return ",".join(number_text(each) for each in levels if not isinstance(each, tuple))
     if form == "numbers" and all(isinstance(value, int | float) for value in apart.values()):
         values = (
             bound.params[parameter.name]
@@ -164,5 +178,5 @@ def _write_listed(bound: BoundMeasure, family: str, apart: Mapping[str, Value | 
     p, gains = apart.get("p"), apart.get("gains")
     pairs = [f"p={number_text(p)}"] if isinstance(p, int | float) else []
     if isinstance(gains, tuple):
-        pairs += [f"{grade}={number_text(gain)}" for grade, gain in gains]
+        pairs += [f"{each[0]}={number_text(each[1])}" for each in gains if isinstance(each, tuple)]
     return ",".join(pairs)

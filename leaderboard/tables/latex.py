@@ -46,18 +46,19 @@ def booktabs(
 ) -> str:
     """A table of what is LaTeX already: heads, rows, column letters such as `lrr`, caption and label."""
     lines = [
-        r"% Needs \usepackage{booktabs}.",
+        r"% Needs \usepackage{booktabs} and \usepackage{graphicx}, which shrinks tables wider than text.",
         r"\begin{table}",
         r"  \centering",
         rf"  \caption{{{caption}}}",
         *([rf"  \label{{{label}}}"] if label else []),
+        r"  \resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
         rf"  \begin{{tabular}}{{{columns}}}",
         r"    \toprule",
         f"    {' & '.join(heads)} \\\\",
         r"    \midrule",
         *(f"    {' & '.join(row)} \\\\" for row in rows),
         r"    \bottomrule",
-        r"  \end{tabular}",
+        r"  \end{tabular}}",
         r"\end{table}",
     ]
     return "\n".join(lines) + "\n"
@@ -74,11 +75,12 @@ def latex_text(table: Table[Any]) -> str:
     >>> score = Column(key="AP", value=lambda row: row[1], digits=4)
     >>> rows = [("a_1", 0.25), ("b", None)]
     >>> print(latex_text(Table(name="t", caption="Two.", columns=[run, score], rows=rows)))
-    % Needs \\usepackage{booktabs}.
+    % Needs \\usepackage{booktabs} and \\usepackage{graphicx}, which shrinks tables wider than text.
     \\begin{table}
       \\centering
       \\caption{Two.}
       \\label{tab:t}
+      \\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%
       \\begin{tabular}{lr}
         \\toprule
         run & AP \\\\
@@ -86,7 +88,7 @@ def latex_text(table: Table[Any]) -> str:
         a\\_1 & 0.2500 \\\\
         b & -- \\\\
         \\bottomrule
-      \\end{tabular}
+      \\end{tabular}}
     \\end{table}
     <BLANKLINE>
     """

@@ -22,8 +22,8 @@ DEFAULT_MEASURES = (
 )  # fmt: skip
 OF_ANSWERS = ("nuggets", "assignments", "support", "argue", "missing")
 OF_RANKINGS = (
-    "level", "dialect", "depth", "judged_only", "complete", "collection_size", "second_column", "preferences",
-    "documents", "dissimilarities", "threads",
+    "no_summary", "level", "dialect", "depth", "judged_only", "complete", "collection_size",
+    "second_column", "preferences", "documents", "dissimilarities", "threads",
 )  # fmt: skip
 EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 HELD_BYTES = 2**23
@@ -61,26 +61,31 @@ BLAS_THREADS = "OPENBLAS_NUM_THREADS"
     "See `leaderboard measures`.",
 )
 @click.option("--per-topic", "-q", is_flag=True, help="Every topic's score too, not only the mean.")
+@click.option("--no-summary", "-n", is_flag=True, help="Only the topics' scores (with -q; --format trec).")
 @click.option(
-    "--level", default=1, show_default=True, help="Lowest relevant grade, for measures that take rel."
+    "--level", "-l", default=1, show_default=True, help="Lowest relevant grade, for measures that take rel."
 )
 @click.option(
     "--dialect", type=click.Choice(["9", "10"]), default="10", show_default=True, help="Of trec_eval."
 )
-@click.option("--depth", type=click.IntRange(min=1), help="Documents of a topic that count (trec_eval -M).")
 @click.option(
-    "--judged-only", is_flag=True, help="Leave out unjudged documents and close up the ranks (trec_eval -J)."
+    "--depth", "-M", type=click.IntRange(min=1), help="Documents of a topic that count, from the top."
+)
+@click.option(
+    "--judged-only", "-J", is_flag=True, help="Leave out unjudged documents and close up the ranks."
 )
 @click.option(
     "--complete/--no-complete",
+    "-c/ ",
     default=True,
     show_default=True,
-    help="Whether judged topics that the run misses count (trec_eval -c).",
+    help="Whether judged topics that the run misses count. trec_eval counts them only with -c.",
 )
 @click.option(
     "--collection-size",
+    "-N",
     type=click.IntRange(min=1),
-    help="Documents in the collection, for measures that need it (trec_eval -N).",
+    help="Documents in the collection, for measures that need it.",
 )
 @click.option(
     "--second-column",
@@ -118,6 +123,7 @@ def evaluate(
     missing: "Missing",
     names: tuple[str, ...],
     per_topic: bool,
+    no_summary: bool,
     level: int,
     dialect: str,
     depth: int | None,
@@ -136,7 +142,12 @@ def evaluate(
     """Score each RUN against QRELS, or answers against judgments of answers.
 
     Runs are named by their tag, or by their file where an earlier one has the same.
+
+    Options with one letter are trec_eval's. Its -Z (z-scores), -D (debugging) and -o have no counterpart; nor
+    have -R and -T: formats are recognised, and preference judgments are given by --preferences.
     """
+    if no_summary and layout != "trec":
+        raise click.UsageError("--no-summary goes with --format trec.", context)
     require_options_of(context, OF_RANKINGS if kind == "answers" else OF_ANSWERS, kind)
     if kind == "answers":
         from leaderboard.cli.files.evaluate_answers import scored_text
@@ -155,8 +166,12 @@ def evaluate(
     inputs = Inputs(
         qrels, collection_size, preferences, documents, dissimilarities, second, leave_out, changed_docnos
     )
-    options = Options(names or DEFAULT_MEASURES, level, int(dialect), depth, judged_only, complete, threads)
-    _print(_text(layout, per_topic, inputs, runs, options))
+    as_trec_eval = layout == "trec"
+    default = (*(("runid", "num_q") if as_trec_eval else ()), *DEFAULT_MEASURES)
+    options = Options(
+        names or default, level, int(dialect), depth, judged_only, complete, threads, as_trec_eval
+    )
+    _print(_text(layout, per_topic, not no_summary, inputs, runs, options))
 
 
 def _print(pieces: Iterator[str]) -> None:
@@ -194,14 +209,15 @@ def _once_all_are_there(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _text(
-    layout: str, per_topic: bool, inputs: "Inputs", runs: Sequence[Path], options: "Options"
+    layout: str, per_topic: bool, summary: bool, inputs: "Inputs", runs: Sequence[Path], options: "Options"
 ) -> Iterator[str]:
+    from leaderboard.measures.trec_lines import TAG
     from leaderboard.trec.scores.report import as_json, trec, tsv
     from leaderboard.trec.scores.scoring import Scorer
 
     scorer = Scorer(inputs, options)
     # Beside the scores, which stay as trec_eval's readers know them.
-    for note in scorer.left_out_notes():
+    for note in (*scorer.notes, *scorer.left_out_notes()):
         click.echo(note, err=True)
     reports, facts = scorer.all(runs), scorer.left_out_facts()
     if layout == "json":
@@ -209,4 +225,5 @@ def _text(
         return iter([as_json(whole, dialect=options.dialect, per_topic=per_topic, facts=facts)])
     if layout == "tsv":
         return tsv(reports, per_topic=per_topic)
-    return trec(reports, level=options.level, per_topic=per_topic)
+    lines = scorer.lines if len(runs) == 1 else list(dict.fromkeys([TAG, *scorer.lines]))
+    return trec(reports, lines, per_topic=per_topic, summary=summary)

@@ -72,6 +72,8 @@ def sample(parameter: Parameter) -> Value:
         return next(choice for choice in parameter.choices if choice != parameter.default)
     if parameter.kind == "gains":
         return ((1, 1.0), (2, min(parameter.high, 3.5)))
+    if parameter.kind == "levels":
+        return (0.2, 0.5, 0.8)
     if parameter.kind == "number":
         values = (*SAMPLES, parameter.low, parameter.high)
     else:

@@ -5,6 +5,7 @@ trec_eval breaks ties by docno, descending: no worse a choice than another, but 
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.discounted_gain import worth
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import FloatArray, Judged, ratio
-from leaderboard.measures.record import JUDGED_ONLY
+from leaderboard.measures.record import JUDGED_ONLY, Gains
 from leaderboard.measures.ties.expectations import EXPECTED
 from leaderboard.measures.ties.rankings import TieCounts, Tied, TieGroups, counts, tie_groups, tied
 
@@ -79,8 +80,8 @@ def _exact(ties: Tied, bound: BoundMeasure) -> TieEffect:
     seen = ties.condensed if bound.params.get(JUDGED_ONLY.name) else ties
     given = {name: value for name, value in bound.params.items() if name != JUDGED_ONLY.name}
     # Only custom gains can put the grades in another order.
-    gains = given.get("gains")
-    value = worth(seen.judged.judgments, gains, str(given["dcg"])) if isinstance(gains, tuple) else None
+    gains = cast("Gains | None", given.get("gains"))
+    value = None if gains is None else worth(seen.judged.judgments, gains, str(given["dcg"]))
     best = seen.best(value)
     lowest, highest = bound.compute(seen.worst(value)), bound.compute(best)
     expectation = EXPECTED[bound.measure.name]

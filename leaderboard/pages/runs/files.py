@@ -10,10 +10,9 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Upload
 from leaderboard.errors import NotFound
 from leaderboard.measures.binding import BoundMeasure
-from leaderboard.measures.grammar import with_level
 from leaderboard.measures.judged import Judged
 from leaderboard.measures.naming import parse
-from leaderboard.measures.selection import select as select_measures
+from leaderboard.measures.trec_lines import HEAD, lines_of, requested
 from leaderboard.pages.runs.head import ranked_documents
 from leaderboard.services import policy, shown_names
 from leaderboard.services.evaluations.alignments import alignment
@@ -84,13 +83,13 @@ def command(
     leaves_out: whether the revision leaves documents out of rankings.
 
     >>> command("run.txt", ["AP(rel=2)", "nDCG@10"], dialect=10, level=2)
-    "leaderboard evaluate qrels.txt run.txt --per-topic --dialect 10 --level 2 -m 'AP(rel=2)' -m nDCG@10"
+    "leaderboard evaluate qrels.txt run.txt -q --dialect 10 -l 2 -m runid -m num_q -m 'AP(rel=2)' -m nDCG@10"
     """
-    options = ["--per-topic", "--dialect", str(dialect)]
+    options = ["-q", "--dialect", str(dialect)]
     options += ["--leave-out", "left_out.txt"] if leaves_out else []
     if (common := level_of([parse(key) for key in keys], level)) > 1:
-        options += ["--level", str(common)]
-    measures = [part for key in keys for part in ("-m", key)]
+        options += ["-l", str(common)]
+    measures = [part for key in ("runid", "num_q", *keys) for part in ("-m", key)]
     return shlex.join(["leaderboard", "evaluate", "qrels.txt", file_name, *options, *measures])
 
 
@@ -110,20 +109,18 @@ def trec_eval_text(session: Session, viewer: Viewer, run_id: int, *, all_trec: b
     run, task, source = scored.run, scored.seen.task, scored.source
     judged = alignment(session, source, run.id)
     if all_trec:
-        chosen = select_measures([ALL_TREC], source.dialect)
-        level, measures = task.level, list(dict.fromkeys(with_level(bound, task.level) for bound in chosen))
+        lines, _ = requested([ALL_TREC], source.dialect, task.level)
     else:
         measures = [parse(column.key) for column in scored.columns]
-        level = level_of(measures, task.level)
+        lines = lines_of(measures, level_of(measures, task.level), HEAD)
     tag = scored.seen.name if scored.seen.masked else run.tag
-    return "".join(trec([_scores(tag, judged, measures, source, level)], level=level, per_topic=True))
+    chosen = [line.measure for line in lines if line.measure is not None]
+    return "".join(trec([_scores(tag, judged, chosen, source)], lines, per_topic=True))
 
 
-def _scores(
-    tag: str, judged: Judged, measures: Sequence[BoundMeasure], source: Source, level: int
-) -> RunScores:
+def _scores(tag: str, judged: Judged, measures: Sequence[BoundMeasure], source: Source) -> RunScores:
     places = np.array(source.places, dtype=np.int64)
     scores = {measure: measure.compute(judged)[places] for measure in measures}
     parts = {measure: part[:, places] for measure in measures if (part := measure.parts(judged)) is not None}
-    of_missed = missed(judged, scores, level=level, places=places)
+    of_missed = missed(judged, measures, places=places)
     return RunScores(tag, source.topics, scores, parts, of_missed)

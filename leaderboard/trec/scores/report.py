@@ -2,14 +2,12 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import compress
-from typing import NamedTuple
 
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.judged import FloatArray
-from leaderboard.measures.trec_families import FAMILIES
-from leaderboard.measures.trec_names import printed
+from leaderboard.measures.trec_lines import Line
 from leaderboard.trec.scores.missed import Missed
 
 _TOPICS_AT_A_TIME = 256
@@ -37,39 +35,33 @@ class RunScores:
         """The measure's one number for all topics."""
         return measure.aggregate(self.scores[measure], self.parts.get(measure))
 
+    def printed(self, line: Line) -> FloatArray:
+        """The scores as trec_eval prints them on that line, (topics,): missed topics as it has them."""
+        assert line.measure is not None, "the tag has no scores"
+        scores = self.scores[line.measure]
+        return scores if self.missed is None else self.missed.scores_of(line, scores)
+
     @property
     def aggregated(self) -> list[BoundMeasure]:
         """The measures that have such a number."""
         return [measure for measure in self.scores if measure.measure.aggregate != "none"]
 
 
-class _Line(NamedTuple):
-    """A line of trec_eval's: its name, and whether it is printed for topics and for all of them."""
+def trec(
+    reports: Iterable[RunScores], lines: Sequence[Line], *, per_topic: bool = False, summary: bool = True
+) -> Iterator[str]:
+    """The lines of every run as trec_eval prints them, several to a piece: those of topics, then of all.
 
-    name: str
-    measure: BoundMeasure
-    per_topic: bool = True
-    summary: bool = True
-
-    @property
-    def form(self) -> str:
-        """How its value is printed, as a % template."""
-        measure = self.measure.measure
-        return "'%s'" if measure.text else f"%{6 if measure.digits else ''}.{measure.digits}f"
-
-
-def trec(reports: Iterable[RunScores], *, level: int = 1, per_topic: bool = False) -> Iterator[str]:
-    """Lines as trec_eval prints them, several to a piece: measures in its order, then those it has not.
-
-    level is the one the measures were bound with: trec_eval's names do not show it. The lines with
-    the run's tag and the number of topics are there whichever measures are.
+    lines: what is printed, in order; the scores hold a value for the measure of each. summary: not with
+    trec_eval's -n.
     """
-    for given in reports:
-        report = _of_trec_eval(given)
-        lines = _in_trec_order(report.scores, level)
+    by_topic = [each for each in lines if each.per_topic]
+    over_all = [each for each in lines if each.summary]
+    for report in reports:
         if per_topic:
-            yield from _topic_lines(report, [line for line in lines if line.per_topic])
-        yield "".join(_summary_lines(report, [line for line in lines if line.summary]))
+            yield from _topic_lines(report, by_topic)
+        if summary:
+            yield "".join(_summary_lines(report, over_all))
 
 
 def tsv(reports: Iterable[RunScores], *, per_topic: bool = False) -> Iterator[str]:
@@ -112,40 +104,26 @@ def _run_object(report: RunScores, per_topic: bool) -> dict[str, object]:
     return data
 
 
-def _in_trec_order(measures: Iterable[BoundMeasure], level: int) -> list[_Line]:
-    known: list[tuple[tuple[int, float], _Line]] = []
-    others: list[_Line] = []
-    for measure in measures:
-        in_trec_eval = printed(measure, level)
-        if in_trec_eval is None:
-            others.append(_Line(measure.key, measure, summary=measure.measure.aggregate != "none"))
-        else:
-            family = in_trec_eval.family
-            line = _Line(in_trec_eval.name, measure, family.per_topic, family.summary)
-            known.append(((FAMILIES.index(family), in_trec_eval.number), line))
-    return [line for _, line in sorted(known, key=lambda placed: placed[0])] + others
-
-
-def _of_trec_eval(report: RunScores) -> RunScores:
-    """The scores with those that trec_eval gives to missed topics."""
-    return report if report.missed is None else replace(report, scores=report.scores | report.missed.scores)
-
-
-def _topic_lines(report: RunScores, lines: Sequence[_Line]) -> Iterator[str]:
+def _topic_lines(report: RunScores, lines: Sequence[Line]) -> Iterator[str]:
     template = "".join(f"{line.name.replace('%', '%%'):<22}\t{_TOPIC}\t{line.form}\n" for line in lines)
     shown = [True] * len(report.topics) if report.missed is None else (~report.missed.unprinted).tolist()
+    columns = [report.printed(line) for line in lines]
     for start in range(0, len(report.topics), _TOPICS_AT_A_TIME):
         part = slice(start, start + _TOPICS_AT_A_TIME)
-        rows = zip(*(report.scores[line.measure][part].tolist() for line in lines), strict=True)
+        rows = zip(*(column[part].tolist() for column in columns), strict=True)
         filled = compress(zip(report.topics[part], rows, strict=False), shown[part])
         yield "".join([(template % row).replace(_TOPIC, topic) for topic, row in filled])
 
 
-def _summary_lines(report: RunScores, lines: Iterable[_Line]) -> Iterator[str]:
-    yield f"{'runid':<22}\tall\t{report.run}\n"
-    yield f"{'num_q':<22}\tall\t{len(report.topics)}\n"
+def _summary_lines(report: RunScores, lines: Iterable[Line]) -> Iterator[str]:
     for line in lines:
-        if line.name == "num_rel" and report.missed is not None:
-            yield f"{line.name:<22}\tall\t{report.missed.num_rel}\n"
-        elif line.name != "num_q":
-            yield f"{line.name:<22}\tall\t{line.form % report.aggregate(line.measure)}\n"
+        if line.measure is None:
+            value = report.run
+        elif line.name == "num_q":
+            value = str(len(report.topics))
+        elif line.name == "num_rel" and report.missed is not None:
+            value = str(report.missed.num_rel)
+        else:
+            scores = report.printed(line)
+            value = line.form % line.measure.aggregate(scores, report.parts.get(line.measure))
+        yield f"{line.name:<22}\tall\t{value}\n"

@@ -19,6 +19,7 @@ from leaderboard.measures.grammar import with_level
 from leaderboard.measures.judged import FloatArray, Judged
 from leaderboard.measures.record import Need
 from leaderboard.measures.selection import select
+from leaderboard.measures.trec_lines import Line, requested
 from leaderboard.trec.qrels.align import Aligner, CompiledJudgments
 from leaderboard.trec.qrels.arrays import read_judgments
 from leaderboard.trec.read.ahead import available_threads
@@ -56,6 +57,7 @@ class Inputs:
 class Options:
     """How they are scored: names of measures, trec_eval's -l, whose dialect, and its -M, -J and -c.
 
+    as_trec_eval: names are taken as trec_eval takes them after -m, and `Scorer.lines` are what it prints.
     threads: how many read a large run, None for as many as there are cores, at most 2; of no influence on
     what is said of it.
     """
@@ -67,6 +69,7 @@ class Options:
     judged_only: bool = False
     complete: bool = True
     threads: int | None = None
+    as_trec_eval: bool = False
 
 
 def score_runs(inputs: Inputs, runs: Iterable[Path], options: Options) -> Iterator[RunScores]:
@@ -96,7 +99,19 @@ class Scorer:
         self._compiled = replace(compiled, judgments=judgments)
         self._absent = None if self.left_out is None else _leaving().compiled_left_out(self.left_out)
         self._inputs, self._options = inputs, options
-        self.measures = _measures(options, inputs, self._compiled)
+        self.lines: list[Line] = []
+        self.notes: list[str] = []
+        if options.as_trec_eval:
+            self.lines, self.notes = requested(
+                options.names,
+                options.dialect,
+                options.level,
+                lambda: _selected(["all"], options, inputs, self._compiled),
+            )
+            self.measures = [line.measure for line in self.lines if line.measure is not None]
+        else:
+            self.measures = _selected(options.names, options, inputs, self._compiled)
+        self.measures = list(dict.fromkeys(self.measures))
         self._unlike = _Unlikeness(inputs, self.measures)
 
     @property
@@ -209,7 +224,9 @@ def _judgments(inputs: Inputs, left_out: "LeftOut | None") -> CompiledJudgments:
     return compiled
 
 
-def _measures(options: Options, inputs: Inputs, compiled: CompiledJudgments) -> list[BoundMeasure]:
+def _selected(
+    names: Sequence[str], options: Options, inputs: Inputs, compiled: CompiledJudgments
+) -> list[BoundMeasure]:
     judgments = compiled.judgments
     given: dict[Need, object] = {
         "collection size": judgments.collection_size,
@@ -219,8 +236,8 @@ def _measures(options: Options, inputs: Inputs, compiled: CompiledJudgments) -> 
     }
     available = [need for need, value in given.items() if value is not None]
     max_rel = max(1, int(judgments.grades.max()))
-    chosen = select(options.names, options.dialect, available, max_rel)
-    return list(dict.fromkeys(with_level(measure, options.level) for measure in chosen))
+    chosen = select(names, options.dialect, available, max_rel)
+    return [with_level(measure, options.level) for measure in chosen]
 
 
 class _Unlikeness:
@@ -273,8 +290,7 @@ def _scores(name: str, judged: Judged, measures: list[BoundMeasure], options: Op
     report = RunScores(name, judged.judgments.topics, scores, parts)
     if not options.complete:
         return _kept(report, judged.retrieved > 0)
-    of_missed = missed(judged, scores, level=options.level, judged_only=options.judged_only)
-    return replace(report, missed=of_missed)
+    return replace(report, missed=missed(judged, measures, judged_only=options.judged_only))
 
 
 def _kept(report: RunScores, chosen: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> RunScores:

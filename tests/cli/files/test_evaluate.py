@@ -180,12 +180,9 @@ def test_trec_evals_own_output_line_for_line(shared_data: Path) -> None:
     folder = shared_data / "trec_eval-suite"
     with gzip.open(folder / "out.test.gz", "rt") as lines:
         theirs = [line for line in lines.read().splitlines() if not line.startswith(("gm_map", "iprec"))]
-    names = [line.split()[0] for line in theirs[2:]]
-    done = call(
-        folder / "qrels.test.gz",
-        folder / "results.test.gz",
-        *(word for name in names for word in ("-m", name)),
-    )
+    names = ["runid", "num_q", *(line.split()[0] for line in theirs[2:])]
+    asked = [word for name in names for word in ("-m", name)]
+    done = call(folder / "qrels.test.gz", folder / "results.test.gz", *asked)
     assert done.stdout.splitlines() == theirs
 
 
@@ -209,7 +206,7 @@ def test_names_for_many_measures_at_once(files: Path) -> None:
     assert {"rbp", "unj_5", "Rndcg"} <= names["all_trec"]
     assert len(names["all"]) > len(names["all_trec"]) + 30
     printed = values(call(files / "qrels", files / "run", "-m", "P.1,2", "-m", "ERR(max_rel=3)@5"))
-    assert {name for name, _ in printed} == {"runid", "num_q", "P_1", "P_2", "ERR(max_rel=3)@5"}
+    assert {name for name, _ in printed} == {"P_1", "P_2", "ERR(max_rel=3)@5"}
 
 
 def test_dialect_9_lacks_what_version_10_added(files: Path) -> None:
@@ -236,13 +233,40 @@ def test_judged_only_closes_up_the_ranks(tmp_path: Path) -> None:
 
 def test_no_complete_leaves_out_topics_the_run_misses(files: Path) -> None:
     """Without -c trec_eval's mean is over the run's topics only."""
-    printed = values(call(files / "qrels", files / "run", "-m", "map", "--no-complete", "--per-topic"))
-    assert printed == {
+    asked = ("-m", "map", "-m", "num_q", "--no-complete", "--per-topic")
+    assert values(call(files / "qrels", files / "run", *asked)) == {
         ("map", "1"): "0.5000",
-        ("runid", "all"): "one",
         ("num_q", "all"): "1",
         ("map", "all"): "0.5000",
     }
+
+
+def test_parameters_that_trec_eval_passes_over_are_named(files: Path) -> None:
+    """As trec_eval, which is silent: the first list of a family counts, and some families take none."""
+    done = call(files / "qrels", files / "run", "-m", "P.1", "-m", "P.2", "-m", "binG.0.5")
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["P_1", "binG"]
+    assert done.stderr.splitlines() == [
+        "P.2 is not printed: trec_eval takes the first list of parameters of P. Write all of them after one "
+        "dot, separated by commas.",
+        "binG takes no parameters; trec_eval ignores .0.5, and so does this.",
+    ]
+    done = call(files / "qrels", files / "run", "-m", "P.1", "-m", "P.2", "-m", "num_q", "--format", "json")
+    assert set(json.loads(done.stdout)["runs"][0]["scores"]) == {"P@1", "P@2", "NumQ"}
+
+
+def test_lines_say_which_of_several_runs_they_are_of(files: Path) -> None:
+    """trec_eval takes one run; here the tag comes before the lines of each of many, asked for or not."""
+    done = call(files / "qrels", files / "run", files / "run", "-m", "map")
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["runid", "map", "runid", "map"]
+
+
+def test_the_summary_may_be_left_out(files: Path) -> None:
+    """-n, as in trec_eval; elsewhere it has no meaning."""
+    done = call(files / "qrels", files / "run", "-q", "-n", "-m", "map")
+    assert {topic for _, topic in values(done)} == {"1", "2"}
+    done = call(files / "qrels", files / "run", "-n", "--format", "json")
+    assert done.exit_code == 2
+    assert "--no-summary goes with --format trec." in done.stderr
 
 
 def test_the_collection_size_reaches_measures_that_need_it(files: Path) -> None:

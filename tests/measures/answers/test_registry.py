@@ -85,4 +85,4 @@ def test_evaluating_rankings_enters_no_room_of_answers(tmp_path: Path) -> None:
         check=False,
     )
     assert done.stdout.splitlines()[-1:] == ["[]"], done.stdout + done.stderr
-    assert done.stdout.startswith("runid")
+    assert done.stdout.startswith("map ")

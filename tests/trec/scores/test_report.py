@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from leaderboard.measures import trec_lines
 from leaderboard.measures.binding import bind
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import FloatArray, Judged
 from leaderboard.measures.selection import select
+from leaderboard.measures.trec_lines import HEAD
 from leaderboard.trec.scores.report import RunScores, as_json, trec, tsv
 from tests.measures.rankings import Topic, scored
 
@@ -33,9 +35,14 @@ def lines_of(pieces: Iterable[str]) -> list[str]:
     return "".join(pieces).splitlines(keepends=True)
 
 
+def printed(report: RunScores, level: int = 1, per_topic: bool = False) -> list[str]:
+    """All that a report holds as trec_eval prints it, after the tag and the number of topics."""
+    return lines_of(trec([report], trec_lines.lines_of(report.scores, level, HEAD), per_topic=per_topic))
+
+
 def test_trec_lines_look_and_are_ordered_as_trec_evals() -> None:
     """22-wide names, tabs, four decimals, counts as integers, trec_eval's order; measures it lacks follow."""
-    lines = lines_of(trec([report("RR@10", "nDCG@20", "nDCG@5", "P@10", "P@5", "AP", "NumRet")]))
+    lines = printed(report("RR@10", "nDCG@20", "nDCG@5", "P@10", "P@5", "AP", "NumRet"))
     assert lines == [
         "runid                 \tall\ttag\n",
         "num_q                 \tall\t2\n",
@@ -51,7 +58,7 @@ def test_trec_lines_look_and_are_ordered_as_trec_evals() -> None:
 
 def test_trec_lines_per_topic_come_before_the_mean() -> None:
     """With per_topic every topic's lines come first, in topic order."""
-    lines = lines_of(trec([report("map", "num_ret")], per_topic=True))
+    lines = printed(report("map", "num_ret"), per_topic=True)
     assert lines[:4] == [
         "num_ret               \t301\t3\n",
         "map                   \t301\t0.3333\n",
@@ -63,7 +70,7 @@ def test_trec_lines_per_topic_come_before_the_mean() -> None:
 
 def test_trec_lines_keep_trec_evals_names_at_the_level_asked_for() -> None:
     """At level 2 AP(rel=2) is map, as trec_eval -l 2 prints it; AP(rel=3) keeps its own name."""
-    lines = lines_of(trec([report("AP(rel=2)", "AP(rel=3)", "set_F_0.25")], level=2))
+    lines = printed(report("AP(rel=2)", "AP(rel=3)", "set_F_0.25"), level=2)
     assert [line.split()[0] for line in lines[2:]] == ["map", "AP(rel=3)", "SetF(beta=0.5)"]
 
 
@@ -72,7 +79,7 @@ def test_what_trec_eval_prints_for_topics_or_for_all_only_is_printed_there() -> 
     run = scored(Topic((1, None, 0)), Topic((0, 12), (1,)))
     measures = select(["num_q", "gm_map", "relstring", "iprec_at_recall.0.1", "map"])
     scores = {measure: measure.compute(run) for measure in measures}
-    lines = lines_of(trec([RunScores("tag", run.judgments.topics, scores)], per_topic=True))
+    lines = printed(RunScores("tag", run.judgments.topics, scores), per_topic=True)
     assert lines == [
         "map                   \t0\t1.0000\n",
         "iprec_at_recall_0.10  \t0\t1.0000\n",
@@ -93,7 +100,7 @@ def test_measures_trec_eval_lacks_follow_under_their_keys() -> None:
     run = scored(Topic((1, 2)))
     measures = select(["RR@10", "RelString(judged_only=True)@2", "P.10,5"])
     scores = {measure: measure.compute(run) for measure in measures}
-    lines = lines_of(trec([RunScores("tag", ("0",), scores)], per_topic=True))
+    lines = printed(RunScores("tag", ("0",), scores), per_topic=True)
     assert [line.split("\t")[0].strip() for line in lines] == [
         "P_5",
         "P_10",
@@ -111,7 +118,7 @@ def test_more_topics_than_make_one_piece_are_all_there() -> None:
     """Every topic has its own lines, whatever its name holds, and pieces stay small."""
     topics = tuple(f"{place}%s{{0}}" for place in range(1000))
     scores = {parse("map"): np.arange(1000) / 1000, parse("num_ret"): np.arange(1000.0)}
-    pieces = list(trec([RunScores("tag", topics, scores)], per_topic=True))
+    pieces = list(trec([RunScores("tag", topics, scores)], trec_lines.lines_of(scores, 1), per_topic=True))
     expected = [
         line
         for place, topic in enumerate(topics)
@@ -129,7 +136,7 @@ def test_parts_decide_where_scores_do_not() -> None:
     micro = bind(replace(parse("SetP").measure, name="MicroOfTwo", aggregate="micro", parts=parts_of), {})
     run = scored(Topic((1,)), Topic((0, 0, 0)))
     report = RunScores("tag", ("0", "1"), {micro: micro.compute(run)}, {micro: parts_of(run)})
-    assert lines_of(trec([report]))[-1].endswith("\tall\t0.2500\n")
+    assert printed(report)[-1].endswith("\tall\t0.2500\n")
     assert lines_of(tsv([report]))[-1] == "tag\tMicroOfTwo\tall\t0.25\n"
     assert json.loads(as_json([report], dialect=10))["runs"][0]["scores"] == {"MicroOfTwo": 0.25}
 
