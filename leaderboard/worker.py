@@ -17,6 +17,7 @@ from leaderboard import logs, traces
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Job
 from leaderboard.errors import LeaderboardError, StoreAway
+from leaderboard.services import finishing
 from leaderboard.services.evaluations import score
 from leaderboard.services.jobs import leases, queue, workers
 from leaderboard.services.jobs.queue import Claim, ClaimLost
@@ -28,7 +29,6 @@ from leaderboard.services.runs.files import StoredFile
 from leaderboard.services.runs.prepare import PreparedUpload
 from leaderboard.services.statistics import prepared, requests
 from leaderboard.services.webhooks import calls, deliveries, events
-from leaderboard.services.workers import finishing
 from leaderboard.settings import Settings
 from leaderboard.trec.read.lines import Limits
 
