@@ -1,4 +1,4 @@
-"""No tokens of workers: evaluators on other machines use the database.
+"""No tokens of workers, and webhooks that take turns.
 
 Revision ID: 0025
 Revises: 0024
@@ -12,6 +12,8 @@ down_revision = "0024"
 branch_labels = None
 depends_on = None
 
+Id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+Moment = sa.DateTime(timezone=True)
 KINDS_BEFORE, KINDS = "kind IN ('personal', 'runner', 'worker')", "kind IN ('personal', 'runner')"
 
 
@@ -25,10 +27,14 @@ def upgrade() -> None:
     # A job that one of them holds comes back when its lease runs out.
     op.execute("DELETE FROM worker WHERE owner LIKE 'token %'")
     _allow(KINDS)
+    op.add_column("webhook", sa.Column("tried_at", Moment, nullable=True))
+    op.add_column("webhook", sa.Column("took_ms", Id, nullable=True))
 
 
 def downgrade() -> None:
     """Allow that kind again; the tokens themselves do not come back."""
+    op.drop_column("webhook", "took_ms")
+    op.drop_column("webhook", "tried_at")
     _allow(KINDS_BEFORE)
 
 
