@@ -163,7 +163,7 @@ FAULTS = (
     ),
     Fault(
         "worker",
-        "leaderboard/services/workers/finishing.py",
+        "leaderboard/services/finishing.py",
         "    score.store(session, claim.subject_id, claim.edition_id, scored, evaluator)\n",
         "",
         "tests/test_worker.py tests/services/test_road.py",

@@ -17,6 +17,7 @@ from leaderboard import logs, traces
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Job
 from leaderboard.errors import LeaderboardError, StoreAway
+from leaderboard.services import finishing
 from leaderboard.services.evaluations import score
 from leaderboard.services.jobs import leases, queue, workers
 from leaderboard.services.jobs.queue import Claim, ClaimLost
@@ -28,7 +29,6 @@ from leaderboard.services.runs.files import StoredFile
 from leaderboard.services.runs.prepare import PreparedUpload
 from leaderboard.services.statistics import prepared, requests
 from leaderboard.services.webhooks import calls, deliveries, events
-from leaderboard.services.workers import finishing
 from leaderboard.settings import Settings
 from leaderboard.trec.read.lines import Limits
 
@@ -46,6 +46,8 @@ OBJECTS_S = 86400.0
 """How often it looks for objects that nothing refers to: all of them are listed for that."""
 AGAIN_S = 1.0
 """How long after an error of the database it is asked again."""
+STOP_S = 3.0
+"""How long an evaluator that ends waits for its deliveries; the others are tried again later."""
 BEAT_S = 15.0
 """The longest time between two heartbeats of a job."""
 
@@ -80,6 +82,8 @@ class Evaluator:
         self._moved_at = -MOVE_S
         self._objects_at = -OBJECTS_S
         self._lost_at: float | None = None
+        self._deliverers: list[_Deliverer] = []
+        self._is_over = False
         self._mail_server = mail_server.server_of(settings)
         self._webhook_networks = calls.networks(settings.webhook_networks)
         self._kinds = {
@@ -95,9 +99,13 @@ class Evaluator:
         """Do every job that is due; how many were done."""
         self.sweep()
         done = 0
-        while self.work():
-            done += 1
-        return done
+        while True:
+            if self.work():
+                done += 1
+            elif self._deliverers:
+                done += self._await_deliveries()
+            else:
+                return done
 
     def sweep(self) -> None:
         """Say that this evaluator is at work, give back the jobs of those that are gone, drop old files."""
@@ -148,9 +156,12 @@ class Evaluator:
                 pause_s = AGAIN_S
             if pause_s:
                 wait(pause_s)
+        self._is_over = True
+        self._await_deliveries(STOP_S)
 
     def look_round(self) -> None:
         """What an evaluator does between two jobs: arrive, come back, or sweep where it is time."""
+        self._deliverers = [deliverer for deliverer in self._deliverers if deliverer.is_alive()]
         if not self._has_arrived:
             self._count_lost(free_dead_owners(self.database))
             self._has_arrived = True
@@ -178,19 +189,42 @@ class Evaluator:
 
     def work(self, *which: ColumnElement[bool]) -> bool:
         """Claim and do one job; False where none is due. which: what it has to be, if it is not any."""
-        with self.database.write() as session:
-            job = queue.claim(session, self.owner, self.settings, *which)
+        job = self._claim(*which)
         if job is None:
             return False
-        began = time.monotonic()
-        self._deadline(began + job.limit_s)
+        if job.kind == queue.WEBHOOK:
+            # A listener may take long to answer, and runs are scored meanwhile.
+            deliverer = _Deliverer(job, self._carry_out, self._next_delivery)
+            self._deliverers.append(deliverer)
+            deliverer.start()
+            return True
+        self._deadline(time.monotonic() + job.limit_s)
         try:
-            with logs.about(**_facts(job)), self._heartbeat(job):
-                outcome = self._do(job)
+            self._carry_out(job)
         finally:
             self._deadline(0.0)
-        _trace(job, outcome, time.monotonic() - began)
         return True
+
+    def _claim(self, *which: ColumnElement[bool]) -> Claim | None:
+        with self.database.write() as session:
+            return queue.claim(session, self.owner, self.settings, *which)
+
+    def _next_delivery(self) -> Claim | None:
+        return None if self._is_over else self._claim(Job.kind == queue.WEBHOOK)
+
+    def _await_deliveries(self, most_s: float | None = None) -> int:
+        """Wait for the deliveries that were begun; how many followed them in the same threads."""
+        deliverers, self._deliverers = self._deliverers, []
+        ends = None if most_s is None else time.monotonic() + most_s
+        for deliverer in deliverers:
+            deliverer.join(None if ends is None else max(0.0, ends - time.monotonic()))
+        return sum(deliverer.followed for deliverer in deliverers)
+
+    def _carry_out(self, job: Claim) -> None:
+        began = time.monotonic()
+        with logs.about(**_facts(job)), self._heartbeat(job):
+            outcome = self._do(job)
+        _trace(job, outcome, time.monotonic() - began)
 
     def _do(self, job: Claim) -> str:
         """What became of it: done, lost or failed."""
@@ -302,11 +336,12 @@ class Evaluator:
         """Keep the lease alive from a thread while the job is being done."""
         over = threading.Event()
         beat_s = min(self.settings.lease_s / 4, BEAT_S)
+        ends = time.monotonic() + job.limit_s
 
         def beat() -> None:
             logs.begin(**_facts(job))
             wait_s = beat_s
-            while not over.wait(wait_s):
+            while not over.wait(wait_s) and time.monotonic() < ends:
                 try:
                     if not self._push_on(job):
                         return
@@ -323,6 +358,29 @@ class Evaluator:
         finally:
             over.set()
             thread.join()
+
+
+class _Deliverer(threading.Thread):
+    """Sends events to webhooks, one after the other, beside the evaluator that began it."""
+
+    def __init__(
+        self, first: Claim, carry_out: Callable[[Claim], None], claim_next: Callable[[], Claim | None]
+    ) -> None:
+        super().__init__(name=f"deliveries-{first.job_id}", daemon=True)
+        self._first, self._carry_out, self._claim_next = first, carry_out, claim_next
+        self.followed = 0
+
+    def run(self) -> None:
+        """Send the first and what comes after it, until nothing is due."""
+        job: Claim | None = self._first
+        try:
+            while job is not None:
+                self._carry_out(job)
+                job = self._claim_next()
+                self.followed += job is not None
+        except SQLAlchemyError as error:
+            # The lease runs out, and the delivery is tried again.
+            log.warning("deliveries to webhooks stopped: %s", error)
 
 
 def _trace(job: Claim, outcome: str, seconds: float) -> None:

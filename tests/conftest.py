@@ -38,10 +38,7 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("patient")
 ROOT = Path(__file__).resolve().parents[1]
-LONGEST = frozenset(
-    f"test_{name}.py"
-    for name in ("schemathesis", "docs", "packaging", "remote_workers", "crashes", "outages")
-)
+LONGEST = frozenset(f"test_{name}.py" for name in ("schemathesis", "docs", "packaging", "crashes", "outages"))
 """Files with tests of a minute or two: a worker that came to one of them late would be waited for."""
 
 

@@ -17,12 +17,11 @@ CLIENTS = {"requests", "httpx", "aiohttp", "urllib3", "smtplib", "ftplib", "ldap
 OUTGOING = {"urllib.request", "http.client", "xmlrpc.client"}
 CALLERS = {
     "leaderboard/cli/serving/health.py": {"http.client"},
-    "leaderboard/remote/site.py": {"http.client", "urllib.request"},
     "leaderboard/services/mail/server.py": {"smtplib"},
     "leaderboard/services/webhooks/calls.py": {"http.client"},
     "leaderboard/web/accounts/openid_client.py": {"requests"},
 }
-"""Who calls whom the settings name, whom a webhook's maker does, and the site: a worker, its health check."""
+"""Who calls whom the settings name, whom a webhook's maker does, and the site itself: its health check."""
 RUNS_TEXT = {"eval", "exec", "compile", "__import__", "render_template_string", "from_string"}
 NAMES_OF_OURS = {
     *("table.name", "columns", "marks", "chosen", "order"),

@@ -13,7 +13,7 @@ class ApiToken(Base):
     """A secret by which a program acts for an account; only its digest is kept."""
 
     __tablename__ = "api_token"
-    __table_args__ = (CheckConstraint("kind IN ('personal', 'runner', 'worker')", name="kind"),)
+    __table_args__ = (CheckConstraint("kind IN ('personal', 'runner')", name="kind"),)
 
     id: Mapped[int] = mapped_column(primary_key=True)
     account_id: Mapped[int] = mapped_column(ForeignKey("account.id", ondelete="CASCADE"), index=True)

@@ -30,6 +30,9 @@ class Webhook(Base):
     failures: Mapped[int] = mapped_column(default=0)
     """Attempts since the last one that was taken."""
     failing_since: Mapped[datetime | None]
+    tried_at: Mapped[datetime | None]
+    took_ms: Mapped[int | None]
+    """How long its last attempt took: a slow one gets less time for the next."""
     created_at: Mapped[datetime]
 
 

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Entry, Run, Task, Team
 from leaderboard.services import phase_rules, policy
-from leaderboard.services.policy import ANONYMOUS, Sight, Viewer
+from leaderboard.services.policy import Sight, Viewer
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,17 +176,6 @@ def may_have_file(session: Session, viewer: Viewer, run: Run, task: Task, seen: 
     if not seen.details or run.withdrawn_at is not None:
         return False
     return not is_masked(session, viewer, run, task)
-
-
-def are_open_to_all(session: Session, task: Task, runs: Sequence[Run]) -> bool:
-    """Whether everybody, signed in or not, may have the files of these runs of a task; a few statements."""
-    if task.published_at is None or any(run.withdrawn_at is not None for run in runs):
-        return False
-    phases = {run.phase_id for run in runs}
-    if not all(policy.sight_of(session, ANONYMOUS, task, phase).details for phase in phases):
-        return False
-    names = shown_names(session, ANONYMOUS, task)
-    return not any(names.is_masked(run.team_id) for run in runs)
 
 
 def is_masked(session: Session, viewer: Viewer, run: Run, task: Task) -> bool:

@@ -141,7 +141,7 @@ def test_serve_refuses_it_in_one_sentence(tmp_path: Path) -> None:
         ("password", "short", "12 to 256 characters"),
         ("token", None, "LEADERBOARD_FIRST_TOKEN_FILE names .* which cannot be read"),
         ("token", "lb_pnonsense", "not a whole token"),
-        ("token", "a worker's", "not a whole token"),
+        ("token", "a runner's", "not a whole token"),
     ],
 )
 def test_what_will_not_do_makes_nothing(
@@ -149,7 +149,7 @@ def test_what_will_not_do_makes_nothing(
 ) -> None:
     """A weak password, a token cut off, a file that is not there: the next start tries again."""
     path = Path(getattr(settings_given, f"first_{file}_file"))
-    text = token_secrets.made("worker") if text == "a worker's" else text
+    text = token_secrets.made("runner") if text == "a runner's" else text
     path.unlink() if text is None else path.write_text(text)
     with pytest.raises(Invalid, match=message):
         first.set_up(database, settings_given)

@@ -9,6 +9,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from click.testing import CliRunner
 from sqlalchemy import inspect, select, text, update
+from sqlalchemy.exc import IntegrityError
 
 from leaderboard.cli import main
 from leaderboard.db import schema
@@ -18,7 +19,7 @@ from leaderboard.errors import SchemaOutdated
 from leaderboard.services.assessors import links
 from leaderboard.services.policy import OPERATOR
 from leaderboard.settings import DATABASE_FILE
-from tests.make import build
+from tests.make import build, people
 
 pytestmark = pytest.mark.dialect
 
@@ -117,3 +118,36 @@ def test_commands_make_the_tables_of_an_empty_folder_and_refuse_an_older_schema(
     result = CliRunner().invoke(main, task_list)
     assert result.exit_code == 1
     assert "leaderboard db upgrade" in result.output
+
+
+def test_tokens_of_workers_are_deleted(database: Database) -> None:
+    """With the answers kept for them and what they claimed under; the tokens of runners stay."""
+    owner = people.account(database, "Olga")
+    schema.downgrade(database, "0024")
+    moment = "2026-11-01 00:00:00"
+    with database.engine.begin() as connection:
+        for number, kind in ((1, "personal"), (2, "runner"), (3, "worker")):
+            connection.execute(
+                text(
+                    "INSERT INTO api_token"
+                    " (id, account_id, kind, prefix, token_sha256, label, scopes, created_at)"
+                    f" VALUES ({number}, {owner}, '{kind}', 'lb', '{number}', 'l', '[]', '{moment}')"
+                )
+            )
+            connection.execute(
+                text(
+                    "INSERT INTO idempotency_key"
+                    " (token_id, key, request_sha256, state, headers, body, created_at)"
+                    f" VALUES ({number}, 'k', 'd', 'running', '{{}}', '', '{moment}')"
+                )
+            )
+        for name in ("token 3:17", "host:1"):
+            connection.execute(text(f"INSERT INTO worker (owner, seen_at) VALUES ('{name}', '{moment}')"))
+    schema.upgrade(database)
+    with database.read() as session:
+        kinds = session.scalars(text("SELECT kind FROM api_token ORDER BY id")).all()
+        keys = session.scalars(text("SELECT token_id FROM idempotency_key ORDER BY token_id")).all()
+        owners = session.scalars(text("SELECT owner FROM worker")).all()
+    assert (kinds, keys, owners) == (["personal", "runner"], [1, 2], ["host:1"])
+    with pytest.raises(IntegrityError), database.engine.begin() as connection:
+        connection.execute(text("UPDATE api_token SET kind = 'worker' WHERE id = 1"))

@@ -10,7 +10,7 @@ import click
 
 from leaderboard import logs, traces
 from leaderboard.carrier import broker
-from leaderboard.cli.serving import elsewhere, first, start
+from leaderboard.cli.serving import first, start
 from leaderboard.cli.serving.kept_backups import seconds_of
 from leaderboard.cli.serving.processes import in_a_process
 from leaderboard.cli.serving.start import SignIn
@@ -60,19 +60,12 @@ def serve(demo: bool, is_only_web: bool, data: Path | None, **given: Any) -> Non
 
 @click.command()
 @click.option("--once", is_flag=True, help="Do what is queued, then exit.")
-@click.option("--site", help="Evaluate for the site at this address, over https, without its database.")
-@click.option("--token", envvar="LEADERBOARD_TOKEN", help="Of a worker; better in LEADERBOARD_TOKEN.")
 @click.option("--celery", "is_carried", is_flag=True, help="Be told by LEADERBOARD_BROKER_URL what to do.")
 @data_option
-def worker(once: bool, site: str | None, token: str | None, is_carried: bool, data: Path | None) -> None:
-    """Run evaluators only, beside a site that runs elsewhere.
-
-    On the same database; or, with --site, with a worker's token that an organiser made for a task.
-    """
-    if is_carried and (once or site is not None):
-        raise click.UsageError("--celery goes neither with --once nor with --site.")
-    if site is not None:
-        return elsewhere.work(site, token, once=once)
+def worker(once: bool, is_carried: bool, data: Path | None) -> None:
+    """Run evaluators only, beside a site on another machine that uses the same database."""
+    if is_carried and once:
+        raise click.UsageError("--celery and --once exclude each other; leave one out.")
     if once:
         click.echo(f"{_drain(data)} jobs were done.")
         return

@@ -15,8 +15,8 @@ RANDOM_CHARACTERS = 30
 CHECKSUM_CHARACTERS = 6
 """62**6 is more than 2**32."""
 SHOWN_CHARACTERS = 8
-LETTERS = {"personal": "p", "runner": "r", "worker": "w"}
-FORM = re.compile("lb_[prw][0-9A-Za-z]{36}")
+LETTERS = {"personal": "p", "runner": "r"}
+FORM = re.compile("lb_[pr][0-9A-Za-z]{36}")
 """Random characters and checksum."""
 
 

@@ -27,7 +27,7 @@ from leaderboard.services.policy import (
     without_organising,
 )
 
-PERSONAL, RUNNER, WORKER = KINDS = ("personal", "runner", "worker")
+PERSONAL, RUNNER = KINDS = ("personal", "runner")
 DAYS = 90
 MOST_DAYS = 366
 MOST = 20
@@ -56,11 +56,7 @@ MEANINGS = {
 }
 GUARDED = frozenset((Scope.ORGANISE, Scope.JUDGE))
 """Scopes that need a second factor where organisers need one."""
-SCOPES_OF_KIND = {
-    PERSONAL: frozenset(Scope),
-    RUNNER: frozenset((Scope.READ, Scope.SUBMIT)),
-    WORKER: frozenset((Scope.READ,)),
-}
+SCOPES_OF_KIND = {PERSONAL: frozenset(Scope), RUNNER: frozenset((Scope.READ, Scope.SUBMIT))}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from sqlalchemy import select
 from leaderboard import demo
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Account, Edition, Job, Task
-from leaderboard.services import collections, policy
+from leaderboard.services import collections, finishing, policy
 from leaderboard.services.accounts import accounts, teams
 from leaderboard.services.evaluations import score
 from leaderboard.services.jobs import queue
@@ -18,7 +18,6 @@ from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.uploads import Delivery
 from leaderboard.services.tasks import create, drafts
 from leaderboard.services.tasks.drafts import TaskDraft
-from leaderboard.services.workers import finishing
 from leaderboard.settings import Settings
 from leaderboard.trec.read.lines import Limits
 

@@ -153,9 +153,7 @@ def of_judged(plan: Plan, judged: Judged) -> RunScores:
     return RunScores(by_measure, pack_hits(judged) if plan.lacks_hits else None)
 
 
-def store(
-    session: Session, run_id: int, edition_id: int, scored: RunScores, evaluator: str = __version__
-) -> None:
+def store(session: Session, run_id: int, edition_id: int, scored: RunScores) -> None:
     """Add the hits and scores that are not there yet, and each score's aggregate over every topic set."""
     edition = session.get_one(Edition, edition_id)
     if scored.hits is not None and not _has_hits(session, run_id, edition):
@@ -165,18 +163,13 @@ def store(
     for measure in edition.measures:
         key = measure["key"]
         if key not in evaluations and key in scored.by_measure:
-            evaluations[key] = _add(session, run_id, edition, measure, scored.by_measure[key], evaluator)
+            evaluations[key] = _add(session, run_id, edition, measure, scored.by_measure[key])
     session.flush()
     _add_means(session, edition, list(evaluations.values()))
 
 
 def _add(
-    session: Session,
-    run_id: int,
-    edition: Edition,
-    measure: dict[str, Any],
-    computed: MeasureScores,
-    evaluator: str,
+    session: Session, run_id: int, edition: Edition, measure: dict[str, Any], computed: MeasureScores
 ) -> Evaluation:
     evaluation = Evaluation(
         run_id=run_id,
@@ -184,7 +177,7 @@ def _add(
         measure=measure["key"],
         measure_version=measure["version"],
         dialect=edition.dialect,
-        evaluator=evaluator,
+        evaluator=__version__,
         scores=computed.scores,
         parts=computed.parts,
         created_at=now(session),

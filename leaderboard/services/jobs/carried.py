@@ -39,19 +39,23 @@ def take(session: Session, settings: Settings) -> list[CarriedJob]:
     if session.scalar(select(Job.id).where(_waits(at)).limit(1)) is None:
         return []
     is_out = _is_out(settings, at)
-    found = [job for which, most in _shares(settings) for job in _some(session, at, which, is_out, most)]
+    found = [
+        job
+        for kind, which, most in _shares(settings)
+        for job in _some(session, at, kind, which, is_out, most)
+    ]
     session.execute(update(Job).where(Job.id.in_([job.id for job in found])).values(carried_at=at))
     return [CarriedJob(job.id, job.priority >= queue.FRESH) for job in found]
 
 
-def _shares(settings: Settings) -> list[tuple[ColumnElement[bool], int]]:
-    """Which jobs may be on the way together, and how many; those done singly wait for one another."""
+def _shares(settings: Settings) -> list[tuple[str, ColumnElement[bool], int]]:
+    """Which jobs may be on the way together, and how many; a kind where they are of one."""
     limits = queue.limits(settings)
     free, left_out = Job.kind.not_in(limits), queue.left_out(settings)
     return [
-        (and_(free, Job.priority >= queue.FRESH), MOST_ON_THE_WAY),
-        (and_(free, Job.priority < queue.FRESH), MOST_ON_THE_WAY),
-        *((Job.kind == kind, most) for kind, most in limits.items() if kind not in left_out),
+        ("", and_(free, Job.priority >= queue.FRESH), MOST_ON_THE_WAY),
+        ("", and_(free, Job.priority < queue.FRESH), MOST_ON_THE_WAY),
+        *((kind, Job.kind == kind, most) for kind, most in limits.items() if kind not in left_out),
     ]
 
 
@@ -62,11 +66,18 @@ def _is_out(settings: Settings, at: datetime) -> ColumnElement[bool]:
 
 
 def _some(
-    session: Session, at: datetime, which: ColumnElement[bool], is_out: ColumnElement[bool], most: int
+    session: Session,
+    at: datetime,
+    kind: str,
+    which: ColumnElement[bool],
+    is_out: ColumnElement[bool],
+    most: int,
 ) -> list[Job]:
     room = most - (session.scalar(select(func.count()).select_from(Job).where(which, is_out)) or 0)
     if room <= 0:
         return []
+    if kind == queue.WEBHOOK:
+        return queue.deliveries_in_turn(session, _waits(at), is_out, room)
     # What another process is sending now is skipped; what an evaluator is claiming needs no message.
     chosen = select(Job).where(which, _waits(at)).order_by(Job.priority.desc(), Job.id).limit(room)
     return list(session.scalars(chosen.with_for_update(skip_locked=True)))

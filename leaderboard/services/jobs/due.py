@@ -10,7 +10,7 @@ from leaderboard.db.engine import now
 from leaderboard.db.tables import Job, Mail, WebhookDelivery
 from leaderboard.services.jobs import queue
 
-WAITING = "waiting"
+WAITING, FAILED = "waiting", "failed"
 MOST_QUEUED = 500
 """Jobs made at once of rows whose time has come."""
 

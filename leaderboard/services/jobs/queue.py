@@ -13,7 +13,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_key, now
-from leaderboard.db.tables import Edition, Job, Run
+from leaderboard.db.tables import Edition, Job, Run, Webhook, WebhookDelivery
 from leaderboard.errors import Conflict, NotFound
 from leaderboard.settings import Settings
 
@@ -39,6 +39,9 @@ LONGEST_WAIT_S = 60
 COMPARE_LIMIT_S = 3600
 """How long a comparison of runs may take; the setting `job_limit_s` is for all other jobs."""
 UNFINISHED = ("queued", "leased", "failed")
+WEBHOOKS_AT_ONCE = 8
+WEBHOOKS_OF_ONE = 2
+"""Deliveries of one account that are on their way at once; of one webhook it is one."""
 
 
 class ClaimLost(Conflict):
@@ -126,10 +129,11 @@ def claim(session: Session, owner: str, settings: Settings, *which: ColumnElemen
     """
     at = now(session)
     others = [*which, Job.kind.not_in(left_out(settings))]
-    job = _most_urgent(session, at, *others)
-    while job is not None and not _has_room(session, job.kind, settings):
-        others.append(Job.kind != job.kind)
-        job = _most_urgent(session, at, *others)
+    job = None
+    while (found := _most_urgent(session, at, *others)) is not None and job is None:
+        if _has_room(session, found.kind, settings):
+            job = _next_delivery(session, at, *which) if found.kind == WEBHOOK else found
+        others.append(Job.kind != found.kind)
     if job is None:
         return None
     job.state, job.owner, job.started_at = "leased", owner, at
@@ -159,7 +163,7 @@ def left_out(settings: Settings) -> list[str]:
 
 def limits(settings: Settings) -> dict[str, int]:
     """The kinds of which so many jobs are done at once, lest none is left for runs; the others have none."""
-    return {COMPARE: settings.comparisons_at_once, MAIL: 1, WEBHOOK: 1, MOVE: 1}
+    return {COMPARE: settings.comparisons_at_once, MAIL: 1, WEBHOOK: WEBHOOKS_AT_ONCE, MOVE: 1}
 
 
 def _most_urgent(session: Session, at: datetime, *which: ColumnElement[bool]) -> Job | None:
@@ -174,13 +178,66 @@ def _most_urgent(session: Session, at: datetime, *which: ColumnElement[bool]) ->
 
 
 def _has_room(session: Session, kind: str, settings: Settings) -> bool:
-    """Whether one more job of the kind leaves an evaluator free for runs; mail and webhooks go singly."""
+    """Whether one more job of the kind may be done now."""
     most = limits(settings).get(kind)
     if most is None:
         return True
     lock_key(session, kind)
     running = select(func.count()).select_from(Job).where(Job.state == "leased", Job.kind == kind)
     return (session.scalar(running) or 0) < most
+
+
+def _next_delivery(session: Session, at: datetime, *which: ColumnElement[bool]) -> Job | None:
+    waits = and_(Job.state == "queued", is_due(at), *which)
+    return next(iter(deliveries_in_turn(session, waits, Job.state == "leased", 1)), None)
+
+
+def deliveries_in_turn(
+    session: Session, waits: ColumnElement[bool], is_out: ColumnElement[bool], most: int
+) -> list[Job]:
+    """The next deliveries to webhooks, by turns of accounts, so that none waits behind another's backlog.
+
+    First come accounts with the fewest deliveries on their way, then those whose turn is longest ago.
+    waits, is_out: which jobs may be chosen, and which are on their way.
+    """
+    jobs = (
+        select(Job.id, WebhookDelivery.webhook_id, Webhook.account_id, Webhook.tried_at)
+        # A job stays behind when its webhook is deleted; doing it takes no time.
+        .outerjoin(WebhookDelivery, WebhookDelivery.id == Job.subject_id)
+        .outerjoin(Webhook, Webhook.id == WebhookDelivery.webhook_id)
+        .where(Job.kind == WEBHOOK)
+    )
+    out = jobs.where(is_out).subquery()
+    waiting = jobs.where(waits).subquery()
+    busy = select(out.c.webhook_id).where(out.c.webhook_id.is_not(None))
+    of_account = (
+        select(func.count()).where(out.c.account_id == waiting.c.account_id).correlate(waiting)
+    ).scalar_subquery()
+    may_go = or_(waiting.c.webhook_id.is_(None), waiting.c.webhook_id.not_in(busy))
+    firsts = (
+        select(
+            func.min(waiting.c.id).label("id"),
+            waiting.c.account_id,
+            func.max(waiting.c.tried_at).label("tried_at"),
+            func.max(of_account).label("out"),
+        )
+        .where(may_go)
+        .group_by(waiting.c.webhook_id, waiting.c.account_id)
+        .subquery()
+    )
+    oldest_turn = (firsts.c.tried_at.is_not(None), firsts.c.tried_at, firsts.c.id)
+    place = func.row_number().over(partition_by=firsts.c.account_id, order_by=oldest_turn)
+    turns = select(firsts.c.id, firsts.c.tried_at, (firsts.c.out + place).label("turn")).subquery()
+    return list(
+        session.scalars(
+            select(Job)
+            .join(turns, turns.c.id == Job.id)
+            .where(turns.c.turn <= WEBHOOKS_OF_ONE)
+            .order_by(turns.c.turn, turns.c.tried_at.is_not(None), turns.c.tried_at, Job.id)
+            .limit(most)
+            .with_for_update(of=Job, skip_locked=True)
+        )
+    )
 
 
 def heartbeat(session: Session, claimed: Claim, lease_s: int) -> bool:

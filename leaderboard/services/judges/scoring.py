@@ -15,7 +15,7 @@ from leaderboard.measures.judges.registry import parse
 from leaderboard.services.evaluations.score import MeasureScores, Plan, RunScores
 from leaderboard.services.judges import references, store
 from leaderboard.services.judges.labels import answers, documents
-from leaderboard.services.judges.labels.run_sources import RunSource, StoredRunSource
+from leaderboard.services.judges.labels.run_sources import RunSource
 from leaderboard.stats.judges.by_topic import topic_agreement
 from leaderboard.trec.boards.align import Reference, align
 from leaderboard.trec.boards.labels import KeptLabels
@@ -24,12 +24,7 @@ from leaderboard.trec.boards.packing import KeptBoard, KeptReference, pack_board
 
 def compute(database: Database, run_id: int, plan: Plan) -> RunScores:
     """All scores that the run lacks, by the measures of a plan; raises Damaged."""
-    return of_judge(plan, _said(database, run_id, plan), StoredRunSource(database))
-
-
-def of_judge(plan: Plan, sent: store.Sent, runs: RunSource) -> RunScores:
-    """The same of what the judge sent, wherever it and the reference's runs were read; raises Damaged."""
-    reference, board = _both(plan, sent, runs)
+    reference, board = _both(plan, _said(database, run_id, plan), RunSource(database))
     made = pack_board(board) if plan.lacks_hits and board is not None else None
     return RunScores(scores(reference, board, [measure["key"] for measure in plan.missing]), made)
 
@@ -38,7 +33,7 @@ def again(
     database: Database, run_id: int, plan: Plan
 ) -> Callable[[BoundMeasure], tuple[FloatArray, FloatArray | None]]:
     """What computes a run's scores by a measure anew, from its stored board; raises Damaged."""
-    reference, board = _both(plan, _said(database, run_id, plan), StoredRunSource(database))
+    reference, board = _both(plan, _said(database, run_id, plan), RunSource(database))
 
     def of(bound: BoundMeasure) -> tuple[FloatArray, FloatArray | None]:
         found = scores(reference, board, [bound.key])[bound.key]
@@ -49,7 +44,7 @@ def again(
 
 def differing(database: Database, run_id: int, plan: Plan, stored: bytes) -> Iterator[str]:
     """Where the stored board of a judge's labels is not the one that they make again; raises Damaged."""
-    _, board = _both(plan, _said(database, run_id, plan), StoredRunSource(database))
+    _, board = _both(plan, _said(database, run_id, plan), RunSource(database))
     if board is None or board.sha256 != store.opened(run_id, stored).sha256:
         yield "the board that its labels make comes out differently"
 

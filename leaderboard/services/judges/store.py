@@ -6,16 +6,15 @@ revision, and stored with the scores that are computed from it.
 
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any
 
-from sqlalchemy import LargeBinary, Select, and_, func, select
+from sqlalchemy import and_, func, select
 from sqlalchemy.orm import Session
 
 from leaderboard.checksums import belonging_to
-from leaderboard.db.tables import Alignment, Edition, JudgeBoard, Run
+from leaderboard.db.tables import Alignment, Edition, JudgeBoard
 from leaderboard.trec.boards.answer_labels import KeptAnswerLabels, unpack_answer_labels
 from leaderboard.trec.boards.labels import KeptLabels, are_labels, unpack_labels
-from leaderboard.trec.boards.packing import BOARD_MAGIC, KeptBoard, is_board, unpack_board
+from leaderboard.trec.boards.packing import KeptBoard, is_board, unpack_board
 
 Sent = KeptBoard | KeptLabels | KeptAnswerLabels
 
@@ -28,11 +27,8 @@ def add(session: Session, run_id: int, body: bytes) -> None:
 def sent(session: Session, run_id: int, name: str = "") -> Sent | None:
     """What a judge sent, under the name of its run; None where that is gone; raises Damaged."""
     body = session.scalar(select(JudgeBoard.body).where(JudgeBoard.run_id == run_id))
-    return None if body is None else opened_sent(run_id, body, name)
-
-
-def opened_sent(run_id: int, body: bytes, name: str = "") -> Sent:
-    """What a judge sent, as it is stored; raises Damaged, naming the run."""
+    if body is None:
+        return None
     with belonging_to(f"run {run_id}"):
         return unpacked(body, name)
 
@@ -48,13 +44,6 @@ def has_labels(session: Session, run_id: int) -> bool:
     """Whether a judge sent labels."""
     body = session.scalar(select(JudgeBoard.body).where(JudgeBoard.run_id == run_id))
     return body is not None and not is_board(body)
-
-
-def with_labels(task_id: int) -> Select[Any]:
-    """The ids of the runs of a task of judges that are labels, as a statement."""
-    head = func.substr(JudgeBoard.body, 1, len(BOARD_MAGIC), type_=LargeBinary)
-    of_task = select(JudgeBoard.run_id).join(Run, Run.id == JudgeBoard.run_id)
-    return of_task.where(Run.task_id == task_id, head != BOARD_MAGIC)
 
 
 def of_runs(session: Session, runs: Iterable[tuple[int, str]], edition: Edition) -> dict[int, KeptBoard]:

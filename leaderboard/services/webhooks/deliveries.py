@@ -13,18 +13,18 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Webhook, WebhookAttempt, WebhookDelivery
-from leaderboard.errors import Conflict, NotFound
+from leaderboard.errors import Conflict, NotFound, OverQuota
 from leaderboard.services import audit, throttles
 from leaderboard.services.jobs import due, queue
-from leaderboard.services.jobs.due import WAITING
+from leaderboard.services.jobs.due import FAILED, WAITING
 from leaderboard.services.mail import outbox
 from leaderboard.services.mail.outbox import MailDraft
 from leaderboard.services.policy import Viewer
-from leaderboard.services.webhooks import events, signatures, webhooks
+from leaderboard.services.webhooks import calls, events, signatures, webhooks
 from leaderboard.services.webhooks.calls import GONE, TAKEN, WebhookAnswer, WebhookRequest
 from leaderboard.services.webhooks.webhooks import is_answered_for
 
-SENT, FAILED = "sent", "failed"
+SENT = "sent"
 PAUSES = (
     timedelta(seconds=5),
     timedelta(minutes=5),
@@ -55,15 +55,15 @@ def take(session: Session, delivery_id: int, site: str) -> WebhookRequest | None
     That is: it was sent or put off, or its webhook is paused, gone, or answered for by nobody. site is the
     address that paths are under.
     """
+    of = select(WebhookDelivery.webhook_id).where(WebhookDelivery.id == delivery_id).scalar_subquery()
+    running = select(Webhook).where(Webhook.id == of, Webhook.paused_at.is_(None), is_answered_for())
+    # The webhook before its delivery, as whoever presses a button on its page holds them.
+    webhook = session.scalar(running.with_for_update(of=Webhook))
     row = session.get(WebhookDelivery, delivery_id, with_for_update=True, populate_existing=True)
     at = now(session)
-    if row is None or row.state != WAITING or not due.is_due(row.next_at, at, LONGEST_PAUSE):
+    if webhook is None or row is None or row.state != WAITING:
         return None
-    running = select(Webhook).where(
-        Webhook.id == row.webhook_id, Webhook.paused_at.is_(None), is_answered_for()
-    )
-    webhook = session.scalar(running)
-    if webhook is None:
+    if not due.is_due(row.next_at, at, LONGEST_PAUSE):
         return None
     if row.attempts > len(PAUSES):
         row.state = FAILED
@@ -71,6 +71,7 @@ def take(session: Session, delivery_id: int, site: str) -> WebhookRequest | None
     # Counted and put off before it is tried: one that kills its evaluator does so a few times only.
     row.attempts += 1
     row.next_at = at + WHILE_TRIED
+    webhook.tried_at = at
     body = _body(row, site)
     return WebhookRequest(
         webhook_id=webhook.id,
@@ -79,7 +80,12 @@ def take(session: Session, delivery_id: int, site: str) -> WebhookRequest | None
         address=webhook.address,
         headers=signatures.headers(row.message, at, body, _signing(webhook, at)),
         body=body,
+        wait_s=calls.SLOW_WAIT_S if _is_slow(webhook) else calls.WAIT_S,
     )
+
+
+def _is_slow(webhook: Webhook) -> bool:
+    return webhook.took_ms is not None and webhook.took_ms >= calls.SLOW_WAIT_S * 1000
 
 
 def _body(row: WebhookDelivery, site: str) -> bytes:
@@ -105,6 +111,7 @@ def store(session: Session, request: WebhookRequest, answer: WebhookAnswer) -> N
     if webhook is None or row is None:
         return
     at = now(session)
+    webhook.took_ms = answer.milliseconds
     session.add(
         WebhookAttempt(
             delivery_id=row.id,
@@ -177,7 +184,11 @@ def _tell_of_pause(session: Session, webhook: Webhook, page: str) -> None:
 
 
 def send_test(session: Session, viewer: Viewer, webhook_id: int) -> str:
-    """Send an event that says nothing; Conflict while the webhook is paused, OverQuota after 30 an hour."""
+    """Send an event that says nothing.
+
+    Raises Conflict while the webhook is paused, OverQuota after 30 in an hour and while too many deliveries
+    of its account wait.
+    """
     webhook = webhooks.own(session, viewer, webhook_id)
     _require_running(session, webhook)
     webhooks.record(session, viewer, webhook, "test")
@@ -202,6 +213,10 @@ def send_again(session: Session, viewer: Viewer, webhook_id: int, message: str) 
 def _require_running(session: Session, webhook: Webhook) -> None:
     if webhook.paused_at is not None:
         raise Conflict("This webhook is paused; resume it first.")
+    if events.has_full_queue(session, webhook.account_id):
+        raise OverQuota(
+            f"{events.FULL} Try again when they were sent, or delete webhooks that do not answer."
+        )
     key = f"webhook {webhook.id}"
     throttles.spend(session, key, BY_HAND_AN_HOUR, timedelta(hours=1), "That was sent often enough")
 

@@ -6,7 +6,7 @@ of a blind or sealed task says a score, and a team's webhook hears of its own ru
 
 from collections.abc import Collection, Mapping
 
-from sqlalchemy import or_, select
+from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
@@ -20,12 +20,17 @@ from leaderboard.db.tables import (
     Task,
     Upload,
     Webhook,
+    WebhookAttempt,
     WebhookDelivery,
 )
 from leaderboard.services import policy
 from leaderboard.services.jobs import due, queue
 from leaderboard.services.webhooks import signatures
 from leaderboard.services.webhooks.webhooks import WebhookEvent, is_answered_for
+
+MOST_WAITING = 1000
+"""Deliveries of one account that wait to be sent; with more its listeners do not keep up."""
+FULL = f"{MOST_WAITING} deliveries to webhooks of this account are waiting, which is the limit."
 
 
 def upload_decided(session: Session, task: Task, upload: Upload, run_id: int | None) -> None:
@@ -109,19 +114,37 @@ def _tell(
 
 
 def write(session: Session, webhook: Webhook, event: str, path: str, facts: Mapping[str, int | str]) -> str:
-    """Write an event down for one webhook and queue it; what receivers know it by."""
+    """Write an event down for one webhook and queue it; what receivers know it by.
+
+    Where the account's queue is full, it is listed as failed and can be sent by hand later.
+    """
     at = now(session)
+    is_full = has_full_queue(session, webhook.account_id)
     row = WebhookDelivery(
         webhook_id=webhook.id,
         message=signatures.new_message(),
         event=event,
         data=dict(facts),
         path=path,
-        state=due.WAITING,
+        state=due.FAILED if is_full else due.WAITING,
         created_at=at,
         next_at=at,
     )
     session.add(row)
     session.flush()
+    if is_full:
+        session.add(WebhookAttempt(delivery_id=row.id, at=at, milliseconds=0, said=f"Not sent: {FULL}"))
+        return row.message
     due.queue_written(session, queue.WEBHOOK, [row.id])
     return row.message
+
+
+def has_full_queue(session: Session, account_id: int) -> bool:
+    """Whether as many deliveries of an account wait as may."""
+    waiting = (
+        select(WebhookDelivery.id)
+        .join(Webhook, Webhook.id == WebhookDelivery.webhook_id)
+        .where(Webhook.account_id == account_id, WebhookDelivery.state == due.WAITING)
+        .limit(MOST_WAITING)
+    )
+    return (session.scalar(select(func.count()).select_from(waiting.subquery())) or 0) >= MOST_WAITING

@@ -57,7 +57,7 @@ def asked(label: str) -> TokenRequest:
     kind = request.form.get("kind", PERSONAL)
     return TokenRequest(
         label=label,
-        # What a worker or runner may do is its kind's; there is no other scope to choose.
+        # A runner's scopes are those of its kind.
         scopes=request.form.getlist("scope") if kind == PERSONAL else SCOPES_OF_KIND.get(kind, ()),
         kind=kind,
         slug=request.form.get("task", ""),

@@ -11,7 +11,6 @@ from leaderboard.web.api import (
     teams,
     uploads,
     webhooks,
-    workers,
 )
 from leaderboard.web.api.operations import Operation
 from leaderboard.web.api.organise import (
@@ -54,5 +53,4 @@ NOUNS: dict[str, tuple[Operation, ...]] = {
     "Looking after assessors": (*assessors.OPERATIONS, *side_by_side.OPERATIONS),
     "Judging, by a personal link": judging.OPERATIONS,
     "Webhooks": webhooks.OPERATIONS,
-    "Workers on other machines": workers.OPERATIONS,
 }

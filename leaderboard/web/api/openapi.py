@@ -95,8 +95,6 @@ def problems_of(one: Operation) -> tuple[str, ...]:
         every.append("wrong-version")
     if one.name in ("begin_upload", "send_run"):
         every.append("not-joined")
-    if one.path.startswith("/worker/jobs/"):
-        every.append("lost-lease")
     return tuple(name for name in TYPES if name in every)
 
 

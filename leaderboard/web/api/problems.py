@@ -7,7 +7,6 @@ import msgspec
 from flask import Response, g, request
 
 from leaderboard import errors
-from leaderboard.services.jobs.queue import ClaimLost
 from leaderboard.web.session import in_api
 
 MEDIA_TYPE = "application/problem+json"
@@ -83,13 +82,6 @@ TYPES = {
             "Not possible now",
             "It contradicts what is stored already, or the same request is still running.",
             "Read the present state, then decide.",
-        ),
-        ProblemType(
-            "lost-lease",
-            409,
-            "The job is not held any more",
-            "Its lease ran out and another worker has it, or it is done.",
-            "Drop what was computed, and claim the next job.",
         ),
         ProblemType(
             "closed",
@@ -170,7 +162,6 @@ FACTS = ("did_you_mean", "upload", "retry_after_s")
 OF_STATUS = {kind.status: kind for kind in reversed(TYPES.values())}
 """Where several have one status, the first."""
 OF_ERROR: tuple[tuple[type[errors.LeaderboardError], str], ...] = (
-    (ClaimLost, "lost-lease"),
     (errors.Closed, "closed"),
     (errors.NotEntered, "not-joined"),
     (errors.WrongVersion, "wrong-version"),

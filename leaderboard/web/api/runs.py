@@ -11,10 +11,9 @@ from leaderboard.errors import Invalid, LeaderboardError, Problem
 from leaderboard.pages.runs import run as run_pages
 from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.policy import Viewer
-from leaderboard.services.runs import admission, describe, marks, withdrawals
+from leaderboard.services.runs import admission, describe, marks, runners, withdrawals
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.uploads import Submission
-from leaderboard.services.workers import runners
 from leaderboard.trec.facts.fields import FIELD_OF
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.web.api import repeats

@@ -148,8 +148,9 @@ def test_what_is_asked_for_is_checked(database: Database, tmp_path: Path) -> Non
         (Forbidden, {"days": None}),
         (NotFound, {"slug": "none"}),
         (NotFound, {"team_id": stranger}),
-        (Forbidden, {"kind": "worker", "scopes": ("read",)}),
-        (Forbidden, {"kind": "worker", "scopes": ("read",), "slug": "t"}),
+        (Invalid, {"kind": "worker", "scopes": ("read",)}),
+        (Forbidden, {"kind": "runner", "scopes": ("read",)}),
+        (Forbidden, {"kind": "runner", "scopes": ("read",), "slug": "t"}),
     ]
     faults = []
     for kind, wanted in cases:

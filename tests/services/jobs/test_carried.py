@@ -64,9 +64,7 @@ def test_only_what_waits_and_is_due_is_sent(database: Database) -> None:
     assert _take(database) == [4]
 
 
-@pytest.mark.parametrize(
-    ("kind", "most"), [(queue.COMPARE, 2), (queue.MAIL, 1), (queue.WEBHOOK, 1), (queue.MOVE, 1)]
-)
+@pytest.mark.parametrize(("kind", "most"), [(queue.COMPARE, 2), (queue.MAIL, 1), (queue.MOVE, 1)])
 def test_what_is_limited_is_sent_as_far_as_there_is_room(database: Database, kind: str, most: int) -> None:
     """A message for which there is no room finds nothing to claim, and its job waits for half a minute."""
     _queue(database, kind, 1, 2, 3, 4)

@@ -238,16 +238,3 @@ def test_boards_that_look_like_qrels_are_read_as_boards(judged: Database, tmp_pa
     made = judging.label(judged, tmp_path, "".join(lines))
     assert made.report is not None
     assert made.report.facts["order"] == "ranked"
-
-
-@pytest.mark.dialect
-def test_judges_that_sent_labels_are_told_from_those_that_sent_boards(
-    judged: Database, tmp_path: Path
-) -> None:
-    """By a statement, on either database, of one task only."""
-    labels = judging.label(judged, tmp_path).run_id
-    judging.judge(judged, tmp_path, {run: (0.1, 0.2, 0.3) for run in judging.RANKINGS}, "elm")
-    with judged.read() as session:
-        task_id = session.get_one(Run, labels).task_id
-        assert session.scalars(store.with_labels(task_id)).all() == [labels]
-        assert session.scalars(store.with_labels(task_id + 1)).all() == []

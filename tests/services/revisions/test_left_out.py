@@ -8,12 +8,11 @@ import pytest
 from sqlalchemy import select
 
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import Edition, Evaluation, Qrels, QrelsRevision, Run
+from leaderboard.db.tables import Evaluation, Qrels, QrelsRevision, Run
 from leaderboard.errors import Conflict, Invalid
 from leaderboard.pages.revisions import files as revision_files
 from leaderboard.pages.revisions import previews
 from leaderboard.services.boards import board
-from leaderboard.services.evaluations import score, wire
 from leaderboard.services.policy import ANONYMOUS, OPERATOR
 from leaderboard.services.pools import plans
 from leaderboard.services.pools import previews as pools
@@ -99,26 +98,6 @@ def test_scores_are_those_of_the_command_on_the_same_files(
         report = scorer.scores(build.run_file(tmp_path, rankings, name))
         offline = {measure.key: np.asarray(column).tolist() for measure, column in report.scores.items()}
         assert _by_topic(database, name) == offline
-
-
-def test_a_worker_elsewhere_gives_the_same_bits(database: Database, tmp_path: Path) -> None:
-    """The list goes with the plan; what is computed from the plan as sent has the same scores."""
-    _task(database, tmp_path)
-    token = _keep(database, rounds.wished(_file(tmp_path, "1 d1\n2 e2\n")))
-    with database.write() as session:
-        drafts.publish(session, OPERATOR, "t", token)
-    with database.read() as session:
-        run_id = session.scalars(select(Run.id).where(Run.name == "one")).one()
-        edition_id = session.scalars(select(Edition.id).where(Edition.state == "building")).one()
-        plan = score.plan(session, run_id, edition_id)
-    assert {measure["key"] for measure in plan.missing} == set(MEASURES)
-    packed = wire.packed_plan(plan)
-    sent = wire.opened_plan(packed)
-    assert sent.inputs.left_out == plan.inputs.left_out is not None
-    computed = score.compute(database, run_id, sent)
-    opened = wire.opened_scores(wire.packed_scores(computed, packed), plan, 3)
-    build.drain(database)
-    assert {key: of.scores.tolist() for key, of in opened.by_measure.items()} == _by_topic(database, "one")
 
 
 def test_leaving_out_what_no_run_has_changes_nothing(database: Database, tmp_path: Path) -> None:

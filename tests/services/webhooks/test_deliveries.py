@@ -16,7 +16,8 @@ from leaderboard.db.tables import Account, Job, Mail, Webhook, WebhookAttempt, W
 from leaderboard.errors import Conflict, NotFound, OverQuota
 from leaderboard.services.jobs import queue
 from leaderboard.services.policy import Viewer
-from leaderboard.services.webhooks import calls, deliveries, webhooks
+from leaderboard.services.webhooks import calls, deliveries, events, webhooks
+from leaderboard.services.webhooks.calls import WebhookAnswer
 from leaderboard.settings import Settings
 from leaderboard.worker import Evaluator
 from tests.make import build, hooks, people, receivers
@@ -294,3 +295,38 @@ def test_old_deliveries_are_dropped(cast: Cast) -> None:
         session.execute(update(WebhookDelivery).where(WebhookDelivery.state == "sent").values(created_at=old))
         deliveries.forget(session)
     assert (cast.states(), cast.attempts()) == ([("waiting", 0)], [])
+
+
+def test_a_slow_attempt_leaves_less_time_for_the_next(cast: Cast) -> None:
+    """15 seconds, 5 after one that took 5 or more, and 15 again after a quick one."""
+    cast.test()
+    patience = []
+    for milliseconds in (5000, 4999, 0):
+        hooks.make_due(cast.database)
+        with cast.database.write() as session:
+            request = deliveries.take(session, 1, SITE)
+            assert request is not None
+            patience.append(request.wait_s)
+            deliveries.store(session, request, WebhookAnswer("refused", None, milliseconds, ""))
+    assert patience == [15, 5, 15]
+
+
+def test_an_account_has_so_many_deliveries_waiting(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then tests are refused, and events are listed as not sent; another account's are sent."""
+    monkeypatch.setattr(events, "MOST_WAITING", 3)
+    message = cast.test()
+    cast.test()
+    cast.test()
+    with pytest.raises(OverQuota, match="deliveries to webhooks of this account are waiting") as refused:
+        cast.test()
+    assert "Try again when they were sent" in str(refused.value)
+    with cast.database.write() as session:
+        with pytest.raises(OverQuota):
+            deliveries.send_again(session, cast.viewer, cast.webhook, message)
+        events.write(session, session.get_one(Webhook, cast.webhook), "run.scored", "/runs/1", {})
+    bob = people.account(cast.database, "Bob")
+    theirs = hooks.webhook(cast.database, bob, team_id=people.team(cast.database, "Bats", bob))
+    with cast.database.write() as session:
+        deliveries.send_test(session, people.viewer(cast.database, bob), theirs.id)
+    assert cast.states() == [("waiting", 0)] * 3 + [("failed", 0), ("waiting", 0)]
+    assert cast.attempts() == [(None, f"Not sent: {events.FULL}")]

@@ -144,10 +144,10 @@ def test_codes_are_not_guessed(site: Site) -> None:
         assert any("device code" in key for key in session.scalars(select(Throttle.key)))
 
 
-def test_an_organiser_makes_a_workers_token(site: Site) -> None:
+def test_an_organiser_makes_a_runners_token(site: Site) -> None:
     """On the same form, for one task; without a task, or by somebody else, it is refused."""
-    form = {"label": "gpu", "kind": "worker", "task": "robots", "days": "90"}
+    form = {"label": "gpu", "kind": "runner", "task": "robots", "days": "90"}
     made = site.browser("Olga").post("/account/tokens", data=form)
-    assert (made.status_code, "lb_w" in made.text) == (201, True)
+    assert (made.status_code, "lb_r" in made.text) == (201, True)
     assert site.browser("Olga").post("/account/tokens", data=form | {"task": ""}).status_code == 403
     assert site.browser("Berta").post("/account/tokens", data=form).status_code == 403

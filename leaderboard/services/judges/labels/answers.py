@@ -29,10 +29,10 @@ def board_of(runs: RunSource, kept: KeptReference, sent: KeptAnswerLabels) -> Ke
     origin = kept.origin
     if origin is None or origin.kind != KIND:
         raise Conflict("The reference is no board of answers of this site: choose another one.")
-    digests = runs.basis(origin).digests
+    runs.basis(origin)
     values: dict[str, dict[str, float]] = {}
     for name, run_id in zip(kept.reference.runs, origin.run_ids, strict=True):
-        answers = runs.answers(run_id, digests[run_id])
+        answers = runs.answers(run_id)
         scored = scoring.scores(sent.answers, name, answers, [key])[key].scores.tolist()
         by_topic = zip(sent.answers.topics, scored, strict=True)
         values[name] = {topic: value for topic, value in by_topic if math.isfinite(value)}

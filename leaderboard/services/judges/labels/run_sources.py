@@ -1,8 +1,7 @@
-"""The runs of a reference, which labels score: in the database, or asked of a site by a worker elsewhere."""
+"""The runs of a reference, which labels score, as the database has them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -31,21 +30,8 @@ class ReferenceBasis:
     digests: Mapping[int, str]
 
 
-class RunSource(Protocol):
-    """Where the runs of a reference are read."""
-
-    def basis(self, origin: Origin) -> ReferenceBasis:
-        """What they are scored with; raises Conflict where they are gone."""
-
-    def blocks(self, run_id: int, sha256: str) -> Iterator[Block]:
-        """The rankings of one, block by block; raises Damaged where all of them do not have the digest."""
-
-    def answers(self, run_id: int, sha256: str) -> Mapping[str, Answer]:
-        """Topic -> answer of one; raises Damaged."""
-
-
-class StoredRunSource:
-    """The database; each run is read outside a transaction that computes."""
+class RunSource:
+    """Reads the runs of a reference, each outside the transaction that stores what is computed."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -59,7 +45,7 @@ class StoredRunSource:
         """The rankings of a run, a few blocks in each transaction; raises Damaged."""
         return whole_blocks(self._database, run_id, sha256)
 
-    def answers(self, run_id: int, _sha256: str) -> Mapping[str, Answer]:
+    def answers(self, run_id: int) -> Mapping[str, Answer]:
         """Topic -> answer of a run; raises Damaged."""
         with self._database.read() as session:
             return {answer.topic: answer for answer in store.of_run(session, run_id)}

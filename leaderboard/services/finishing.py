@@ -2,7 +2,6 @@
 
 from sqlalchemy.orm import Session
 
-from leaderboard import __version__
 from leaderboard.services.evaluations import editions, score
 from leaderboard.services.evaluations.score import RunScores
 from leaderboard.services.jobs import queue
@@ -11,11 +10,11 @@ from leaderboard.services.statistics import prepared
 from leaderboard.services.webhooks import events
 
 
-def finish(session: Session, claim: Claim, scored: RunScores, evaluator: str = __version__) -> None:
+def finish(session: Session, claim: Claim, scored: RunScores) -> None:
     """Store what came of an evaluation; raises ClaimLost where its lease was lost, and nothing is stored."""
     assert claim.edition_id is not None, "an evaluation belongs to an edition"
     queue.finish(session, claim)
-    score.store(session, claim.subject_id, claim.edition_id, scored, evaluator)
+    score.store(session, claim.subject_id, claim.edition_id, scored)
     events.run_scored(session, claim.subject_id, claim.edition_id)
     editions.settle(session, claim.edition_id)
     prepared.prepare(session, editions.task_of(session, claim.edition_id))

@@ -1,0 +1,49 @@
+"""No tokens of workers, and webhooks that take turns.
+
+Revision ID: 0025
+Revises: 0024
+"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0025"
+down_revision = "0024"
+branch_labels = None
+depends_on = None
+
+Id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+Moment = sa.DateTime(timezone=True)
+KINDS_BEFORE, KINDS = "kind IN ('personal', 'runner', 'worker')", "kind IN ('personal', 'runner')"
+
+
+def upgrade() -> None:
+    """Delete the tokens of workers and what hangs on them, and allow no more of that kind."""
+    of_workers = "(SELECT id FROM api_token WHERE kind = 'worker')"
+    # SQLite enforces no foreign keys while tables are rebuilt, so nothing cascades there.
+    op.execute(f"DELETE FROM idempotency_key WHERE token_id IN {of_workers}")
+    op.execute(f"DELETE FROM device_request WHERE token_id IN {of_workers}")
+    op.execute("DELETE FROM api_token WHERE kind = 'worker'")
+    # A job that one of them holds comes back when its lease runs out.
+    op.execute("DELETE FROM worker WHERE owner LIKE 'token %'")
+    _allow(KINDS)
+    op.add_column("webhook", sa.Column("tried_at", Moment, nullable=True))
+    op.add_column("webhook", sa.Column("took_ms", Id, nullable=True))
+
+
+def downgrade() -> None:
+    """Allow that kind again; the tokens themselves do not come back."""
+    op.drop_column("webhook", "took_ms")
+    op.drop_column("webhook", "tried_at")
+    _allow(KINDS_BEFORE)
+
+
+def _allow(rule: str) -> None:
+    name = op.f("ck_api_token_kind")
+    if op.get_bind().dialect.name == "postgresql":
+        op.drop_constraint(name, "api_token", type_="check")
+        op.create_check_constraint(name, "api_token", rule)
+        return
+    check = sa.CheckConstraint(rule, name=name)
+    with op.batch_alter_table("api_token", table_args=(check,), recreate="always") as batch:
+        batch.drop_constraint(name, type_="check")
