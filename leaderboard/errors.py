@@ -87,6 +87,10 @@ class Conflict(LeaderboardError):
     """The act contradicts what is stored already."""
 
 
+class Changed(LeaderboardError):
+    """The entity tags that the request was made conditional on are not those of what is stored."""
+
+
 class WrongVersion(LeaderboardError):
     """The client speaks another version of a protocol than the site."""
 

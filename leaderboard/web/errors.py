@@ -28,6 +28,7 @@ STATUS: dict[type[errors.LeaderboardError], int] = {
     errors.Forbidden: 403,
     errors.Conflict: 409,
     errors.Closed: 409,
+    errors.Changed: 412,
     errors.WrongVersion: 412,
     errors.TooLarge: 413,
     errors.OverQuota: 429,

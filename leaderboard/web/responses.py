@@ -10,7 +10,7 @@ from leaderboard.tables.latex import latex_text
 from leaderboard.tables.markdown import markdown_text
 from leaderboard.tables.record import Files, Page, Table
 from leaderboard.tables.text import csv_text, json_text
-from leaderboard.web import figures
+from leaderboard.web import conditions, figures
 from leaderboard.web.kept import pages
 from leaderboard.web.kept.static import A_YEAR_S
 
@@ -108,10 +108,15 @@ def as_file(content: str | bytes, mimetype: str, name: str) -> Response:
     return _kept(response)
 
 
+def tag_of(body: bytes) -> str:
+    """The entity tag of these very bytes."""
+    return hashlib.sha256(body).hexdigest()[:32]
+
+
 def _kept(response: Response) -> Response:
     """The response with a tag of its own bytes: it says nothing that the bytes do not."""
     if (kept := pages.offer(response)) is not None:
         return kept
-    response.set_etag(hashlib.sha256(response.get_data()).hexdigest()[:32])
+    response.set_etag(tag_of(response.get_data()))
     response.cache_control.no_cache = True
-    return response.make_conditional(request)  # type: ignore[return-value]
+    return conditions.applied(response)

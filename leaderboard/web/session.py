@@ -1,5 +1,6 @@
 """What a request has at hand: its viewer, its reading and writing sessions, a way to wake evaluators."""
 
+import hashlib
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -8,6 +9,7 @@ from datetime import timedelta
 from urllib.parse import urlsplit
 
 from flask import Flask, current_app, g, request
+from sqlalchemy import func, select
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 from werkzeug.wrappers import Response
@@ -22,6 +24,7 @@ from leaderboard.services.policy import ANONYMOUS, Viewer, without_organising
 from leaderboard.services.statistics import asked
 from leaderboard.services.statistics.requests import WaitingResult
 from leaderboard.settings import Settings, is_loopback
+from leaderboard.web import conditions
 
 log = logging.getLogger(__name__)
 
@@ -104,11 +107,19 @@ def is_reading() -> bool:
 def writing() -> Iterator[Session]:
     """A session in one transaction of its own, committed at the end.
 
-    The reading session is closed first: it would go on showing what was there before.
+    The reading session is closed first: it would go on showing what was there before. The condition of a
+    conditional request is checked last: a refusal that needs no condition goes before it, and nobody else
+    writes between the check and the commit.
     """
     finish_reading()
     with database().write() as session:
+        if conditions.is_pending() and not database().is_sqlite:
+            # SQLite has one writer at a time; here changes of one address take turns.
+            key = int.from_bytes(hashlib.sha256(request.path.encode()).digest()[:8], "big", signed=True)
+            session.execute(select(func.pg_advisory_xact_lock(key)))
         yield session
+        conditions.meet_condition()
+    finish_reading()
 
 
 def finish_reading() -> None:

@@ -17,6 +17,10 @@ from leaderboard.web.runs import pieces
 
 VERSION = "1"
 PLACEHOLDER = re.compile(r"<(?:(?P<kind>\w+):)?(?P<name>\w+)>")
+ABOUT = """Shared tasks of information retrieval: tasks, runs and boards.
+
+Answers to GET carry an entity tag (`ETag`), except exports. Every operation honours `If-Match` and
+`If-None-Match` (RFC 9110, 13): a change is made only while they hold for what GET of its address answers."""
 FILE = "application/octet-stream"
 SCHEMA = "#/components/schemas/{name}"
 RESPONSE = "#/components/responses/{name}"
@@ -52,11 +56,7 @@ def document(operations: Iterable[Operation]) -> dict[str, Any]:
     scopes = "; ".join(f"{scope}: {words}" for scope, words in MEANINGS.items())
     return {
         "openapi": "3.1.0",
-        "info": {
-            "title": "Leaderboard",
-            "version": VERSION,
-            "description": "Shared tasks of information retrieval: tasks, runs and boards.",
-        },
+        "info": {"title": "Leaderboard", "version": VERSION, "description": ABOUT},
         "servers": [{"url": "/api/v1"}],
         "paths": paths,
         "components": {
@@ -85,6 +85,7 @@ def address(one: Operation) -> str:
 def problems_of(one: Operation) -> tuple[str, ...]:
     """The types of problems that an operation may answer with."""
     every = ["malformed", "token-needed", "not-allowed", "invalid", "over-quota", "failed", "not-available"]
+    every.append("changed-meanwhile")
     if PLACEHOLDER.search(one.path):
         every += ["not-found", "unknown-task", "wrong-method"]
     if one.method != "GET":

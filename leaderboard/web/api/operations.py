@@ -1,13 +1,14 @@
 """One record an operation: from it come routing, authorisation, reading, encoding and the document."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from flask import Blueprint, Response
 
+from leaderboard.errors import NotFound
 from leaderboard.services.accounts.tokens import Scope
-from leaderboard.web import responses
+from leaderboard.web import conditions, responses
 from leaderboard.web.api import repeats, values
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, Body, Rule
 from leaderboard.web.session import token
@@ -110,22 +111,33 @@ def operation(
 
 def add_to(blueprint: Blueprint, operations: Iterable[Operation]) -> None:
     """Give every operation its route."""
-    for one in operations:
+    table = list(operations)
+    reads = {one.path: one for one in table if one.method == "GET"}
+    for one in table:
         # Two slashes would be redirected to one, and nothing under the API is ever redirected.
         options = {"methods": [one.method], "merge_slashes": False, "strict_slashes": True}
-        blueprint.add_url_rule(one.path, one.name, _view(one), **options)  # type: ignore[arg-type]
+        blueprint.add_url_rule(one.path, one.name, _view(one, reads.get(one.path)), **options)  # type: ignore[arg-type]
 
 
-def _view(one: Operation) -> Callable[..., Response]:
+def _view(one: Operation, read: Operation | None) -> Callable[..., Response]:
+    """The view of an operation; read: what GET of its address answers, whose entity tag conditions name."""
+
     def view(**placeholders: Any) -> Response:
         asking = token()
         if asking is not None and one.scopes:
             asking.require_any(one.scopes)
         given = placeholders | values.given(one.query, one.body, takes_file=one.takes_file)
+        if one is read:
+            return conditions.applied(_answered(one, one.act(**given)))
+
+        def act() -> Response:
+            conditions.set_condition(lambda: _tag(read, one, placeholders, given))
+            answer = _answered(one, one.act(**given))
+            conditions.meet_condition()
+            return answer
+
         # A run that is sent by PUT brings its key to its upload.
-        if one.method == "POST":
-            return repeats.once(lambda: _answered(one, one.act(**given)), given.get("file"))
-        return _answered(one, one.act(**given))
+        return repeats.once(act, given.get("file")) if one.method == "POST" else act()
 
     view.rule = one.rule  # type: ignore[attr-defined]
     view.operation = one  # type: ignore[attr-defined]
@@ -135,16 +147,31 @@ def _view(one: Operation) -> Callable[..., Response]:
     return view
 
 
+def _tag(
+    read: Operation | None, one: Operation, placeholders: Mapping[str, Any], given: Mapping[str, Any]
+) -> conditions.Tag:
+    """The entity tag that GET of the address gives now; none where it is not found, or has none."""
+    if read is None:
+        return None, None
+    said = {"query": given["query"] if read.query is one.query else read.query()} if read.query else {}
+    try:
+        response = _answered(read, read.act(**placeholders, **said))
+    except NotFound:
+        return None, None
+    response.close()
+    return response.get_etag()
+
+
 def _answered(one: Operation, answer: Any) -> Response:
     if isinstance(answer, Response):
         return answer
     reply = answer if isinstance(answer, Reply) else Reply(answer=answer, status=one.status, headers={})
-    if reply.status == 204:
-        return Response(status=204, headers=reply.headers)
-    response = responses.as_stored(values.encoded(reply.answer), "application/json")
-    if response.status_code == 200:
-        response.status_code = reply.status
-    response.headers.update(reply.headers)
+    response = Response(status=reply.status, headers=reply.headers)
+    if reply.status != 204:
+        response.mimetype = "application/json"
+        response.set_data(values.encoded(reply.answer))
+    if one.method == "GET":
+        response.set_etag(responses.tag_of(response.get_data()))
     return response
 
 

@@ -21,6 +21,7 @@ from leaderboard.services.runs import describe, partial_files, partial_uploads, 
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.partial_uploads import Partial, PartialRequest
 from leaderboard.trec.read.bundles import base_name
+from leaderboard.web import conditions
 from leaderboard.web.api import values
 from leaderboard.web.api.answers import PartialUploadAnswer, PartialUploadList
 from leaderboard.web.api.operations import PIECE_OF_FILE, Header, Reply, operation
@@ -138,6 +139,8 @@ def append_to_upload(slug: str, token: str) -> Reply:
     """
     _require_version()
     with pieces.held(slug, token) as (mine, path, file):
+        # What came of a piece is kept before anything is written to the database.
+        conditions.meet_condition()
         if mine.upload_id is None:
             pieces.append_body(mine, path, file)
             if partial_files.offset(path) < mine.bytes:

@@ -94,8 +94,9 @@ TYPES = {
             "changed-meanwhile",
             412,
             "Changed meanwhile",
-            "What `If-Match` names is no longer what is stored.",
-            "Read it again and send the change with its new ETag.",
+            "`If-Match` does not name the entity tag that GET of the address gives now, "
+            "or `If-None-Match` does.",
+            "Read the address again and send the request with its new ETag.",
         ),
         ProblemType(
             "wrong-version",
@@ -164,6 +165,7 @@ OF_STATUS = {kind.status: kind for kind in reversed(TYPES.values())}
 OF_ERROR: tuple[tuple[type[errors.LeaderboardError], str], ...] = (
     (errors.Closed, "closed"),
     (errors.NotEntered, "not-joined"),
+    (errors.Changed, "changed-meanwhile"),
     (errors.WrongVersion, "wrong-version"),
 )
 

@@ -24,7 +24,7 @@ KEPT = timedelta(hours=24)
 LONGEST_RUN = timedelta(minutes=10)
 """After that long the process that ran a request is taken to have died with it."""
 DESCRIBING = ("Upload-Length", "Upload-Metadata")
-KEPT_HEADERS = ("Content-Type", "Location", "ETag")
+KEPT_HEADERS = ("Content-Type", "Location")
 
 
 def once(act: Callable[[], Response], file: Path | None = None) -> Response:

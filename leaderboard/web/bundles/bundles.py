@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from typing import IO
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import Busy
@@ -19,7 +19,7 @@ from leaderboard.services import policy, throttles
 from leaderboard.services.bundles.citations import FORMS
 from leaderboard.services.bundles.writing import NO_TIME, archived
 from leaderboard.services.runs.prepare import CHUNK_BYTES
-from leaderboard.web import responses
+from leaderboard.web import conditions, responses
 from leaderboard.web.bodies import require_room
 from leaderboard.web.requests import hands_out_judgments
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
@@ -85,7 +85,7 @@ def public(slug: str) -> ResponseReturnValue:
     response = _as_zip(file, slug)
     response.set_etag(digest.hexdigest()[:32])
     response.cache_control.no_cache = True
-    return response.make_conditional(request)
+    return conditions.applied(response)
 
 
 @contextmanager

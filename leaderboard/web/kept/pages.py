@@ -15,6 +15,7 @@ from flask import Flask, Response, current_app, g, request
 
 from leaderboard.db import site_version
 from leaderboard.pages.tasks import phases
+from leaderboard.web import conditions
 from leaderboard.web.kept.coding import SentBody
 from leaderboard.web.kept.files import KeptFiles
 from leaderboard.web.metrics import request_counts
@@ -90,7 +91,7 @@ class KeptPage:
         response.headers.update(self.headers)
         response.cache_control.no_cache = True
         response.vary.add("Cookie")
-        return response.make_conditional(request)  # type: ignore[return-value]
+        return conditions.applied(response)
 
 
 class KeptPages:

@@ -8,6 +8,7 @@ from pathlib import Path
 from flask import Flask, Response, request
 from werkzeug.exceptions import NotFound
 
+from leaderboard.web import conditions
 from leaderboard.web.kept.coding import SentBody
 from leaderboard.web.rules import PUBLIC, rule
 
@@ -42,7 +43,7 @@ def static(filename: str) -> Response:
         response.cache_control.immutable = True
     else:
         response.cache_control.no_cache = True
-    return response.make_conditional(request)  # type: ignore[return-value]
+    return conditions.applied(response)
 
 
 @cache

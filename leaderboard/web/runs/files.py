@@ -14,7 +14,7 @@ from leaderboard.pages.runs import files
 from leaderboard.pages.runs.files import SentFile
 from leaderboard.services.runs.files import StoredFile
 from leaderboard.services.runs.prepare import CHUNK_BYTES
-from leaderboard.web import responses
+from leaderboard.web import conditions, responses
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import database, reading, viewer
 
@@ -48,8 +48,7 @@ def answer(sent: SentFile) -> Response:
     response.content_length = sent.size
     response.set_etag(sent.sha256)
     response.cache_control.no_cache = True
-    response.make_conditional(request)
-    return response
+    return conditions.applied(response)
 
 
 @blueprint.get("/runs/<id:run_id>.trec_eval")

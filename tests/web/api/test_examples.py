@@ -61,7 +61,7 @@ def test_every_command_of_the_page_works(site: Site, program: Programs, tmp_path
     assert (site.world.owls, site.world.run) == (1, 1)
     berta = program("Berta")
     shown = commands(DOCS)
-    assert len(shown) == 31
+    assert len(shown) == 32
     secrets = {"TOKEN": berta.secret, "ORGANISER": program("Olga", "organise").secret, "SITE": ""}
     found = {command: _answer(berta, command, secrets) for command in shown}
     assert {command: status for command, status in found.items() if status not in (200, 201)} == {}
