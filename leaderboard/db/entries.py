@@ -29,6 +29,9 @@ class Entry(Base):
     """Which version of the task's agreement was agreed to; None: none was asked for."""
     agreed_at: Mapped[datetime | None]
     agreed_by: Mapped[int | None] = mapped_column(ForeignKey("account.id"))
+    entered_by: Mapped[int | None] = mapped_column(ForeignKey("account.id"))
+    """The member who entered the team, by the form or by sending its first run; None: organisers put it here,
+    which gives them no right over its members."""
     created_at: Mapped[datetime]
 
 

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint
+from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint, false
 from sqlalchemy.orm import Mapped, mapped_column
 
 from leaderboard.db.base import Base, Bytewise
@@ -130,6 +130,11 @@ class Run(Base):
     tag: Mapped[str]
     """The sixth column of the file."""
     kind: Mapped[str] = mapped_column(default="official")
+    filed: Mapped[bool] = mapped_column(default=False, server_default=false())
+    """Whether organisers or an import put it here: nobody of its team sent it."""
+    agreed_at: Mapped[datetime | None]
+    """Of a filed run: when a member of its team agreed that it is shown on the team's page."""
+    agreed_by: Mapped[int | None] = mapped_column(ForeignKey("account.id"))
     description: Mapped[str] = mapped_column(default="")
     details: Mapped[dict[str, Any]] = mapped_column(default=dict)
     """ir_metadata from the file's header and, under "form", what its team said of it in a form."""

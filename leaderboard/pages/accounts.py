@@ -8,7 +8,8 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Account, Member, Run, SecondFactor, Team, WebSession
-from leaderboard.services.accounts import identities, second_factors, sessions
+from leaderboard.services.accounts import accounts, identities, second_factors, sessions
+from leaderboard.services.accounts.accounts import MadeLink
 from leaderboard.services.policy import Viewer, require_account
 from leaderboard.tables.record import Column, Table
 
@@ -36,6 +37,8 @@ class AccountPage:
     issuers: frozenset[str]
     """The providers' issuers by which it signs in too."""
     browsers: tuple[SessionRow, ...]
+    links_made: tuple[MadeLink, ...]
+    """The newest sign-in links that others made for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +73,7 @@ def account_page(session: Session, viewer: Viewer, token: str) -> AccountPage:
         has_second_factor=second_factors.is_on(session, account.id),
         issuers=identities.issuers_of(session, account.id),
         browsers=_browsers(session, account.id, token),
+        links_made=accounts.links_made(session, account.id),
     )
 
 

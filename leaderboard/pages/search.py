@@ -15,6 +15,7 @@ from leaderboard.pages.tasks import overviews
 from leaderboard.services import phase_rules, policy, shown_names
 from leaderboard.services.phase_rules import PhaseRule
 from leaderboard.services.policy import Sight, Viewer
+from leaderboard.services.runs import filed
 from leaderboard.services.shown_names import ShownNames
 from leaderboard.services.suites import records
 from leaderboard.tables.record import Column, Files, Table
@@ -234,9 +235,12 @@ def _teams(
         if not team.masked and _has(words, team.name)
     }
     of_them = Run.team_id.in_({team_id for _, team_id in named})
+    is_there = or_(filed.is_agreed(), Run.team_id.in_(viewer.team_ids))
     rows = session.execute(
         select(Run.task_id, Run.team_id, Run.phase_id, func.count())
-        .where(Run.task_id.in_({task_id for task_id, _ in named}), Run.withdrawn_at.is_(None), of_them)
+        .where(
+            Run.task_id.in_({task_id for task_id, _ in named}), Run.withdrawn_at.is_(None), of_them, is_there
+        )
         .group_by(Run.task_id, Run.team_id, Run.phase_id)
     )
     counts: Counter[tuple[int, str]] = Counter()

@@ -12,7 +12,10 @@ from leaderboard.errors import NotFound, SignInNeeded
 from leaderboard.services import phase_rules, policy, shown_names
 from leaderboard.services.accounts.teams import CAPTAIN, TeamDetails
 from leaderboard.services.policy import Viewer
+from leaderboard.services.runs import filed
+from leaderboard.services.runs.filed import FiledRuns
 from leaderboard.services.runs.names import RunName
+from leaderboard.services.tasks import entries
 from leaderboard.tables.record import Column, Place, Table
 
 
@@ -34,6 +37,10 @@ class TeamRun(RunName):
     task: str
     is_withdrawn: bool
     created_at: datetime
+    is_filed: bool
+    """Whether organisers or an import put it there."""
+    is_agreed: bool
+    """Whether the public page shows it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +55,8 @@ class TeamPage:
     runs: tuple[TeamRun, ...]
     is_member: bool
     is_captain: bool
+    filed: tuple[FiledRuns, ...] = ()
+    """For members: what was filed for the team and waits until one of them agrees."""
 
 
 def team_page(session: Session, viewer: Viewer, team_id: int) -> TeamPage:
@@ -76,6 +85,7 @@ def team_page(session: Session, viewer: Viewer, team_id: int) -> TeamPage:
         members=members if is_insider else (),
         runs=runs,
         is_member=is_member,
+        filed=filed.waiting(session, [team.id]) if is_member else (),
         is_captain=any(row.role == CAPTAIN and row.account_id == viewer.account_id for row in members),
     )
 
@@ -99,6 +109,12 @@ def runs_table(page: TeamPage) -> Table[TeamRun]:
         Column(key="run", head="Run", value=lambda row: row.name),
         Column(key="task", head="Task", value=lambda row: row.task),
         Column(key="kind", head="Kind", value=lambda row: "withdrawn" if row.is_withdrawn else row.kind),
+        Column(
+            key="filed",
+            head="Filed",
+            value=lambda row: row.is_filed,
+            words=lambda row: f"by the organisers of {row.task}" if row.is_filed else "",
+        ),
         Column(key="sent", head="Sent", value=lambda row: row.created_at.isoformat(), shown=~Place.PRINT),
     ]
     return Table(name="runs", caption=f"Runs of {page.name} by task", columns=columns, rows=page.runs)
@@ -108,7 +124,9 @@ def _is_insider(session: Session, viewer: Viewer, team_id: int) -> bool:
     """Whether the viewer is in the team, or organises a task that it is in."""
     if viewer.is_operator or policy.owns(viewer, team_id):
         return True
-    entered = exists().where(Entry.team_id == team_id, Entry.task_id.in_(viewer.organises))
+    entered = exists().where(
+        Entry.team_id == team_id, Entry.task_id.in_(viewer.organises), entries.takes_part()
+    )
     return bool(viewer.organises) and bool(session.scalar(select(entered)))
 
 
@@ -133,7 +151,10 @@ def _runs(session: Session, viewer: Viewer, team_id: int) -> tuple[TeamRun, ...]
     ).all()
     known = {task.id: task for task in (tasks if is_own else _known(session, viewer, tasks, team_id))}
     rows = session.execute(
-        select(Run.id, Run.name, Run.kind, Run.task_id, Run.withdrawn_at, Run.created_at)
+        select(
+            *(Run.id, Run.name, Run.kind, Run.task_id, Run.withdrawn_at, Run.created_at, Run.filed),
+            filed.is_agreed().label("is_agreed"),
+        )
         .where(Run.team_id == team_id, Run.task_id.in_(known))
         .order_by(Run.task_id.desc(), Run.id.desc())
     )
@@ -148,9 +169,11 @@ def _runs(session: Session, viewer: Viewer, team_id: int) -> tuple[TeamRun, ...]
             task=known[row.task_id].name,
             is_withdrawn=row.withdrawn_at is not None,
             created_at=row.created_at,
+            is_filed=row.filed,
+            is_agreed=row.is_agreed,
         )
         for row in rows
-        if row.withdrawn_at is None or is_own or policy.organises(viewer, row.task_id)
+        if is_own or policy.organises(viewer, row.task_id) or (row.withdrawn_at is None and row.is_agreed)
     )
 
 

@@ -310,6 +310,11 @@ def organises(viewer: Viewer, task_id: int) -> bool:
     return viewer.is_operator or task_id in viewer.organises
 
 
+def is_organiser(session: Session, task_id: int, account_id: int | None) -> bool:
+    """Whether an account that does not ask now is an organiser of the task, such as the sender of a file."""
+    return account_id is not None and session.get(TaskRole, (task_id, account_id, ORGANISER)) is not None
+
+
 def coordinates(viewer: Viewer, task_id: int) -> bool:
     """Whether the viewer may change what assessors do: an organiser, or a coordinator."""
     return organises(viewer, task_id) or task_id in viewer.coordinates

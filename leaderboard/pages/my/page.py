@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import select
@@ -15,16 +15,21 @@ from leaderboard.pages.my.boards import OwnBoard, boards_of
 from leaderboard.pages.my.tasks import SeenTask, seen_tasks
 from leaderboard.pages.runs.actions import RunActions, actions_of
 from leaderboard.services import policy
+from leaderboard.services.accounts import accounts
+from leaderboard.services.accounts.accounts import MadeLink
 from leaderboard.services.evaluations import choices
 from leaderboard.services.jobs import queue
 from leaderboard.services.jobs.queue import RunState
 from leaderboard.services.policy import Viewer
-from leaderboard.services.runs import limits
+from leaderboard.services.runs import filed, limits
+from leaderboard.services.runs.filed import FiledRuns
 from leaderboard.services.runs.limits import Quota
 from leaderboard.services.statistics.standings import Place
 
 MOST_UPLOADS = 100
 """The newest uploads that are listed."""
+TOLD = timedelta(days=30)
+"""How long a sign-in link that others made is spoken of here; the page of the account lists it longer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +99,10 @@ class MyPage:
     tasks: tuple[OwnTask, ...]
     runs: tuple[OwnRun, ...]
     uploads: tuple[OwnUpload, ...]
+    filed: tuple[FiledRuns, ...]
+    """Runs that organisers filed for its teams, which wait until a member agrees."""
+    links_made: tuple[MadeLink, ...]
+    """The sign-in links of the last month that others made for it."""
 
 
 def my_page(session: Session, viewer: Viewer) -> MyPage:
@@ -106,12 +115,15 @@ def my_page(session: Session, viewer: Viewer) -> MyPage:
     at = now(session)
     tasks = seen_tasks(session, viewer, at)
     runs = _runs(session, viewer, tasks)
+    made = accounts.links_made(session, policy.require_account(viewer))
     return MyPage(
         name=viewer.name,
         has_team=bool(viewer.team_ids),
         tasks=_own_tasks(session, viewer, tasks, runs, at),
         runs=runs,
         uploads=_uploads(session, viewer, tasks),
+        filed=filed.waiting(session, viewer.team_ids),
+        links_made=tuple(link for link in made if at - link.at < TOLD),
     )
 
 

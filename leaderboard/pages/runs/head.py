@@ -21,6 +21,7 @@ from leaderboard.services.evaluations.shown import (
     shown_edition,
 )
 from leaderboard.services.policy import Sight, Viewer
+from leaderboard.services.runs import filed
 from leaderboard.services.shown_names import ShownNames
 from leaderboard.services.tasks.head import TaskHead
 
@@ -35,6 +36,8 @@ class RunHead(TaskHead):
     team_id: int | None
     """The team's page; None where the reader may not know of it by this run."""
     kind: str
+    filed: str
+    """What is said of a run that nobody of its team sent; empty of all others."""
     by_topic: bool
     """Whether the reader may see its scores by topic, and they are there."""
 
@@ -51,6 +54,10 @@ class SeenRun:
     names: ShownNames
     left_out: frozenset[int]
     """The task's official runs that do not count at the end."""
+    filed: str
+    """What is said of a run that nobody of its team sent; empty of all others."""
+    is_on_team_page: bool
+    """Whether it stands on its team's page, for whom the team shows itself there."""
 
     @property
     def name(self) -> str:
@@ -74,8 +81,8 @@ class SeenRun:
 
     @property
     def _shows_team(self) -> bool:
-        """Whether the reader finds the team's page, which hides pseudonyms and withdrawn runs."""
-        return not self.masked and (self.is_own or self.run.withdrawn_at is None)
+        """Whether the reader finds the team's page, which hides pseudonyms, withdrawn and filed runs."""
+        return not self.masked and (self.is_own or (self.run.withdrawn_at is None and self.is_on_team_page))
 
     @property
     def is_told(self) -> bool:
@@ -103,6 +110,7 @@ class SeenRun:
             "team": self.names.team(self.run.team_id),
             "team_id": self.run.team_id if self._shows_team else None,
             "kind": choices.shown_kind(self.run.id, self.run.kind, self.left_out),
+            "filed": self.filed,
             "by_topic": by_topic,
         }
 
@@ -134,6 +142,8 @@ class ScoredRun:
 def seen_run(session: Session, viewer: Viewer, run_id: int) -> SeenRun:
     """The run; raises NotFound where there is none or the viewer may not know of it."""
     run, task, sight = policy.visible_run(session, viewer, run_id)
+    names = shown_names.shown_names(session, viewer, task)
+    is_asked = run.filed and run.agreed_at is None and filed.has_accounts(session, run.team_id)
     return SeenRun(
         viewer=viewer,
         run=run,
@@ -141,7 +151,9 @@ def seen_run(session: Session, viewer: Viewer, run_id: int) -> SeenRun:
         sight=sight,
         shown=shown_edition(session, task, sight),
         left_out=choices.not_chosen(session, task),
-        names=shown_names.shown_names(session, viewer, task),
+        names=names,
+        filed=filed.note(session, run, task.name, masked=names.is_masked(run.team_id)),
+        is_on_team_page=not is_asked,
     )
 
 
@@ -199,6 +211,7 @@ def head_facts(page: RunHead) -> dict[str, Any]:
         "run_id": page.id,
         "team": page.team,
         "kind": page.kind,
+        "filed": page.filed,
         "task": page.slug,
         "revision": basis.revision if basis else None,
         "revision_sha256": (basis.revision_sha256 or None) if basis else None,

@@ -128,7 +128,7 @@ def _rules(session: Session, task_id: int) -> tuple[RuleCount, ...]:
 
 def _teams(session: Session, task_id: int, sent: dict[int, _Sent]) -> tuple[TeamCount, ...]:
     """Every team that has entered or sent a file; those without a run first."""
-    names = announcements.entered_teams(session, task_id)
+    names = announcements.teams_of(session, task_id)
     size = select(func.count()).where(Member.team_id == Team.id).correlate(Team).scalar_subquery()
     members = {team_id: n for team_id, n in session.execute(select(Team.id, size).where(Team.id.in_(names)))}
     kept = select(Run.team_id, func.count()).where(Run.task_id == task_id, Run.withdrawn_at.is_(None))

@@ -1,14 +1,14 @@
 """Accounts: making them, links to get into them, changing the password."""
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from sqlalchemy import select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_key, now
-from leaderboard.db.tables import Account, Token
+from leaderboard.db.tables import Account, Audit, Token
 from leaderboard.errors import Conflict, NotFound
 from leaderboard.services import audit, throttles
 from leaderboard.services.accounts import devices, names, sessions, tokens, tries
@@ -23,6 +23,17 @@ LINK_HOURS = 24
 SIGN_UPS = 20
 SIGN_UP_WINDOW = timedelta(hours=1)
 WRONG = "The name or the password is wrong."
+MADE_LINK = "account.make_link"
+LINKS_TOLD = 5
+"""The newest sign-in links that an account's owner reads of."""
+
+
+@dataclass(frozen=True, slots=True)
+class MadeLink:
+    """A sign-in link that was made for an account: when, and by whom in words."""
+
+    at: datetime
+    by: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +91,16 @@ def count_sign_up(session: Session, viewer: Viewer, name: str) -> None:
 
 
 def sign_in_link(
-    session: Session, account_id: int, hours: int = LINK_HOURS, viewer: Viewer = OPERATOR
+    session: Session,
+    account_id: int,
+    hours: int = LINK_HOURS,
+    viewer: Viewer = OPERATOR,
+    by: str = "an operator of this site",
 ) -> str:
     """The token of a new one-time sign-in link for the account; links made before it end.
 
-    The caller has made sure that the viewer may (see `reset_links`).
+    The caller has made sure that the viewer may (see `reset_links`). by: who makes it, in the words that the
+    account's owner reads.
     """
     end_links(session, account_id)
     at, token = now(session), sessions.new_token()
@@ -97,8 +113,15 @@ def sign_in_link(
             expires_at=at + timedelta(hours=hours),
         )
     )
-    audit.record(session, viewer, "account.make_link", f"account:{account_id}", hours=hours)
+    audit.record(session, viewer, MADE_LINK, f"account:{account_id}", hours=hours, by=by)
     return token
+
+
+def links_made(session: Session, account_id: int) -> tuple[MadeLink, ...]:
+    """The newest sign-in links that were made for an account, for its owner."""
+    made = select(Audit).where(Audit.action == MADE_LINK, Audit.subject == f"account:{account_id}")
+    rows = session.scalars(made.order_by(Audit.id.desc()).limit(LINKS_TOLD))
+    return tuple(MadeLink(row.at, row.detail.get("by", "an operator or organiser")) for row in rows)
 
 
 def end_links(session: Session, account_id: int) -> None:

@@ -14,6 +14,7 @@ from leaderboard.services import audit, throttles
 from leaderboard.services.accounts import accounts, sessions, teams
 from leaderboard.services.policy import (
     Viewer,
+    is_organiser,
     require_account,
     require_operator,
     require_organiser,
@@ -221,7 +222,7 @@ def _inviter_may(session: Session, row: Stored) -> bool:
     if row.created_by is None:
         return True
     if row.kind == TASK:
-        return session.get(TaskRole, (row.task_id, row.created_by, "organiser")) is not None
+        return row.task_id is not None and is_organiser(session, row.task_id, row.created_by)
     if row.kind == TEAM:
         return session.get(Member, (row.team_id, row.created_by)) is not None
     return session.scalar(select(Account.disabled_at).where(Account.id == row.created_by)) is None

@@ -174,6 +174,7 @@ def _join_entries(session: Session, task: Task, source: int, target: int) -> Non
         theirs.state = REFUSED
     elif ENTERED in states:
         theirs.state = ENTERED
+    theirs.entered_by = theirs.entered_by or mine.entered_by
     dates = (mine.reveal_at, theirs.reveal_at)
     theirs.reveal_at = None if None in dates else max(date for date in dates if date is not None)
     session.delete(mine)

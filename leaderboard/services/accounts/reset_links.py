@@ -6,7 +6,10 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Account, Entry, Member, Task, TaskRole
 from leaderboard.errors import Conflict, Forbidden, NotFound
 from leaderboard.services.accounts import accounts, second_factors
+from leaderboard.services.mail import outbox
+from leaderboard.services.mail.outbox import MailDraft
 from leaderboard.services.policy import Viewer, organises, own_task, require_operator
+from leaderboard.services.tasks import entries
 
 REFUSED = "Only an operator of this site can make a sign-in link for this account."
 
@@ -22,11 +25,11 @@ def make_link(session: Session, viewer: Viewer, account_id: int) -> str:
         raise NotFound(f"There is no account {account_id}.", account=account_id)
     if account.disabled_at is not None:
         raise Conflict(f"The account {account.name!r} is closed; open it first.")
-    return accounts.sign_in_link(session, account_id, viewer=viewer)
+    return _told(session, account_id, viewer, "an operator of this site")
 
 
 def make_link_in_task(session: Session, viewer: Viewer, slug: str, account_id: int) -> str:
-    """The same, by an organiser of a task for a member of a team that has entered it.
+    """The same, by an organiser of a task for a member of a team that entered it itself.
 
     Whoever has the link is the account, so it is made only for accounts that are nothing but participants of
     the viewer's own tasks. Raises NotFound for who is no member of such a team, Forbidden for an account
@@ -37,16 +40,28 @@ def make_link_in_task(session: Session, viewer: Viewer, slug: str, account_id: i
         raise NotFound(f"There is no member {account_id} of this task's teams.", account=account_id)
     if not _is_plain_participant(session, viewer, account_id):
         raise Forbidden(REFUSED)
-    return accounts.sign_in_link(session, account_id, viewer=viewer)
+    return _told(session, account_id, viewer, f"an organiser of {task.name}")
+
+
+def _told(session: Session, account_id: int, viewer: Viewer, by: str) -> str:
+    """The token of a new link; the account's owner reads of it by mail and on the page of the account."""
+    token = accounts.sign_in_link(session, account_id, viewer=viewer, by=by)
+    body = (
+        f"A link that signs in as you was made by {by}. It works once, for {accounts.LINK_HOURS} hours.\n\n"
+        "If you did not ask for it, open the page of your account, sign out everywhere and set a new "
+        "password; then write to the operator of this site.\n"
+    )
+    outbox.write(session, [account_id], MailDraft("A sign-in link was made for your account", body))
+    return token
 
 
 def members(task_id: int) -> Select[Account]:
-    """Open accounts in teams that have entered a task."""
+    """Open accounts in teams that take part in a task by their own doing."""
     return (
         select(Account)
         .join(Member, Member.account_id == Account.id)
         .join(Entry, Entry.team_id == Member.team_id)
-        .where(Entry.task_id == task_id, Entry.state == "entered", Account.disabled_at.is_(None))
+        .where(Entry.task_id == task_id, entries.takes_part(), Account.disabled_at.is_(None))
     )
 
 

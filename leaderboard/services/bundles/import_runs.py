@@ -70,6 +70,7 @@ def _add_run(
         "sketch": packed.sketch,
         "details": facts.stored(packed.details, facts.form_of(values.get("details", {}))),
         "order_differs": packed.order_differs,
+        "filed": True,
     }
     run = Run(**values)
     making.session.add(run)

@@ -29,6 +29,7 @@ from leaderboard.services.bundles.opening import BundleFiles
 from leaderboard.services.bundles.records import TABLES, Record, RecordTable
 from leaderboard.services.policy import Viewer
 from leaderboard.services.pseudonyms.pseudonyms import SEED_BYTES
+from leaderboard.services.runs import filed
 from leaderboard.services.tasks import slugs
 
 
@@ -38,7 +39,7 @@ class ImportedTask:
 
     slug: str
     teams_known: tuple[str, ...]
-    """Teams that the site had already: their members have these runs now."""
+    """Teams that the site had already: their members are told of these runs."""
     teams_new: tuple[str, ...]
     runs: int
     revisions: int
@@ -65,6 +66,8 @@ def bring_in(
     unlimited(session.connection())
     making = TaskImport(session=session, viewer=viewer, files=files, request=request, progress=progress)
     store(making, TABLES)
+    if making.owner.published_at is not None:
+        filed.tell_all(session, making.owner)
     return imported(making)
 
 

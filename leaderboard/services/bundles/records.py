@@ -179,6 +179,7 @@ TABLES = (
         name="runs",
         model=Run,
         of_task=lambda task: Run.task_id == task,
+        left_out=frozenset({"filed", "agreed_at"}),
         what="Runs: name, tag, kind, phase, team, facts, dates, whether withdrawn or marked, the file.",
     ),
     RecordTable(

@@ -40,7 +40,7 @@ def send_link(session: Session, viewer: Viewer, name: str, address: str) -> None
     )
     if account is None:
         return
-    token = accounts.sign_in_link(session, account.id, viewer=viewer)
+    token = accounts.sign_in_link(session, account.id, viewer=viewer, by="whoever asked for it by mail")
     body = (
         f"Somebody asked for a link that signs {account.name} in. It works once, for {accounts.LINK_HOURS} "
         f"hours; then set a new password on the page of your account:\n\n{address.replace(PLACE, token)}\n\n"

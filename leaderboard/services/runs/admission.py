@@ -46,6 +46,8 @@ class RunRequest:
     """What a runner says of how it made the file: by, image, commit; empty for all that others send."""
     reproduces: Mapping[str, int] = field(default_factory=dict, hash=False)
     """What the run reproduces, as the fields of OriginalRuns; empty: nothing is said."""
+    filed: bool = False
+    """Whether organisers send it for the team; set by `uploads`, whatever the sender says."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -81,7 +81,7 @@ def ask(session: Session, viewer: Viewer, upload_id: int, names: Sequence[str]) 
         idempotency_key=None,
         state="received",
         # What was fixed is not what a runner sent.
-        wishes={**upload.wishes, "execution": {}},
+        wishes={**upload.wishes, "execution": {}, "filed": not policy.owns(viewer, upload.team_id)},
         batch_id=upload.batch_id,
         fixed_from_id=upload.id,
         fixes=wanted,

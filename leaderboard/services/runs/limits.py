@@ -10,9 +10,9 @@ from sqlalchemy import ColumnElement, case, func, or_, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_row, now
-from leaderboard.db.tables import Account, Member, Phase, TaskRole, Team, Upload
+from leaderboard.db.tables import Account, Member, Phase, Team, Upload
 from leaderboard.errors import OverQuota
-from leaderboard.services import throttles
+from leaderboard.services import policy, throttles
 from leaderboard.services.policy import Viewer
 
 REJECTED_AN_HOUR = 20
@@ -232,10 +232,7 @@ def _account_limits(phase: Phase) -> tuple[int | None, int | None]:
 
 
 def _is_free(session: Session, upload: Upload) -> bool:
-    if upload.account_id is None:
-        return True
-    role = session.get(TaskRole, (upload.task_id, upload.account_id, "organiser"))
-    return role is not None
+    return upload.account_id is None or policy.is_organiser(session, upload.task_id, upload.account_id)
 
 
 def _midnight(at: datetime) -> datetime:

@@ -29,7 +29,7 @@ from leaderboard.services.jobs import queue
 from leaderboard.services.policy import Viewer
 from leaderboard.services.reproductions import links
 from leaderboard.services.reproductions.links import OriginalRuns
-from leaderboard.services.runs import admission, facts, limits, prepare
+from leaderboard.services.runs import admission, facts, filed, limits, prepare
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.prepare import PackedRun, PreparedUpload
 from leaderboard.services.tasks import entries
@@ -194,10 +194,15 @@ def _new_upload(session: Session, delivery: Delivery, phase: Phase) -> Upload:
         bytes=delivery.file.size,
         idempotency_key=delivery.key,
         state="received",
-        wishes=asdict(delivery.wishes),
+        wishes=asdict(replace(delivery.wishes, filed=_is_filed(delivery))),
         batch_id=delivery.batch_id,
         created_at=now(session),
     )
+
+
+def _is_filed(delivery: Delivery) -> bool:
+    """Whether nobody of the team sends it: a runner of the organisers does, or who is not in the team."""
+    return bool(delivery.wishes.execution) or not policy.owns(delivery.sender, delivery.team_id)
 
 
 def _decide(session: Session, checked: _Checked) -> Submission:
@@ -220,6 +225,7 @@ def _decide(session: Session, checked: _Checked) -> Submission:
     session.add(run)
     session.flush()
     _add_rankings(session, run, checked)
+    _note_entry(session, run, checked)
     audit.record(session, checked.viewer, "run.submit", f"run:{run.id}", name=run.name, sha256=upload.sha256)
     if checked.wishes.reproduces:
         links.link_sent(session, checked.viewer, run.id, OriginalRuns(**checked.wishes.reproduces))
@@ -308,6 +314,7 @@ def _new_run(session: Session, checked: _Checked, name: str) -> Run:
         name=name,
         tag=packed.tag,
         kind=wishes.kind,
+        filed=upload.wishes.get("filed", False),
         description=wishes.description,
         details=facts.stored(packed.details, wishes.facts),
         topics=packed.topics,
@@ -338,8 +345,16 @@ def _add_rankings(session: Session, run: Run, checked: _Checked) -> None:
     packed = checked.prepared.run
     assert packed is not None, "an accepted file has a run"
     add_rankings(session, run.id, packed)
-    entries.ensure(session, checked.task, run.team_id)
     session.flush()
+
+
+def _note_entry(session: Session, run: Run, checked: _Checked) -> None:
+    """Enter the team by its first run; its members are told of one that they did not send."""
+    task, account_id = checked.task, checked.upload.account_id
+    is_own = not run.filed and not policy.is_organiser(session, task.id, account_id)
+    entries.ensure(session, task, run.team_id, entered_by=account_id if is_own else None)
+    if run.filed:
+        filed.tell(session, task, [run])
 
 
 def _add_chunks(session: Session, upload_id: int, stored: PreparedUpload) -> None:

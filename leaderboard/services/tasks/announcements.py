@@ -16,6 +16,7 @@ from leaderboard.services.mail import outbox
 from leaderboard.services.mail.outbox import MailDraft
 from leaderboard.services.mail.server import one_line
 from leaderboard.services.policy import Viewer
+from leaderboard.services.tasks import entries
 from leaderboard.services.webhooks import events
 
 EVERYBODY = newest_news.EVERYBODY
@@ -69,8 +70,18 @@ class AnnouncementPreview:
         return len(self.people)
 
 
+def teams_of(session: Session, task_id: int) -> dict[int, str]:
+    """Team id -> name of all teams in a task by name, those that organisers filed runs for among them."""
+    entered = select(Entry.team_id).where(Entry.task_id == task_id, Entry.state == "entered")
+    tried = select(Upload.team_id).where(Upload.task_id == task_id)
+    rows = session.execute(
+        select(Team.id, Team.name).where(Team.id.in_(entered.union(tried))).order_by(Team.canonical)
+    )
+    return {team_id: name for team_id, name in rows}
+
+
 def entered_teams(session: Session, task_id: int) -> dict[int, str]:
-    """Team id -> name of the teams in a task, by name; for its organisers."""
+    """Team id -> name of the teams that are in a task by their own doing, whose members are written to."""
     rows = session.execute(_entered(task_id).with_only_columns(Team.id, Team.name).order_by(Team.canonical))
     return {team_id: name for team_id, name in rows}
 
@@ -84,8 +95,9 @@ def teams_without_run(session: Session, task_id: int) -> dict[int, str]:
 
 def _entered(task_id: int) -> Select[Team]:
     # A team of which every file was rejected has no entry where a task asks for none, and needs help most.
-    entered = select(Entry.team_id).where(Entry.task_id == task_id, Entry.state == "entered")
-    tried = select(Upload.team_id).where(Upload.task_id == task_id)
+    entered = select(Entry.team_id).where(Entry.task_id == task_id, entries.takes_part())
+    sender = (Member.team_id == Upload.team_id) & (Member.account_id == Upload.account_id)
+    tried = select(Upload.team_id).join(Member, sender).where(Upload.task_id == task_id)
     return select(Team).where(Team.id.in_(entered.union(tried)))
 
 
@@ -220,8 +232,7 @@ def visible(session: Session, viewer: Viewer, task: Task, after: int = 0) -> tup
     rows = session.scalars(wanted.order_by(Announcement.id.desc())).all()
     if not rows or policy.organises(viewer, task.id):
         return tuple(rows)
-    roles = select(TaskRole.role).where(TaskRole.task_id == task.id, TaskRole.account_id == viewer.account_id)
-    helps = viewer.account_id is not None and session.scalar(roles.limit(1)) is not None
+    helps = policy.knows(viewer, task.id)
     entered = entered_teams(session, task.id).keys()
 
     def concerns(row: Announcement) -> bool:

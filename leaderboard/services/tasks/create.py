@@ -15,6 +15,7 @@ from leaderboard.services.qrels import files as qrels
 from leaderboard.services.qrels.lines import Origin
 from leaderboard.services.revisions import publish as revisions
 from leaderboard.services.revisions.publish import NewRevision
+from leaderboard.services.runs import filed
 from leaderboard.services.tasks import setting_values, slugs, templates, topic_changes, topic_sets
 from leaderboard.services.tasks.drafts import PreparedTask
 from leaderboard.trec.topics import topics as trec_topics
@@ -92,6 +93,7 @@ def publish(session: Session, viewer: Viewer, slug: str) -> None:
     revision = qrels.newest(session, task.id)
     if revision is not None:
         editions.build(session, task, revision)
+    filed.tell_all(session, task)
     audit.record(session, viewer, "task.publish", f"task:{task.id}", slug=slug)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from hmac import compare_digest
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_row, now
@@ -64,14 +64,27 @@ def require_entered(session: Session, task: Task, team: Team) -> None:
         raise NotEntered(f"{team.name}: {missing} See /tasks/{task.slug}/enter.", task=task.slug)
 
 
-def ensure(session: Session, task: Task, team_id: int) -> Entry:
-    """The team's entry, made where there is none: it entered by its first run, or by who invited it."""
+def takes_part() -> ColumnElement[bool]:
+    """Whether a row of Entry is of a team that a member of its entered, and that may send runs.
+
+    Organisers can put any team into their task by filing a run for it: that gives them no right over its
+    members, neither to see who they are nor to let anybody in as one of them.
+    """
+    return (Entry.state == ENTERED) & Entry.entered_by.is_not(None)
+
+
+def ensure(session: Session, task: Task, team_id: int, entered_by: int | None) -> Entry:
+    """The team's entry, made where there is none, by a run that a member sent or that organisers filed.
+
+    entered_by: that member, where it does not organise the task; None for what is filed.
+    """
     entry = _entry(session, task.id, team_id)
     if entry is None:
         entry = Entry(task_id=task.id, team_id=team_id, state=ENTERED, created_at=now(session))
         session.add(entry)
         session.flush()
         pseudonyms.enter(session, task.id)
+    entry.entered_by = entry.entered_by or entered_by
     return entry
 
 
@@ -113,6 +126,8 @@ def enter(session: Session, viewer: Viewer, slug: str, team_id: int, asked: Entr
         entry.state = state
         session.add(entry)
         audit.record(session, viewer, "entry.enter", f"task:{task.id}", team=team_id, state=entry.state)
+    if entry.entered_by is None and not policy.organises(viewer, task.id):
+        entry.entered_by = account_id
     if task.agreement and entry.agreement_version != task.agreement_version:
         entry.agreement_version, entry.agreed_at = task.agreement_version, now(session)
         entry.agreed_by = account_id

@@ -13,6 +13,7 @@ from leaderboard.pages import teams as team_pages
 from leaderboard.pages.teams import TeamPage
 from leaderboard.services.accounts import invitations, merges, teams
 from leaderboard.services.accounts.teams import CAPTAIN, TeamDetails
+from leaderboard.services.runs import filed
 from leaderboard.web import responses
 from leaderboard.web.accounts.invitations import invited
 from leaderboard.web.errors import form_again, wants_json
@@ -109,6 +110,14 @@ def describe(team_id: int) -> ResponseReturnValue:
     asker, form = viewer(), request.form
     details = TeamDetails(*(form.get(key, "") for key in ("affiliation", "country", "home_page")))
     return _changed(team_id, lambda session: teams.describe(session, asker, team_id, details))
+
+
+@blueprint.post("/teams/<id:team_id>/filed/<slug>")
+@rule(SIGNED_IN)
+def agree(team_id: int, slug: str) -> ResponseReturnValue:
+    """Let the runs that organisers of a task filed for the team stand on its page."""
+    asker = viewer()
+    return _changed(team_id, lambda session: filed.agree(session, asker, team_id, slug))
 
 
 @blueprint.post("/teams/<id:team_id>/name")

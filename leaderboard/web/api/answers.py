@@ -194,6 +194,8 @@ class RunAnswer:
     run: str
     team: str
     kind: str
+    filed: str
+    """By whom a run was filed that nobody of its team sent, in a sentence; empty of all others."""
     task: str
     state: str
     rank: int | None

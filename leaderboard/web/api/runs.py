@@ -235,6 +235,7 @@ def _run(page: run_pages.RunPage) -> RunAnswer:
         run=page.name,
         team=page.team,
         kind=page.kind,
+        filed=page.filed,
         task=page.slug,
         state=page.state.state,
         rank=primary.rank if primary else None,

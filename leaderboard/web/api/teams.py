@@ -8,6 +8,7 @@ from leaderboard.services.accounts.invitations import InvitationRequest
 from leaderboard.services.accounts.teams import TeamDetails
 from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.pseudonyms import pseudonyms, reviews
+from leaderboard.services.runs import filed
 from leaderboard.services.tasks import entries
 from leaderboard.services.tasks.entries import EntryRequest
 from leaderboard.web.addresses import absolute
@@ -201,6 +202,17 @@ def enter_task(slug: str, body: Entering) -> Entered:
     return Entered(state=state.state, missing=state.missing, why=state.why)
 
 
+@operation("POST", "/tasks/<slug>/teams/<id:team_id>/show-filed", Done, scopes=SUBMIT)
+def show_filed_runs(slug: str, team_id: int) -> Done:
+    """Show the runs that organisers filed for your team on its page
+
+    Those of this task that wait until a member agrees.
+    """
+    with writing() as session:
+        shown = filed.agree(session, viewer(), team_id, slug)
+    return Done(done=f"{shown} shown")
+
+
 @operation("POST", "/tasks/<slug>/teams/<id:team_id>/show-name", Done, scopes=SUBMIT)
 def show_team_name(slug: str, team_id: int) -> Done:
     """Show the name of your team where others go by pseudonyms
@@ -249,6 +261,7 @@ OPERATIONS = (
     offer_to_merge,
     merge_teams,
     enter_task,
+    show_filed_runs,
     show_team_name,
     make_review_link,
     end_review_link,

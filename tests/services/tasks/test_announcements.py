@@ -28,7 +28,7 @@ def world(database: Database, tmp_path: Path) -> World:
     made = worlds.build(database, tmp_path)
     with database.write() as session:
         task = session.scalars(select(Task.id).where(Task.slug == "robots")).one()
-        session.add(Entry(task_id=task, team_id=made.bears, created_at=now(session)))
+        session.add(Entry(task_id=task, team_id=made.bears, entered_by=made.carl, created_at=now(session)))
         session.add(TaskRole(task_id=task, account_id=made.nina, role="reader"))
     return made
 
