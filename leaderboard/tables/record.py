@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from enum import Flag, auto
 from typing import Any, Generic, TypeVar
 
@@ -98,16 +99,26 @@ class Table(Generic[Row]):
         return [column for column in self.columns if place in column.shown]
 
     def data(self) -> tuple[list[str], list[list[Any]]]:
-        """Keys and plain values of all rows, as CSV has them."""
+        """Keys and plain values of all rows, as CSV has them; moments as ISO 8601 writes them.
+
+        >>> from datetime import UTC, datetime
+        >>> days = [Column(key="day", value=lambda day: datetime(2026, 12, day, tzinfo=UTC))]
+        >>> Table(name="days", caption="Days.", rows=[1], columns=days).data()
+        (['day'], [['2026-12-01T00:00:00+00:00']])
+        """
         columns = self.shown(Place.DATA)
         return [column.key for column in columns], [
-            [column.value(row) for column in columns] for row in self.rows
+            [_plain(column.value(row)) for column in columns] for row in self.rows
         ]
 
     def facts(self) -> list[dict[str, Any]]:
         """Every row as keys and plain values, for JSON."""
         keys, rows = self.data()
         return [dict(zip(keys, row, strict=True)) for row in rows]
+
+
+def _plain(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, date) else value
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,11 +167,13 @@ def refuse_cross_site() -> None:
     # The API takes no cookies: a page elsewhere has nothing to send it with.
     if request.method in SAFE_METHODS or in_api():
         return
-    fetch_site = request.headers.get("Sec-Fetch-Site")
-    if fetch_site is not None:
-        ours = fetch_site == "same-origin"
+    fetch_site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
+    if fetch_site is None:
+        ours = origin == own_origin()
     else:
-        ours = request.headers.get("Origin", "") == own_origin()
+        # Only the host: behind a proxy that says nothing of it the scheme is not known here.
+        is_foreign = origin is not None and origin.partition("://")[2] != request.host
+        ours = fetch_site == "same-origin" and not is_foreign
     if not ours:
         raise Forbidden(
             "This request did not come from a page of this site, so it was refused. "

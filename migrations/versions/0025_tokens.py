@@ -1,4 +1,4 @@
-"""No tokens of workers, and webhooks that take turns.
+"""No tokens of workers, webhooks that take turns, and names compared by Unicode's newest list.
 
 Revision ID: 0025
 Revises: 0024
@@ -6,6 +6,8 @@ Revises: 0024
 
 import sqlalchemy as sa
 from alembic import op
+
+from leaderboard.services.accounts.names import skeleton
 
 revision = "0025"
 down_revision = "0024"
@@ -28,6 +30,8 @@ def upgrade() -> None:
     op.execute("DELETE FROM worker WHERE owner LIKE 'token %'")
     _allow(KINDS)
     op.add_column("webhook", sa.Column("tried_at", Moment, nullable=True))
+    for name in ("account", "team"):
+        _compare_again(name)
     op.add_column("webhook", sa.Column("took_ms", Id, nullable=True))
 
 
@@ -36,6 +40,23 @@ def downgrade() -> None:
     op.drop_column("webhook", "took_ms")
     op.drop_column("webhook", "tried_at")
     _allow(KINDS_BEFORE)
+
+
+def _compare_again(name: str) -> None:
+    """Renew each row's skeleton; of rows that look alike the oldest has one and the others keep none."""
+    table = sa.table(name, *map(sa.column, ("id", "name", "canonical", "skeleton")))
+    is_there = ~table.c.canonical.startswith("DELETED ", autoescape=True)
+    rows = (
+        op.get_bind().execute(sa.select(table.c.id, table.c.name).where(is_there).order_by(table.c.id)).all()
+    )
+    op.execute(sa.update(table).values(skeleton=None))
+    given: set[str] = set()
+    for row in rows:
+        # By the program's own list: skeletons are only ever compared with those that it makes.
+        made = skeleton(row.name)
+        if made not in given:
+            given.add(made)
+            op.execute(sa.update(table).where(table.c.id == row.id).values(skeleton=made))
 
 
 def _allow(rule: str) -> None:

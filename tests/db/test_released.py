@@ -34,17 +34,17 @@ def _kept(number: str, database_url: str, folder: Path) -> Iterator[Database]:
         yield database
 
 
-MOVED = "primary_run_id"
+MOVED = frozenset({"primary_run_id", "skeleton"})
 
 
 def _tables(database: Database) -> list[RowTable]:
-    """The tables, without the columns that became others: primary runs are marked runs now."""
+    """The tables, without columns that are others now: primary runs are marked, skeletons made anew."""
     with database.engine.connect() as connection:
         return [_without(table, MOVED) for table in tables_of(connection)]
 
 
-def _without(table: RowTable, name: str) -> RowTable:
-    kept = [pair for pair in zip(table.columns, table.kinds, strict=True) if pair[0] != name]
+def _without(table: RowTable, names: frozenset[str]) -> RowTable:
+    kept = [pair for pair in zip(table.columns, table.kinds, strict=True) if pair[0] not in names]
     return replace(table, columns=tuple(pair[0] for pair in kept), kinds=tuple(pair[1] for pair in kept))
 
 

@@ -14,8 +14,9 @@ from sqlalchemy.exc import IntegrityError
 from leaderboard.cli import main
 from leaderboard.db import schema
 from leaderboard.db.engine import Database, now
-from leaderboard.db.tables import Assessor, metadata
+from leaderboard.db.tables import Account, Assessor, Team, metadata
 from leaderboard.errors import SchemaOutdated
+from leaderboard.services.accounts import names
 from leaderboard.services.assessors import links
 from leaderboard.services.policy import OPERATOR
 from leaderboard.settings import DATABASE_FILE
@@ -151,3 +152,19 @@ def test_tokens_of_workers_are_deleted(database: Database) -> None:
     assert (kinds, keys, owners) == (["personal", "runner"], [1, 2], ["host:1"])
     with pytest.raises(IntegrityError), database.engine.begin() as connection:
         connection.execute(text("UPDATE api_token SET kind = 'worker' WHERE id = 1"))
+
+
+def test_names_that_look_alike_by_the_newest_list_keep_one_skeleton(database: Database) -> None:
+    """The oldest keeps it; a deleted account has none and is passed over."""
+    owner = people.account(database, "Olga")
+    first = people.team(database, "Owls", owner)
+    second = people.team(database, "Bats", owner)
+    with database.write() as session:
+        session.execute(update(Team).where(Team.id == second).values(name="Owls.", skeleton="owls."))
+        session.execute(update(Account).values(canonical=f"DELETED {owner}", skeleton=None))
+    schema.downgrade(database, "0024")
+    schema.upgrade(database)
+    with database.read() as session:
+        found = {row.id: row.skeleton for row in session.scalars(select(Team))}
+        assert found == {first: names.skeleton("Owls"), second: None}
+        assert session.scalars(select(Account.skeleton)).all() == [None]

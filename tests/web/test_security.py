@@ -91,6 +91,12 @@ def test_the_plain_cookie_is_shut_to_scripts(client: FlaskClient) -> None:
         ({"Sec-Fetch-Site": "cross-site"}, 403),
         ({"Sec-Fetch-Site": "none"}, 403),
         ({"Sec-Fetch-Site": "cross-site", "Origin": "http://localhost"}, 403),
+        ({"Sec-Fetch-Site": "same-origin", "Origin": "http://localhost"}, 303),
+        ({"Sec-Fetch-Site": "same-origin", "Origin": "https://localhost"}, 303),
+        ({"Sec-Fetch-Site": "same-origin", "Origin": "https://evil.example"}, 403),
+        ({"Sec-Fetch-Site": "same-origin", "Origin": "https://localhost.evil.example"}, 403),
+        ({"Sec-Fetch-Site": "same-origin", "Origin": "http://localhost:81"}, 403),
+        ({"Sec-Fetch-Site": "same-origin", "Origin": "null"}, 403),
         ({"Origin": "http://localhost"}, 303),
         ({"Origin": "https://localhost"}, 403),
         ({"Origin": "http://localhost:81"}, 403),
@@ -101,7 +107,7 @@ def test_the_plain_cookie_is_shut_to_scripts(client: FlaskClient) -> None:
     ],
 )
 def test_changes_come_from_our_own_pages_only(site: Site, headers: dict[str, str], status: int) -> None:
-    """A changing request needs Sec-Fetch-Site: same-origin, or without that header our own Origin."""
+    """A changing request needs Sec-Fetch-Site: same-origin and no foreign Origin, or our own Origin alone."""
     client = site.browser("Nina")
     del client.environ_base["HTTP_SEC_FETCH_SITE"]
     assert client.post("/teams", data={"name": "Foxes"}, headers=headers).status_code == status

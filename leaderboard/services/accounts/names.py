@@ -14,6 +14,7 @@ MAX_CHARACTERS = 60
 MAX_MARKS = 2
 """Marks one letter may carry, once all that can be composed is composed."""
 LOOK_ALIKES = Path(__file__).with_name("look_alikes.txt")
+_STROKES = "\u0334\u0335\u0336\u0337\u0338"
 _ROUNDS = 8
 _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800"
@@ -42,13 +43,14 @@ def canonical(name: str) -> str:
 def skeleton(name: str) -> str:
     r"""What a name looks like, in any case: names with one skeleton are hard to tell apart.
 
-    For comparing only; it is not a name.
+    Punctuation, blanks and strokes through letters make no difference. For comparing only; it is not a name.
 
-    >>> skeleton("\u041ewls") == skeleton("0WLS") == skeleton("owls") != skeleton("owl")
+    >>> skeleton("\u041ewls") == skeleton("0WLS") == skeleton("O. w-l_s") != skeleton("owl")
     True
     """
-    plain = " ".join(normalize("NFKC", name).split())
-    return _seen(plain).casefold()
+    shown = _seen(normalize("NFKC", name)).casefold()
+    kept = "".join(letter for letter in shown if category(letter)[0] not in "PZC" and letter not in _STROKES)
+    return kept or shown
 
 
 def looks_like(name: str, other: str) -> bool:

@@ -7,8 +7,9 @@ import types
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any, get_args, get_origin
+from typing import Any, NotRequired, TypedDict, get_args, get_origin
 
+import msgspec
 from sqlalchemy import CheckConstraint, Column
 
 from leaderboard.errors import Invalid, LeaderboardError, Problem
@@ -17,12 +18,14 @@ from leaderboard.services.accounts import names
 from leaderboard.services.accounts.teams import HOME_PAGE
 from leaderboard.services.bundles.opening import BundleFiles
 from leaderboard.services.bundles.records import Numbers, Record, RecordTable, refers_to, renumbered
+from leaderboard.services.pools import pools
 from leaderboard.services.pseudonyms.words import TITLES
 from leaderboard.services.runs.admission import KINDS
-from leaderboard.services.tasks import dates
+from leaderboard.services.tasks import announcements, dates
 from leaderboard.services.tasks.setting_values import written
 from leaderboard.services.tasks.settings.records import ANSWER_RULES, SETTINGS
 from leaderboard.trec.read.lines import shown
+from leaderboard.trec.runs.reports import Report
 from leaderboard.trec.topics.topics import fault_of_id
 
 LINE_BYTES = 2**26
@@ -60,9 +63,14 @@ def read(files: BundleFiles, table: RecordTable) -> Iterator[tuple[int, Record]]
             yield number, _object(table, number, line)
 
 
-def broken(path: str, line: int | None, rule: str, field: str = "", value: object = "") -> Invalid:
-    """What is raised for a record that breaks a rule; nothing of the bundle is stored then."""
-    given = shown(str(value)) if value != "" else ""
+_ABSENT = object()
+
+
+def broken(path: str, line: int | None, rule: str, field: str = "", value: object = _ABSENT) -> Invalid:
+    """The error for a record that breaks a rule, with the field and the value as JSON writes them."""
+    given = "" if value is _ABSENT else shown(value if isinstance(value, str) and value else _as_json(value))
+    if field and not given:
+        rule = f"{field} {rule}"
     problem = Problem(rule, "Get the bundle anew; nothing was stored.", line, field, given)
     return Invalid(f"{path}, {problem}", [problem])
 
@@ -71,7 +79,7 @@ def values(table: RecordTable, line: int, record: Record, ids: Numbers) -> dict[
     """A record as values of its table's columns, numbers put as ids; raises Invalid with the field."""
     known = {column.name for column in table.columns} | EXTRAS.get(table.name, set()) | {"id"}
     if unknown := sorted(record.keys() - known):
-        raise broken(table.path, line, "is not a field of this file.", unknown[0])
+        raise broken(table.path, line, "is not a field of this file.", unknown[0], record[unknown[0]])
     made = {}
     for column in table.columns:
         if column.name in record:
@@ -93,7 +101,7 @@ def _object(table: RecordTable, number: int, line: bytes) -> Record:
 
 def _value(table: RecordTable, line: int, column: Column[Any], value: Any, ids: Numbers) -> Any:
     def fault(rule: str) -> Invalid:
-        return broken(table.path, line, rule, column.name, value if value is not None else "")
+        return broken(table.path, line, rule, column.name, value)
 
     if value is None:
         if column.nullable:
@@ -205,18 +213,35 @@ def _choices(table: RecordTable) -> Mapping[str, list[str | int]]:
 def _broken_rule(table: RecordTable, name: str, value: Any) -> str:
     """The rule that a value breaks which has the right type: that of the form where it is written else."""
     check = _RULES.get((table.name, name))
-    if table.name == "task" and name in SETTINGS and name not in NOT_READ_AS_SETTINGS:
-        check = SETTINGS[name].read if name != "names_at" else None
-        value = written(value)
-    if check is None:
-        return ""
+    if table.name == "task" and name in SETTINGS and name not in NOT_READ_AS_SETTINGS | {"names_at"}:
+        check = _as_setting(SETTINGS[name].read)
+    shape = _SHAPES.get((table.name, name))
     try:
-        said = check(value)
+        if shape is not None:
+            msgspec.convert(value, shape)
+        return "" if check is None else check(value) or ""
+    except msgspec.ValidationError as error:
+        return f"does not have the form of this field: {error}."
     except LeaderboardError as error:
         return error.message
-    except (ValueError, KeyError, TypeError) as error:
-        return str(error)
-    return said if (table.name, name) in _RULES and isinstance(said, str) else ""
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        return f"does not have the form of this field: {error}."
+
+
+def _as_setting(read: Callable[[str], Any]) -> Callable[[Any], str]:
+    """A rule that takes the values which the form of a setting gives."""
+
+    def rule(value: Any) -> str:
+        made = read(written(value))
+        # Texts and dates have several spellings; lists and objects have one.
+        is_other = isinstance(value, list | dict) and made != value
+        return f"must be written as {_as_json(made)}." if is_other else ""
+
+    return rule
+
+
+def _as_json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _measures(keys: list[str]) -> str:
@@ -251,6 +276,65 @@ def _are_thresholds(thresholds: dict[str, Any]) -> str:
     return "" if same else "has other values than the setting would."
 
 
+def _is_report(stored: dict[str, Any]) -> str:
+    Report.from_json(stored)
+    return ""
+
+
+def _is_pool_method(spec: dict[str, Any]) -> str:
+    pools.title(spec)
+    return ""
+
+
+class _Measure(TypedDict):
+    key: str
+    version: int
+    left_out: NotRequired[list[str]]
+
+
+class _Topics(TypedDict):
+    id: int
+    topics: list[str]
+
+
+class _Example(TypedDict):
+    grade: int
+
+
+class _Recipients(TypedDict):
+    kind: str
+    teams: NotRequired[list[int]]
+
+
+class _Fix(TypedDict):
+    fix: str
+    lines: int
+
+
+class _LeftOutFacts(TypedDict):
+    rounds: NotRequired[list[int]]
+    repeated: NotRequired[int]
+    residual: NotRequired[bool]
+
+
+class _Report(TypedDict):
+    problems: list[Problem]
+    warnings: list[Problem]
+    facts: dict[str, Any]
+
+
+_SHAPES: dict[tuple[str, str], Any] = {
+    ("revisions", "left_out_facts"): _LeftOutFacts,
+    ("uploads", "wishes"): dict[str, Any],
+    ("uploads", "fixes"): list[_Fix],
+    ("uploads", "report"): _Report,
+    ("editions", "measures"): list[_Measure],
+    ("editions", "companions"): dict[str, int],
+    ("editions", "topic_sets"): dict[str, _Topics],
+    ("pools", "examples"): list[_Example],
+    ("announcements", "recipients"): _Recipients,
+}
+"""Table and column -> the type of a value that is JSON."""
 _RULES: dict[tuple[str, str], Callable[[Any], str | None]] = {
     ("task", "measures"): _measures,
     ("task", "primary_measure"): lambda key: _measures([key]),
@@ -267,6 +351,11 @@ _RULES: dict[tuple[str, str], Callable[[Any], str | None]] = {
         "" if not page or HOME_PAGE.fullmatch(page) else "must start with https://."
     ),
     ("runs", "name"): lambda name: "" if RUN_NAME.fullmatch(name) else "is not a run's name.",
+    ("uploads", "report"): _is_report,
+    ("pools", "method"): _is_pool_method,
+    ("announcements", "recipients"): lambda to: (
+        "" if to["kind"] in announcements.KINDS else f"must be of a kind of {', '.join(announcements.KINDS)}."
+    ),
     ("runs", "tag"): lambda tag: "" if len(tag.encode()) <= WORD_BYTES else "is too long.",
 }
 """Table and column -> what says the rule that a value breaks, '' where it breaks none."""

@@ -9,7 +9,6 @@ from sqlalchemy import select
 from leaderboard.db.tables import Edition, Reproduction, Run, Upload
 from leaderboard.errors import Invalid
 from leaderboard.measures.naming import parse
-from leaderboard.services.bundles import checking
 from leaderboard.services.bundles.checking import broken
 from leaderboard.services.bundles.importing import TaskImport, values_of
 from leaderboard.services.bundles.records import TABLES, Record, RecordTable
@@ -27,7 +26,7 @@ DONE = frozenset({"current", "building"})
 def add_runs(making: TaskImport, table: RecordTable) -> None:
     """Store each run with its file; raises Invalid where the file does not hold the rankings on record."""
     sent_table = next(each for each in TABLES if each.name == "uploads")
-    for line, record in checking.read(making.files, table):
+    for line, record in making.read(table):
         values = values_of(making, table, line, record)
         if values["upload_id"] not in making.sent:
             raise broken(table.path, line, "is the file of another run already.", "upload_id")
@@ -142,7 +141,7 @@ def _answer_rules(making: TaskImport, report: dict[str, Any] | None) -> Any:
 def add_reproductions(making: TaskImport, table: RecordTable) -> None:
     """Store which run reproduces which; raises Invalid for a run that has two, and for what cannot be one."""
     known: set[int] = set()
-    for line, record in checking.read(making.files, table):
+    for line, record in making.read(table):
         values = values_of(making, table, line, record)
         if values["run_id"] in known:
             raise broken(table.path, line, "has its line already.", "run_id")
@@ -153,15 +152,18 @@ def add_reproductions(making: TaskImport, table: RecordTable) -> None:
 
 def add_editions(making: TaskImport, table: RecordTable) -> None:
     """Store the editions and queue the scoring of the runs that had scores in them."""
-    for line, record in checking.read(making.files, table):
+    for line, record in making.read(table):
         edition = Edition(**values_of(making, table, line, record))
         _require_versions(making, table, line, edition)
         making.session.add(edition)
         making.session.flush()
         making.ids["edition"][record["id"]] = edition.id
         scored = record.get("scored")
-        if not isinstance(scored, list) or not set(scored) <= making.ids["run"].keys():
-            raise broken(table.path, line, "must be runs of the bundle.", "scored")
+        known = making.ids["run"]
+        if not isinstance(scored, list) or not all(
+            isinstance(each, int) and each in known for each in scored
+        ):
+            raise broken(table.path, line, "must be runs of the bundle.", "scored", scored)
         making.jobs += _queue(making, edition, [making.ids["run"][each] for each in scored])
 
 
@@ -179,10 +181,12 @@ def _require_reproduction(
 
 def _require_versions(making: TaskImport, table: RecordTable, line: int, edition: Edition) -> None:
     """Raise Invalid where this program computes a measure otherwise than the bundle's board did."""
+    keys = [measure["key"] for measure in edition.measures]
+    if edition.primary_measure not in keys:
+        rule = f"must be one of the edition's measures, {', '.join(keys) or 'of which there are none'}."
+        raise broken(table.path, line, rule, "primary_measure", edition.primary_measure)
     for measure in edition.measures:
         key, version = measure.get("key"), measure.get("version")
-        if not isinstance(key, str) or not isinstance(version, int):
-            raise broken(table.path, line, "A measure has a key and a version.", "measures")
         ours = parse(key).measure.version
         if ours != version and edition.state in DONE:
             rule = (

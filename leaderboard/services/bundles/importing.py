@@ -1,6 +1,6 @@
 """A task on its way in: what was stored so far, and how the rows of most tables are stored."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -56,11 +56,19 @@ class TaskImport:
     """Number of an upload -> its line and record, until its run is stored."""
     topics: tuple[str, ...] = ()
     jobs: int = 0
+    place: str = ""
+    """File and line of the record that is being stored."""
     unscored: list[int] = field(default_factory=list)
     """Runs of judges whose labels cannot be scored here, as the runs of their reference are elsewhere."""
     was_published: bool = False
     is_trusted: bool = True
     """Whether the operator vouches for the bundle; else only what forms could have made of it is kept."""
+
+    def read(self, table: RecordTable) -> Iterator[tuple[int, Record]]:
+        """The records of a table with their lines, noting which one is being stored."""
+        for line, record in checking.read(self.files, table):
+            self.place = f"{table.path}, line {line}"
+            yield line, record
 
     @property
     def owner(self) -> Task:
@@ -81,7 +89,7 @@ def make_own(making: TaskImport) -> None:
 def add_all(making: TaskImport, table: RecordTable) -> None:
     """Store the records of a table as they are."""
     waiting: list[tuple[int, dict[str, Any]]] = []
-    for line, record in checking.read(making.files, table):
+    for line, record in making.read(table):
         waiting.append((record.get("id", line), values_of(making, table, line, record)))
         if len(waiting) == ROWS_AT_ONCE:
             _store(making, table, waiting)

@@ -4,13 +4,16 @@ Scores are not read from the bundle: they are computed of its runs and judgments
 """
 
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from sqlalchemy import select
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Qrels, Task, Team, Topic
+from leaderboard.errors import Invalid
 from leaderboard.services import audit, collections, policy
 from leaderboard.services.accounts import teams
 from leaderboard.services.backups.backups import unlimited
@@ -26,11 +29,13 @@ from leaderboard.services.bundles.importing import (
 )
 from leaderboard.services.bundles.judgments import RevisionFiles
 from leaderboard.services.bundles.opening import BundleFiles
-from leaderboard.services.bundles.records import TABLES, Record, RecordTable
+from leaderboard.services.bundles.records import FOLDER, TABLES, Record, RecordTable
 from leaderboard.services.policy import Viewer
 from leaderboard.services.pseudonyms.pseudonyms import SEED_BYTES
 from leaderboard.services.runs import filed
 from leaderboard.services.tasks import slugs
+
+REMEDY = "Get the bundle again; nothing was stored."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +80,25 @@ def store(making: TaskImport, tables: Iterable[RecordTable]) -> None:
     """Store the records of some tables, each by its road."""
     for table in tables:
         making.progress(table.name)
-        _ROADS.get(table.name, add_all)(making, table)
-        making.session.flush()
+        making.place = table.path
+        with _named(making):
+            _ROADS.get(table.name, add_all)(making, table)
+            making.session.flush()
+
+
+@contextmanager
+def _named(making: TaskImport) -> Iterator[None]:
+    """Name the record where something is refused, also by what relies on its form."""
+    try:
+        yield
+    except IntegrityError as error:
+        raise Invalid(f"{making.place}: contradicts another record. {REMEDY}") from error
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise Invalid(f"{making.place}: does not have the form of this file: {error!r}. {REMEDY}") from error
+    except Invalid as error:
+        if error.message.startswith(FOLDER):
+            raise
+        raise Invalid(f"{making.place}: {error.message}", error.problems) from error
 
 
 def imported(making: TaskImport) -> ImportedTask:
@@ -95,7 +117,7 @@ def imported(making: TaskImport) -> ImportedTask:
 
 
 def _add_task(making: TaskImport, table: RecordTable) -> None:
-    for line, record in checking.read(making.files, table):
+    for line, record in making.read(table):
         values = checking.values(table, line, record, making.ids)
         slug = values["slug"] = making.request.slug or values["slug"]
         if making.task is not None or not slugs.is_slug(slug):
@@ -138,7 +160,7 @@ def _add_topics(making: TaskImport, table: RecordTable) -> None:
 
 
 def _add_teams(making: TaskImport, table: RecordTable) -> None:
-    for line, record in checking.read(making.files, table):
+    for line, record in making.read(table):
         values = checking.values(table, line, record, making.ids)
         name = making.request.names.get(values.pop("name"), record["name"])
         before = making.session.scalar(select(Team.id).order_by(Team.id.desc()).limit(1)) or 0
@@ -152,7 +174,7 @@ def _add_teams(making: TaskImport, table: RecordTable) -> None:
 
 
 def _add_revisions(making: TaskImport, table: RecordTable) -> None:
-    for line, record in checking.read(making.files, table):
+    for line, record in making.read(table):
         values = checking.values(table, line, record, making.ids)
         of = making.session.get_one(Qrels, values["qrels_id"])
         if (of.kind == "board") != (making.owner.kind == "judges"):
@@ -172,7 +194,7 @@ def _add_revisions(making: TaskImport, table: RecordTable) -> None:
 
 def _note_uploads(making: TaskImport, table: RecordTable) -> None:
     """Keep in mind what came with each run's file, to be stored with the run."""
-    for line, record in checking.read(making.files, table):
+    for line, record in making.read(table):
         making.sent[record["id"]] = (line, record)
         # Its row is made with the run: until then the number stands for itself.
         making.ids["upload"][record["id"]] = record["id"]
@@ -180,7 +202,7 @@ def _note_uploads(making: TaskImport, table: RecordTable) -> None:
 
 def _add_pools(making: TaskImport, table: RecordTable) -> None:
     add_all(making, table)
-    for _, record in checking.read(making.files, table):
+    for _, record in making.read(table):
         path = making.files.file(record.get("file"))
         judgments.add_pool(making.session, making.ids["pool"][record["id"]], str(record["file"]), path)
 

@@ -76,7 +76,9 @@ def add_revision(
     note = record.get("note", "")
     made = lines.add(making.session, making.viewer, line, parent, judged, note, distractors, leaves=leaves)
     if made.number != record["number"]:
-        raise Invalid(f"Revision {record['number']} of the line {line.name} follows {made.number - 1}.")
+        raise Invalid(
+            f"number: Revision {record['number']} of the line {line.name} follows {made.number - 1}."
+        )
     made.created_at = record["created_at"]
     return made
 

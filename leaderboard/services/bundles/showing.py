@@ -15,7 +15,6 @@ from sqlalchemy.orm import Session
 from leaderboard.checksums import belonging_to
 from leaderboard.db.tables import Snapshot, TaskPicture
 from leaderboard.services import snapshots
-from leaderboard.services.bundles import checking
 from leaderboard.services.bundles.checking import broken
 from leaderboard.services.bundles.importing import TaskImport, values_of
 from leaderboard.services.bundles.records import Numbers, Record, RecordTable
@@ -54,7 +53,7 @@ def add_pictures(making: TaskImport, table: RecordTable) -> None:
 
     Raises Invalid where one is no picture of its kind.
     """
-    for line, record in checking.read(making.files, table):
+    for line, record in making.read(table):
         values = values_of(making, table, line, record)
         path, kind = making.files.file(record.get("file")), KINDS[values["kind"]]
         made = prepare.prepare(path, kind)
@@ -71,7 +70,7 @@ def add_pictures(making: TaskImport, table: RecordTable) -> None:
 
 def add_snapshots(making: TaskImport, table: RecordTable) -> None:
     """Store the snapshots under the addresses that they have here; raises Invalid with the line at fault."""
-    for line, record in checking.read(making.files, table):
+    for line, record in making.read(table):
         values = values_of(making, table, line, record)
         path = making.files.file(record.get("file"))
         if path.stat().st_size > LARGEST_BYTES:

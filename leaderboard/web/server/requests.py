@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from waitress.parser import HTTPRequestParser
+from waitress.parser import HTTPRequestParser, ParsingError
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from leaderboard.web.bodies import Gate, Look
@@ -43,6 +43,7 @@ class IncomingRequest(HTTPRequestParser):  # type: ignore[misc]
 
     def parse_header(self, header_plus: bytes) -> None:
         """Read the header; where a body follows, look whether it is taken."""
+        _require_one_reading(header_plus)
         super().parse_header(header_plus)
         if self.body_rcv is None:
             return
@@ -118,3 +119,27 @@ class IncomingRequest(HTTPRequestParser):  # type: ignore[misc]
         super().close()
         if self._open is not None:
             self._door.bodies.remove(self._open)
+
+
+def _require_one_reading(header_plus: bytes) -> None:
+    """Raise ParsingError for a header that a proxy could read otherwise; RFC 9112, 3.2, 5.2 and 6.1.
+
+    Who hides a request in another one's body relies on the two taking its length from different lines.
+    """
+    first, *lines = header_plus.split(b"\r\n")
+    if any(line.startswith((b" ", b"\t")) for line in lines):
+        raise ParsingError("A header line may not be folded.")
+    given: dict[bytes, list[bytes]] = {}
+    for line in lines:
+        name, _, value = line.partition(b":")
+        given.setdefault(name.strip().lower(), []).append(value.strip(b" \t").lower())
+    codings = given.get(b"transfer-encoding", [])
+    if codings and b"content-length" in given:
+        raise ParsingError("Transfer-Encoding and Content-Length exclude each other.")
+    if codings and first.endswith(b"HTTP/1.0"):
+        raise ParsingError("HTTP/1.0 has no Transfer-Encoding.")
+    if len(codings) > 1 or b"" in codings or any(b"," in coding for coding in codings):
+        raise ParsingError("Transfer-Encoding must be given once, as chunked.")
+    for name in (b"content-length", b"host"):
+        if len(given.get(name, [])) > 1:
+            raise ParsingError(f"{name.decode().title()} must be given once.")

@@ -78,9 +78,25 @@ def test_a_pile_of_marks_is_refused() -> None:
         displayed("O" + "\u0335" * 3 + "wls", "a team")
 
 
-@pytest.mark.parametrize("other", ["Оwls", "0wls", "owls", "Owⅼs", "Оᴡls", "ＯＷＬＳ", "Ow\u0399s"])
+@pytest.mark.parametrize(
+    "other",
+    [
+        "Оwls",
+        "0wls",
+        "owls",
+        "Owⅼs",
+        "Оᴡls",
+        "ＯＷＬＳ",
+        "Ow\u0399s",
+        "\u13bewls",
+        "Owls.",
+        "O w l s",
+        "Øwls",
+        "O-w_l’s",
+    ],
+)
 def test_look_alikes_have_one_skeleton(other: str) -> None:
-    """Letters of other scripts, digits for letters, other cases."""
+    """Letters of other scripts, digits for letters, other cases, punctuation, blanks and strokes."""
     assert skeleton(other) == skeleton("Owls")
 
 
@@ -88,3 +104,8 @@ def test_a_skeleton_tells_other_names_apart() -> None:
     """Names that only share letters are not alike."""
     names = ("Owls", "Owl", "Bowls", "Owls 2", "Owls 3", "Совы", "Сова", "梟")
     assert len({skeleton(name) for name in names}) == len(names)
+
+
+def test_a_name_of_what_looks_like_punctuation_has_a_skeleton_of_its_own() -> None:
+    """A click letter alone looks like a mark; names of two such letters are told apart."""
+    assert len({skeleton(name) for name in ("\u01c3", "\u01c0", "\u2d51\u2d51")}) == 3

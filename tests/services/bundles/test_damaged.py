@@ -5,6 +5,7 @@ import json
 import tarfile
 import zipfile
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -13,11 +14,13 @@ from sqlalchemy import func, select
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Audit, Collection, Run, Task, Team
 from leaderboard.errors import Forbidden, Invalid, LeaderboardError, SignInNeeded, TooLarge
+from leaderboard.services.boards import board as boards
 from leaderboard.services.bundles import imports, opening
 from leaderboard.services.bundles.importing import ImportRequest
 from leaderboard.services.bundles.writing import SUMS
-from leaderboard.services.policy import ANONYMOUS
+from leaderboard.services.policy import ANONYMOUS, OPERATOR
 from tests.make import build, bundles, judged, people, pools
+from tests.make.loops import some
 
 
 @pytest.fixture
@@ -86,11 +89,11 @@ def test_digests_are_checked_first(
         ("runs", "file", "../../../etc/passwd", "The bundle has no file ../../../etc/passwd"),
         ("uploads", "sha256", "0" * 64, "The file is not the one that was sent, by its digest."),
         ("revisions", "judgments", 1, "holds other judgments than its revision says: judgments"),
-        ("revisions", "number", 7, "Revision 7 of the line main follows 0."),
+        ("revisions", "number", 7, "Revision 7 of the line main follows 0"),
         ("editions", "state", "odd", "must be one of building, current, past, failed."),
         ("editions", "scored", [99], "must be runs of the bundle."),
         ("editions", "measures", [{"key": "AP", "version": 99}], "is in version 1 here and in version 99"),
-        ("editions", "topic_sets", {"all": 1}, "does not have the form of this field."),
+        ("editions", "topic_sets", {"all": 1}, "does not have the form of this field"),
         ("assessments", "seconds", "fast", "must be a number."),
         ("assessments", "docno", "a\x00b", "must be a text without NUL."),
         ("pools", "run_ids", "all", "must be a list."),
@@ -109,6 +112,73 @@ def test_records_are_checked(
         assert bundles.imported(database, folder, ImportRequest(slug="again")).slug == "again"
         return
     assert said in _refused(database, folder).message
+
+
+ODD: tuple[object, ...] = (
+    *(None, True, -1, 0, 2**70, 1.5, "", "x", "\x00", "9" * 5000),
+    *([], [1], ["x"], [None], [[]], [{}], {}, {"x": 1}, {"x": None}, {"x": {}}, {"id": 1}),
+    *({"title": "t", "url": "u"}, [{"title": "t", "url": "u"}], {"name": "rrf"}, {"kind": "x"}),
+)
+
+
+class _TakenError(Exception):
+    """An import went through, and is rolled back."""
+
+
+@pytest.mark.parametrize("offset", some(range(8), (0,)))
+def test_odd_values_of_every_field_are_refused_by_name_or_taken(
+    offset: int, database: Database, folder: Path
+) -> None:
+    """Every field of every kind of record, with values of every type: file, line and field are named.
+
+    What is taken makes a board that can be shown.
+    """
+    faults, number = [], 0
+    for path in sorted((folder / "records").glob("*.jsonl")):
+        original = path.read_text()
+        first, *others = original.splitlines()
+        record = json.loads(first)
+        for name, odd in product([*record, "surprise"], ODD):
+            number += 1
+            if number % 8 != offset:
+                continue
+            path.write_text("\n".join([json.dumps({**record, name: odd}), *others]) + "\n")
+            told = _odd(database, folder, f"records/{path.name}", name)
+            faults += [f"{path.name} {name} {odd!r:.60}: {told}"] if told else []
+        path.write_text(original)
+    assert faults == []
+    assert number > 2000
+
+
+def _odd(database: Database, folder: Path, place: str, name: str) -> str:
+    """What is wrong with how an import was refused."""
+    try:
+        with opening.opened(folder) as files, database.write() as session:
+            imports.bring_in(session, OPERATOR, files, ImportRequest(slug="again"))
+            boards.board(session, OPERATOR, "again")
+            raise _TakenError
+    except _TakenError:
+        return ""
+    except Invalid as error:
+        # A number by which others refer to a record is missed where they do; of a file its name is said.
+        is_by_others = name == "id" or "has no file" in error.message
+        is_named = error.message.startswith(f"{place}, line 1") and name in error.message.lower()
+        return "" if is_by_others or is_named else error.message
+    except Exception as error:
+        return repr(error)
+
+
+@pytest.mark.parametrize(
+    ("table", "field"), [("phases", "name"), ("revisions", "number"), ("topics", "topic_id")]
+)
+def test_records_that_contradict_each_other(database: Database, folder: Path, table: str, field: str) -> None:
+    """A record that is there twice is refused with its file, not by the database."""
+    path = folder / "records" / f"{table}.jsonl"
+    first = json.loads(path.read_text().splitlines()[0])
+    assert field in first
+    path.write_text(path.read_text() + json.dumps({**first, "id": 999}) + "\n")
+    bundles.seal(folder)
+    assert _refused(database, folder).message.startswith(f"records/{table}.jsonl")
 
 
 def test_a_line_that_is_no_record(database: Database, folder: Path) -> None:

@@ -69,7 +69,9 @@ def test_what_teams_and_runners_said_is_not_believed(database: Database, folder:
     """That a team agreed, how a run was made, since when the task is published."""
     at = "2001-01-01T00:00:00+00:00"
     bundles.rewrite(folder, "entries", agreed_at=at, agreement_version=1)
-    bundles.rewrite(folder, "uploads", wishes={"execution": {"by": "runner"}}, fixes=[{"odd": 1}])
+    bundles.rewrite(
+        folder, "uploads", wishes={"execution": {"by": "runner"}}, fixes=[{"fix": "odd", "lines": 1}]
+    )
     bundles.rewrite(folder, "task", published_at=at)
     _taken(database, olga, folder)
     with database.read() as session:

@@ -15,14 +15,32 @@ def _answers(site: Site, sent: bytes) -> bytes:
         return ending(connection)
 
 
-def test_a_length_beside_chunks_is_passed_over(site: Site) -> None:
-    """Chunks say where the body ends: what follows them is the next request, what is in them is none."""
+def test_a_length_beside_chunks_is_refused(site: Site) -> None:
+    """400 and the end of the connection, as RFC 9112 6.1 allows: a second request on it gets no answer."""
     inside = b"%x\r\n%s\r\n0\r\n\r\n" % (len(HIDDEN), HIDDEN)
     head = b"POST /sign-out HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\n"
     both = b"Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n"
     answers = _answers(site, head + both + inside + HIDDEN)
-    assert answers.count(b"HTTP/1.1 ") == 2
-    assert answers.count(b'"status"') == 1
+    assert answers.startswith(b"HTTP/1.0 400 Bad Request\r\nConnection: close\r\n")
+    assert answers.count(b"HTTP/1.") == 1
+    assert b"Transfer-Encoding and Content-Length exclude each other." in answers
+
+
+@pytest.mark.parametrize("chunk", [b"+5\r\nabcde", b"0x5\r\nabcde", b"-1\r\n", b"5\nabcde", b"5 \r\nabcdeX"])
+def test_a_chunk_without_a_plain_size_ends_the_connection(site: Site, chunk: bytes) -> None:
+    """One refusal; nothing after it is read as a request."""
+    head = b"POST /sign-out HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\n"
+    answers = _answers(site, head + b"Transfer-Encoding: chunked\r\n\r\n" + chunk + b"\r\n0\r\n\r\n" + HIDDEN)
+    assert answers.startswith(b"HTTP/1.1 400 ")
+    assert answers.count(b"HTTP/1.1 ") == 1
+
+
+def test_chunks_in_http_1_0_are_refused(site: Site) -> None:
+    """That version has none, so a proxy would take them for the next request."""
+    head = b"POST /sign-out HTTP/1.0\r\nHost: localhost\r\nConnection: keep-alive\r\n"
+    answers = _answers(site, head + b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + HIDDEN)
+    assert answers.startswith(b"HTTP/1.0 400 ")
+    assert b'"status"' not in answers
 
 
 @pytest.mark.parametrize(
@@ -34,7 +52,15 @@ def test_a_length_beside_chunks_is_passed_over(site: Site) -> None:
         b"Transfer-Encoding: chunked, identity\r\n",
         b"Transfer-Encoding: xchunked\r\n",
         b"Broken\x00: 1\r\n",
-        b"X: 1\r\n folded\r\nY\r\n",
+        b"X: 1\r\n folded\r\n",
+        b"Transfer-Encoding:\r\n chunked\r\n",
+        b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
+        b"Transfer-Encoding: ,\r\n",
+        b"Transfer-Encoding:\r\n",
+        b"Content-Length: 5\r\nContent-Length: 5\r\n",
+        b"Content-Length : 5\r\n",
+        b"Host: other.example\r\n",
+        b"X: 1\nContent-Length: 5\r\n",
     ],
 )
 def test_a_header_that_can_be_read_in_two_ways_ends_the_connection(site: Site, lines: bytes) -> None:
