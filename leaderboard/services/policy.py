@@ -58,6 +58,8 @@ class Viewer:
     """The only task that the token is for; None: any."""
     edition: int | None = None
     """Number of the edition that was asked for, by `?edition=2` on a page of a task; None: the one shown."""
+    executes: frozenset[int] = frozenset()
+    """Tasks for whose teams it sends runs: of a runner's token, those of it that its owner organises now."""
 
 
 _head_of = "head of {}".format
@@ -308,6 +310,11 @@ def owns(viewer: Viewer, team_id: int) -> bool:
 def organises(viewer: Viewer, task_id: int) -> bool:
     """Whether the viewer may change the task."""
     return viewer.is_operator or task_id in viewer.organises
+
+
+def executes(viewer: Viewer, task_id: int) -> bool:
+    """Whether the viewer is a runner of somebody who may change the task."""
+    return task_id in viewer.executes
 
 
 def is_organiser(session: Session, task_id: int, account_id: int | None) -> bool:

@@ -221,13 +221,15 @@ def _is_known_within(sha256: str, body: bytes, seen: Sight, names: ShownNames) -
 def _within(facts: dict[str, Any], seen: Sight, names: ShownNames) -> bool:
     """Whether a body says no more than may be seen.
 
-    A task that was open may have become blind since, and its teams may have been given pseudonyms.
+    A task that was open may have become blind since, and its teams may have been given pseudonyms. A digest
+    of rankings tells whose they are as a name does, by other tasks that have the same: earlier versions froze
+    it.
     """
     named = (row for row in facts["rows"] if row["run_id"] in names.runs)
     return (
         seen.means
         and (seen.details or not facts["details"])
-        and all(row["run"] == names.runs[row["run_id"]] for row in named)
+        and all(row["run"] == names.runs[row["run_id"]] and not row["ranking_sha256"] for row in named)
     )
 
 
@@ -299,7 +301,7 @@ def _row(shown: Board, row: Row) -> dict[str, Any]:
         "kind": row.kind,
         "scores": row.scores,
         "scored": row.state == "done",
-        "ranking_sha256": row.ranking_sha256 if shown.sight.details else None,
+        "ranking_sha256": row.ranking_sha256 if shown.sight.details and not row.masked else None,
         **place_facts(shown.places.get(row.run_id)),
     }
 

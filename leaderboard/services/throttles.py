@@ -37,6 +37,12 @@ def spend(
     row.count += 1
 
 
+def left(session: Session, key: str, limit: int, window: timedelta) -> int:
+    """How many tries the key's open window still has."""
+    is_open = Throttle.key == key, Throttle.window_start > now(session) - window
+    return max(0, limit - (session.scalar(select(func.max(Throttle.count)).where(*is_open)) or 0))
+
+
 def give_back(session: Session, key: str) -> None:
     """Take back one try of the key's newest window: it turned out to be harmless."""
     newest = select(func.max(Throttle.window_start)).where(Throttle.key == key).scalar_subquery()

@@ -1,6 +1,7 @@
 """Migrations: one line of them, up and down, and the tables they make are the ones in the code."""
 
 import sqlite3
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,9 @@ from sqlalchemy.exc import IntegrityError
 from leaderboard.cli import main
 from leaderboard.db import schema
 from leaderboard.db.engine import Database, now
-from leaderboard.db.tables import Account, Assessor, Team, metadata
+from leaderboard.db.tables import Account, Assessor, Entry, Member, Run, Team, metadata
 from leaderboard.errors import SchemaOutdated
+from leaderboard.services import audit
 from leaderboard.services.accounts import names
 from leaderboard.services.assessors import links
 from leaderboard.services.policy import OPERATOR
@@ -96,6 +98,55 @@ def test_links_of_assessors_go_on_working_for_a_while(database: Database, tmp_pa
         }
         days = (ends["Ada"] - now(session)).days if ends["Ada"] else 0
     assert (days, ends["Bert"]) == (179, None)
+
+
+def test_stored_runs_count_as_a_member_s_only_where_that_is_on_record(
+    database: Database, tmp_path: Path
+) -> None:
+    """The uploader was in the team then, and organises nothing; what nobody knows the sender of was filed."""
+    olga, ann = people.account(database, "Olga", is_organiser=True), people.account(database, "Ann")
+    build.task(database, tmp_path, viewer=people.viewer(database, olga))
+    teams, runs = {}, {}
+    for name, sender in (
+        ("own", ann),
+        ("later", ann),
+        ("organiser", olga),
+        ("entered", ann),
+        ("agreed", ann),
+    ):
+        teams[name] = people.team(database, name, sender)
+        sending = people.viewer(database, sender)
+        runs[name] = build.run(
+            database, tmp_path, {"1": ["a"]}, f"run-{name}", team_name=name, viewer=sending
+        )
+    runs["filed"] = build.run(database, tmp_path, {"1": ["b"]}, "run-filed", team_name="Nobody")
+    with database.write() as session:
+        late = update(Member).where(Member.team_id.in_([teams["later"], teams["entered"], teams["agreed"]]))
+        session.execute(late.values(joined_at=now(session) + timedelta(days=1)))
+        agreed = update(Entry).where(Entry.team_id == teams["agreed"])
+        session.execute(agreed.values(agreed_by=ann))
+        asker = people.viewer(database, ann)
+        audit.record(session, asker, "entry.enter", "task:1", team=teams["entered"], state="entered")
+        # As it stands where an organiser filed it by a zip, before it joined the team.
+        session.execute(
+            update(Member)
+            .where(Member.team_id == teams["organiser"])
+            .values(joined_at=now(session) + timedelta(days=1))
+        )
+    schema.downgrade(database, "0024")
+    schema.upgrade(database)
+    with database.read() as session:
+        rows = session.execute(select(Entry.team_id, Entry.entered_by))
+        entered = {team_id: account_id for team_id, account_id in rows}
+        filed = set(session.scalars(select(Run.id).where(Run.filed)))
+    assert {name: entered[team_id] for name, team_id in teams.items()} == {
+        "own": ann,
+        "later": None,
+        "organiser": None,
+        "entered": ann,
+        "agreed": ann,
+    }
+    assert filed == {runs["filed"], runs["organiser"]}
 
 
 def test_db_upgrade_makes_the_tables_and_says_so(tmp_path: Path) -> None:

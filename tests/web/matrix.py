@@ -146,6 +146,7 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("GET", "/teams/{bears}"): (401, 404, 200, 404, 404, 404),
     ("GET", "/teams/{owls}/feed.atom"): OPEN,
     ("POST", "/teams/{owls}/details"): (401, 404, 404, 303, 404, 404),
+    ("POST", "/teams/{owls}/filed/robots"): (401,) + (404,) * 5,
     ("POST", "/teams/{owls}/name"): (401, 404, 404, 422, 404, 404),
     ("POST", "/teams/{owls}/offers"): (401, 404, 404, 403, 404, 404),
     ("POST", "/teams/{owls}/members/{anna}/captain"): (401, 404, 404, 403, 404, 404),

@@ -4,18 +4,22 @@ Names of teams and runs, tags, headers, files and the order of ids differ. Whate
 another team asks for, and whatever form they send, is answered byte for byte alike.
 """
 
+import json
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from sqlalchemy import select
 
-from leaderboard.services import shown_names
+from leaderboard.db.tables import Run, Snapshot, Task, Upload
+from leaderboard.services import policy, shown_names, snapshots
 from leaderboard.services.accounts import sessions
+from leaderboard.services.policy import ANONYMOUS
 from leaderboard.web import requests
 from leaderboard.web.runs import uploads
-from tests.make import masked, twins, walks
+from tests.make import bundles, masked, twins, walks
 from tests.make.twins import World
 from tests.web import test_two_worlds as gets
 from tests.web import test_two_worlds_posts as posts
@@ -91,6 +95,68 @@ def test_the_walk_reaches_what_is_masked(worlds: tuple[World, World]) -> None:
     assert client.get("/suites/mixed/runs/5").status_code == 404
     left_out = f"/tasks/{masked.SLUG}/revisions/2/left_out.txt"
     assert client.get(left_out).text == "1 b\n"
+
+
+def _digests(world: World) -> list[str]:
+    """What would tell whose runs 3 and 4 are: runs of others have the rankings of the second."""
+    with world.database.read() as session:
+        rows = session.execute(
+            select(Run.ranking_sha256, Upload.sha256)
+            .join(Upload, Upload.id == Run.upload_id)
+            .where(Run.id.in_((3, 4)))
+        )
+        return [digest[:12] for row in rows for digest in row]
+
+
+def test_no_digest_of_a_masked_run_is_told(worlds: tuple[World, World], tmp_path: Path) -> None:
+    """Not on the page of its origin, by the API, in a snapshot or in the records of the public export."""
+    world = worlds[0]
+    digests, client = _digests(world), world.browser(None)
+    frozen = client.get(f"/snapshots/{masked.UNDER_PSEUDONYMS}.json")
+    assert {row["run_id"] for row in frozen.get_json()["rows"]} >= {3, 4}
+    for path in ("/runs/3/origin", "/runs/3/origin.json", "/api/v1/runs/4/origin"):
+        answer = client.get(path)
+        assert answer.status_code == 200
+        assert not any(digest in answer.text for digest in digests), path
+    assert client.get("/runs/3/origin.json").get_json()["ranking_sha256"] is None
+    assert not any(digest in frozen.text for digest in digests)
+    assert len(client.get("/runs/1/origin.json").get_json()["ranking_sha256"]) == 64
+    bundles.public(world.database, tmp_path / "out", masked.SLUG)
+    for path in (tmp_path / "out").rglob("*"):
+        assert not path.is_file() or not any(digest.encode() in path.read_bytes() for digest in digests), path
+
+
+def test_a_snapshot_with_digests_waits_until_names_are_shown(worlds: tuple[World, World]) -> None:
+    """Earlier versions froze them."""
+    world = worlds[1]
+    with world.database.read() as session:
+        row = session.scalars(
+            select(Snapshot).where(Snapshot.sha256.startswith(masked.UNDER_PSEUDONYMS))
+        ).one()
+        facts = json.loads(snapshots.whole_body(row.sha256, row.body))
+        task = session.get_one(Task, row.task_id)
+        names = shown_names.shown_names(session, ANONYMOUS, task)
+        sight = policy.sight_of(session, ANONYMOUS, task)
+    assert snapshots._within(facts, sight, names)
+    for each in facts["rows"]:
+        each["ranking_sha256"] = "0" * 64
+    assert not snapshots._within(facts, sight, names)
+
+
+@pytest.mark.trial
+@pytest.mark.parametrize("name", [None, "Ann"])
+def test_no_address_tells_a_digest_of_a_masked_run(worlds: tuple[World, World], name: str | None) -> None:
+    """Whatever page, file or operation is asked for."""
+    digests = [digest.encode() for digest in _digests(worlds[0])]
+    ask = walks.asking(worlds[0].browser(name))
+    objects = {**masked.OBJECTS, "run_id": (3, 4)}
+    told = [
+        path + state
+        for path, states in gets._walk(worlds[0].app, objects)
+        for state in states[:1]
+        if any(digest in part for part in ask(path + state) if isinstance(part, bytes) for digest in digests)
+    ]
+    assert told == []
 
 
 def _sent(name: str) -> posts.Form:

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Edition, Evaluation, Run, Task
 from leaderboard.errors import NotFound
-from leaderboard.services import policy, shown_names
+from leaderboard.services import linked, policy, shown_names
 from leaderboard.services.boards.rows import Row, rank, read_rows
 from leaderboard.services.evaluations import choices, score
 from leaderboard.services.evaluations.columns import MeasureColumn, column_of
@@ -143,7 +143,7 @@ def seen_run(session: Session, viewer: Viewer, run_id: int) -> SeenRun:
     """The run; raises NotFound where there is none or the viewer may not know of it."""
     run, task, sight = policy.visible_run(session, viewer, run_id)
     names = shown_names.shown_names(session, viewer, task)
-    is_asked = run.filed and run.agreed_at is None and filed.has_accounts(session, run.team_id)
+    masked, has_accounts = names.is_masked(run.team_id), linked.noted(session, run.id).has_accounts
     return SeenRun(
         viewer=viewer,
         run=run,
@@ -152,8 +152,8 @@ def seen_run(session: Session, viewer: Viewer, run_id: int) -> SeenRun:
         shown=shown_edition(session, task, sight),
         left_out=choices.not_chosen(session, task),
         names=names,
-        filed=filed.note(session, run, task.name, masked=names.is_masked(run.team_id)),
-        is_on_team_page=not is_asked,
+        filed=filed.note(run, task.name, masked=masked, has_accounts=has_accounts),
+        is_on_team_page=not (run.filed and run.agreed_at is None and has_accounts),
     )
 
 

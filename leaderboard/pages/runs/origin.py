@@ -21,7 +21,7 @@ class Provenance:
     """What the file was that a run came in."""
 
     file_name: str
-    """Empty while the viewer is not to know the team, as are digest, size and tag: a guess could be tried."""
+    """Empty while the viewer is not to know the team, as are digests, size and tag: one could guess."""
     sha256: str
     size: int | None
     uploaded_at: datetime
@@ -87,7 +87,7 @@ def origin_facts(page: OriginPage) -> dict[str, Any]:
         "measure_versions": {column.key: column.version for column in page.columns},
         "file_sha256": (page.provenance.sha256 or None) if page.provenance else None,
         "execution": dict(page.provenance.execution) if page.provenance else {},
-        "ranking_sha256": page.provenance.ranking_sha256 if page.provenance else None,
+        "ranking_sha256": (page.provenance.ranking_sha256 or None) if page.provenance else None,
         "evaluator": page.evaluator,
         "command": page.command,
     }
@@ -160,7 +160,8 @@ def _provenance(session: Session, seen: SeenRun) -> Provenance:
         # A digest of a system tells whose it is as well as one of the file does.
         execution=_execution(upload.wishes, masked=masked),
         tag="" if masked else run.tag,
-        ranking_sha256=run.ranking_sha256,
+        # Equal rankings have one digest in every task, also in those where the team is named.
+        ranking_sha256="" if masked else run.ranking_sha256,
         download_name=files.download_name(file_name, run.id),
         may_download=shown_names.may_have_file(session, seen.viewer, run, seen.task, seen.sight),
         masked=masked,

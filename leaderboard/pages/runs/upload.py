@@ -15,7 +15,7 @@ from leaderboard.services.evaluations.choices import is_over
 from leaderboard.services.jobs import queue
 from leaderboard.services.jobs.queue import RunState
 from leaderboard.services.policy import Viewer
-from leaderboard.services.runs import fixing
+from leaderboard.services.runs import fixing, limits
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.prepare import suggested_name
 from leaderboard.services.runs.uploads import report_of
@@ -53,6 +53,8 @@ class UploadPage:
     has_file: bool
     actions: RunActions | None
     """What the reader may do with the run; None where there is none."""
+    rejections: str
+    """What is said to its sender of how many more files may be rejected; mostly empty."""
 
 
 def upload_page(session: Session, viewer: Viewer, upload_id: int) -> UploadPage:
@@ -86,7 +88,14 @@ def upload_page(session: Session, viewer: Viewer, upload_id: int) -> UploadPage:
         fixed_ids=tuple(session.scalars(fixed)),
         has_file=fixing.is_kept(session, upload.id),
         actions=actions_of(session, viewer, [run], {task.id: task}, closed)[run.id] if run else None,
+        rejections=_rejections(session, viewer, upload),
     )
+
+
+def _rejections(session: Session, viewer: Viewer, upload: Upload) -> str:
+    if viewer.account_id is None or viewer.account_id != upload.account_id or upload.state == "accepted":
+        return ""
+    return limits.rejections_in_words(limits.rejections_left(session, viewer.account_id))
 
 
 def upload_file(session: Session, viewer: Viewer, upload_id: int) -> SentFile:

@@ -13,7 +13,7 @@ from leaderboard.errors import Closed, Forbidden
 from leaderboard.services import policy
 from leaderboard.services.evaluations import choices
 from leaderboard.services.policy import Viewer
-from leaderboard.services.runs import admission, facts
+from leaderboard.services.runs import admission, facts, limits
 from leaderboard.services.runs.admission import KINDS, ORGANISERS_KINDS
 from leaderboard.services.runs.limits import RULE, Quota
 from leaderboard.services.tasks import entries, phases, scored_topics
@@ -73,6 +73,8 @@ class UploadForm:
     """The one that is chosen unless another is."""
     counts: str
     """What counts against the limits."""
+    rejections: str
+    """How many more of the viewer's files may be rejected, in words; empty while many may."""
     organises: bool
     details: bool
     """Whether scores by topic are shown to the viewer."""
@@ -120,6 +122,7 @@ def upload_form(session: Session, viewer: Viewer, slug: str) -> UploadForm:
         phases=open_phases,
         phase=phase,
         counts=RULE,
+        rejections=limits.rejections_in_words(limits.rejections_left(session, viewer.account_id)),
         organises=organises,
         details=sight.details,
         fields=FIELDS,

@@ -14,7 +14,7 @@ from leaderboard.db.tables import Member, Team
 from leaderboard.errors import Conflict, Forbidden, Invalid, NotFound, Problem
 from leaderboard.services import audit, throttles
 from leaderboard.services.accounts import names
-from leaderboard.services.policy import Viewer, owns, require_account
+from leaderboard.services.policy import Viewer, organises, owns, require_account
 
 TEAMS_PER_DAY = 20
 TEAMS_PER_DAY_OF_A_NETWORK = 100
@@ -83,7 +83,7 @@ def ensure(session: Session, viewer: Viewer, name: str, task_id: int | None = No
     For the operator, and for organisers of the task whose runs are filed. Raises Forbidden for anybody else,
     Invalid for a name that cannot be shown, Conflict for one that looks like another team's.
     """
-    if not (viewer.is_operator or task_id in viewer.organises):
+    if not (viewer.is_operator if task_id is None else organises(viewer, task_id)):
         raise Forbidden("Only organisers of the task may add runs for any team.")
     shown = names.displayed(name, "a team")
     found = session.scalar(select(Team.id).where(Team.canonical == names.canonical(shown)))

@@ -149,6 +149,8 @@ def _narrowed(owner: Viewer, token: ApiToken, scopes: frozenset[Scope]) -> Viewe
     def within(tasks: frozenset[int]) -> frozenset[int]:
         return tasks if token.task_id is None else tasks & {token.task_id}
 
+    runs_for = within(owner.organises) if token.kind == RUNNER else frozenset()
+
     may_organise = Scope.ORGANISE in scopes
     may_coordinate = bool(scopes & GUARDED)
     is_free = token.task_id is None and token.team_id is None
@@ -162,6 +164,7 @@ def _narrowed(owner: Viewer, token: ApiToken, scopes: frozenset[Scope]) -> Viewe
         team_ids=owner.team_ids if token.team_id is None else owner.team_ids & {token.team_id},
         token_id=token.id,
         only_task=token.task_id,
+        executes=runs_for,
     )
 
 
@@ -239,8 +242,12 @@ def checked(session: Session, owner: Viewer, wanted: TokenRequest, *, factor_nee
     """The token that is wanted, where its owner may have it; raises as `make` does."""
     account_id = require_account(owner)
     scopes = read_scopes(wanted.scopes, wanted.kind)
-    if factor_needed and scopes & GUARDED and not second_factors.is_on(session, account_id):
-        raise SecondFactorNeeded("Tokens that organise or judge need a second factor here; set one up first.")
+    is_guarded = bool(scopes & GUARDED) or wanted.kind != PERSONAL
+    if factor_needed and is_guarded and not second_factors.is_on(session, account_id):
+        raise SecondFactorNeeded(
+            "Tokens that organise or judge, and those of machines that work for a task, need a second factor "
+            "here; set one up first."
+        )
     if wanted.team_id is not None and wanted.team_id not in owner.team_ids:
         raise NotFound("You are in no team of that number.", team=wanted.team_id)
     task_id = visible_task(session, owner, wanted.slug)[0].id if wanted.slug else None

@@ -49,7 +49,7 @@ def _add_run(
     made = _prepared(making, record, about, values)
     if made.run is None:
         raise Invalid(f"{member} is not accepted. Get the bundle anew.", made.report.problems)
-    if made.run.digest != values["ranking_sha256"]:
+    if values["ranking_sha256"] not in ("", made.run.digest):
         raise broken(*place, "is not the digest of the rankings in its file.", "ranking_sha256")
     if about["sha256"] not in ("", made.sha256):
         raise broken(*place, "The file is not the one that was sent, by its digest.", "sha256")

@@ -174,8 +174,10 @@ def _of_run(source: BundleSource, run_id: int, record: Record) -> Record:
         own = _of_judges().run_ending(row.file_name.lower().removesuffix(ending))
         kind, ending = (own, ending) if instead is None else (".json", "")
     source.paths["run", run_id] = path = f"runs/{start}{kind}{ending}"
-    judge = _judge(source, run_id).record() if source.task.kind == "judges" else {}
-    return {"file": path, **judge}
+    if source.task.kind == "judges":
+        return {"file": path, **_judge(source, run_id).record()}
+    # A digest of what it retrieved would tell whose it is, by other tasks that have the same.
+    return {"file": path} if instead is None else {"file": path, "ranking_sha256": ""}
 
 
 def _judge(source: BundleSource, run_id: int) -> Any:

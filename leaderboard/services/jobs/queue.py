@@ -75,21 +75,36 @@ class RunState:
 
 
 def enqueue(
-    session: Session, kind: str, subject_id: int, *, priority: int, edition_id: int | None = None
+    session: Session,
+    kind: str,
+    subject_id: int,
+    *,
+    priority: int,
+    edition_id: int | None = None,
+    after: datetime | None = None,
 ) -> None:
-    """Queue a job in the caller's transaction; one that is queued or running already is left as it is."""
+    """Queue a job in the caller's transaction; one that is queued or running already is left as it is.
+
+    after: before when it is not done, at most LONGEST_WAIT_S from now.
+    """
     if _is_pending(session, _key(kind, subject_id, edition_id)):
         return
     try:
         with session.begin_nested():
-            enqueue_new(session, kind, [subject_id], priority=priority, edition_id=edition_id)
+            enqueue_new(session, kind, [subject_id], priority=priority, edition_id=edition_id, after=after)
     except IntegrityError:
         # Somebody else queued it at the same moment.
         return
 
 
 def enqueue_new(
-    session: Session, kind: str, subject_ids: Iterable[int], *, priority: int, edition_id: int | None = None
+    session: Session,
+    kind: str,
+    subject_ids: Iterable[int],
+    *,
+    priority: int,
+    edition_id: int | None = None,
+    after: datetime | None = None,
 ) -> None:
     """Queue jobs of which none is queued yet, with one statement."""
     at = now(session)
@@ -100,7 +115,7 @@ def enqueue_new(
             "edition_id": edition_id,
             "priority": priority,
             "state": "queued",
-            "run_after": at,
+            "run_after": after or at,
             "dedupe_key": _key(kind, subject_id, edition_id),
             "created_at": at,
         }

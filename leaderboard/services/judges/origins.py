@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Collection, Edition, QrelsRevision, Run, Task
 from leaderboard.errors import Forbidden, NotFound, SignInNeeded
-from leaderboard.services import policy
+from leaderboard.services import policy, shown_names
 from leaderboard.services.policy import ANONYMOUS, Viewer
 from leaderboard.trec.boards.packing import ForeignOrigin, KeptReference, Origin
 
@@ -28,10 +28,15 @@ def told(session: Session, viewer: Viewer, kept: KeptReference) -> ForeignOrigin
     task, edition = session.get(Task, origin.task_id), session.get(Edition, origin.edition_id)
     if task is None or edition is None or not _sees(session, viewer, task):
         return None
-    wanted = select(Run.id, Run.ranking_sha256, Run.withdrawn_at).where(Run.id.in_(origin.run_ids))
+    wanted = select(Run.id, Run.team_id, Run.ranking_sha256, Run.withdrawn_at).where(
+        Run.id.in_(origin.run_ids)
+    )
     runs = {row.id: row for row in session.execute(wanted)}
     is_changed = viewer == ANONYMOUS and any(row.withdrawn_at for row in runs.values())
-    if len(runs) < len(origin.run_ids) or is_changed:
+    names = shown_names.shown_names(session, viewer, task)
+    # A digest tells whose a run is, by other tasks that have the same one.
+    is_masked = any(names.is_masked(row.team_id) for row in runs.values())
+    if len(runs) < len(origin.run_ids) or is_changed or is_masked:
         return None
     return ForeignOrigin(
         slug=task.slug,

@@ -56,8 +56,7 @@ def begin(
         team_ids = {"": wished.team}
     if (earlier := _earlier(session, key)) is not None:
         return OpenBatch(earlier, team_ids)
-    if not policy.organises(viewer, task.id):
-        _require_room(session, viewer)
+    is_slow = not policy.organises(viewer, task.id) and _is_slow(session, viewer)
     batch = UploadBatch(
         task_id=task.id,
         account_id=viewer.account_id,
@@ -66,6 +65,7 @@ def begin(
             "team": wished.team,
             "kind": wished.kind,
             "hold": wished.holds,
+            "slow": is_slow,
             "refused": [{"file": name, **asdict(problem)} for name, problem in planned.refused],
         },
         created_at=now(session),
@@ -82,15 +82,21 @@ def _earlier(session: Session, key: str | None) -> int | None:
     )
 
 
-def _require_room(session: Session, viewer: Viewer) -> None:
-    # Its files are counted as they are rejected; this only asks whether any try is left.
-    limits.count_check(session, viewer.account_id)
-    limits.count_accepted(session, viewer.account_id)
+def _is_slow(session: Session, viewer: Viewer) -> bool:
+    """Whether a batch is checked after all else, as too many files of its sender were rejected.
+
+    Raises OverQuota while many files of the account wait; after too many rejected ones while any does.
+    """
+    is_slow = limits.rejections_left(session, viewer.account_id) == 0
     waiting = select(func.count(Upload.id)).where(
         Upload.account_id == viewer.account_id, Upload.state == "received"
     )
-    if (session.scalar(waiting) or 0) >= MOST_WAITING:
+    count = session.scalar(waiting) or 0
+    if is_slow and count:
+        raise OverQuota(f"{limits.TAKES_TURNS}. Send this batch once the files that you sent are checked.")
+    if count >= MOST_WAITING:
         raise OverQuota(f"{MOST_WAITING} files of yours wait for their check; send more once they are done.")
+    return is_slow
 
 
 def _teams(

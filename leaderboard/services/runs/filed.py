@@ -43,15 +43,10 @@ def _waits() -> ColumnElement[bool]:
     return and_(Run.filed.is_(True), Run.agreed_at.is_(None), Run.withdrawn_at.is_(None))
 
 
-def has_accounts(session: Session, team_id: int) -> bool:
-    """Whether somebody is in the team."""
-    return bool(session.scalar(select(exists().where(Member.team_id == team_id))))
-
-
-def note(session: Session, run: Run, task: str, *, masked: bool) -> str:
+def note(run: Run, task: str, *, masked: bool, has_accounts: bool) -> str:
     """What is said beside a run that was filed; empty beside all others.
 
-    masked: whether the reader is not to know the team; whether it has accounts might tell.
+    masked: whether the reader is not to know the team; whether that has accounts might tell.
     """
     if not run.filed:
         return ""
@@ -60,7 +55,7 @@ def note(session: Session, run: Run, task: str, *, masked: bool) -> str:
         return f"{said}."
     if run.agreed_at is not None:
         return f"{said}; the team agreed to it on {run.agreed_at:%Y-%m-%d}."
-    return f"{said}." if has_accounts(session, run.team_id) else f"{said}, which is a team without accounts."
+    return f"{said}." if has_accounts else f"{said}, which is a team without accounts."
 
 
 def waiting(session: Session, team_ids: Iterable[int]) -> tuple[FiledRuns, ...]:

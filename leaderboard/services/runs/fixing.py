@@ -68,8 +68,6 @@ def ask(session: Session, viewer: Viewer, upload_id: int, names: Sequence[str]) 
         session.flush()
     wishes = RunRequest(**upload.wishes)
     admission.admit(session, viewer, task.slug, upload.team_id, wishes, any_team=True)
-    if upload.batch_id is None:
-        limits.count_check(session, viewer.account_id)
     new = Upload(
         task_id=upload.task_id,
         phase_id=upload.phase_id,
@@ -89,7 +87,11 @@ def ask(session: Session, viewer: Viewer, upload_id: int, names: Sequence[str]) 
     )
     session.add(new)
     session.flush()
-    queue.enqueue(session, queue.CHECK, new.id, priority=queue.FRESH)
+    if new.batch_id is None:
+        uploads.queue_check(session, new)
+    else:
+        # Its sender looks at one file of the batch, and waits for it.
+        queue.enqueue(session, queue.CHECK, new.id, priority=queue.FRESH)
     audit.record(session, viewer, "upload.fix", f"upload:{new.id}", fixed_from=upload.id, fixes=chosen)
     return Submission(new.id, None, new.state, None)
 

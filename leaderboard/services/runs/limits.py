@@ -23,7 +23,13 @@ COUNTED = ("received", "held", "accepted")
 """States of uploads that are runs, or may become some."""
 CHECKS_AN_HOUR = 60
 """Files that an account, or a network without one, may have checked without sending them."""
-REJECTED = "Too many of your files were rejected, or still wait for their check"
+BETWEEN_TURNS = timedelta(minutes=1)
+"""At least so long after the check of a file the next one begins, where too many were rejected."""
+TAKES_TURNS = (
+    f"{REJECTED_AN_HOUR} of your files were rejected within an hour, so they are checked one at a time"
+)
+SAID_FROM = 5
+"""How many rejections are left when it is said that there is a limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,17 +146,76 @@ def require_still_room(session: Session, phase: Phase, upload: Upload) -> None:
     _require_room(session, phase, team, upload.account_id, upload.created_at, before)
 
 
-def count_check(session: Session, account_id: int | None, ip: str = "") -> None:
-    """Count a file as rejected before it is checked: commit this first, so that none is checked for free.
+def count_check(session: Session, account_id: int | None, ip: str = "") -> bool:
+    """Count a file as rejected before it is checked; whether it may be checked at once.
 
-    `count_accepted` takes it back. Raises OverQuota after 20 files of an account or 100 of a network in an
-    hour; without an account nothing is counted.
+    Commit this first, so that none is checked for free; `count_accepted` takes it back. Not at once, and
+    uncounted, where 20 files of the account or 100 of a network were rejected within an hour: such a file
+    waits for its turn (`turn_of`). Without an account nothing is counted.
     """
     if account_id is None:
-        return
-    throttles.spend(session, _account_key(account_id), REJECTED_AN_HOUR, AN_HOUR, REJECTED)
-    if ip:
-        throttles.spend(session, _network_key(ip), REJECTED_AN_HOUR_OF_A_NETWORK, AN_HOUR, REJECTED)
+        return True
+    try:
+        throttles.spend(session, _account_key(account_id), REJECTED_AN_HOUR, AN_HOUR)
+    except OverQuota:
+        return False
+    try:
+        if ip:
+            throttles.spend(session, _network_key(ip), REJECTED_AN_HOUR_OF_A_NETWORK, AN_HOUR)
+    except OverQuota:
+        throttles.give_back(session, _account_key(account_id))
+        return False
+    return True
+
+
+def turn_of(session: Session, upload: Upload) -> datetime:
+    """When a file may be checked that came after too many rejected ones of its account.
+
+    That is a minute after the check before. A good file is taken like this too, and no more work is done than
+    one check a minute. Raises OverQuota while another file of the account waits: it is checked first.
+    """
+    own = Upload.account_id == upload.account_id, Upload.batch_id.is_(None), Upload.id != upload.id
+    waiting = session.scalar(select(Upload.file_name).where(*own, Upload.state == "received").limit(1))
+    if waiting is not None:
+        raise OverQuota(
+            f"{waiting} waits for its check, and after {REJECTED_AN_HOUR} rejected files within an hour your "
+            "files are checked one at a time. Send this one once that is done.",
+            retry_after_s=ceil(BETWEEN_TURNS.total_seconds()),
+        )
+    at = now(session)
+    last = session.scalar(select(func.max(Upload.checked_at)).where(*own))
+    return at if last is None else max(at, last + BETWEEN_TURNS)
+
+
+def take_turn(session: Session, account_id: int | None) -> None:
+    """As `turn_of`, for what is checked while its sender waits; raises OverQuota within the minute."""
+    throttles.spend(session, f"turn account:{account_id}", 1, BETWEEN_TURNS, TAKES_TURNS)
+
+
+def rejections_left(session: Session, account_id: int | None) -> int:
+    """How many more files of the account may be rejected within the hour before its files take turns."""
+    if account_id is None:
+        return REJECTED_AN_HOUR
+    return throttles.left(session, _account_key(account_id), REJECTED_AN_HOUR, AN_HOUR)
+
+
+def rejections_in_words(left: int) -> str:
+    """What is said of that before it happens; empty while many are left.
+
+    >>> rejections_in_words(6)
+    ''
+    >>> rejections_in_words(1)
+    'After 1 more rejected file within this hour your files are checked one at a time, at most one a minute.'
+    """
+    if left > SAID_FROM:
+        return ""
+    if left == 0:
+        return f"{TAKES_TURNS}, at most one a minute."
+    files = "file" if left == 1 else "files"
+    return (
+        f"After {left} more rejected {files} within this hour your files are checked one at a time, at most "
+        "one a minute."
+    )
 
 
 def count_check_only(session: Session, account_id: int | None, ip: str) -> None:
@@ -169,13 +234,10 @@ def count_accepted(session: Session, account_id: int | None, ip: str = "") -> No
 
 
 def count_rejected(session: Session, account_id: int | None) -> None:
-    """Count a file of a batch that was rejected; it was not counted before its check, as there may be many.
-
-    Where the account has no tries left, the next file or batch of it is refused.
-    """
+    """Count a file of a batch that was rejected; it was not counted before its check, as may be many."""
     if account_id is not None:
         with suppress(OverQuota):
-            throttles.spend(session, _account_key(account_id), REJECTED_AN_HOUR, AN_HOUR, REJECTED)
+            throttles.spend(session, _account_key(account_id), REJECTED_AN_HOUR, AN_HOUR)
 
 
 def _require_room(

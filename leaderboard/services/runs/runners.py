@@ -7,14 +7,14 @@ from dataclasses import replace
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import ApiToken, Entry, TaskRole
+from leaderboard.db.tables import ApiToken, Entry
 from leaderboard.errors import Forbidden, Invalid, NotFound, Problem
 from leaderboard.services import policy
 from leaderboard.services.accounts.tokens import RUNNER
-from leaderboard.services.policy import ORGANISER, Viewer
+from leaderboard.services.policy import Viewer
+from leaderboard.services.tasks import entries
 
 IMAGE, COMMIT = re.compile("sha256:[0-9a-f]{64}"), re.compile("[0-9a-f]{7,64}")
-ENTERED = "entered"
 
 
 def sending(
@@ -22,10 +22,10 @@ def sending(
 ) -> tuple[Viewer, Mapping[str, str]]:
     """As whom a token sends a run for a team, and what is kept of its execution.
 
-    A runner sends for each team that has entered its task, as a member would: the team's limits hold. All
-    others send as they are, and nothing is kept. Raises Forbidden for a digest that no runner gives and for a
-    runner whose maker organises the task no more, Invalid for a bad digest or none, NotFound for a team that
-    is not in the task.
+    A runner sends for each team that has entered its task itself, as a member would: the team's limits hold.
+    All others send as they are, and nothing is kept. Raises Forbidden for a digest that no runner gives and
+    for a runner whose owner organises the task no more, SecondFactorNeeded where that is for want of one,
+    Invalid for a bad digest or none, NotFound for a team that is not in the task.
     """
     token = session.get(ApiToken, viewer.token_id) if viewer.token_id is not None else None
     if token is None or token.kind != RUNNER:
@@ -33,12 +33,11 @@ def sending(
             raise Forbidden("Only the token of a runner says by which image or commit a run was made.")
         return viewer, {}
     task, _ = policy.visible_task(session, viewer, slug)
-    if session.get(TaskRole, (task.id, token.account_id, ORGANISER)) is None:
+    if not policy.executes(viewer, task.id):
+        policy.require_second_factor(viewer)
         raise Forbidden("The owner of this token does not organise the task any more.")
     _require_digests(image, commit)
-    entered = select(Entry.id).where(
-        Entry.task_id == task.id, Entry.team_id == team_id, Entry.state == ENTERED
-    )
+    entered = select(Entry.id).where(Entry.task_id == task.id, Entry.team_id == team_id, entries.takes_part())
     if session.scalar(entered) is None:
         raise NotFound(f"There is no team {team_id} in {task.name}.", team=team_id)
     said = {"by": token.label, "image": image, "commit": commit}

@@ -97,13 +97,23 @@ def receive(session: Session, delivery: Delivery) -> Submission:
     if isinstance(begun, Submission):
         return begun
     _, _, upload = begun
-    if delivery.batch_id is None:
-        limits.count_check(session, delivery.sender.account_id)
+    queue_check(session, upload)
     _add_chunks(session, upload.id, delivery.file)
-    # What somebody sent alone, and waits for, is checked before the next file of a batch.
-    priority = queue.FRESH if delivery.batch_id is None else queue.OF_MANY
-    queue.enqueue(session, queue.CHECK, upload.id, priority=priority)
     return Submission(upload.id, None, upload.state, None)
+
+
+def queue_check(session: Session, upload: Upload) -> None:
+    """Queue the check of a file that was received; raises OverQuota as `limits.turn_of` does."""
+    if upload.batch_id is not None:
+        is_slow = session.get_one(UploadBatch, upload.batch_id).wishes.get("slow")
+        priority = queue.UNHURRIED if is_slow else queue.OF_MANY
+        queue.enqueue(session, queue.CHECK, upload.id, priority=priority)
+    elif limits.count_check(session, upload.account_id):
+        # What somebody sent alone, and waits for, is checked before the next file of a batch.
+        queue.enqueue(session, queue.CHECK, upload.id, priority=queue.FRESH)
+    else:
+        turn = limits.turn_of(session, upload)
+        queue.enqueue(session, queue.CHECK, upload.id, priority=queue.OF_MANY, after=turn)
 
 
 def stored(session: Session, upload_id: int) -> tuple[str, str, int]:
@@ -243,11 +253,23 @@ def _waits_for_a_look(session: Session, upload: Upload) -> bool:
 
 def _keep_for_fixes(session: Session, checked: _Checked, report: Report) -> None:
     """Keep a rejected file that a fix may make a run of; drop all others."""
-    mendable = any(problem.fix for problem in report.problems) and checked.upload.bytes <= MENDABLE_BYTES
+    upload = checked.upload
+    mendable = (
+        any(problem.fix for problem in report.problems)
+        and upload.bytes <= MENDABLE_BYTES
+        and not _comes_after_many(session, upload)
+    )
     if mendable and not checked.is_stored:
-        _add_chunks(session, checked.upload.id, checked.prepared)
+        _add_chunks(session, upload.id, checked.prepared)
     elif checked.is_stored and not mendable:
-        drop_pieces(session, checked.upload.id)
+        drop_pieces(session, upload.id)
+
+
+def _comes_after_many(session: Session, upload: Upload) -> bool:
+    """Whether too many files of the account were rejected before: it is not to fill the disk with more."""
+    if upload.batch_id is not None:
+        return bool(session.get_one(UploadBatch, upload.batch_id).wishes.get("slow"))
+    return limits.rejections_left(session, upload.account_id) == 0
 
 
 def _within_limits(

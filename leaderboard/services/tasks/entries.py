@@ -126,7 +126,7 @@ def enter(session: Session, viewer: Viewer, slug: str, team_id: int, asked: Entr
         entry.state = state
         session.add(entry)
         audit.record(session, viewer, "entry.enter", f"task:{task.id}", team=team_id, state=entry.state)
-    if entry.entered_by is None and not policy.organises(viewer, task.id):
+    if entry.entered_by is None and not policy.is_organiser(session, task.id, account_id):
         entry.entered_by = account_id
     if task.agreement and entry.agreement_version != task.agreement_version:
         entry.agreement_version, entry.agreed_at = task.agreement_version, now(session)

@@ -214,12 +214,17 @@ class ChangedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuotaAnswer:
-    """What a team may still send; null is no limit. next_at: when the day's count begins anew."""
+    """What a team may still send; null is no limit. next_at: when the day's count begins anew.
+
+    rejections_left: how many more of your files may be rejected within the hour, whatever the team, before
+    they are checked one at a time.
+    """
 
     team: int
     left_today: int | None
     left_in_all: int | None
     next_at: Moment
+    rejections_left: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from leaderboard.errors import Invalid, LeaderboardError, Problem
 from leaderboard.pages.runs import run as run_pages
 from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.policy import Viewer
-from leaderboard.services.runs import admission, describe, marks, runners, withdrawals
+from leaderboard.services.runs import admission, describe, limits, marks, runners, withdrawals
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.uploads import Submission
 from leaderboard.trec.facts.fields import FIELD_OF
@@ -111,7 +111,9 @@ def send_run(slug: str, name: str, query: SendQuery, file: Path) -> Reply:
     if submission.state == "rejected":
         report = submission.report
         problems = report.problems if report else ()
-        raise Invalid("The file was rejected.", problems, upload=submission.upload_id)
+        left = limits.rejections_left(reading(), sender.account_id)
+        said = f"The file was rejected. {limits.rejections_in_words(left)}".strip()
+        raise Invalid(said, problems, upload=submission.upload_id)
     if submission.state == "accepted":
         return Reply(answer=answer, status=201, headers=_left(sender, slug, query))
     address = url_for("api.upload", upload_id=submission.upload_id)

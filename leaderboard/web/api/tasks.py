@@ -12,7 +12,7 @@ from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.boards import board as boards
 from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import place_facts
-from leaderboard.services.runs import admission
+from leaderboard.services.runs import admission, limits
 from leaderboard.services.runs.limits import Quota
 from leaderboard.web.api import pictures
 from leaderboard.web.api.answers import (
@@ -119,7 +119,11 @@ def quota(slug: str, query: QuotaQuery) -> Reply:
     """
     left = admission.quota(reading(), viewer(), slug, query.team, query.phase)
     answer = QuotaAnswer(
-        team=query.team, left_today=left.left_today, left_in_all=left.left_in_all, next_at=left.next_at
+        team=query.team,
+        left_today=left.left_today,
+        left_in_all=left.left_in_all,
+        next_at=left.next_at,
+        rejections_left=limits.rejections_left(reading(), viewer().account_id),
     )
     return Reply(answer=answer, status=200, headers=rate_limit(left, datetime.now(UTC)))
 

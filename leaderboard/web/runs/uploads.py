@@ -130,10 +130,14 @@ def _prepared(
 
 
 def _checked(asker: Viewer, slug: str, team_id: int, file: Received, phase: str) -> PreparedUpload | None:
-    """The file checked while its sender waits, outside any transaction; None where that takes long."""
+    """The file checked while its sender waits, outside any transaction.
+
+    None where that takes long, and where too many files of the account or network were rejected.
+    """
     rules = admission.rules_for(reading(), asker, slug, team_id, phase)
     with writing() as session:
-        limits.count_check(session, asker.account_id, asker.ip)
+        if not limits.count_check(session, asker.account_id, asker.ip):
+            return None
     checked = prepare.quick(file.path, file.name, rules, Limits(plain_bytes=settings().plain_bytes))
     if checked is None:
         with writing() as session:

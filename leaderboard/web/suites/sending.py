@@ -118,12 +118,18 @@ def deliver(suite: str, file: Received, wished: SuiteRequest, key: str | None) -
     another archive is checked.
     """
     asker = viewer()
-    submission = _prepared(suite, wished.team_id, file, limits.count_check)
+    submission = _prepared(suite, wished.team_id, file, _count)
     with writing() as session:
         made = sending.send(session, asker, suite, submission, wished, key)
         limits.count_accepted(session, asker.account_id, asker.ip)
     wake()
     return made
+
+
+def _count(session: Session, account_id: int | None, ip: str) -> None:
+    """Count an archive before it is checked; raises OverQuota for a minute after too many rejected ones."""
+    if not limits.count_check(session, account_id, ip):
+        limits.take_turn(session, account_id)
 
 
 def _prepared(

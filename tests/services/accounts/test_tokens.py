@@ -238,6 +238,9 @@ def test_scopes_of_organisers_need_the_second_factor_of_the_site(database: Datab
         with pytest.raises(SecondFactorNeeded):
             _make(database, owner, replace(WANTED, scopes=(scope,)), factor_needed=True)
     _make(database, owner, replace(WANTED, scopes=("read", "submit")), factor_needed=True)
+    runner = replace(WANTED, scopes=("read", "submit"), kind="runner", slug="t")
+    with pytest.raises(SecondFactorNeeded):
+        _make(database, owner, runner, factor_needed=True)
     early = _make(database, owner)
     without = _asks(database, early.secret, factor_needed=True)
     assert without is not None

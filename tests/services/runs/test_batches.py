@@ -8,9 +8,20 @@ import pytest
 from sqlalchemy import func, select, update
 
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import Phase, Reproduction, Run, Team, Throttle, Upload, UploadBatch, UploadChunk
+from leaderboard.db.tables import (
+    Job,
+    Phase,
+    Reproduction,
+    Run,
+    Team,
+    Throttle,
+    Upload,
+    UploadBatch,
+    UploadChunk,
+)
 from leaderboard.errors import Closed, Forbidden, Invalid, LeaderboardError, NotFound, OverQuota
 from leaderboard.pages.runs import batch as pages
+from leaderboard.services.jobs import queue
 from leaderboard.services.policy import OPERATOR, Viewer
 from leaderboard.services.runs import batches, lists
 from leaderboard.services.runs.batch_plans import BY_FOLDER, BY_LIST, BatchFile, BatchPlan, BatchRequest, plan
@@ -233,12 +244,17 @@ def test_nothing_held_is_sent_after_the_close(site: Database, tmp_path: Path) ->
     assert _verdicts(site, ann, batch_id) == {"one": "held"}
 
 
-def test_who_was_rejected_too_often_sends_no_batch(site: Database, tmp_path: Path) -> None:
-    """Rejected files of a batch count like single ones, and so do files that wait."""
+def test_a_batch_after_too_many_rejected_files_comes_last(site: Database, tmp_path: Path) -> None:
+    """Rejected files of a batch count like single ones; a good one is taken, once no other file waits."""
     ann, owls = _member(site)
     wished = BatchRequest(team=owls)
     names = [f"bad{number}" for number in range(21)]
     _send(site, ann, plan(_files(tmp_path, names, BAD), wished), wished)
     build.drain(site)
-    with pytest.raises(OverQuota, match="rejected"):
-        _send(site, ann, plan(_files(tmp_path, ["one"]), wished), wished)
+    batch_id = _send(site, ann, plan(_files(tmp_path, ["one"]), wished), wished)
+    with site.read() as session:
+        assert session.scalars(select(Job.priority).where(Job.state == "queued")).all() == [queue.UNHURRIED]
+    with pytest.raises(OverQuota, match="rejected within an hour"):
+        _send(site, ann, plan(_files(tmp_path, ["two"]), wished), wished)
+    build.drain(site)
+    assert _verdicts(site, ann, batch_id) == {"one": "accepted"}

@@ -10,8 +10,9 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Job, Phase, Run, Throttle, Upload
 from leaderboard.errors import Invalid, OverQuota
 from leaderboard.pages.runs.upload_form import upload_form
+from leaderboard.services.jobs import queue
 from leaderboard.services.policy import OPERATOR, Viewer
-from leaderboard.services.runs import limits, prepare, uploads
+from leaderboard.services.runs import fixing, limits, prepare, uploads
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.uploads import Delivery
 from tests.make import build, people
@@ -130,30 +131,90 @@ def test_what_an_organiser_sent_is_not_counted_again(database: Database, tmp_pat
 
 
 def test_rejected_files_of_an_account_are_limited(database: Database) -> None:
-    """Twenty checks an hour are open at once; what is accepted is given back."""
-    for _ in range(20):
+    """Twenty checks an hour are open at once; what is accepted is given back; five left are announced."""
+
+    def checks(account_id: int | None) -> tuple[bool, int]:
         with database.write() as session:
-            limits.count_check(session, 1)
-    with pytest.raises(OverQuota, match="rejected, or still wait"), database.write() as session:
-        limits.count_check(session, 1)
+            counted = limits.count_check(session, account_id)
+            return counted, limits.rejections_left(session, account_id)
+
+    assert [checks(1) for _ in range(21)] == [*((True, left) for left in range(19, -1, -1)), (False, 0)]
+    said = (
+        "After 5 more rejected files within this hour your files are checked one at a time, at most one a "
+        "minute."
+    )
+    assert [limits.rejections_in_words(left) for left in (6, 5)] == ["", said]
+    assert checks(2) == (True, 19)
     with database.write() as session:
-        limits.count_check(session, 2)
         limits.count_accepted(session, 1)
-    with database.write() as session:
-        limits.count_check(session, 1)
-        limits.count_check(session, None)
+    assert checks(1) == (True, 0)
+    assert checks(None) == (True, 20)
 
 
 def test_rejected_files_of_a_network_are_limited(database: Database) -> None:
     """Accounts of one address share a limit; a file that is accepted counts for neither."""
     with database.write() as session:
-        limits.count_check(session, 1, "192.0.2.1")
+        assert limits.count_check(session, 1, "192.0.2.1")
         session.execute(update(Throttle).where(Throttle.key.contains("ip")).values(count=100))
-    with pytest.raises(OverQuota), database.write() as session:
-        limits.count_check(session, 2, "192.0.2.1")
     with database.write() as session:
+        assert not limits.count_check(session, 2, "192.0.2.1")
+        assert limits.rejections_left(session, 2) == 20
         limits.count_accepted(session, 1, "192.0.2.1")
-        limits.count_check(session, 2, "192.0.2.1")
+        assert limits.count_check(session, 2, "192.0.2.1")
+
+
+def test_a_good_file_is_taken_after_any_number_of_rejected_ones(
+    database: Database, tmp_path: Path, owls: int
+) -> None:
+    """It waits for its turn, a minute after the check before; one at a time, and nothing more is kept."""
+    anna = people.viewer(database, 1)
+    build.run_file(tmp_path, {"1": ["a"]}, "bad")
+    bad = prepare.unchecked(tmp_path / "bad.txt", "bad.txt")
+    with database.write() as session:
+        sent = Delivery(sender=anna, slug="t", team_id=owls, file=bad, wishes=RunRequest("no good name"))
+        uploads.receive(session, sent)
+    build.drain(database)
+    with database.write() as session:
+        session.execute(update(Throttle).where(Throttle.key == "rejected account:1").values(count=20))
+    assert _receive(database, tmp_path, anna, owls, "good")
+    with pytest.raises(OverQuota, match=r"run\.txt waits for its check"), database.write() as session:
+        uploads.receive(session, _delivery(tmp_path, anna, owls, "next"))
+    build.drain(database)
+    with database.read() as session:
+        upload = session.scalars(select(Upload).order_by(Upload.id.desc())).first()
+        assert upload is not None
+        rejected = session.scalars(select(Upload.checked_at).where(Upload.state == "rejected")).one()
+        job = session.scalars(select(Job).where(Job.subject_id == upload.id, Job.kind == queue.CHECK)).one()
+        assert rejected is not None
+        assert (upload.state, job.run_after - rejected) == ("received", limits.BETWEEN_TURNS)
+    with database.write() as session:
+        session.execute(update(Job).values(run_after=Job.created_at))
+    build.drain(database)
+    assert _runs(database) == 1
+    assert _receive(database, tmp_path, anna, owls, "next")
+
+
+def test_files_rejected_in_turn_are_not_kept(database: Database, tmp_path: Path, owls: int) -> None:
+    """Else somebody could fill the disk with them, a file a minute."""
+    anna = people.viewer(database, 1)
+    path = tmp_path / "again.txt"
+    path.write_text("1 Q0 d1 1 3.0 tag\n1 Q0 d1 2 2.0 tag\n")
+    file = prepare.unchecked(path, "again.txt")
+
+    def kept(name: str) -> bool:
+        with database.write() as session:
+            sent = Delivery(sender=anna, slug="t", team_id=owls, file=file, wishes=RunRequest(name))
+            upload_id = uploads.receive(session, sent).upload_id
+            session.execute(update(Job).values(run_after=Job.created_at))
+        build.drain(database)
+        with database.read() as session:
+            assert session.get_one(Upload, upload_id).state == "rejected"
+            return fixing.is_kept(session, upload_id)
+
+    assert kept("one")
+    with database.write() as session:
+        session.execute(update(Throttle).where(Throttle.key == "rejected account:1").values(count=20))
+    assert not kept("two")
 
 
 def test_large_files_that_are_rejected_count_too(database: Database, tmp_path: Path, owls: int) -> None:

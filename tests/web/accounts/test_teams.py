@@ -1,12 +1,13 @@
 """Teams in a browser: made, joined by an invitation, left."""
 
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from flask import Flask
 from flask.testing import FlaskClient
 
 from leaderboard.db.engine import Database
-from tests.make import pages
+from tests.make import build, pages
 from tests.make.people import account, team
 from tests.web.conftest import SignIn, browser
 
@@ -123,3 +124,41 @@ def test_a_team_says_who_it_is_and_joins_another(app: Flask, client: FlaskClient
         ["Anna", "captain"],
         ["Bert", "member"],
     ]
+
+
+def test_members_agree_to_runs_that_were_filed_for_their_team(
+    app: Flask, database: Database, client: FlaskClient, sign_in: SignIn, tmp_path: Path
+) -> None:
+    """My page leads to the team's, where one button shows them to others; their pages say who filed them."""
+    anna = sign_in(client, "Anna")
+    owls = team(database, "Owls", anna)
+    build.task(database, tmp_path)
+    run_id = build.run(database, tmp_path, {"1": ["a"]}, "filed", team_name="Owls", as_operator=True)
+    stranger = browser(app)
+    for asker in (stranger, client):
+        said = "Filed by the organisers of Task t, not sent by the team."
+        assert said in pages.main(asker.get(f"/runs/{run_id}"))
+        assert said in pages.main(asker.get(f"/runs/{run_id}/origin"))
+    assert "/sign-in" in stranger.get(f"/teams/{owls}").headers["Location"]
+    assert "1 run filed for Owls by the organisers of Task t." in pages.main(client.get("/my"))
+    shown = client.get(f"/teams/{owls}")
+    assert "no member sent them" in pages.main(shown)
+    answer = client.post(f"/teams/{owls}/filed/t", data=pages.form(shown, f"/teams/{owls}/filed/t"))
+    assert (answer.status_code, answer.headers["Location"]) == (303, f"/teams/{owls}")
+    assert "no member sent them" not in pages.main(client.get(f"/teams/{owls}"))
+    (row,) = pages.table(stranger.get(f"/teams/{owls}"), "Runs")
+    assert row[:4] == ["filed", "Task t", "official", "by the organisers of Task t"]
+    assert "filed for Owls" not in pages.main(client.get("/my"))
+
+
+def test_a_team_without_accounts_is_called_so(
+    client: FlaskClient, database: Database, tmp_path: Path
+) -> None:
+    """Nobody is spoken for by its runs, so its page shows them."""
+    build.task(database, tmp_path)
+    run_id = build.run(database, tmp_path, {"1": ["a"]}, "filed", team_name="Nobody")
+    shown = pages.main(client.get(f"/runs/{run_id}"))
+    assert (
+        "Filed by the organisers of Task t, not sent by the team, which is a team without accounts." in shown
+    )
+    assert "team without accounts" in pages.main(client.get("/teams/1"))

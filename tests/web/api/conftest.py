@@ -41,7 +41,7 @@ def path_of(one: Operation, site: Site) -> str:
     values = {
         **{"slug": "robots", "run_id": site.world.run, "upload_id": site.world.accepted},
         **{"team_id": site.world.owls, "name": "x", "topic_id": "1", "token": "nonsense", "item": "nothing"},
-        "message": "x",
+        **{"message": "x", "suite": "both", "kind": "logo"},
     }
     return re.sub(r"{(\w+)}", lambda known: str(values.get(known[1], 1)), openapi.address(one))
 

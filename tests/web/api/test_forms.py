@@ -85,6 +85,7 @@ DONE_BY = {
     "clicks.remove": "delete_log",
     "clicks.publish": "publish_clicks",
     "teams.create": "make_team",
+    "teams.agree": "show_filed_runs",
     "teams.describe": "describe_team",
     "teams.rename": "describe_team",
     "teams.hand_over": "hand_over_team",

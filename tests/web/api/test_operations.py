@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import select, update
 
-from leaderboard.db.tables import ApiToken, DeviceRequest, IdempotencyKey, Phase, Run
+from leaderboard.db.tables import ApiToken, DeviceRequest, IdempotencyKey, Job, Phase, Run
 from tests.make import build, pages
-from tests.make.worlds import RUN
+from tests.make.worlds import BAD_RUN, RUN
 from tests.web.api.conftest import Programs
 from tests.web.conftest import Site
 
@@ -56,6 +56,35 @@ def test_a_bad_file_is_a_problem_with_line_value_rule_and_remedy(site: Site, pro
     kept = berta.ask("GET", f"/uploads/{said['upload']}").json
     assert kept["state"] == "rejected"
     assert "bad" not in [row["run"] for row in berta.ask("GET", "/tasks/robots/board").json["rows"]]
+
+
+def test_a_good_file_is_taken_after_twenty_rejected_ones(site: Site, program: Programs) -> None:
+    """The limit is said before the last five; then the file waits for its turn, and is not refused."""
+    anna, team = program("Anna"), f"?team={site.world.owls}"
+
+    def left() -> object:
+        return anna.ask("GET", f"/tasks/robots/quota{team}").json["rejections_left"]
+
+    before = left()
+    assert before == 20
+    said = [
+        anna.ask("PUT", f"/tasks/robots/runs/bad-{number}{team}", data=BAD_RUN).json["detail"]
+        for number in range(20)
+    ]
+    assert set(said[:14]) == {"The file was rejected."}
+    assert said[14] == (
+        "The file was rejected. After 5 more rejected files within this hour your files are checked one at a "
+        "time, at most one a minute."
+    )
+    assert left() == 0
+    good = anna.ask("PUT", f"/tasks/robots/runs/good{team}", data=RUN)
+    assert (good.status_code, good.json["state"]) == (202, "received")
+    form = pages.main(site.browser("Anna").get("/tasks/robots/submit"))
+    assert "20 of your files were rejected within an hour, so they are checked one at a time" in form
+    with site.database.write() as session:
+        session.execute(update(Job).values(run_after=Job.created_at))
+    build.drain(site.database)
+    assert anna.ask("GET", good.headers["Location"].removeprefix("/api/v1")).json["state"] == "accepted"
 
 
 def test_a_run_is_described_withdrawn_restored_and_chosen(site: Site, program: Programs) -> None:
