@@ -15,7 +15,7 @@ from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.bounds.open_documents import filled, stack
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import UNJUDGED, IntArray, Judged
-from leaderboard.pages.boards.coverage import depth, has_bounds
+from leaderboard.pages.boards.coverage import has_bounds
 from leaderboard.services.assessors import coming, judged_pools, settle
 from leaderboard.services.assessors.coming import AssessorQueue, Place
 from leaderboard.services.assessors.judged_pools import PoolAssessor, PoolFacts
@@ -27,6 +27,7 @@ from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.pools.documents import PoolDocument
 from leaderboard.services.qrels import left_out
 from leaderboard.services.rankings.blocks import blocks_of
+from leaderboard.services.statistics.procedures.coverage import depth
 from leaderboard.services.statistics.requests import refusal
 from leaderboard.trec.qrels.align import Aligner, CompiledJudgments, compile_judgments
 from leaderboard.trec.read.lines import bytes_of

@@ -22,7 +22,7 @@ from leaderboard.counters import WebCounter
 from leaderboard.db.engine import Database
 from leaderboard.settings import Settings
 from leaderboard.shared import Shared
-from leaderboard.web import create_app
+from leaderboard.web import create_app, load_templates
 from leaderboard.web.bodies import Gate
 from leaderboard.web.server.channels import Remainders, SiteChannel
 from leaderboard.web.server.open_bodies import OpenBodies
@@ -179,7 +179,9 @@ def serve(
         replica_url=settings.replica_url,
         objects_url=settings.objects_url,
     )
-    server = SiteServer(create_app(settings, database, wake, shared, counter), listening, settings, shared)
+    app = create_app(settings, database, wake, shared, counter)
+    load_templates(app, settings.data)
+    server = SiteServer(app, listening, settings, shared)
 
     def stop(number: int, frame: FrameType | None) -> None:
         raise SystemExit(0)
