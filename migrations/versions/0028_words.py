@@ -1,4 +1,4 @@
-"""Words that runs and teams are searched by.
+"""Words that runs and teams are searched by; means by their set of topics, as a board reads them.
 
 Revision ID: 0028
 Revises: 0024
@@ -19,7 +19,7 @@ AT_ONCE = 1000
 
 
 def upgrade() -> None:
-    """Make the tables, and fill them with the words of the runs and teams that there are."""
+    """Make the tables, fill them with the words of the runs and teams that there are, and the index."""
     for kind, texts in (("run", "name, tag, description"), ("team", "name")):
         key, name = f"{kind}_id", f"{kind}_word"
         made = op.create_table(
@@ -33,6 +33,7 @@ def upgrade() -> None:
         )
         op.create_index(f"ix_{name}_word_{key}", name, ["word", key])
         _fill(made, key, f"SELECT id, {texts} FROM {kind} WHERE id > :last ORDER BY id LIMIT {AT_ONCE}")
+    op.create_index("ix_evaluation_mean_topic_set_id", "evaluation_mean", ["topic_set_id"])
 
 
 def _fill(table: sa.Table, key: str, query: str) -> None:
@@ -45,6 +46,7 @@ def _fill(table: sa.Table, key: str, query: str) -> None:
 
 
 def downgrade() -> None:
-    """Drop the tables: their words are those of other tables."""
+    """Drop the tables, whose words are those of other tables, and the index."""
+    op.drop_index("ix_evaluation_mean_topic_set_id", "evaluation_mean")
     op.drop_table("team_word")
     op.drop_table("run_word")
