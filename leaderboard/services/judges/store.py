@@ -5,7 +5,6 @@ revision, and stored with the scores that are computed from it.
 """
 
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import LargeBinary, Select, and_, func, select
@@ -13,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.checksums import belonging_to
 from leaderboard.db.tables import Alignment, Edition, JudgeBoard, Run
+from leaderboard.memory import keep
 from leaderboard.trec.boards.answer_labels import KeptAnswerLabels, unpack_answer_labels
 from leaderboard.trec.boards.labels import KeptLabels, are_labels, unpack_labels
 from leaderboard.trec.boards.packing import BOARD_MAGIC, KeptBoard, is_board, unpack_board
@@ -95,6 +95,6 @@ def opened(run_id: int, body: bytes, name: str = "") -> KeptBoard:
 
 
 # A page of judges reads all boards of its task anew each time.
-@lru_cache(maxsize=256)
+@keep
 def _unpacked(body: bytes, name: str) -> KeptBoard:
     return unpack_board(body, name)

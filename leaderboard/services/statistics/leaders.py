@@ -6,17 +6,16 @@ place until its own page was opened.
 """
 
 import logging
-import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from cachetools import LRUCache
 from sqlalchemy import ColumnElement, and_, or_, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Evaluation, Statistic
 from leaderboard.errors import Damaged
+from leaderboard.memory import Kept
 from leaderboard.services.statistics import requests, standings
 from leaderboard.services.statistics.requests import Request
 from leaderboard.stats.arrays import Arrays, unpack
@@ -29,7 +28,6 @@ AT_ONCE_S = 0.03
 """What comparing boards may take of one visit, by estimate."""
 LEAST_S = 0.002
 """A small board takes that, however small it is."""
-KEPT = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,23 +98,18 @@ def _stored_leaders(arrays: Arrays) -> StoredLeaders:
     )
 
 
-_places: LRUCache[tuple[str, tuple[int, ...], int, int], LeaderPlace] = LRUCache(KEPT)
-# Reading changes the order in which places go, so threads take turns.
-_lock = threading.Lock()
+_places: Kept[LeaderPlace] = Kept(__name__)
 
 
 def places(session: Session, fields: Mapping[int, ComparedField]) -> dict[int, LeaderPlace]:
     """Task id -> the place of its leader, where it is known or quickly worked out; at most two statements."""
     keys = {task_id: field.key for task_id, field in fields.items()}
-    with _lock:
-        found = {task_id: place for task_id, key in keys.items() if (place := _places.get(key))}
+    found = {task_id: place for task_id, key in keys.items() if (place := _places.get(key))}
     others = {task_id: field for task_id, field in fields.items() if task_id not in found}
     results = _results(session, others.values()) if others else {}
     for task_id, field in others.items():
         if (result := results.get(field.request.digest)) is not None:
-            found[task_id] = _place(result, field)
-    with _lock:
-        _places.update({keys[task_id]: place for task_id, place in found.items()})
+            found[task_id] = _places.put(keys[task_id], _place(result, field))
     return found
 
 

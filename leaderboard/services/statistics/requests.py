@@ -91,7 +91,7 @@ _OF_HITS = {
 _OF_ONE_STATE = (coverage.PROCEDURE, field_leaders.PROCEDURE)
 """What is computed of a board as it is, and replaces what it was before."""
 
-kept = KeptResults(64 * 2**20)
+kept = KeptResults()
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from waitress.adjustments import Adjustments
 from waitress.server import TcpWSGIServer
 from waitress.task import ThreadedTaskDispatcher
 
-from leaderboard import temporary
+from leaderboard import memory, temporary
 from leaderboard.counters import WebCounter
 from leaderboard.db.engine import Database
 from leaderboard.settings import Settings
@@ -170,6 +170,8 @@ def serve(
     shared: what this process shares with others that answer on the same socket; None where it is alone.
     counter: where it counts requests; its own where that is None.
     """
+    memory.hold_together()
+    memory.budget.most = settings.kept_bytes
     temporary.use(settings.data)
     temporary.clean(settings.data)
     database = Database(
