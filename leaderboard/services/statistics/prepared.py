@@ -59,13 +59,21 @@ def refresh(session: Session) -> None:
             edition = editions[task_id]
             revision = session.get_one(QrelsRevision, edition.revision_id)
             source = source_of(edition, revision, phases[task_id].topic_set)
-            if not _tried(session, [_leaders_of(edition, source, state.text)]):
+            version = _version(edition)
+            if version and not _tried(session, [_leaders_of(edition, source, version, state.text)]):
                 prepare(session, task_id)
 
 
-def _leaders_of(edition: Edition, source: Source, state: str, run_ids: tuple[int, ...] = ()) -> Request:
+def _version(edition: Edition) -> int:
+    """Of the primary measure; 0 where the edition has no such scores, as one of answers may not."""
     key = edition.primary_measure
-    version = next(each["version"] for each in edition.measures if each["key"] == key)
+    return next((int(each["version"]) for each in edition.measures if each["key"] == key), 0)
+
+
+def _leaders_of(
+    edition: Edition, source: Source, version: int, state: str, run_ids: tuple[int, ...] = ()
+) -> Request:
+    key = edition.primary_measure
     return requests.of_leaders(over_topics.narrowed(source, edition, key), key, version, state, run_ids)
 
 
@@ -123,13 +131,13 @@ def _ready(
 ) -> list[Request]:
     """What pages show of a large board and read ready-made: its leaders, how much of its runs is judged."""
     task, edition, phase = board
-    key = edition.primary_measure
-    version = next(each["version"] for each in edition.measures if each["key"] == key)
-    scored = scored_runs(session, source, key, version)
+    version = _version(edition)
+    scored = scored_runs(session, source, edition.primary_measure, version)
     wanted = []
     if len(ranked & scored) >= field_leaders.LEAST_RUNS:
         state = field_leaders.states(session, {task.id: phase}, {task.id: edition.id})[task.id]
-        wanted.append(_leaders_of(edition, source, state.text, tuple(sorted(ranked & scored))))
+        run_ids = tuple(sorted(ranked & scored))
+        wanted.append(_leaders_of(edition, source, version, state.text, run_ids))
     if len(scored) >= coverage.LEAST_RUNS and task.kind == "rankings":
         facts = select(Run.id, Run.ranking_sha256, Run.order_differs)
         on_board = facts.where(Run.phase_id == phase.id, Run.withdrawn_at.is_(None))
