@@ -113,7 +113,9 @@ class Settings:
         60, "Computed pages a visitor's address may ask for a minute; 0: any number."
     )
     kept_bytes: int = _documented(
-        64 * 2**20, "Memory of each web process for visitors' pages that did not change, in bytes; 0: none."
+        48 * 2**20,
+        "Memory of each web process for all that it keeps to be fast: pages, rankings, judgments, "
+        "comparisons; in bytes. 0: it keeps nothing.",
     )
     job_limit_s: int = _documented(600, "An evaluation running longer than this is stopped, in seconds.")
     lease_s: int = _documented(60, "How long a claimed job is left alone without a heartbeat, in seconds.")

@@ -120,6 +120,7 @@ class Evaluator:
                 batches.expire(session)
                 deliveries.forget(session)
                 partial_uploads.expire(session, self.settings.data)
+                prepared.refresh(session)
                 self._expired_at = time.monotonic()
         self._count_lost(len(lost))
         if self.database.objects is not None:

@@ -95,7 +95,7 @@ class Client:
 
     def tasks(self) -> list[Json]:
         """The tasks of the site that one may know of."""
-        return list(_object(self.ask("GET", "/tasks"))["tasks"])
+        return list(self._parts("/tasks", "tasks"))
 
     def task(self, task: str) -> Json:
         """Rules, measures and phases of a task."""
@@ -239,11 +239,15 @@ class Client:
 
     def rows(self, path: str, **query: Any) -> Iterator[Json]:
         """All rows of a list, part by part, such as of `/tasks/TASK/topics`."""
+        return self._parts(path, "rows", **query)
+
+    def _parts(self, path: str, key: str, **query: Any) -> Iterator[Json]:
+        """What the parts of a list have under a key; a site of an earlier version has all in one part."""
         cursor: str | None = None
         while True:
             answer = _object(self.ask("GET", path, query={**query, "cursor": cursor}))
-            yield from answer["rows"]
-            cursor = answer["next"]
+            yield from answer[key]
+            cursor = answer.get("next")
             if cursor is None:
                 return
 

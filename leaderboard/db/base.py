@@ -5,11 +5,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import JSON, BigInteger, Boolean, DateTime, Dialect, Integer, LargeBinary, MetaData, String
-from sqlalchemy.ext.compiler import compiles
+from sqlalchemy import JSON, BigInteger, DateTime, Dialect, Integer, LargeBinary, MetaData, String
 from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.sql.compiler import SQLCompiler
-from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from leaderboard.checksums import numbers, with_checksum
@@ -80,23 +77,3 @@ class Base(DeclarativeBase):
         list[dict[str, Any]]: JSON,
         bytes: LargeBinary,
     }
-
-
-class beyond_ascii(FunctionElement[bool]):
-    """Whether a text has letters outside ASCII, whose case databases fold in other ways than Python."""
-
-    type = Boolean()
-    inherit_cache = True
-
-
-@compiles(beyond_ascii)
-def _in_octets(element: beyond_ascii, compiler: SQLCompiler, **given: Any) -> str:
-    text = compiler.process(element.clauses, **given)
-    return f"octet_length({text}) <> length({text})"
-
-
-@compiles(beyond_ascii, "sqlite")
-def _in_bytes(element: beyond_ascii, compiler: SQLCompiler, **given: Any) -> str:
-    """SQLite has octet_length from 3.43 on only."""
-    text = compiler.process(element.clauses, **given)
-    return f"length(CAST({text} AS BLOB)) <> length({text})"

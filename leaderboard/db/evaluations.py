@@ -43,7 +43,7 @@ class EvaluationMean(Base):
         ForeignKey("evaluation.id", ondelete="CASCADE"), primary_key=True
     )
     topic_set_id: Mapped[int] = mapped_column(
-        ForeignKey("topic_set.id", ondelete="CASCADE"), primary_key=True
+        ForeignKey("topic_set.id", ondelete="CASCADE"), primary_key=True, index=True
     )
     mean: Mapped[float]
     topics: Mapped[int]

@@ -65,6 +65,7 @@ from leaderboard.db.tasks import (
     TopicSet,
 )
 from leaderboard.db.webhooks import Webhook, WebhookAttempt, WebhookDelivery
+from leaderboard.db.words import RunWord, TeamWord
 
 metadata = Base.metadata
 
@@ -113,6 +114,7 @@ __all__ = [
     "Reproduction",
     "Run",
     "RunGroup",
+    "RunWord",
     "SecondFactor",
     "SideBySide",
     "SideBySidePair",
@@ -129,6 +131,7 @@ __all__ = [
     "TaskPicture",
     "TaskRole",
     "Team",
+    "TeamWord",
     "Throttle",
     "Token",
     "Topic",

@@ -2,19 +2,18 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, func, or_, select
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, Select, and_, exists, func, or_, select
+from sqlalchemy.orm import Session, aliased
 
-from leaderboard.db.base import beyond_ascii
-from leaderboard.db.tables import Run, Task
+from leaderboard.db.tables import Run, RunWord, Task, Team, TeamWord
+from leaderboard.db.words import begins
 from leaderboard.errors import Invalid, Problem
-from leaderboard.pages.tasks import overviews
 from leaderboard.services import phase_rules, policy, shown_names
 from leaderboard.services.phase_rules import PhaseRule
-from leaderboard.services.policy import Sight, Viewer
+from leaderboard.services.policy import Viewer
 from leaderboard.services.runs import filed
 from leaderboard.services.shown_names import ShownNames
 from leaderboard.services.suites import records
@@ -22,6 +21,10 @@ from leaderboard.tables.record import Column, Files, Table
 
 LEAST, MOST = 2, 100
 """Characters that are searched for."""
+USUAL, AT_MOST = 20, 1000
+"""Rows of each kind that are given, unless asked for more, and at most."""
+PARTS = 20
+"""Times that more is read to find runs that are shown."""
 SEARCHED = (*(Run.id, Run.name, Run.team_id, Run.task_id, Run.phase_id, Run.kind, Run.description), Run.tag)
 
 
@@ -73,32 +76,45 @@ class SearchPage:
     suites: tuple[FoundSuite, ...] = ()
     runs: tuple[FoundRun, ...] = ()
     teams: tuple[FoundTeam, ...] = ()
+    more: frozenset[str] = frozenset()
+    """The kinds of which there is more than is given."""
 
     @property
     def found(self) -> int:
-        """How much there is in all."""
+        """How much is given in all."""
         return len(self.tasks) + len(self.suites) + len(self.runs) + len(self.teams)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _KnownTask:
-    """A task that the viewer knows of, by what was read of it."""
+class _Searched:
+    """What is searched for a viewer, and what the viewer knows of it.
 
-    task: Task
-    phases: tuple[PhaseRule, ...]
-    names: ShownNames
-    is_known: bool
-    """Whether its teams' pages tell of it."""
-    sights: dict[int, Sight]
-    """By phase, as they are asked for."""
+    tasks: by id, newest first. masked: those of them that call some team by a pseudonym, with their names.
+    phases: the ids of the phases of all tasks whose runs the viewer may know of.
+    """
+
+    words: tuple[str, ...]
+    tasks: Mapping[int, Any]
+    rules: Mapping[int, tuple[PhaseRule, ...]]
+    masked: Mapping[int, ShownNames]
+    phases: frozenset[int]
+    details: frozenset[int]
+    """The tasks whose runs' tags the viewer may read."""
+
+    def may_be_shown(self, viewer: Viewer) -> ColumnElement[bool]:
+        """The runs of tasks without pseudonyms that the viewer may know of, without withdrawn ones."""
+        is_known = or_(Run.phase_id.in_(self.phases), Run.team_id.in_(viewer.team_ids))
+        of_tasks = Run.task_id.in_(self.tasks.keys() - self.masked.keys())
+        return and_(of_tasks, is_known, Run.withdrawn_at.is_(None))
 
 
-def search_page(session: Session, viewer: Viewer, query: str) -> SearchPage:
-    """What has all words of a query, whatever their case; the page without any where the query is empty.
+def search_page(session: Session, viewer: Viewer, query: str, most: int = USUAL) -> SearchPage:
+    """What has all words of a query, so many of each kind at most; the page without any for an empty query.
 
-    Raises Invalid for a query that is too short or too long. What is held back is searched in no form: a run
-    of a team that goes by a pseudonym is found by the pseudonym. A token for one task finds what is in it, no
-    suite of several. Eight statements, and up to three for each task that masks names.
+    A run or team is found by how the words of its texts begin, whatever their case. Raises Invalid for a
+    query that is too short or too long. What is held back is searched in no form: a run of a team that goes
+    by a pseudonym is found by the pseudonym. A token for one task finds what is in it, no suite of several.
+    At most ten statements, and three for all tasks that mask names, whose runs are gone through.
     """
     text = " ".join(query.split())
     if not text:
@@ -106,19 +122,19 @@ def search_page(session: Session, viewer: Viewer, query: str) -> SearchPage:
     if not LEAST <= len(text) <= MOST:
         rule = f"has from {LEAST} to {MOST} characters."
         raise Invalid(f"What is searched for {rule}", [Problem(rule, field="q", value=text[:40])])
-    words = text.casefold().split()
-    rows = [row for row in overviews.listing(session, viewer) if viewer.only_task in (None, row.id)]
-    known = _known(session, viewer, [row.id for row in rows])
+    searched = _searched(session, viewer, tuple(text.casefold().split()))
+    tasks = list(_tasks(searched))
+    suites = list(_suites(session, viewer, searched.words))
+    runs = _runs(session, viewer, searched, most + 1)
+    teams = _teams(session, viewer, searched, most + 1)
+    counts = {"tasks": len(tasks), "suites": len(suites), "runs": len(runs), "teams": len(teams)}
     return SearchPage(
         query=text,
-        tasks=tuple(
-            FoundTask(row.slug, row.name, row.published_at is None, row.archived_at is not None)
-            for row in rows
-            if _has(words, row.name, row.slug, row.description)
-        ),
-        suites=_suites(session, viewer, words),
-        runs=tuple(_found(session, viewer, known, words)),
-        teams=_teams(session, viewer, known, words),
+        tasks=tuple(tasks[:most]),
+        suites=tuple(suites[:most]),
+        runs=tuple(runs[:most]),
+        teams=tuple(teams[:most]),
+        more=frozenset(kind for kind, count in counts.items() if count > most),
     )
 
 
@@ -130,6 +146,7 @@ def facts(page: SearchPage) -> dict[str, Any]:
         "suites": [asdict(row) for row in page.suites],
         "runs": [asdict(row) for row in page.runs],
         "teams": [asdict(row) for row in page.teams],
+        "more": sorted(page.more),
     }
 
 
@@ -151,113 +168,166 @@ def runs_table(page: SearchPage) -> Table[FoundRun]:
 FILES = Files(facts=facts, tables={"runs": runs_table})
 
 
-def _suites(session: Session, viewer: Viewer, words: Sequence[str]) -> tuple[FoundSuite, ...]:
+def _searched(session: Session, viewer: Viewer, words: tuple[str, ...]) -> _Searched:
+    columns = (
+        Task.id,
+        Task.slug,
+        Task.name,
+        Task.description,
+        Task.published_at,
+        Task.archived_at,
+        Task.naming,
+    )
+    rows = session.execute(select(*columns).order_by(Task.created_at.desc(), Task.id.desc()))
+    tasks = {
+        row.id: row
+        for row in rows
+        if (row.published_at is not None or policy.knows(viewer, row.id))
+        and viewer.only_task in (None, row.id)
+    }
+    rules = phase_rules.rules_of_all(session)
+    naming = [task_id for task_id, task in tasks.items() if task.naming != "names"]
+    known = session.scalars(select(Task).where(Task.id.in_(naming))).all() if naming else ()
+    names = shown_names.shown_names_of(session, viewer, known) if known else {}
+    masked = {
+        task_id: of_task
+        for task_id, of_task in names.items()
+        if any(team.masked for team in of_task.teams.values())
+    }
+    phases, details = set[int](), set[int]()
+    for task_id in tasks:
+        hidden = phase_rules.hidden(session, rules[task_id])
+        if policy.reads(viewer, task_id) or not hidden:
+            details.add(task_id)
+        phases |= {phase.id for phase in rules[task_id] if policy.shows_means(viewer, task_id, phase, hidden)}
+    return _Searched(words, tasks, rules, masked, frozenset(phases), frozenset(details))
+
+
+def _tasks(searched: _Searched) -> Iterator[FoundTask]:
+    for row in searched.tasks.values():
+        if _has(searched.words, row.name, row.slug, row.description):
+            yield FoundTask(row.slug, row.name, row.published_at is None, row.archived_at is not None)
+
+
+def _suites(session: Session, viewer: Viewer, words: Sequence[str]) -> Iterator[FoundSuite]:
     """The suites on the site of which the viewer may know a member, by title."""
-    if viewer.only_task is not None:
-        return ()
-    suites = (known.suite for known in records.visible_suites(session, viewer))
-    return tuple(
-        FoundSuite(suite.slug, suite.title)
-        for suite in suites
-        if suite.withdrawn_at is None and _has(words, suite.title, suite.slug, suite.description)
-    )
+    for known in records.visible_suites(session, viewer) if viewer.only_task is None else ():
+        suite = known.suite
+        if suite.withdrawn_at is None and _has(words, suite.title, suite.slug, suite.description):
+            yield FoundSuite(suite.slug, suite.title)
 
 
-def _known(session: Session, viewer: Viewer, task_ids: Sequence[int]) -> dict[int, _KnownTask]:
-    """The tasks by id, in the order given, with their phases and names."""
-    tasks = {task.id: task for task in session.scalars(select(Task).where(Task.id.in_(task_ids)))}
-    phases = phase_rules.rules_of_all(session)
-    names = shown_names.shown_names_of(session, viewer, tasks.values())
-    anywhere = replace(viewer, phase="")
-    return {
-        task_id: _KnownTask(
-            task=tasks[task_id],
-            phases=phases[task_id],
-            names=names[task_id],
-            is_known=policy.sight_by_rules(session, anywhere, tasks[task_id], phases[task_id]).means,
-            sights={},
-        )
-        for task_id in task_ids
-    }
+def _runs(session: Session, viewer: Viewer, searched: _Searched, most: int) -> list[FoundRun]:
+    """So many runs that the viewer may know of, without withdrawn ones, by task and name."""
+    teams = {word: session.scalars(_teams_of(word)).all() for word in searched.words}
+    found = {run.run_id: run for run in _masked_runs(session, viewer, searched)}
+    for named in (False, True):
+        if len(found) < most:
+            found |= _named_runs(session, viewer, searched, teams, most, by_team=named)
+    place = {task.slug: at for at, task in enumerate(searched.tasks.values())}
+    return sorted(found.values(), key=lambda run: (place[run.slug], run.name, run.run_id))[:most]
 
 
-def _found(
-    session: Session, viewer: Viewer, known: Mapping[int, _KnownTask], words: Sequence[str]
-) -> Iterator[FoundRun]:
-    """The runs that the viewer may know of, without withdrawn ones, by task and name."""
-    rows = session.execute(
-        select(*SEARCHED).where(Run.task_id.in_(known), Run.withdrawn_at.is_(None), _may_have(known, words))
-    ).all()
-    place = {task_id: at for at, task_id in enumerate(known)}
-    for run in sorted(rows, key=lambda run: (place[run.task_id], run.name, run.id)):
-        task = known[run.task_id]
-        seen = _sight(session, viewer, task, run.phase_id)
-        name, team = task.names.run(run.id, run.name), task.names.team(run.team_id)
-        told = () if task.names.is_masked(run.team_id) else (run.description, run.tag if seen.details else "")
-        if (seen.means or policy.owns(viewer, run.team_id)) and _has(words, name, team, *told):
-            yield FoundRun(
-                run_id=run.id, name=name, team=team, kind=run.kind, task=task.task.name, slug=task.task.slug
-            )
+def _teams_of(word: str) -> Select[int]:
+    return select(TeamWord.team_id).where(begins(TeamWord.word, word)).distinct()
 
 
-def _may_have(known: Mapping[int, _KnownTask], words: Sequence[str]) -> ColumnElement[bool]:
-    """What each run that has the words meets, and few others: a site's other runs stay in the database.
+def _named_runs(
+    session: Session,
+    viewer: Viewer,
+    searched: _Searched,
+    teams: Mapping[str, Sequence[int]],
+    most: int,
+    *,
+    by_team: bool,
+) -> dict[int, FoundRun]:
+    """Runs of tasks that mask no names, by a word of theirs or of their team: the longest, and all others.
 
-    Databases know the case of ASCII alone, and no pseudonyms: whatever else there is is looked at here.
+    They are read in the order of an index and no further than needed, a part at a time: of some that are
+    read the viewer may not know all that was found in them.
     """
-    masked = [
-        task_id for task_id, task in known.items() if any(team.masked for team in task.names.teams.values())
-    ]
-    named = {(team_id, team.name) for task in known.values() for team_id, team in task.names.teams.items()}
-    # One text for a run, as each comparison takes as long as all else of a row.
-    said = Run.name + "\n" + Run.description + "\n" + Run.tag
-    in_ascii = and_(
-        *(
-            or_(
-                said.icontains(word, autoescape=True),
-                Run.team_id.in_({team_id for team_id, name in named if _has([word], name)}),
-            )
-            for word in words
-        )
+    driver, *others = sorted(searched.words, key=len, reverse=True)
+    selected = select(*SEARCHED, Team.name.label("team")).join(Team, Team.id == Run.team_id)
+    if by_team:
+        if not teams[driver]:
+            return {}
+        selected = selected.where(Run.team_id.in_(teams[driver])).order_by(Run.id)
+    else:
+        selected = selected.join(RunWord, RunWord.run_id == Run.id).where(begins(RunWord.word, driver))
+        selected = selected.order_by(RunWord.word, RunWord.run_id)
+    for word in others:
+        beside = aliased(RunWord)
+        of_run = exists().where(beside.run_id == Run.id, begins(beside.word, word)).correlate(Run)
+        selected = selected.where(or_(of_run, Run.team_id.in_(teams[word])) if teams[word] else of_run)
+    selected = selected.where(searched.may_be_shown(viewer))
+    found: dict[int, FoundRun] = {}
+    for part in range(PARTS):
+        rows = session.execute(selected.limit(2 * most).offset(2 * most * part)).all()
+        for row in rows:
+            told = row.description, row.tag if row.task_id in searched.details else ""
+            if _has(searched.words, row.name, row.team, *told):
+                found[row.id] = _found(searched, row, row.name, row.team)
+        if len(found) >= most or len(rows) < 2 * most:
+            break
+    return found
+
+
+def _masked_runs(session: Session, viewer: Viewer, searched: _Searched) -> Iterator[FoundRun]:
+    """The runs of tasks that call some team by a pseudonym, all of which are gone through."""
+    if not searched.masked:
+        return
+    of_tasks = select(*SEARCHED).where(Run.task_id.in_(searched.masked), Run.withdrawn_at.is_(None))
+    for row in session.execute(of_tasks):
+        names = searched.masked[row.task_id]
+        name, team = names.run(row.id, row.name), names.team(row.team_id)
+        told = row.description, row.tag if row.task_id in searched.details else ""
+        is_known = row.phase_id in searched.phases or policy.owns(viewer, row.team_id)
+        if is_known and _has(searched.words, name, team, *(() if names.is_masked(row.team_id) else told)):
+            yield _found(searched, row, name, team)
+
+
+def _found(searched: _Searched, run: Any, name: str, team: str) -> FoundRun:
+    task = searched.tasks[run.task_id]
+    return FoundRun(run_id=run.id, name=name, team=team, kind=run.kind, task=task.name, slug=task.slug)
+
+
+def _teams(session: Session, viewer: Viewer, searched: _Searched, most: int) -> list[FoundTeam]:
+    """So many teams that the viewer knows by their names from some run, by name."""
+    runs = select(func.count()).where(
+        Run.team_id == Team.id, searched.may_be_shown(viewer), _is_agreed(viewer)
     )
-    return or_(in_ascii, Run.task_id.in_(masked), beyond_ascii(said))
+    of_masked = _teams_in_masked(session, viewer, searched)
+    counted = runs.correlate(Team).scalar_subquery()
+    named = and_(*(Team.id.in_(_teams_of(word)) for word in searched.words))
+    rows = session.execute(
+        select(Team.id, Team.name, counted.label("runs"))
+        .where(named, or_(counted > 0, Team.id.in_(of_masked)))
+        .order_by(func.lower(Team.name))
+        .limit(most)
+    )
+    return [FoundTeam(row.id, row.name, row.runs + of_masked[row.id]) for row in rows]
 
 
-def _teams(
-    session: Session, viewer: Viewer, known: Mapping[int, _KnownTask], words: Sequence[str]
-) -> tuple[FoundTeam, ...]:
-    """The teams that the viewer knows by their names from some run."""
-    named = {
-        (task_id, team_id): team.name
-        for task_id, task in known.items()
-        if task.is_known
-        for team_id, team in task.names.teams.items()
-        if not team.masked and _has(words, team.name)
-    }
-    of_them = Run.team_id.in_({team_id for _, team_id in named})
-    is_there = or_(filed.is_agreed(), Run.team_id.in_(viewer.team_ids))
+def _is_agreed(viewer: Viewer) -> ColumnElement[bool]:
+    """Whether a run counts as its team's: one that organisers filed does once the team has agreed."""
+    return or_(filed.is_agreed(), Run.team_id.in_(viewer.team_ids))
+
+
+def _teams_in_masked(session: Session, viewer: Viewer, searched: _Searched) -> Counter[int]:
+    """Team id -> how many of its runs the viewer knows by its name in tasks that mask others."""
+    counts: Counter[int] = Counter()
+    if not searched.masked:
+        return counts
     rows = session.execute(
         select(Run.task_id, Run.team_id, Run.phase_id, func.count())
-        .where(
-            Run.task_id.in_({task_id for task_id, _ in named}), Run.withdrawn_at.is_(None), of_them, is_there
-        )
+        .where(Run.task_id.in_(searched.masked), Run.withdrawn_at.is_(None), _is_agreed(viewer))
         .group_by(Run.task_id, Run.team_id, Run.phase_id)
     )
-    counts: Counter[tuple[int, str]] = Counter()
     for task_id, team_id, phase_id, count in rows:
-        seen = _sight(session, viewer, known[task_id], phase_id)
-        if (task_id, team_id) in named and (seen.means or policy.owns(viewer, team_id)):
-            counts[team_id, named[task_id, team_id]] += count
-    return tuple(
-        FoundTeam(team_id, name, count)
-        for (team_id, name), count in sorted(counts.items(), key=lambda item: item[0][1].casefold())
-    )
-
-
-def _sight(session: Session, viewer: Viewer, task: _KnownTask, phase_id: int) -> Sight:
-    if phase_id not in task.sights:
-        task.sights[phase_id] = policy.sight_by_rules(session, viewer, task.task, task.phases, phase_id)
-    return task.sights[phase_id]
+        is_known = phase_id in searched.phases or policy.owns(viewer, team_id)
+        if is_known and not searched.masked[task_id].is_masked(team_id):
+            counts[team_id] += count
+    return counts
 
 
 def _has(words: Sequence[str], *texts: str) -> bool:

@@ -180,7 +180,7 @@ def _runs(session: Session, viewer: Viewer, team_id: int) -> tuple[TeamRun, ...]
 def _known(session: Session, viewer: Viewer, tasks: Sequence[Task], team_id: int) -> Iterator[Task]:
     """The tasks where the viewer knows the team by its name; two statements for all of them."""
     teams = shown_names.shown_teams_of(session, viewer, tasks, team_id)
-    rules = phase_rules.rules_of_all(session)
+    rules = phase_rules.rules_of_all(session, [task.id for task in tasks])
     for task in tasks:
         shown = teams[task.id].get(team_id)
         is_shown = task.published_at is not None and shown is not None and not shown.masked

@@ -146,6 +146,11 @@ def sight(viewer: Viewer, task: Task, phase: PhaseRule, hidden: Sequence[PhaseRu
     return Sight(False, False, public_part(phase.topic_set), BLIND_DECIMALS, False, phase_rules.why(phase))
 
 
+def shows_means(viewer: Viewer, task_id: int, phase: PhaseRule, hidden: Sequence[PhaseRule]) -> bool:
+    """Whether the viewer sees any score of a phase, and so its runs; hidden: as `sight` takes them."""
+    return reads(viewer, task_id) or phase not in hidden or phase.visibility == "blind"
+
+
 def viewer_of(session: Session, account_id: int, name: str, is_organiser: bool, ip: str = "") -> Viewer:
     """The viewer an account is, with its teams and the tasks it organises."""
     teams = session.scalars(_TEAMS_OF, {"account": account_id})

@@ -18,6 +18,7 @@ from leaderboard.stats.pairs.methods import all_pairs, method
 from leaderboard.stats.reliability.power import Sensitivity, sensitivity
 from leaderboard.stats.reliability.reliability import Reliability, SplitHalf, reliability, split_half
 from leaderboard.stats.standing.rank_intervals import FirstPlaces, RankIntervals, first_places, rank_intervals
+from leaderboard.stats.standing.standing import verdicts
 
 Options = Mapping[str, str | int]
 Progress = Callable[[float], None]
@@ -40,6 +41,14 @@ def pairs(scores: NDArray[np.float64], options: Options, progress: Progress) -> 
         "resamples": np.array(table.resamples or 0),
         "reachable": np.array(table.reachable),
     }
+
+
+def places(scores: NDArray[np.float64], options: Options, progress: Progress) -> Arrays:
+    """What a board says of every run by a method: whether it may be the best, the range of its rank."""
+    of_all = verdicts(
+        all_pairs(scores, method(str(options["method"])), seed=int(options["seed"]), progress=progress)
+    )
+    return {"may_be_best": of_all.may_be_best, "rank_low": of_all.rank_low, "rank_high": of_all.rank_high}
 
 
 def reliability_of_board(scores: NDArray[np.float64], options: Options, progress: Progress) -> Arrays:
@@ -78,6 +87,7 @@ def _arrays(
 
 PROCEDURES: dict[str, Callable[[NDArray[np.float64], Options, Progress], Arrays]] = {
     "pairs": pairs,
+    "leaders": places,
     "reliability": reliability_of_board,
     "rank_intervals": intervals_of_ranks,
     "first_places": places_of_resamples,

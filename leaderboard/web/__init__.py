@@ -1,12 +1,15 @@
 """The web application: parses input, calls one service, renders."""
 
+import logging
 from collections.abc import Callable
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from flask import Flask, request
-from jinja2 import StrictUndefined
+from jinja2 import Environment, FileSystemBytecodeCache, StrictUndefined
 
+from leaderboard import __version__, temporary
 from leaderboard.counters import WebCounter
 from leaderboard.db.engine import Database
 from leaderboard.resources import bundled
@@ -176,6 +179,10 @@ PAGES = (
 )
 
 
+log = logging.getLogger(__name__)
+
+COMPILED = "templates"
+"""The folder of compiled templates, among the temporary files."""
 ADDRESSES = 2**14
 """That are kept: some four megabytes."""
 OUTSIDE = frozenset(("token", "_external", "_scheme"))
@@ -247,6 +254,32 @@ def create_app(
     request_counts.register(app, counter)
     rules.require_rules(app)
     return app
+
+
+def load_templates(app: Flask, data: Path) -> None:
+    """Load every template, so that no reader waits while one is compiled.
+
+    Compiling all of them takes two seconds of processor; loading what an earlier start compiled takes less
+    than a tenth of one. Where the data folder cannot hold the compiled ones, they are compiled anew.
+    """
+    folder = temporary.folder(data) / COMPILED
+    environment = app.jinja_env
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        for other in folder.iterdir():
+            if not other.name.startswith(f"{__version__}-"):
+                other.unlink(missing_ok=True)
+        environment.bytecode_cache = FileSystemBytecodeCache(str(folder), f"{__version__}-%s.cache")
+        _load_all(environment)
+    except OSError as error:
+        log.warning("compiled templates cannot be kept in %s: %s", folder, error)
+        environment.bytecode_cache = None
+        _load_all(environment)
+
+
+def _load_all(environment: Environment) -> None:
+    for name in environment.list_templates():
+        environment.get_template(name)
 
 
 def _add_pages(app: Flask) -> None:

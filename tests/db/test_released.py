@@ -11,10 +11,12 @@ from sqlalchemy import select
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Edition, Evaluation, Run
+from leaderboard.pages.search import search_page
 from leaderboard.services.backups import backups
 from leaderboard.services.backups.archives import CountedRows, TableCount
 from leaderboard.services.backups.rows import RowTable, rows_of, tables_of
 from leaderboard.services.checks.check import checks
+from leaderboard.services.policy import OPERATOR
 from release.places import STATED, UNRELEASED, changelog
 from tests.conftest import ROOT
 from tests.make import build, postgres, released
@@ -82,6 +84,8 @@ def test_a_released_schema_comes_to_the_newest_with_all_its_rows(
         schema.require_head(database)
         assert _counts(database, tables) == before
         assert sum(count.rows for count in before) > 50
+        with database.read() as session:
+            assert [run.name for run in search_page(session, OPERATOR, "plain").runs] == ["plain"]
         build.drain(database)
         build.run(database, tmp_path, released.RUNS["plain"], "afterwards")
         build.drain(database)

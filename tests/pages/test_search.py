@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import update
 
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import Phase, Run
+from leaderboard.db.tables import Phase, Run, Team
 from leaderboard.errors import Invalid
 from leaderboard.pages.search import SearchPage, search_page
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
@@ -26,9 +26,13 @@ def runs(database: Database, tmp_path: Path) -> list[int]:
             ("law", "dense-2", "Bears"),
         )
     ]
-    with database.write() as session:
-        session.execute(update(Run).where(Run.name == "sparse").values(description="BM25 with *feedback*"))
+    _describe(database, made[1], "BM25 with *feedback*")
     return made
+
+
+def _describe(database: Database, run_id: int, description: str) -> None:
+    with database.write() as session:
+        session.get_one(Run, run_id).description = description
 
 
 def found(database: Database, query: str, viewer: Viewer = ANONYMOUS) -> SearchPage:
@@ -63,9 +67,8 @@ def test_letters_of_patterns_are_letters(database: Database, runs: list[int]) ->
 def test_letters_of_any_alphabet_are_found_in_any_case(database: Database, runs: list[int]) -> None:
     """Also those whose case the database does not know, and a letter that is two in the other case."""
     texts = ("Größe ÉTUDE", "STRASSE", "\N{KELVIN SIGN}elvin")
-    with database.write() as session:
-        for run_id, text in zip(runs, texts, strict=True):
-            session.execute(update(Run).where(Run.id == run_id).values(description=text))
+    for run_id, text in zip(runs, texts, strict=True):
+        _describe(database, run_id, text)
     for query, name in (
         ("grösse étude", "dense-1"),
         ("GRÖSSE", "dense-1"),
@@ -74,6 +77,39 @@ def test_letters_of_any_alphabet_are_found_in_any_case(database: Database, runs:
         ("étude owls", "dense-1"),
     ):
         assert names(found(database, query))[1] == [name], query
+
+
+@pytest.mark.dialect
+def test_words_are_found_by_their_beginnings(database: Database, runs: list[int]) -> None:
+    """Also behind a sign, and where letters meet digits; not in their middle. A new name is found at once."""
+    for query in ("den", "dense-", "sparse", "feedb", "25", "spa bea", "bea spa"):
+        assert found(database, query).runs, query
+    for query in ("ense", "eedback", "m25", "wls"):
+        assert found(database, query).found == 0, query
+    with database.write() as session:
+        session.get_one(Run, runs[0]).name = "renamed"
+        session.get_one(Team, session.get_one(Run, runs[0]).team_id).name = "Herons"
+    assert names(found(database, "renamed")) == ([], ["renamed"], [])
+    assert names(found(database, "herons")) == ([], ["renamed"], ["Herons"])
+    # Its tag is as it was.
+    assert names(found(database, "dense")) == ([], ["dense-2", "renamed"], [])
+    assert found(database, "owls").found == 0
+
+
+def test_of_many_the_first_are_given_and_more_on_demand(database: Database, tmp_path: Path) -> None:
+    """Runs of a sealed task that come first in the index neither count nor hide others."""
+    build.task(database, tmp_path, "open")
+    build.task(database, tmp_path, "sealed", visibility="sealed")
+    for number in range(9):
+        build.run(database, tmp_path, {"1": ["a"]}, f"a{number}", slug="sealed", team_name="Owls")
+    for number in range(4):
+        build.run(database, tmp_path, {"1": ["a"]}, f"b{number}", slug="open", team_name="Owls")
+    with database.read() as session:
+        pages = [search_page(session, ANONYMOUS, "owls", most) for most in (1, 3, 4)]
+        ours = search_page(session, OPERATOR, "owls", 20)
+    assert [(len(page.runs), page.more) for page in pages] == [(1, {"runs"}), (3, {"runs"}), (4, frozenset())]
+    assert {run.slug for page in pages for run in page.runs} == {"open"}
+    assert (len(ours.runs), [team.runs for team in ours.teams]) == (13, [13])
 
 
 @pytest.mark.parametrize("query", ["a", "x" * 101])

@@ -1,7 +1,8 @@
 """How much of each run is judged, and between which ends its score lies however the rest would be judged."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from functools import partial
 from statistics import median
 
 import numpy as np
@@ -10,17 +11,17 @@ from sqlalchemy.orm import Session
 from leaderboard.measures.binding import BoundMeasure, like
 from leaderboard.measures.bounds.ndcg import NDCG_MAX, NDCG_MIN
 from leaderboard.measures.bounds.scores import AP_MAX, AP_MIN, P_MAX, RR_MAX
-from leaderboard.measures.judged import UNJUDGED, FloatArray, Judged, ratio
+from leaderboard.measures.judged import FloatArray, Judged
 from leaderboard.measures.rank_biased import RBP_RESIDUAL
 from leaderboard.measures.record import Measure
 from leaderboard.services.evaluations import alignments
 from leaderboard.services.evaluations.digests import ranking_key, run_digest
 from leaderboard.services.evaluations.shown import Source
 from leaderboard.services.statistics import requests
+from leaderboard.services.statistics.procedures import coverage as shares_of_runs
+from leaderboard.services.statistics.requests import WaitingResult
 
 VERSION = 1
-TOP = 10
-"""The depth at which a run is told to be outside of the pool."""
 WELL_JUDGED = 0.9
 """Where at least this share of its top is judged, a run counts as pooled whatever the others are."""
 APART = 0.05
@@ -67,12 +68,6 @@ class Bounds:
     high: float
 
 
-def depth(bound: BoundMeasure) -> int | None:
-    """Down to which rank a measure looks; None where it looks at all that was retrieved."""
-    cutoff = bound.params.get("cutoff")
-    return cutoff if isinstance(cutoff, int) else None
-
-
 def coverage(
     session: Session, source: Source, bound: BoundMeasure, runs: Sequence[CoveredRun]
 ) -> dict[int, Coverage]:
@@ -80,14 +75,24 @@ def coverage(
 
     At most two statements, none where it is in memory.
     """
-    cutoff = depth(bound)
-
-    def compute(judged: Judged) -> tuple[float, float]:
-        unjudged = _mean_share(judged, source, cutoff)
-        return unjudged, 1.0 - (unjudged if cutoff == TOP else _mean_share(judged, source, TOP))
-
-    shares = _of_runs(session, source, f"coverage@{cutoff}", runs, compute)
+    cutoff = shares_of_runs.depth(bound)
+    shares = _stored(session, source, cutoff, runs) if len(runs) >= shares_of_runs.LEAST_RUNS else None
+    if shares is None:
+        compute = partial(shares_of_runs.shares, source=source, cutoff=cutoff)
+        shares = _of_runs(session, source, f"coverage@{cutoff}", runs, compute)
     return {run_id: Coverage(*of_run) for run_id, of_run in shares.items() if not np.isnan(of_run[0])}
+
+
+def _stored(
+    session: Session, source: Source, cutoff: int | None, runs: Sequence[CoveredRun]
+) -> dict[int, tuple[float, float]] | None:
+    """What an evaluator computed of the whole board; None where it did not yet, or not of these runs."""
+    keys = {run.run_id: ranking_key(source, *astuple(run)) for run in runs}
+    request = requests.of_coverage(source, cutoff, keys)
+    result = requests.find(session, request)
+    if isinstance(result, WaitingResult):
+        return None
+    return dict(zip(request.run_ids, map(tuple, result["shares"].tolist()), strict=True))
 
 
 def outside_the_pool(coverages: dict[int, Coverage]) -> frozenset[int]:
@@ -148,19 +153,6 @@ def _ends(bound: BoundMeasure, judged: Judged) -> tuple[FloatArray, FloatArray]:
     if bound.measure.name in _ADDED:
         high = own + high
     return low, np.maximum(low, high)
-
-
-def _mean_share(judged: Judged, source: Source, cutoff: int | None) -> float:
-    """The mean share of unjudged documents in the top ranks over the topics that have any; nan without."""
-    is_judged = judged.grade != UNJUDGED
-    looked_at = judged.retrieved
-    if cutoff is not None:
-        is_judged &= judged.rank <= cutoff
-        looked_at = np.minimum(looked_at, cutoff)
-    count = np.bincount(judged.topic[is_judged], minlength=len(judged.judgments))
-    places = np.array(source.places, dtype=np.int64)
-    shares = ratio(looked_at - count, looked_at)[places][looked_at[places] > 0]
-    return float(shares.mean()) if len(shares) else float("nan")
 
 
 def _of_runs(

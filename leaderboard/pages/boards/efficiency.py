@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -11,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.errors import Invalid, NotFound, UnknownMeasure
 from leaderboard.measures.naming import parse
+from leaderboard.memory import keep
 from leaderboard.services import policy
 from leaderboard.services.boards.rows import Row, rank, read_rows
 from leaderboard.services.evaluations.columns import MeasureColumn, column, ranked_by
@@ -261,7 +261,7 @@ def _costed(viewer: Viewer, row: Row, by: MeasureColumn) -> CostedRun:
     )
 
 
-@lru_cache(maxsize=1024)
+@keep
 def _reported(details: str) -> tuple[tuple[tuple[str, float], ...], str]:
     """The costs and the hardware that stored metadata says; of the text alone, so it never changes."""
     read = json.loads(details) if details else {}

@@ -3,13 +3,12 @@
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 
+from leaderboard.memory import keep
 from leaderboard.services.boards.rows import Row
 from leaderboard.services.runs.facts import LONGEST_CHOICE, MOST_VALUES, Fact, facts, nameless
 from leaderboard.trec.facts.fields import FIELDS
 
-KEPT_RUNS, KEPT_BOARDS = 4096, 16
 MOST_OFFERED = 60
 """Facts that are offered for choice: a header may hold any number of them."""
 _NOTHING = ("", "{}", "null")
@@ -74,14 +73,14 @@ def _column(key: str, values: dict[int, Fact]) -> FactColumn:
 # What is kept in memory is under the very text that it was read from, so it is the same for every reader.
 
 
-@lru_cache(maxsize=KEPT_RUNS)
+@keep
 def _read(details: str, masked: bool) -> dict[str, Fact]:
     """The facts in a run's metadata as it is stored; of a masked run those that do not tell whose it is."""
     stated = facts(json.loads(details))
     return {fact.key: fact for fact in (nameless(stated) if masked else stated)}
 
 
-@lru_cache(maxsize=KEPT_BOARDS)
+@keep
 def _choices(stated: frozenset[tuple[str, bool]]) -> tuple[FieldChoice, ...]:
     titles: dict[str, str] = {}
     values: dict[str, set[str]] = {}

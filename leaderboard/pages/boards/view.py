@@ -22,6 +22,7 @@ from leaderboard.services.boards.rows import Row
 from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs.facts import COST_OF
+from leaderboard.services.statistics.procedures.coverage import depth as depth_of
 from leaderboard.services.statistics.standings import Standing
 from leaderboard.tables.words import counted
 
@@ -242,7 +243,7 @@ def _choices(viewer: Viewer, shown: Board) -> Choices:
 
 
 def _depth(key: str) -> str:
-    at = coverages.depth(parse(key))
+    at = depth_of(parse(key))
     return "retrieved documents" if at is None else f"top {at:,}"
 
 

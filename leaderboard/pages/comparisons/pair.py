@@ -1,15 +1,14 @@
 """Two runs of a task compared: by their scores on every topic, and by their rankings."""
 
-import threading
 from dataclasses import dataclass
 
-from cachetools import LRUCache, cached
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Edition, Task, Topic
 from leaderboard.errors import Invalid, NotFound
 from leaderboard.measures.naming import parse
+from leaderboard.memory import keep_by
 from leaderboard.pages.comparisons.paired_rankings import (
     PairedRankings,
     PairedTopic,
@@ -31,8 +30,6 @@ from leaderboard.services.tasks.head import TaskHead
 from leaderboard.stats.pairs.two_runs import TwoRuns, compare_scores
 from leaderboard.stats.seeds import seed
 
-KEPT_PAIRS = 64
-"""Comparisons in memory: one of 200 topics has some 30 KB."""
 CONTRASTING = 5
 """Topics named on either side as those on which the two differ most."""
 
@@ -203,9 +200,8 @@ def _whose_scores(one: FloatArray, two: FloatArray, seed: int, sign: int) -> tup
     return one.tobytes(), two.tobytes(), seed, sign
 
 
-# A pair is asked for by topic, by another p, by the next reader. Reading changes what goes first, so threads
-# take turns; comparing goes on outside.
-@cached(LRUCache(KEPT_PAIRS), key=_whose_scores, lock=threading.Lock())
+# A pair is asked for by topic, by another p, by the next reader.
+@keep_by(_whose_scores)
 def _compared(one: FloatArray, two: FloatArray, seed: int, sign: int) -> TwoRuns:
     return compare_scores(one, two, seed=seed, lower_is_better=sign < 0)
 
@@ -220,7 +216,7 @@ def _whose_rankings(
 
 
 # As above.
-@cached(LRUCache(KEPT_PAIRS), key=_whose_rankings, lock=threading.Lock())
+@keep_by(_whose_rankings)
 def _rankings(
     session: Session, table: ScoreTable, rows: tuple[int, int], level: int, p: float
 ) -> PairedRankings:

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from leaderboard.measures.bounds.open_documents import open_ends, regraded
 from leaderboard.measures.bounds.pairs import most_ahead
 from leaderboard.measures.judged import UNJUDGED, FloatArray, IntArray
-from leaderboard.pages.boards.coverage import depth
 from leaderboard.pages.room.scene import PooledRuns, RoomPool
 from leaderboard.services.assessors import judged_pools, settle
 from leaderboard.services.assessors.coming import Place
 from leaderboard.services.assessors.judged_pools import GivenLabel, JudgedPool
 from leaderboard.services.runs.names import RunName
+from leaderboard.services.statistics.procedures.coverage import depth
 
 RULE = settle.Choice(open="majority")
 """An adjudicator's grade, else what all agree on, else the majority's: no document is left out."""

@@ -1,16 +1,15 @@
 """The judging room of a pool: what its judgments come to, live, for a screen that many people look at."""
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from cachetools import LRUCache, cached
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Pool, Task
+from leaderboard.memory import keep_by
 from leaderboard.pages.room.agreement import RoomAgreement, room_agreement
 from leaderboard.pages.room.orders import RunOrder, by_time, run_order
 from leaderboard.pages.room.pace import AssessorPace, TopicProgress, paces, topics_done
@@ -24,7 +23,6 @@ from leaderboard.services.policy import ANONYMOUS, Viewer
 
 AHEAD = 100
 """Judgments to come that are looked at, and judgments ago that the order is set against."""
-KEPT_ORDERS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +150,7 @@ def _key(scene: RoomPool, _: JudgedPool, state: tuple[Any, ...], __: bool) -> tu
 
 
 # The lock is for the threads of the web server: everybody who looks at a room shares one reckoning a label.
-@cached(LRUCache(KEPT_ORDERS), key=_key, lock=threading.Lock())
+@keep_by(_key)
 def _numbers(scene: RoomPool, pool: JudgedPool, state: tuple[Any, ...], adaptive: bool) -> RoomNumbers:
     """What the labels of a moment come to; a twentieth of a second for 14 runs and 40 topics."""
     labels = by_time(pool.labels_of("human"))

@@ -1,12 +1,10 @@
 """What stands still in a judging room while judgments come in: pool, queues, the runs on its documents."""
 
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from cachetools import TTLCache, cached
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -15,7 +13,8 @@ from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.bounds.open_documents import filled, stack
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import UNJUDGED, IntArray, Judged
-from leaderboard.pages.boards.coverage import depth, has_bounds
+from leaderboard.memory import keep_by
+from leaderboard.pages.boards.coverage import has_bounds
 from leaderboard.services.assessors import coming, judged_pools, settle
 from leaderboard.services.assessors.coming import AssessorQueue, Place
 from leaderboard.services.assessors.judged_pools import PoolAssessor, PoolFacts
@@ -27,11 +26,11 @@ from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.pools.documents import PoolDocument
 from leaderboard.services.qrels import left_out
 from leaderboard.services.rankings.blocks import blocks_of
+from leaderboard.services.statistics.procedures.coverage import depth
 from leaderboard.services.statistics.requests import refusal
 from leaderboard.trec.qrels.align import Aligner, CompiledJudgments, compile_judgments
 from leaderboard.trec.read.lines import bytes_of
 
-KEPT_ROOMS = 4
 SECONDS_KEPT = 15
 """How long a run that came or went since may be missing or shown; labels are always those of the moment."""
 MOST_RANKINGS = 20_000
@@ -97,7 +96,7 @@ def _key(session: Session, audience: RoomAudience, task: Task, pool: Pool) -> tu
 
 
 # The lock is for the threads of the web server; a pool may be read twice at once, which does no harm.
-@cached(TTLCache(KEPT_ROOMS, SECONDS_KEPT), key=_key, lock=threading.Lock())
+@keep_by(_key, SECONDS_KEPT)
 def room_pool(session: Session, audience: RoomAudience, task: Task, pool: Pool) -> RoomPool:
     """The pool and its runs as they were within the last seconds; some ten statements, else none."""
     facts = judged_pools.pool_facts(session, task, pool)
@@ -129,7 +128,7 @@ def _made(session: Session, pool: Pool) -> tuple[Any, ...]:
 
 
 # As above.
-@cached(TTLCache(KEPT_ROOMS, 3600), key=_made, lock=threading.Lock())
+@keep_by(_made, 3600)
 def _documents(session: Session, pool: Pool) -> Mapping[Place, PoolDocument]:
     return settle.documents_of(session, pool.id)
 
@@ -198,7 +197,7 @@ def _pooled(
 
 
 # As above; runs are read from their rankings, which takes a tenth of a second or more.
-@cached(TTLCache(KEPT_ROOMS, 3600), key=_pooled, lock=threading.Lock())
+@keep_by(_pooled, 3600)
 def _stacked(
     session: Session, pool: Pool, dialect: int, runs: tuple[tuple[int, str], ...], compiled: CompiledJudgments
 ) -> Judged:

@@ -24,6 +24,7 @@ from leaderboard.pages.topics.found_documents import FAR, NEAR
 from leaderboard.services.boards.rows import Row
 from leaderboard.services.evaluations import alignments
 from leaderboard.services.evaluations.columns import MeasureColumn
+from leaderboard.services.statistics.procedures.coverage import depth as depth_of
 from leaderboard.tables.record import Column, Files, Table
 
 TOPICS = 5
@@ -149,7 +150,7 @@ def explanation_page(session: Session, scored: ScoredRun, measure: str | None = 
     own = next(row for row in rows if row.run_id == scored.run.id)
     ranked = _Ranked(tuple(ranked_of(rows, looked)), column, own)
     asked, are_better = ranked.asked(value)
-    depth = NEAR if (coverage.depth(parse(column.key)) or FAR) <= NEAR else FAR
+    depth = NEAR if (depth_of(parse(column.key)) or FAR) <= NEAR else FAR
     judged = alignments.alignment(session, scored.source, scored.run.id)
     places = places_of(scored, list(ranked.rows), looked, titles_of(session, scored.run.task_id))
     costly, good = _ends(places, column)
@@ -232,7 +233,7 @@ def _open(
         high=None if ends is None else ends.high,
         rank_low=ranks[0],
         rank_high=ranks[1],
-        topics=_open_topics(scored, judged, coverage.depth(bound), places),
+        topics=_open_topics(scored, judged, depth_of(bound), places),
     )
 
 

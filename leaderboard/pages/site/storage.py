@@ -41,6 +41,7 @@ KINDS = {
     "suites": "suites and their runs",
     "tasks": "tasks, topics and documents",
     "webhooks": "webhooks and their deliveries",
+    "words": "words that are searched for",
 }
 """Module of the tables -> what they hold, in words."""
 

@@ -10,17 +10,16 @@ import time
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
-from cachetools import LRUCache
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.site_version import SiteVersion
+from leaderboard.memory import Kept
 from leaderboard.pages.tasks import phases
 from leaderboard.services.policy import Viewer
 from leaderboard.services.suites.records import KnownSuite
 from leaderboard.services.suites.seen import SeenSuite, seen_suite
 
-MOST_KEPT = 64
 LONGEST_S = 60.0
 """However little happens: what boards show may depend on the clock."""
 
@@ -34,8 +33,7 @@ class _Kept:
     seen: SeenSuite
 
 
-_kept: WeakKeyDictionary[Engine, LRUCache[Key, _Kept]] = WeakKeyDictionary()
-# Reading changes the order in which suites go, so threads take turns.
+_kept: WeakKeyDictionary[Engine, Kept[_Kept]] = WeakKeyDictionary()
 _lock = threading.Lock()
 
 
@@ -51,11 +49,11 @@ def kept_suite(session: Session, viewer: Viewer, known: KnownSuite) -> SeenSuite
         viewer.is_operator,
     )
     with _lock:
-        found = _kept.setdefault(engine, LRUCache(MOST_KEPT)).get(key)
+        suites = _kept.setdefault(engine, Kept(__name__))
+    found = suites.get(key)
     if found is not None and found.version == version and found.until > time.monotonic():
         return found.seen
     until = time.monotonic() + min(LONGEST_S, phases.seconds_to_next_date(session))
     seen = seen_suite(session, viewer, known)
-    with _lock:
-        _kept[engine][key] = _Kept(version, until, seen)
+    suites.put(key, _Kept(version, until, seen))
     return seen

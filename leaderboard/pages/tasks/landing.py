@@ -159,7 +159,7 @@ def landing(session: Session, viewer: Viewer, only: Collection[int] | None = Non
     Seven statements, and one more for each that is blind or sealed.
     """
     rows = overviews.listing(session, viewer, only)
-    rules = phase_rules.rules_of_all(session)
+    rules = phase_rules.rules_of_all(session, [row.id for row in rows])
     shown = {
         row.id: phase_rules.newest(session, rules[row.id])
         for row in rows

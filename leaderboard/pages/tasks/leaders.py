@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+import numpy as np
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
@@ -25,9 +26,10 @@ from leaderboard.services.evaluations.shown import Source, source_of
 from leaderboard.services.phase_rules import ALL_TOPICS, PhaseRule
 from leaderboard.services.policy import Viewer
 from leaderboard.services.statistics import leaders as places
-from leaderboard.services.statistics.leaders import ComparedField, LeaderPlace
+from leaderboard.services.statistics.leaders import ComparedField, LeaderPlace, StoredLeaders
 from leaderboard.services.statistics.prepared import LEAST_COMPARED
-from leaderboard.services.statistics.requests import Request, refusal
+from leaderboard.services.statistics.procedures import field_leaders
+from leaderboard.services.statistics.requests import Request, of_leaders, refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +51,13 @@ class LeadingRun:
 
 @dataclass(frozen=True, slots=True)
 class LeaderOfTask(LeadingRun):
-    """The same with the field it leads: the means of all ranked runs, and of how many teams they are."""
+    """The same with the field it leads: how many ranked runs there are, of how many teams."""
 
     sign: int
     """-1 where lower is better."""
-    means: tuple[float, ...]
+    runs: int
+    quantiles: tuple[float, ...]
+    """Of the means of all ranked runs: the lowest, the quarters, the highest."""
     teams: int
     place: LeaderPlace | None = None
     """How sure the lead is; None where it cannot be said, or not at once."""
@@ -63,12 +67,13 @@ class LeaderOfTask(LeadingRun):
 class ShownBasis:
     """What the scores of a task's board rest on: the number of the revision, and where they are.
 
-    version: of the primary measure, as the edition was made with it.
+    measure: the primary one; version: of it, as the edition was made with it.
     is_lazy: whether a run may be judged on some of the topics only, as answers are.
     """
 
     revision: int
     source: Source
+    measure: str
     version: int
     is_lazy: bool = False
 
@@ -93,6 +98,7 @@ def bases(session: Session, phases: Mapping[int, PhaseRule]) -> dict[int, ShownB
                 edition,
                 edition.primary_measure,
             ),
+            edition.primary_measure,
             entry["version"],
             "left_out" in entry,
         )
@@ -105,8 +111,14 @@ def bases(session: Session, phases: Mapping[int, PhaseRule]) -> dict[int, ShownB
 def leaders(
     session: Session, viewer: Viewer, phases: Mapping[int, PhaseRule], rests_on: Mapping[int, ShownBasis]
 ) -> dict[int, LeaderOfTask]:
-    """Task id -> who leads the board of the phase that is given for it, which is shown to everybody."""
-    ranked = _ranked(session, viewer, {phase.id for phase in phases.values()}, rests_on)
+    """Task id -> who leads the board of the phase that is given for it, which is shown to everybody.
+
+    Of large boards what evaluators stored is read; of small ones, and of those that changed since, all runs.
+    """
+    stored = _stored(session, viewer, phases, rests_on)
+    others = {task_id: phase for task_id, phase in phases.items() if task_id not in stored}
+    bases_of_others = {task_id: basis for task_id, basis in rests_on.items() if task_id in others}
+    ranked = _ranked(session, viewer, {phase.id for phase in others.values()}, bases_of_others)
     leading = {task_id: _leader(runs) for task_id, runs in ranked.items()}
     fields = {
         task_id: field
@@ -115,7 +127,56 @@ def leaders(
         and (field := _field(runs, rests_on[task_id].source, leading[task_id])) is not None
     }
     known = places.places(session, fields)
-    return {task_id: replace(leader, place=known.get(task_id)) for task_id, leader in leading.items()}
+    return stored | {
+        task_id: replace(leader, place=known.get(task_id)) for task_id, leader in leading.items()
+    }
+
+
+def _stored(
+    session: Session, viewer: Viewer, phases: Mapping[int, PhaseRule], rests_on: Mapping[int, ShownBasis]
+) -> dict[int, LeaderOfTask]:
+    """Those of large boards; at most three statements, and those that names take."""
+    editions = {task_id: basis.source.edition_id for task_id, basis in rests_on.items()}
+    asked = {
+        task_id: of_leaders(basis.source, basis.measure, basis.version, state.text)
+        for task_id, state in field_leaders.states(session, phases, editions).items()
+        if state.runs >= field_leaders.LEAST_RUNS and (basis := rests_on[task_id])
+    }
+    found = places.stored(session, asked) if asked else {}
+    run_ids = [run_id for stored in found.values() for run_id in stored.run_ids]
+    runs = (
+        session.execute(
+            select(Run.id, Run.name, Task).join(Task, Task.id == Run.task_id).where(Run.id.in_(run_ids))
+        ).all()
+        if run_ids
+        else ()
+    )
+    tasks = {run.Task.id: run.Task for run in runs if run.Task.naming != "names"}
+    named = {task_id: shown_names.shown_names(session, viewer, task) for task_id, task in tasks.items()}
+    names = {
+        run.id: named[run.Task.id].run(run.id, run.name) if run.Task.id in named else run.name for run in runs
+    }
+    return {
+        task_id: _of_stored(stored, rests_on[task_id].measure, names) for task_id, stored in found.items()
+    }
+
+
+def _of_stored(stored: StoredLeaders, measure: str, names: Mapping[int, str]) -> LeaderOfTask:
+    by = column(parse(measure))
+    at = min(range(len(stored.run_ids)), key=lambda at: names[stored.run_ids[at]])
+    return LeaderOfTask(
+        run_id=stored.run_ids[at],
+        run=names[stored.run_ids[at]],
+        measure=measure,
+        value=stored.value,
+        digits=by.digits,
+        tied=len(stored.run_ids),
+        sign=by.sign,
+        runs=stored.runs,
+        quantiles=stored.quantiles,
+        teams=stored.teams,
+        place=stored.places[at] if stored.places else None,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +199,8 @@ def _ranked(
     session: Session, viewer: Viewer, phase_ids: set[int], rests_on: Mapping[int, ShownBasis]
 ) -> dict[int, list[_Ranked]]:
     """Task id -> the ranked runs of its phase whose means the board rests on, in the order of their names."""
+    if not rests_on:
+        return {}
     rows = session.execute(
         select(
             Task.id,
@@ -206,7 +269,8 @@ def _leader(ranked: list[_Ranked]) -> LeaderOfTask:
         digits=by.digits,
         tied=sum(run.mean == best.mean for run in ranked),
         sign=by.sign,
-        means=tuple(run.mean for run in ranked),
+        runs=len(ranked),
+        quantiles=tuple(np.quantile([run.mean for run in ranked], field_leaders.QUANTILES).tolist()),
         teams=len({run.team_id for run in ranked}),
     )
 

@@ -1,22 +1,19 @@
 """The next document of a pool whose next document depends on the judgments so far."""
 
 import json
-import threading
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 
-from cachetools import LRUCache, cached
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Pool, Task
+from leaderboard.memory import keep_by
 from leaderboard.pooling.judge import Judge
 from leaderboard.pooling.methods import method, start
 from leaderboard.services.qrels import left_out
 from leaderboard.services.rankings.tops import topic_seed, topic_tops
 
-TOPICS_KEPT = 16
-"""Topics held in memory, about a megabyte each for every fifty runs of a thousand documents."""
 PASSED_OVER = -1
 """What the method is told of documents that are not to be given now."""
 
@@ -71,7 +68,7 @@ def _digest(session: Session, task: Task, pool: Pool, topic_id: str) -> str:
 
 
 # The lock is for the threads of the web server; a topic may be read twice at once, which does no harm.
-@cached(LRUCache(maxsize=TOPICS_KEPT), key=_digest, lock=threading.Lock())
+@keep_by(_digest)
 def live_topic(session: Session, task: Task, pool: Pool, topic_id: str) -> LiveTopic:
     """Who gives a topic's documents; read once and kept in memory."""
     bound = method(pool.method)

@@ -1,16 +1,15 @@
 """A pool and what was judged in it: who gave which grade to what, as agreement and settling need it."""
 
-import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from cachetools import LRUCache, cached
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Assessment, Assessor, Pool, PoolTopic, Task, Topic
+from leaderboard.memory import keep_by
 from leaderboard.services.assessors import links, log
 from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks import grade_scales
@@ -18,8 +17,6 @@ from leaderboard.services.tasks.grade_scales import Grade
 
 WHOSE = {"human": "people", "machine": "machines", "all": "people and machines beside each other"}
 """Whose labels a page looks at, by its name in an address, and how a form calls it."""
-KEPT_POOLS = 4
-"""Pools whose labels stay in memory, as they were when they were last looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +171,7 @@ def _state(session: Session, pool: Pool, judges: tuple[PoolAssessor, ...]) -> tu
 
 # The lock is for the threads of the web server. Labels are read after they are counted, so what is kept may
 # be newer than its counts, never older.
-@cached(LRUCache(maxsize=KEPT_POOLS), key=lambda *given: given[-1], lock=threading.Lock())
+@keep_by(lambda *given: given[-1])
 def _kept_labels(
     session: Session, pool: Pool, judges: tuple[PoolAssessor, ...], state: tuple[Any, ...]
 ) -> tuple[GivenLabel, ...]:

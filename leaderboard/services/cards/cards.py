@@ -7,20 +7,15 @@ import sys
 import threading
 from dataclasses import asdict, dataclass
 
-from cachetools import LRUCache
-
 from leaderboard.errors import Busy
+from leaderboard.memory import Kept
 
 MODULE = "leaderboard.services.cards.draw"
-KEPT_BYTES = 4 * 2**20
-"""Of pictures in memory: one has some twenty thousand."""
 LONGEST_S = 20
 WAIT_S = 10
 # One at a time, however many are asked for at once: each takes a processor for a quarter of a second.
 _turn = threading.Lock()
-_kept: LRUCache[str, bytes] = LRUCache(KEPT_BYTES, getsizeof=len)
-# Reading changes the order in which pictures go, so threads take turns.
-_lock = threading.Lock()
+_kept: Kept[bytes] = Kept(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +33,14 @@ def picture(text: CardText) -> bytes:
     """The card as PNG, 1200 × 630 pixels; raises Busy where others are drawn for a long time."""
     words = json.dumps(asdict(text)).encode()
     key = hashlib.sha256(words).hexdigest()
-    found = _find(key)
+    found = _kept.get(key)
     if found is not None:
         return found
     if not _turn.acquire(timeout=WAIT_S):
         raise Busy("Other pictures are being drawn just now; ask again in a minute.", retry_after_s=60)
     try:
         # Somebody may have asked for the same before, and it is there by now.
-        return _find(key) or _keep(key, _drawn(words))
+        return _kept.get(key) or _kept.put(key, _drawn(words))
     finally:
         _turn.release()
 
@@ -53,14 +48,3 @@ def picture(text: CardText) -> bytes:
 def _drawn(words: bytes) -> bytes:
     command = [sys.executable, "-m", MODULE]
     return subprocess.run(command, input=words, capture_output=True, timeout=LONGEST_S, check=True).stdout
-
-
-def _find(key: str) -> bytes | None:
-    with _lock:
-        return _kept.get(key)
-
-
-def _keep(key: str, body: bytes) -> bytes:
-    with _lock:
-        _kept[key] = body
-    return body

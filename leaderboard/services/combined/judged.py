@@ -4,12 +4,12 @@ import hashlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
 
 import numpy as np
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Pool, QrelsRevision, Task
+from leaderboard.memory import keep
 from leaderboard.services.combined import samples
 from leaderboard.services.combined.samples import SampledGrades
 from leaderboard.services.evaluations import alignments
@@ -133,7 +133,7 @@ def _judged_topics(
 
 
 # By the very grades that are kept for the labels as they are now: they are made anew with any other label.
-@lru_cache(samples.KEPT_SAMPLES)
+@keep
 def _labels(compiled: CompiledJudgments, source: Source, grades: SampledGrades) -> tuple[Labels, IntArray]:
     """The labels of the source's topics, and where each of the compiled judgments stands in them."""
     judgments = compiled.judgments

@@ -4,14 +4,12 @@ Documents of every topic, or whole topics. A larger sample of the same judgments
 the smaller one, and takes over what was judged there.
 """
 
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from cachetools import LRUCache, cached
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -19,6 +17,7 @@ from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import Pool, Qrels, QrelsRevision, Task
 from leaderboard.errors import Conflict, Invalid, NotFound, Problem
 from leaderboard.measures.judged import UNJUDGED
+from leaderboard.memory import keep_by
 from leaderboard.services import audit, policy
 from leaderboard.services.assessors import judged_pools, settle
 from leaderboard.services.assessors.judged_pools import JudgedPool
@@ -34,8 +33,6 @@ from leaderboard.stats.combined.sample import DEPTH, inclusion, uniform, weights
 from leaderboard.trec.qrels.packed_judgments import unpack_judgments
 from leaderboard.trec.read.lines import text_of
 
-KEPT_SAMPLES = 4
-"""Samples in memory: one of 15,000 documents has some six megabytes."""
 LEAST_SHARE, MOST_SHARE = 0.05, 1.0
 LEAST_TOPICS = 10
 """Of a draw of whole topics: of fewer the spread is not known well enough to say anything."""
@@ -259,8 +256,8 @@ def _by_labels(judged: JudgedPool, bodies: settle.Bodies) -> tuple[object, ...]:
     return judged.labels, judged.decisions, bodies
 
 
-# Every reader of a board asks for the same. Reading changes what goes first, so threads take turns.
-@cached(LRUCache(KEPT_SAMPLES), key=_by_labels, lock=threading.Lock())
+# Every reader of a board asks for the same.
+@keep_by(_by_labels)
 def _grades(judged: JudgedPool, bodies: settle.Bodies) -> SampledGrades:
     documents = settle.unpacked(bodies)
     settled = settle.settled_grades(judged, documents, PEOPLE)

@@ -1,16 +1,15 @@
 """Runs as the judgments of a revision see them: stored with their scores, read back in one statement."""
 
-import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 
-from cachetools import LRUCache, cached
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.checksums import belonging_to
 from leaderboard.db.tables import Alignment
 from leaderboard.measures.judged import IntArray, Judged
+from leaderboard.memory import keep_by
 from leaderboard.services.evaluations.shown import Source
 from leaderboard.services.qrels import judged_inputs
 from leaderboard.services.rankings.blocks import blocks_of
@@ -19,17 +18,13 @@ from leaderboard.trec.qrels.packed_hits import unpack_hits
 from leaderboard.trec.qrels.revision_inputs import compiled_inputs
 from leaderboard.trec.read.lines import bytes_of
 
-KEPT_REVISIONS = 4
-"""Revisions whose judgments stay in memory, ready to be used."""
-
 
 def _revision(session: Session, source: Source) -> tuple[str, int, str]:
     """What tells judgments apart; a revision never changes, and ids are those of one database."""
     return str(session.get_bind().engine.url), source.revision_id, source.revision_sha256
 
 
-# Reading changes the order in which revisions go, so threads take turns; judgments are compiled outside.
-@cached(LRUCache(KEPT_REVISIONS), key=_revision, lock=threading.Lock())
+@keep_by(_revision)
 def compiled_judgments(session: Session, source: Source) -> CompiledJudgments:
     """The judgments that an edition's scores rest on, with the collection's size where it is known."""
     return compiled_inputs(judged_inputs.inputs(session, source.revision_id))

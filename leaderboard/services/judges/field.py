@@ -1,13 +1,11 @@
 """The judges of a task held against its reference: what is computed once for the same boards."""
 
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
-from cachetools import LRUCache
 
+from leaderboard.memory import Kept, keep
 from leaderboard.services.judges.agreements import AgreementPlan, JudgeAgreement, judge_agreement
 from leaderboard.services.judges.board import JudgesBoard, RankBy, judges_board
 from leaderboard.services.judges.circularity import DeclaredFacts
@@ -21,12 +19,9 @@ from leaderboard.trec.boards.packing import KeptBoard, KeptReference
 USUAL = "t+holm"
 BY_MEASURE: Mapping[str, RankBy] = {"BoardTau": "tau_b", "TopicTau": "topics", "TopicAccuracy": "topics"}
 """The measure that a task ranks judges by -> what its judges' board does."""
-MOST_KEPT = 1024
 
 # An agreement takes tens of milliseconds and more, mostly resampling, and never changes.
-_kept: LRUCache[tuple[str, ...], JudgeAgreement] = LRUCache(MOST_KEPT)
-# Reading changes the order in which agreements go, so threads take turns.
-_lock = threading.Lock()
+_kept: Kept[JudgeAgreement] = Kept(__name__)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,7 +84,7 @@ def judged_field(
 
 
 # References and boards are the same objects for every judge and page that they are read for.
-@lru_cache(maxsize=512)
+@keep
 def _digest(kept: KeptReference | KeptBoard) -> str:
     return kept.sha256
 
@@ -105,10 +100,8 @@ def agreement_of(
     """The agreement of a judge with the reference, by the measure it named."""
     whole = "" if only_ranked else "whole"
     key = (_digest(kept), _digest(judge), judge.board.name, plan.method.key, plan.by, whole)
-    with _lock:
-        known = _kept.get(key)
+    known = _kept.get(key)
     if known is None:
         known = judge_agreement(judge.board, judge.primary, kept.reference, plan, only_ranked=only_ranked)
-        with _lock:
-            _kept[key] = known
+        _kept.put(key, known)
     return known

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ from leaderboard.checksums import belonging_to
 from leaderboard.db.tables import Edition, QrelsRevision, Task, Topic
 from leaderboard.errors import Conflict, Invalid, Problem
 from leaderboard.measures.naming import parse
+from leaderboard.memory import keep
 from leaderboard.services import policy
 from leaderboard.services.boards.rows import Row, rank, read_rows
 from leaderboard.services.evaluations.columns import MeasureColumn, column
@@ -152,7 +152,7 @@ def of_revision(session: Session, revision_id: int) -> KeptReference:
 
 
 # An evaluator scores all judges of an edition against the same reference, one after the other.
-@lru_cache(maxsize=4)
+@keep
 def opened(stored: bytes) -> KeptReference:
     """The reference of a revision's bytes; raises Damaged."""
     return unpack_reference(stored)

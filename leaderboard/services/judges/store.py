@@ -5,13 +5,13 @@ revision, and stored with the scores that are computed from it.
 """
 
 from collections.abc import Iterable
-from functools import lru_cache
 
 from sqlalchemy import and_, func, select
 from sqlalchemy.orm import Session
 
 from leaderboard.checksums import belonging_to
 from leaderboard.db.tables import Alignment, Edition, JudgeBoard
+from leaderboard.memory import keep
 from leaderboard.trec.boards.answer_labels import KeptAnswerLabels, unpack_answer_labels
 from leaderboard.trec.boards.labels import KeptLabels, are_labels, unpack_labels
 from leaderboard.trec.boards.packing import KeptBoard, is_board, unpack_board
@@ -84,6 +84,6 @@ def opened(run_id: int, body: bytes, name: str = "") -> KeptBoard:
 
 
 # A page of judges reads all boards of its task anew each time.
-@lru_cache(maxsize=256)
+@keep
 def _unpacked(body: bytes, name: str) -> KeptBoard:
     return unpack_board(body, name)

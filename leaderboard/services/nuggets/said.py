@@ -1,11 +1,11 @@
 """What a board under a revision of judgments of answers has to say of these."""
 
 from collections.abc import Iterator
-from functools import lru_cache
 from statistics import median
 
 from sqlalchemy.orm import Session
 
+from leaderboard.memory import keep
 from leaderboard.services.nuggets import stored
 from leaderboard.services.nuggets.basis import AnswersBasis
 from leaderboard.services.nuggets.reading import WORDS
@@ -23,7 +23,7 @@ def basis(session: Session, revision_id: int) -> AnswersBasis:
 
 
 # Counting over all labels takes longer than the rest of a board, which opens the same judgments each time.
-@lru_cache(maxsize=4)
+@keep
 def of_packed(packed: bytes) -> AnswersBasis:
     """The same of judgments as they are stored; raises Damaged."""
     judged = stored.opened(packed)

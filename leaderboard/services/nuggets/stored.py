@@ -1,12 +1,11 @@
 """Judgments of answers as revisions hold them."""
 
-from functools import lru_cache
-
 from sqlalchemy import select
 from sqlalchemy.orm import Session, undefer
 
 from leaderboard.checksums import belonging_to
 from leaderboard.db.tables import QrelsRevision
+from leaderboard.memory import keep
 from leaderboard.services.qrels import files
 from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.trec.nuggets.packing import PackedAnswers, unpacked
@@ -35,7 +34,7 @@ def _of(revision: QrelsRevision) -> PackedAnswers:
 
 
 # An evaluator scores all runs of an edition by the same judgments, one after the other.
-@lru_cache(maxsize=2)
+@keep
 def opened(stored: bytes) -> PackedAnswers:
     """The judgments of a revision's bytes, read once for all runs that are scored by them."""
     return unpacked(stored)

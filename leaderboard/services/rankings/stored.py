@@ -1,16 +1,15 @@
 """Rankings as they were sent, read back one topic at a time: of one run, or one document in those of many."""
 
-import threading
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from cachetools import LRUCache
 from sqlalchemy import select, tuple_
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import RankingBlock
 from leaderboard.measures.judged import FloatArray
+from leaderboard.memory import Kept
 from leaderboard.services.rankings.blocks import indices_of, topic_in
 from leaderboard.trec.qrels.align import order
 from leaderboard.trec.qrels.remaining import ranking_without
@@ -20,13 +19,7 @@ RUNS_AT_ONCE = 50
 """Runs whose blocks are held in memory at a time."""
 
 
-KEPT_BYTES = 16 * 2**20
-"""Of rankings in memory: those of 150 runs and 1,000 documents for five topics."""
-_kept: LRUCache[tuple[str, int, str], Ranking] = LRUCache(
-    KEPT_BYTES, getsizeof=lambda ranking: min(KEPT_BYTES, ranking.docnos.nbytes + ranking.scores.nbytes)
-)
-# Reading changes the order in which rankings go, so threads take turns.
-_turn = threading.Lock()
+_kept: Kept[Ranking] = Kept(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,14 +132,11 @@ def _kept_rankings(
 ) -> Iterator[tuple[int, Ranking]]:
     """As rankings_of, out of memory where a ranking was read before: no ranking ever changes."""
     url = str(session.get_bind().engine.url)
-    with _turn:
-        known = {run_id: _kept.get((url, run_id, topic_id)) for run_id in run_ids}
+    known = {run_id: _kept.get((url, run_id, topic_id)) for run_id in run_ids}
     yield from ((run_id, ranking) for run_id, ranking in known.items() if ranking is not None)
     missing = [run_id for run_id, ranking in known.items() if ranking is None]
     for run_id, ranking in rankings_of(session, missing, topic_id):
-        with _turn:
-            _kept[url, run_id, topic_id] = ranking
-        yield run_id, ranking
+        yield run_id, _kept.put((url, run_id, topic_id), ranking)
 
 
 def rank_in(ranking: Ranking, docno: bytes, dialect: int) -> int | None:

@@ -1,22 +1,21 @@
-"""Who may be the best of many tasks at once, for a page that waits for none of them.
+"""Who leads many tasks at once, for a page that waits for none of them.
 
-What is in memory costs nothing. Of the rest, small boards are compared at once, as far as a tenth of a second
-goes, from scores that one statement reads; results that jobs have stored are read a few at a time. A board
-that is left is found in memory once its own page was opened, or at one of the next visits.
+Of large boards an evaluator stored the leader and its place. Small boards are compared at once, as far as the
+time goes, from scores that one statement reads; what is in memory costs nothing. A board that is left has no
+place until its own page was opened.
 """
 
 import logging
-import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from cachetools import LRUCache
 from sqlalchemy import ColumnElement, and_, or_, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Evaluation, Statistic
 from leaderboard.errors import Damaged
+from leaderboard.memory import Kept
 from leaderboard.services.statistics import requests, standings
 from leaderboard.services.statistics.requests import Request
 from leaderboard.stats.arrays import Arrays, unpack
@@ -25,13 +24,10 @@ from leaderboard.stats.standing.standing import verdicts
 
 log = logging.getLogger(__name__)
 
-AT_ONCE_S = 0.1
+AT_ONCE_S = 0.03
 """What comparing boards may take of one visit, by estimate."""
 LEAST_S = 0.002
 """A small board takes that, however small it is."""
-READ_AT_ONCE = 3
-"""Stored results that one visit reads: one of 500 runs has some megabytes."""
-KEPT = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,34 +53,72 @@ class LeaderPlace:
     rank_high: int
 
 
-_places: LRUCache[tuple[str, tuple[int, ...], int, int], LeaderPlace] = LRUCache(KEPT)
-# Reading changes the order in which places go, so threads take turns.
-_lock = threading.Lock()
+@dataclass(frozen=True, slots=True)
+class StoredLeaders:
+    """What is stored of a large board: the runs that share the lead, and what is said of the field.
+
+    quantiles: of the means of all ranked runs, from the lowest to the highest. places: those of the leaders.
+    """
+
+    run_ids: tuple[int, ...]
+    value: float
+    runs: int
+    teams: int
+    quantiles: tuple[float, ...]
+    places: tuple[LeaderPlace, ...]
+
+
+def stored(session: Session, asked: Mapping[int, Request]) -> dict[int, StoredLeaders]:
+    """Task id -> what evaluators stored of its board as it is, where they did; one statement.
+
+    What is damaged is left out: the page then reads the runs.
+    """
+    by_digest = {request.digest: task_id for task_id, request in asked.items()}
+    query = select(Statistic.digest, Statistic.result)
+    rows = session.execute(query.where(Statistic.digest.in_(by_digest), Statistic.result.is_not(None)))
+    found = {}
+    for digest, result in rows:
+        try:
+            found[by_digest[digest]] = _stored_leaders(unpack(result or b""))
+        except Damaged as error:
+            log.warning("a stored leader is left out: %s", error.message)
+    return found
+
+
+def _stored_leaders(arrays: Arrays) -> StoredLeaders:
+    said = {name: values.tolist() for name, values in arrays.items()}
+    ranges = zip(said.get("rank_low", ()), said.get("rank_high", ()), strict=True)
+    return StoredLeaders(
+        run_ids=tuple(said["leaders"]),
+        value=said["value"],
+        runs=said["runs"],
+        teams=said["teams"],
+        quantiles=tuple(said["quantiles"]),
+        places=tuple(LeaderPlace(said["may_be_best"], low, high) for low, high in ranges),
+    )
+
+
+_places: Kept[LeaderPlace] = Kept(__name__)
 
 
 def places(session: Session, fields: Mapping[int, ComparedField]) -> dict[int, LeaderPlace]:
     """Task id -> the place of its leader, where it is known or quickly worked out; at most two statements."""
     keys = {task_id: field.key for task_id, field in fields.items()}
-    with _lock:
-        found = {task_id: place for task_id, key in keys.items() if (place := _places.get(key))}
+    found = {task_id: place for task_id, key in keys.items() if (place := _places.get(key))}
     others = {task_id: field for task_id, field in fields.items() if task_id not in found}
     results = _results(session, others.values()) if others else {}
     for task_id, field in others.items():
         if (result := results.get(field.request.digest)) is not None:
-            found[task_id] = _place(result, field)
-    with _lock:
-        _places.update({keys[task_id]: place for task_id, place in found.items()})
+            found[task_id] = _places.put(keys[task_id], _place(result, field))
     return found
 
 
 def _results(session: Session, fields: Iterable[ComparedField]) -> dict[str, Arrays]:
-    """Digest -> the comparison, of those that are in memory, stored, or small."""
+    """Digest -> the comparison, of those that are in memory or small."""
     asked = {field.request.digest: field for field in fields}
     results = {digest: known for digest in asked if (known := requests.kept.get(digest)) is not None}
     left = [field for digest, field in asked.items() if digest not in results]
-    stored = [field.request for field in left if field.request.seconds > requests.AT_ONCE_S]
     try:
-        results |= _stored(session, stored[:READ_AT_ONCE])
         results |= _computed(session, _small(left))
     except Damaged as error:
         # The task's own board tells its readers; the others are shown all the same.
@@ -101,15 +135,6 @@ def _small(fields: Iterable[ComparedField]) -> list[ComparedField]:
             chosen.append(field)
             left -= takes
     return chosen
-
-
-def _stored(session: Session, wanted: list[Request]) -> dict[str, Arrays]:
-    if not wanted:
-        return {}
-    digests = [request.digest for request in wanted]
-    query = select(Statistic.digest, Statistic.result)
-    rows = session.execute(query.where(Statistic.digest.in_(digests), Statistic.result.is_not(None)))
-    return {row.digest: requests.kept.put(row.digest, unpack(row.result)) for row in rows}
 
 
 def _computed(session: Session, fields: list[ComparedField]) -> dict[str, Arrays]:

@@ -10,10 +10,12 @@ from leaderboard.db.tables import Edition, Job, QrelsRevision, Run, Statistic, T
 from leaderboard.measures.naming import parse
 from leaderboard.services import phase_rules
 from leaderboard.services.evaluations import choices, over_topics
-from leaderboard.services.evaluations.shown import means, scored_runs, source_of
+from leaderboard.services.evaluations.digests import ranking_key
+from leaderboard.services.evaluations.shown import Source, means, scored_runs, source_of
 from leaderboard.services.jobs import queue
 from leaderboard.services.phase_rules import PhaseRule
 from leaderboard.services.statistics import orders, requests
+from leaderboard.services.statistics.procedures import coverage, field_leaders
 from leaderboard.services.statistics.requests import Request
 
 LEAST_COMPARED = 2
@@ -40,6 +42,41 @@ def prepare(session: Session, task_id: int) -> None:
         requests.have_computed(session, request, priority=requests.PREPARED)
 
 
+def refresh(session: Session) -> None:
+    """Queue what is wanting of large boards whose leaders are not stored as these boards are now.
+
+    Such are those of a site that an earlier version scored, and those that a date changed.
+    """
+    rules = phase_rules.rules_of_all(session)
+    phases = {task_id: phase_rules.newest(session, of_task) for task_id, of_task in rules.items()}
+    editions = {
+        edition.task_id: edition
+        for edition in session.scalars(select(Edition).where(Edition.state == "current"))
+    }
+    states = field_leaders.states(session, phases, {task: of.id for task, of in editions.items()})
+    for task_id, state in states.items():
+        if state.runs >= field_leaders.LEAST_RUNS:
+            edition = editions[task_id]
+            revision = session.get_one(QrelsRevision, edition.revision_id)
+            source = source_of(edition, revision, phases[task_id].topic_set)
+            version = _version(edition)
+            if version and not _tried(session, [_leaders_of(edition, source, version, state.text)]):
+                prepare(session, task_id)
+
+
+def _version(edition: Edition) -> int:
+    """Of the primary measure; 0 where the edition has no such scores, as one of answers may not."""
+    key = edition.primary_measure
+    return next((int(each["version"]) for each in edition.measures if each["key"] == key), 0)
+
+
+def _leaders_of(
+    edition: Edition, source: Source, version: int, state: str, run_ids: tuple[int, ...] = ()
+) -> Request:
+    key = edition.primary_measure
+    return requests.of_leaders(over_topics.narrowed(source, edition, key), key, version, state, run_ids)
+
+
 def prepare_next(session: Session, statistic_id: int) -> None:
     """Queue what the board of the statistic's task needs next."""
     edition_id = session.get_one(Statistic, statistic_id).edition_id
@@ -62,6 +99,7 @@ def _wanted(session: Session, task: Task, edition: Edition) -> list[Request]:
         if requests.seconds(by or procedure, len(runs), len(source.topics)) > requests.AT_ONCE_S
     ]
     wanted = _of_judges(session, task, edition, phase)
+    wanted += _ready(session, (task, edition, phase), source, frozenset(run.id for run in runs))
     first = edition.primary_measure
     for measure in sorted(edition.measures, key=lambda each: each["key"] != first) if procedures else ():
         if requests.refusal(parse(measure["key"]).measure):
@@ -86,6 +124,29 @@ def _wanted(session: Session, task: Task, edition: Edition) -> list[Request]:
             for procedure, by in procedures
         ]
     return wanted + orders.needed(session, task.id, source)
+
+
+def _ready(
+    session: Session, board: tuple[Task, Edition, PhaseRule], source: Source, ranked: frozenset[int]
+) -> list[Request]:
+    """What pages show of a large board and read ready-made: its leaders, how much of its runs is judged."""
+    task, edition, phase = board
+    version = _version(edition)
+    scored = scored_runs(session, source, edition.primary_measure, version)
+    wanted = []
+    if len(ranked & scored) >= field_leaders.LEAST_RUNS:
+        state = field_leaders.states(session, {task.id: phase}, {task.id: edition.id})[task.id]
+        run_ids = tuple(sorted(ranked & scored))
+        wanted.append(_leaders_of(edition, source, version, state.text, run_ids))
+    if len(scored) >= coverage.LEAST_RUNS and task.kind == "rankings":
+        facts = select(Run.id, Run.ranking_sha256, Run.order_differs)
+        on_board = facts.where(Run.phase_id == phase.id, Run.withdrawn_at.is_(None))
+        rankings = {
+            row.id: ranking_key(source, *row) for row in session.execute(on_board) if row.id in scored
+        }
+        cutoffs = dict.fromkeys(coverage.depth(parse(each["key"])) for each in edition.measures)
+        wanted += [requests.of_coverage(source, cutoff, rankings) for cutoff in cutoffs]
+    return wanted
 
 
 def _of_judges(session: Session, task: Task, edition: Edition, phase: PhaseRule) -> list[Request]:

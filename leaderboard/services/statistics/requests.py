@@ -9,14 +9,14 @@ import hashlib
 import json
 import logging
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from typing import Any
 
 import numpy as np
-from sqlalchemy import delete, select, update
+from sqlalchemy import ColumnElement, delete, select, update
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
@@ -28,7 +28,9 @@ from leaderboard.services.evaluations.shown import FloatArray, Source, scores_of
 from leaderboard.services.jobs import queue
 from leaderboard.services.statistics.cache import KeptResults
 from leaderboard.services.statistics.procedures import (
+    coverage,
     document_orders,
+    field_leaders,
     pool_reusability,
     pool_simulations,
     ranking_overlaps,
@@ -50,6 +52,8 @@ VERSIONS = {
     revision_scores.PROCEDURE: 1,
     pool_reusability.PROCEDURE: 1,
     pool_simulations.PROCEDURE: 1,
+    coverage.PROCEDURE: coverage.VERSION,
+    field_leaders.PROCEDURE: field_leaders.VERSION,
     "judges": 1,
 }
 """Procedure -> version; a new one makes whatever is kept of the old one unused."""
@@ -80,10 +84,14 @@ _SECONDS: dict[str, Callable[[int, int], float]] = {
 _OF_HITS = {
     pool_reusability.PROCEDURE: pool_reusability.compute,
     pool_simulations.PROCEDURE: pool_simulations.compute,
+    coverage.PROCEDURE: coverage.compute,
 }
 """What is computed from the runs' judged hits, by a method that is options of its own."""
 
-kept = KeptResults(64 * 2**20)
+_OF_ONE_STATE = (coverage.PROCEDURE, field_leaders.PROCEDURE)
+"""What is computed of a board as it is, and replaces what it was before."""
+
+kept = KeptResults()
 
 
 @dataclass(frozen=True)
@@ -142,6 +150,28 @@ class WaitingResult:
     state: str
     progress: float = 0.0
     message: str = ""
+
+
+def of_coverage(source: Source, cutoff: int | None, rankings: Mapping[int, str]) -> Request:
+    """How much of a board's runs is judged down to a rank; rankings: run id -> what tells its ranking."""
+    run_ids = tuple(sorted(rankings))
+    return Request(
+        procedure=coverage.PROCEDURE,
+        method=str(cutoff),
+        source=source,
+        measure="",
+        measure_version=0,
+        run_ids=run_ids,
+        rankings=tuple(rankings[run_id] for run_id in run_ids),
+    )
+
+
+def of_leaders(
+    source: Source, measure: str, version: int, state: str, run_ids: tuple[int, ...] = ()
+) -> Request:
+    """Who leads a board in a state, as `field_leaders.states` tells it; found again without its runs."""
+    method = f"pairs {VERSIONS['pairs']}, {state}"
+    return Request(field_leaders.PROCEDURE, method, source, measure, version, run_ids, ())
 
 
 def refusal(measure: Measure) -> str:
@@ -255,6 +285,8 @@ def compute(database: Database, statistic_id: int) -> bytes:
             return pack(bounds.compute(session, request.source, request.run_ids, progress))
         if request.procedure in _OF_HITS:
             return pack(computed_from_hits(session, request, progress))
+        if request.procedure == field_leaders.PROCEDURE:
+            return pack(_leaders(session, request, progress))
         scores = _scores(session, request)
     return process.run(request.procedure, scores, request.options, progress)
 
@@ -274,16 +306,51 @@ def computed_from_hits(session: Session, request: Request, progress: Callable[[f
     return of_hits(session, request.source, request.run_ids, request.measure, request.method, progress)
 
 
+def _leaders(session: Session, request: Request, progress: Callable[[float], None]) -> Arrays:
+    """Who leads a board, with the places of all its runs where these can be compared."""
+    field = field_leaders.field(session, request.source, request.measure, request.run_ids)
+    places: Arrays = {}
+    if field.is_ranked and len(request.source.topics) > 1 and not refusal(parse(request.measure).measure):
+        pairs = replace(
+            request,
+            procedure="pairs",
+            method=field.comparison,
+            run_ids=field.run_ids,
+            rankings=field.rankings,
+        )
+        places = unpack(
+            process.run(field_leaders.PROCEDURE, _scores(session, pairs), pairs.options, progress)
+        )
+    return field_leaders.summary(field, places)
+
+
 def store(session: Session, statistic_id: int, result: bytes) -> None:
     """Keep what was computed, and of what accounts asked for the newest only."""
     row = session.get_one(Statistic, statistic_id)
     row.result, row.progress, row.computed_at = result, 1.0, now(session)
     session.flush()
+    if row.request["procedure"] in _OF_ONE_STATE:
+        # Nobody asks again for what a board was with fewer runs.
+        session.execute(
+            delete(Statistic).where(
+                Statistic.edition_id == row.edition_id,
+                Statistic.id < row.id,
+                Statistic.computed_at.is_not(None),
+                Statistic.request["procedure"].as_string() == row.request["procedure"],
+                *_of_one_depth(row),
+            )
+        )
     of_accounts = select(Statistic.id).where(
         Statistic.asked_by.is_not(None), Statistic.computed_at.is_not(None)
     )
     oldest = session.scalars(of_accounts.order_by(Statistic.id.desc()).offset(MOST_KEPT)).all()
     session.execute(delete(Statistic).where(Statistic.id.in_(oldest)))
+
+
+def _of_one_depth(row: Statistic) -> tuple[ColumnElement[bool], ...]:
+    if row.request["procedure"] != coverage.PROCEDURE:
+        return ()
+    return (Statistic.request["method"].as_string() == row.request["method"],)
 
 
 def _request(facts: dict[str, Any]) -> Request:

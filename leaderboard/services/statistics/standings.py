@@ -1,16 +1,15 @@
 """What a board may say of its runs: who beats whom, who may be the best, which ranks are real."""
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from cachetools import LRUCache, cached
 from scipy.special import stdtrit
 from sqlalchemy.orm import Session
 
 from leaderboard.errors import LeaderboardError
+from leaderboard.memory import keep_by
 from leaderboard.services.evaluations.shown import FloatArray, Source, scores_of
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.requests import Request, WaitingResult
@@ -24,8 +23,6 @@ from leaderboard.stats.standing.standing import SignArray, Verdicts, decided, de
 
 ALPHA = 2 * LEVEL
 """Of all that a board says at once; intervals hold with 1 - ALPHA."""
-KEPT_STANDINGS = 4
-"""Standings in memory: of 500 runs one has five megabytes."""
 
 
 class RunPartlyScored(LeaderboardError):
@@ -289,8 +286,7 @@ def _of_whom(result: Arrays, request: Request, by: Method, sign: int) -> tuple[s
     return request.digest, request.run_ids, sign
 
 
-# Reading changes the order in which standings go, so threads take turns.
-@cached(LRUCache(KEPT_STANDINGS), key=_of_whom, lock=threading.Lock())
+@keep_by(_of_whom)
 def _standing(result: Arrays, request: Request, by: Method, sign: int) -> Standing:
     """The standing, with what was worked out of it when it was asked for last: it depends on no reader."""
     table, sd = pair_table(result, request, by), result["sd"].astype(np.float64, copy=False)

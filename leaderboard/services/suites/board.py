@@ -1,12 +1,10 @@
 """The board of a site's suite: computed once for the same scores and the same question."""
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from cachetools import LRUCache
-
 from leaderboard.errors import Invalid
+from leaderboard.memory import Kept
 from leaderboard.services.suites import rows as suite_rows
 from leaderboard.services.suites.records import KnownSuite
 from leaderboard.services.suites.rows import BoardRow, ChangeRow, PairRow, SuiteBoard, SuiteBoardRequest
@@ -15,13 +13,8 @@ from leaderboard.stats.suites.board import MEANS
 from leaderboard.trec.suites.scoring import SuiteRun, SuiteScores
 from leaderboard.trec.suites.suite_files import GROUPS, Member, Suite, meant
 
-MOST_KEPT = 128
-"""Boards in memory: one of 100 runs with its pairs has about a megabyte."""
-
 # A board of 100 runs over 18 members takes part of a second, mostly its pairs, and never changes.
-_kept: LRUCache[tuple[str, SuiteBoardRequest], "KeptBoard"] = LRUCache(MOST_KEPT)
-# Reading changes the order in which boards go, so threads take turns.
-_lock = threading.Lock()
+_kept: "Kept[KeptBoard]" = Kept(__name__)
 
 
 @dataclass(slots=True, eq=False)
@@ -55,13 +48,7 @@ class KeptBoard:
 def kept_board(known: KnownSuite, seen: SeenSuite, asked: SuiteBoardRequest) -> KeptBoard:
     """The board of what is seen of a suite; raises Invalid as `rows.suite_board` does."""
     key = (seen.sha256, asked)
-    with _lock:
-        found = _kept.get(key)
-    if found is None:
-        found = _made(known, seen, asked)
-        with _lock:
-            _kept[key] = found
-    return found
+    return _kept.get(key) or _kept.put(key, _made(known, seen, asked))
 
 
 def _made(known: KnownSuite, seen: SeenSuite, asked: SuiteBoardRequest) -> KeptBoard:

@@ -1,9 +1,9 @@
 """Many orders of the same runs at once: of each pair which run is better, and Kendall's tau from these."""
 
-from functools import lru_cache
-
 import numpy as np
 from numpy.typing import NDArray
+
+from leaderboard.memory import keep
 
 FloatArray = NDArray[np.float64]
 SignArray = NDArray[np.int8]
@@ -47,7 +47,7 @@ def pair_signs_alone(scores: FloatArray) -> SignArray:
 
 
 # Judges are held against the same runs one after the other.
-@lru_cache(maxsize=8)
+@keep
 def _pairs(runs: int) -> tuple["np.ndarray[tuple[int], np.dtype[np.intp]]", ...]:
     return tuple(np.triu_indices(runs, 1))
 

@@ -83,9 +83,12 @@ class TaskAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskList:
-    """The tasks that who asks may know of."""
+    """Some of the tasks that who asks may know of; total: of all."""
 
     tasks: tuple[TaskAnswer, ...]
+    total: int
+    next: str | None
+    """The cursor of the next part, null at the end; the header `Link` has its address."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,6 +187,8 @@ class SearchAnswer:
     suites: tuple[FoundSuite, ...]
     runs: tuple[FoundRun, ...]
     teams: tuple[FoundTeam, ...]
+    more: tuple[str, ...]
+    """The kinds of which there is more than was asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

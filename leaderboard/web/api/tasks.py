@@ -3,8 +3,11 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import ceil
+from typing import Annotated
 
-from leaderboard.pages.tasks import landing, phases
+from msgspec import Meta
+
+from leaderboard.pages.tasks import landing, overviews, phases
 from leaderboard.pages.tasks.landing import LandingRow
 from leaderboard.pages.tasks.leaders import LeaderOfTask
 from leaderboard.pages.tasks.phases import PhaseRow
@@ -27,8 +30,12 @@ from leaderboard.web.api.answers import (
     TaskList,
 )
 from leaderboard.web.api.operations import Reply, operation
+from leaderboard.web.api.reads import lists
 from leaderboard.web.rules import SIGNED_IN, Rule
 from leaderboard.web.session import reading, viewer
+
+TASKS = 20
+"""Tasks in an answer that is not asked for more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,13 +58,25 @@ class QuotaQuery:
     phase: str = ""
 
 
-@operation("GET", "/tasks", TaskList)
-def tasks() -> TaskList:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TasksQuery:
+    """How many tasks, and from where on: the cursor of the answer before."""
+
+    limit: Annotated[int, Meta(ge=1, le=lists.MOST)] = TASKS
+    cursor: Annotated[str, Meta(pattern="^[A-Za-z0-9_-]*$")] = ""
+
+
+@operation("GET", "/tasks", TaskList, query=TasksQuery)
+def tasks(query: TasksQuery) -> Reply:
     """The tasks that you may know of
 
-    Published ones, and drafts in which you have a role.
+    Published ones, and drafts in which you have a role; newest first, 20 at a time unless asked for more.
     """
-    return TaskList(tasks=tuple(map(_listed, landing.landing(reading(), viewer()))))
+    known = [task.id for task in overviews.known_tasks(reading(), viewer())]
+    cut = lists.cut_of(known, query.limit, query.cursor)
+    rows = landing.landing(reading(), viewer(), known[cut.start : cut.end])
+    answer = TaskList(tasks=tuple(map(_listed, rows)), total=len(known), next=cut.next)
+    return Reply(answer=answer, status=200, headers=cut.headers)
 
 
 @operation("GET", "/tasks/<slug>", TaskDetails)

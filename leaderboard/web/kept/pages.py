@@ -10,10 +10,10 @@ import threading
 import time
 from dataclasses import dataclass
 
-from cachetools import LRUCache
 from flask import Flask, Response, current_app, g, request
 
 from leaderboard.db import site_version
+from leaderboard.memory import Kept
 from leaderboard.pages.tasks import phases
 from leaderboard.web import conditions
 from leaderboard.web.kept.coding import SentBody
@@ -25,8 +25,6 @@ from leaderboard.web.session import IS_SHARED, database, reading
 EXTENSION = "kept pages"
 LONGEST_S = 60.0
 """However little happens: what a page says of days that are left goes on with the clock."""
-OF_A_PAGE = 500
-"""Bytes that a page takes beside its body."""
 ROOMS = frozenset(
     (
         "tasks",
@@ -80,11 +78,6 @@ class KeptPage:
     """Those of KEPT_HEADERS that it has."""
     until: float
 
-    @property
-    def size(self) -> int:
-        """Bytes of memory; packed bodies are counted from the first, that a page stays within its room."""
-        return 2 * len(self.body.plain) + OF_A_PAGE
-
     def response(self) -> Response:
         """The answer to this request; without a body where the browser has it already."""
         response = self.body.response()
@@ -95,14 +88,14 @@ class KeptPage:
 
 
 class KeptPages:
-    """The pages of one process, in so many bytes of memory; its methods may be called from any thread.
+    """The pages of one process, within its budget of memory; its methods may be called from any thread.
 
     files: where other web processes of the site find them, and it theirs.
     """
 
-    def __init__(self, room: int, files: KeptFiles | None = None) -> None:
+    def __init__(self, files: KeptFiles | None = None) -> None:
         self._files = files
-        self._pages: LRUCache[Address, KeptPage] = LRUCache(room, getsizeof=lambda page: page.size)
+        self._pages: Kept[KeptPage] = Kept(__name__)
         self._lock = threading.Lock()
         self._version = -1
         self._next_date = 0.0
@@ -137,16 +130,16 @@ class KeptPages:
         return page
 
     def keep(self, address: Address, version: int, page: KeptPage) -> None:
-        """Keep a page, unless the site changed since it was begun or the page has no room at all."""
+        """Keep a page, unless the site changed since it was begun."""
         if self._keep_here(address, version, page) and self._files is not None:
             self._files.keep(_name(address), version, page.body, page.headers, page.until)
 
     def _keep_here(self, address: Address, version: int, page: KeptPage) -> bool:
         with self._lock:
-            is_kept = version == self._version and page.size <= self._pages.maxsize
-            if is_kept:
-                self._pages[address] = page
-            return is_kept
+            is_of_now = version == self._version
+            if is_of_now:
+                self._pages.put(address, page)
+            return is_of_now
 
 
 def _name(address: Address) -> str:
@@ -163,8 +156,8 @@ class Asked:
 
 
 def register(app: Flask, room: int, files: KeptFiles | None = None) -> None:
-    """Keep pages in so many bytes, shared by files where these are given; none where room is 0."""
-    app.extensions[EXTENSION] = KeptPages(room, files) if room else None
+    """Keep pages in memory, shared by files where these are given; none where room is 0."""
+    app.extensions[EXTENSION] = KeptPages(files) if room else None
 
 
 def answer() -> Response | None:

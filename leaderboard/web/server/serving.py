@@ -17,12 +17,12 @@ from waitress.adjustments import Adjustments
 from waitress.server import TcpWSGIServer
 from waitress.task import ThreadedTaskDispatcher
 
-from leaderboard import temporary
+from leaderboard import memory, temporary
 from leaderboard.counters import WebCounter
 from leaderboard.db.engine import Database
 from leaderboard.settings import Settings
 from leaderboard.shared import Shared
-from leaderboard.web import create_app
+from leaderboard.web import create_app, load_templates
 from leaderboard.web.bodies import Gate
 from leaderboard.web.server.channels import Remainders, SiteChannel
 from leaderboard.web.server.open_bodies import OpenBodies
@@ -170,6 +170,8 @@ def serve(
     shared: what this process shares with others that answer on the same socket; None where it is alone.
     counter: where it counts requests; its own where that is None.
     """
+    memory.hold_together()
+    memory.budget.most = settings.kept_bytes
     temporary.use(settings.data)
     temporary.clean(settings.data)
     database = Database(
@@ -179,7 +181,9 @@ def serve(
         replica_url=settings.replica_url,
         objects_url=settings.objects_url,
     )
-    server = SiteServer(create_app(settings, database, wake, shared, counter), listening, settings, shared)
+    app = create_app(settings, database, wake, shared, counter)
+    load_templates(app, settings.data)
+    server = SiteServer(app, listening, settings, shared)
 
     def stop(number: int, frame: FrameType | None) -> None:
         raise SystemExit(0)

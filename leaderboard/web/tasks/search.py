@@ -13,16 +13,13 @@ from leaderboard.web.session import reading, viewer
 
 blueprint = Blueprint("search", __name__)
 
-SHOWN = 20
-"""Rows of each kind that are shown first."""
-
 
 @blueprint.get("/search")
 @rule(PUBLIC)
 def show() -> ResponseReturnValue:
     """Tasks, suites, runs and teams that have the words."""
     try:
-        page, error = _page(), None
+        page, error = _page(search.AT_MOST if "all" in request.args else search.USUAL), None
     except Invalid as wrong:
         page, error = SearchPage(query=request.args.get("q", "")[: search.MOST]), wrong
     html = render_template(
@@ -30,7 +27,8 @@ def show() -> ResponseReturnValue:
         page=page,
         error=error,
         runs=search.runs_table(page),
-        first=None if "all" in request.args else SHOWN,
+        most=search.AT_MOST,
+        is_all="all" in request.args,
     )
     return responses.page(html) if error is None else Response(html, status_of(error), mimetype="text/html")
 
@@ -39,8 +37,8 @@ def show() -> ResponseReturnValue:
 @rule(PUBLIC)
 def export(form: str) -> ResponseReturnValue:
     """What was found as JSON, the runs as CSV or LaTeX."""
-    return responses.export(form, search.FILES, _page())
+    return responses.export(form, search.FILES, _page(search.AT_MOST))
 
 
-def _page() -> SearchPage:
-    return search.search_page(reading(), viewer(), request.args.get("q", ""))
+def _page(most: int) -> SearchPage:
+    return search.search_page(reading(), viewer(), request.args.get("q", ""), most)

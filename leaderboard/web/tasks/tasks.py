@@ -1,6 +1,5 @@
 """The front page and what a task is about."""
 
-import numpy as np
 from flask import Blueprint, render_template, request
 from flask.typing import ResponseReturnValue
 
@@ -33,9 +32,9 @@ def index() -> ResponseReturnValue:
 
 def _field(leader: LeaderOfTask) -> StripCell:
     """Where the runs of a task lie, as a figure of a line."""
-    low, lower, median, upper, high = np.quantile(leader.means, (0, 0.25, 0.5, 0.75, 1)).tolist()
+    low, lower, median, upper, high = leader.quantiles
     best = low if leader.sign < 0 else high
-    name = f"All {len(leader.means):,} runs by {leader.measure}"
+    name = f"All {leader.runs:,} runs by {leader.measure}"
     return strip(Spread(name, low, lower, median, upper, high, best), digits=leader.digits)
 
 

@@ -10,10 +10,12 @@ from leaderboard.measures.grammar import parse
 from leaderboard.pages.boards import coverage
 from leaderboard.pages.boards.coverage import Bounds, Coverage, CoveredRun, outside_the_pool
 from leaderboard.services.boards import board
+from leaderboard.services.evaluations import alignments
 from leaderboard.services.evaluations.shown import Source
 from leaderboard.services.policy import ANONYMOUS
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.cache import KeptResults
+from leaderboard.services.statistics.procedures import coverage as shares_of_runs
 from tests.make import build
 from tests.make.copies import built_once
 
@@ -153,3 +155,28 @@ def test_outside_is_who_is_clearly_less_judged_than_the_others(
     """Below nine tenths and more than .05 below the median, where that is at least eight tenths."""
     found = {run_id: Coverage(0.0, share) for run_id, share in enumerate(shares)}
     assert outside_the_pool(found) == outside
+
+
+def test_of_a_large_board_the_shares_are_stored(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An evaluator computes them for each depth; a page then reads no run, and of new runs what they are."""
+    monkeypatch.setattr(shares_of_runs, "LEAST_RUNS", 2)
+    build.task(database, tmp_path, measures=("AP", "P@2", "RR"))
+    build.run(database, tmp_path, HALF, "half")
+    build.run(database, tmp_path, DEEP, "deep")
+    build.drain(database)
+    monkeypatch.setattr(requests, "kept", KeptResults(2**20))
+    opened: list[int] = []
+    monkeypatch.setattr(alignments, "unpack_hits", lambda *_: opened.append(1))
+    with database.read() as session:
+        for key in ("AP", "P@2"):
+            shown = board.board(session, ANONYMOUS, "t", key)
+            assert shown.source is not None
+            rows = [CoveredRun(row.run_id, row.ranking_sha256, row.order_differs) for row in shown.rows]
+            found = coverage.coverage(session, shown.source, parse(key), rows)
+            assert {row.run: found[row.run_id].unjudged for row in shown.rows} == {
+                "half": 0.5,
+                "deep": {"AP": 0.5, "P@2": 0.0}[key],
+            }
+    assert not opened

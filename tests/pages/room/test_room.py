@@ -27,7 +27,7 @@ FIRST, SECOND = {"1": ["a", "b"], "2": ["d"]}, {"1": ["c", "a"], "2": ["e", "d"]
 def _empty() -> Iterator[None]:
     """What stands still is kept for some seconds: a test changes it at once."""
     yield
-    scene.room_pool.cache.clear()  # type: ignore[attr-defined]
+    scene.room_pool.kept.clear()
 
 
 def _task(database: Database, folder: Path, documents: Any = DOCUMENTS, **options: Any) -> int:
@@ -140,7 +140,7 @@ def test_a_measure_without_bounds_still_has_an_order(database: Database, tmp_pat
     }
     with database.write() as session:
         session.execute(update(Task).values(primary_measure="alpha_nDCG@2", measures=["alpha_nDCG@2"]))
-    scene.room_pool.cache.clear()  # type: ignore[attr-defined]
+    scene.room_pool.kept.clear()
     page = _room(database)
     assert page.numbers.order is None
     assert "needs more than the grades" in page.why

@@ -6,10 +6,10 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from cachetools import LRUCache
 from PIL import Image, ImageFont
 
 from leaderboard.errors import Busy
+from leaderboard.memory import Kept
 from leaderboard.services.cards import HEIGHT, WIDTH, cards, draw
 from leaderboard.services.cards.cards import CardText
 
@@ -19,7 +19,7 @@ TEXT = CardText("Robust", "robust", "4 runs", ("strong leads, RR 0.9500",), "10 
 @pytest.fixture(autouse=True)
 def _nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """No picture of another test is found."""
-    monkeypatch.setattr(cards, "_kept", LRUCache(cards.KEPT_BYTES, getsizeof=len))
+    monkeypatch.setattr(cards, "_kept", Kept("cards"))
 
 
 def _opened(body: bytes) -> Image.Image:
@@ -61,15 +61,6 @@ def test_who_waits_too_long_is_told_to_come_back(monkeypatch: pytest.MonkeyPatch
         assert cards.picture(TEXT) == kept
         with pytest.raises(Busy):
             cards.picture(CardText("Other", "robust", "", (), ""))
-
-
-def test_what_is_kept_has_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The picture asked for longest ago goes where there is no more room."""
-    monkeypatch.setattr(cards, "_kept", LRUCache(100, getsizeof=len))
-    monkeypatch.setattr(cards, "_drawn", lambda words: bytes(40))
-    for name in "abc":
-        cards.picture(CardText(name, name, "", (), ""))
-    assert len(cards._kept) == 2
 
 
 def test_a_process_that_fails_is_no_picture(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,21 +1,28 @@
 """How sure the leads of many tasks are: what their boards say, in few statements, never at length."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import event
+from sqlalchemy import event, select
 
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import Evaluation
+from leaderboard.db.tables import Evaluation, Run, Statistic
 from leaderboard.pages.tasks import landing
+from leaderboard.pages.tasks.leaders import LeaderOfTask
 from leaderboard.services.boards import board
-from leaderboard.services.policy import ANONYMOUS
+from leaderboard.services.checks.check import checks
+from leaderboard.services.policy import ANONYMOUS, OPERATOR
+from leaderboard.services.runs import withdrawals
 from leaderboard.services.statistics import leaders, requests
 from leaderboard.services.statistics.cache import KeptResults
 from leaderboard.services.statistics.leaders import LeaderPlace
-from tests.make import build, damage
+from leaderboard.services.statistics.procedures import field_leaders
+from leaderboard.settings import Settings
+from leaderboard.worker import Evaluator
+from tests.make import build, damage, people
 
 TOPICS = tuple(str(number) for number in range(1, 9))
 JUDGMENTS = {topic: {"a": 1, "b": 0, "c": 1} for topic in TOPICS}
@@ -103,6 +110,113 @@ def test_a_large_board_is_not_compared_for_the_front_page(
     with database.read() as session:
         board.board(session, ANONYMOUS, "a")
     assert _places(database)["a"] is not None
+
+
+@contextmanager
+def _read(database: Database) -> Iterator[list[str]]:
+    """The statements that are sent meanwhile."""
+    sent: list[str] = []
+
+    def note(*facts: Any) -> None:
+        sent.append(facts[2])
+
+    event.listen(database.engine, "before_cursor_execute", note)
+    yield sent
+    event.remove(database.engine, "before_cursor_execute", note)
+
+
+def _leader(database: Database) -> LeaderOfTask | None:
+    with database.read() as session:
+        (row,) = landing.landing(session, ANONYMOUS)
+        return row.leader
+
+
+def _all_read(database: Database, monkeypatch: pytest.MonkeyPatch) -> LeaderOfTask | None:
+    """The leader as it comes out of all runs of the board."""
+    with monkeypatch.context() as small:
+        small.setattr(field_leaders, "LEAST_RUNS", 99)
+        return _leader(database)
+
+
+@pytest.mark.dialect
+def test_of_a_large_board_the_leader_is_stored(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All that is said of it is what its runs say, and none of them is read; a change is seen at once."""
+    monkeypatch.setattr(field_leaders, "LEAST_RUNS", 2)
+    _task(database, tmp_path, "a")
+    build.drain(database)
+    with _read(database) as sent:
+        stored = _leader(database)
+    assert stored is not None
+    assert stored.run == "good-a"
+    assert stored.place is not None
+    assert stored == _all_read(database, monkeypatch)
+    assert not any("evaluation_mean" in statement for statement in sent)
+    with database.write() as session:
+        withdrawals.withdraw(session, OPERATOR, stored.run_id, "a mistake")
+    changed = _leader(database)
+    assert changed is not None
+    assert (changed.run, changed.runs) == ("fair-a", 2)
+    build.drain(database)
+    with _read(database) as sent:
+        assert _leader(database) == _all_read(database, monkeypatch)
+    with database.read() as session:
+        kept = session.scalars(select(Statistic.request)).all()
+    assert [request["procedure"] for request in kept].count("leaders") == 1
+
+
+def test_runs_that_share_the_lead_are_told_by_the_names_that_a_viewer_knows(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first of them by name, which is a pseudonym for others."""
+    monkeypatch.setattr(field_leaders, "LEAST_RUNS", 2)
+    build.task(database, tmp_path, "a", judgments=JUDGMENTS, topics=TOPICS, measures=("AP",))
+    for name, team in (("alpha", "Owls"), ("beta", "Bears")):
+        build.run(database, tmp_path, dict.fromkeys(TOPICS, GOOD), name, slug="a", team_name=team)
+    build.drain(database)
+    first = _leader(database)
+    assert first is not None
+    assert (first.run, first.tied) == ("alpha", 2)
+    with database.read() as session:
+        owls = session.get_one(Run, first.run_id).team_id
+    people.mask(database, owls, "Violet")
+    masked = _leader(database)
+    assert masked is not None
+    assert (masked.run, masked.tied) == (min("Violet-1", "beta"), 2)
+    assert masked == _all_read(database, monkeypatch)
+
+
+def test_a_damaged_leader_is_never_shown(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page reads the runs, and `db check` lists what is damaged."""
+    monkeypatch.setattr(field_leaders, "LEAST_RUNS", 2)
+    _task(database, tmp_path, "a")
+    build.drain(database)
+    whole = _leader(database)
+    damage.damage(database, Statistic.result)
+    assert _leader(database) == _all_read(database, monkeypatch) == whole
+    damaged = [
+        check.name
+        for check in checks()
+        for place in check.places(database)
+        for _ in check.damage(database, place)
+    ]
+    assert damaged == ["comparisons"]
+
+
+def test_leaders_that_were_never_stored_are_queued_by_evaluators(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of a site that an earlier version scored."""
+    _task(database, tmp_path, "a")
+    build.drain(database)
+    monkeypatch.setattr(field_leaders, "LEAST_RUNS", 2)
+    assert Evaluator(database, Settings()).drain() == 1
+    with _read(database) as sent:
+        assert _leader(database) is not None
+    assert not any("evaluation_mean" in statement for statement in sent)
 
 
 def test_damaged_scores_leave_the_other_tasks_alone(database: Database, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from leaderboard.services.runs import marks, withdrawals
 from leaderboard.services.statistics import methods, requests
 from leaderboard.services.statistics.cache import KeptResults
 from leaderboard.services.statistics.procedures import (
+    coverage,
     document_orders,
     pool_reusability,
     pool_simulations,
@@ -332,5 +333,5 @@ def test_versions_of_methods_reach_the_digest() -> None:
     changes = sum(each.version - 1 for each in (*TESTS.values(), *CORRECTIONS.values()))
     assert requests.VERSIONS["pairs"] > changes
     on_rankings = (document_orders, ranking_overlaps, pool_reusability, pool_simulations, revision_scores)
-    others = {bounds.PROCEDURE, *(each.PROCEDURE for each in on_rankings)}
+    others = {bounds.PROCEDURE, coverage.PROCEDURE, *(each.PROCEDURE for each in on_rankings)}
     assert set(requests.VERSIONS) == {*PROCEDURES, *others}

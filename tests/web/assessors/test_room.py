@@ -24,7 +24,7 @@ ROOM = f"{POOL}/room"
 @pytest.fixture
 def olga(site: Site) -> FlaskClient:
     """The organiser of a pool that Anne and Bert judge: three documents of five, two of them twice."""
-    scene.room_pool.cache.clear()  # type: ignore[attr-defined]
+    scene.room_pool.kept.clear()
     build.run(
         site.database, site.settings.data, {"1": ["d5", "d2"]}, "other", slug="robots", team_name="Bears"
     )

@@ -221,21 +221,20 @@ def test_a_page_comes_as_the_browser_can_unpack_it(visitor: FlaskClient, accepte
     assert len(given.data) < len(plain.data) or not coding
 
 
-def test_pages_have_a_room_of_so_many_bytes() -> None:
-    """The page that nobody asked for in longest goes first; one that is larger than all room is not kept."""
-    store = KeptPages(9000)
+def test_a_page_of_another_version_is_not_given() -> None:
+    """Nor kept, where it was begun before the site changed."""
+    store = KeptPages()
     store._version, store._next_date = 1, 1e12
-
-    def page(size: int) -> KeptPage:
-        return KeptPage(SentBody(bytes(size), "text/html", "t"), {}, 1e12)
-
-    for name in "abcd":
-        store.keep(("http", "host", name, ""), 1, page(1000))
-        store.find(("http", "host", "a", ""), 1)
-    store.keep(("http", "host", "large", ""), 1, page(10_000))
-    found = [name for name in (*"abcd", "large") if store.find(("http", "host", name, ""), 1)]
-    assert found == ["a", "c", "d"]
-    assert store.find(("http", "host", "a", ""), 2) is None
+    page = KeptPage(SentBody(b"page", "text/html", "t"), {}, 1e12)
+    for version, address in ((1, "a"), (2, "b")):
+        store.keep(("http", "host", address, ""), version, page)
+    found = [
+        (version, name)
+        for version in (1, 2)
+        for name in "ab"
+        if store.find(("http", "host", name, ""), version)
+    ]
+    assert found == [(1, "a")]
 
 
 def test_a_site_may_keep_nothing(site: Site, unkept: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,11 +3,11 @@
 import math
 from collections.abc import Mapping
 
-from cachetools import LRUCache
 from sqlalchemy.orm import Session
 
 from leaderboard.errors import Conflict
 from leaderboard.measures.answers.registry import parse
+from leaderboard.memory import Kept
 from leaderboard.services.answers import store
 from leaderboard.services.judges.labels.run_sources import RunSource
 from leaderboard.services.nuggets import scoring
@@ -16,7 +16,7 @@ from leaderboard.trec.boards.board_files import BoardFile
 from leaderboard.trec.boards.packing import KeptBoard, KeptReference
 
 KIND = "answers"
-_places: LRUCache[tuple[str, tuple[int, ...]], Places] = LRUCache(2)
+_places: Kept[Places] = Kept(__name__)
 
 
 def board_of(runs: RunSource, kept: KeptReference, sent: KeptAnswerLabels) -> KeptBoard:
@@ -49,9 +49,9 @@ def places(session: Session, kept: KeptReference) -> Places:
         return {}
     # Answers never change, and reading all of them takes seconds.
     key = str(session.get_bind().engine.url), origin.run_ids
-    if key not in _places:
-        _places[key] = _read(session, dict(zip(kept.reference.runs, origin.run_ids, strict=True)))
-    return _places[key]
+    if (known := _places.get(key)) is not None:
+        return known
+    return _places.put(key, _read(session, dict(zip(kept.reference.runs, origin.run_ids, strict=True))))
 
 
 def _read(session: Session, runs: Mapping[str, int]) -> Places:

@@ -1,13 +1,12 @@
 """A judge's labels held against the reference's, wherever both are from."""
 
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from cachetools import LRUCache, cached
 
 from leaderboard.errors import Invalid
+from leaderboard.memory import keep_by
 from leaderboard.stats.judges.labels import (
     IntArray,
     LabelAgreement,
@@ -21,7 +20,6 @@ from leaderboard.trec.read.lines import text_of
 
 MOST_DOCUMENTS = 10
 """How many documents are named whose grades differ most."""
-MOST_KEPT = 64
 COEFFICIENTS = ("kappa", "linear", "quadratic", "alpha", "mae", "bias")
 
 
@@ -104,8 +102,7 @@ def _key(keys: tuple[str, ...], name: str, one: JudgeLabels, two: JudgeLabels, p
     return keys, name, plan.union, plan.levels, scale
 
 
-# Reading changes the order in which comparisons go, so threads take turns; they are computed outside.
-@cached(LRUCache(MOST_KEPT), key=_key, lock=threading.Lock())
+@keep_by(_key)
 def kept_labels(
     keys: tuple[str, ...], name: str, one: JudgeLabels, two: JudgeLabels, plan: LabelPlan
 ) -> JudgedLabels:

@@ -4,7 +4,7 @@ import base64
 import binascii
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import urlencode
@@ -40,19 +40,40 @@ class ListQuery:
 def part(table: Table[Any], query: ListQuery, key: str) -> Reply:
     """The rows that the query asks for; key: the column by which a row is known again.
 
+    Raises Invalid for a cursor that is none of this list.
+    """
+    rows = table.facts()
+    cut = cut_of([row[key] for row in rows], query.limit, query.cursor)
+    answer = Rows(rows=tuple(rows[cut.start : cut.end]), total=len(rows), next=cut.next)
+    return Reply(answer=answer, status=200, headers=cut.headers)
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The part of a list that a request asks for: from where to where, and the cursor of the next one."""
+
+    start: int
+    end: int
+    next: str | None
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The address of the next part, in the header `Link`."""
+        return {"Link": f'<{_address(self.next)}>; rel="next"'} if self.next else {}
+
+
+def cut_of(keys: Sequence[Any], limit: int, cursor: str) -> Cut:
+    """The part of a list whose rows are known again by these keys.
+
     A cursor names the last row that was read, so that rows that come or go meanwhile neither repeat nor
     hide others. Raises Invalid for a cursor that is none of this list.
     """
-    rows = table.facts()
-    start = _start(rows, query.cursor, key) if query.cursor else 0
-    shown, end = rows[start : start + query.limit], start + query.limit
-    following = _cursor(end, shown[-1][key]) if shown and end < len(rows) else None
-    headers = {"Link": f'<{_address(following)}>; rel="next"'} if following else {}
-    answer = Rows(rows=tuple(shown), total=len(rows), next=following)
-    return Reply(answer=answer, status=200, headers=headers)
+    start = _start(keys, cursor) if cursor else 0
+    end = min(start + limit, len(keys))
+    return Cut(start, end, _cursor(end, keys[end - 1]) if start < end < len(keys) else None)
 
 
-def _start(rows: list[dict[str, Any]], cursor: str, key: str) -> int:
+def _start(keys: Sequence[Any], cursor: str) -> int:
     try:
         padded = cursor + "=" * (-len(cursor) % 4)
         end, last, of = json.loads(base64.urlsafe_b64decode(padded))
@@ -62,7 +83,7 @@ def _start(rows: list[dict[str, Any]], cursor: str, key: str) -> int:
         rule = "is no cursor of this list."
         remedy = "Take `next` of an answer to the same request, or leave it out."
         raise Invalid(f"The cursor {rule}", [Problem(rule, remedy, field="cursor")])
-    known = next((place for place, row in enumerate(rows, 1) if row[key] == last), None)
+    known = next((place for place, key in enumerate(keys, 1) if key == last), None)
     # A row that went away meanwhile leaves its place, which is the best there is then.
     return end if known is None else known
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from leaderboard.pages.search import LEAST, MOST, search_page
+from leaderboard.pages.search import AT_MOST, LEAST, MOST, USUAL, search_page
 from leaderboard.web.api.answers import SearchAnswer
 from leaderboard.web.api.operations import operation
 from leaderboard.web.session import reading, viewer
@@ -13,20 +13,30 @@ from leaderboard.web.session import reading, viewer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchQuery:
-    """q: words that all must be in a name, tag or description, whatever their case."""
+    """q: words that all must begin a word of a name, tag or description, whatever their case.
+
+    limit: how many tasks, suites, runs and teams at most.
+    """
 
     q: Annotated[str, Meta(min_length=LEAST, max_length=MOST)]
+    limit: Annotated[int, Meta(ge=1, le=AT_MOST)] = USUAL
 
 
 @operation("GET", "/search", SearchAnswer, query=SearchQuery)
 def search(query: SearchQuery) -> SearchAnswer:
     """The tasks, suites, runs and teams that have some words
 
-    As far as you may know of them. A token for one task finds what is in that task.
+    As far as you may know of them, 20 of each kind unless asked for more. A token for one task finds what is
+    in that task.
     """
-    page = search_page(reading(), viewer(), query.q)
+    page = search_page(reading(), viewer(), query.q, query.limit)
     return SearchAnswer(
-        query=page.query, tasks=page.tasks, suites=page.suites, runs=page.runs, teams=page.teams
+        query=page.query,
+        tasks=page.tasks,
+        suites=page.suites,
+        runs=page.runs,
+        teams=page.teams,
+        more=tuple(sorted(page.more)),
     )
 
 

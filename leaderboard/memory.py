@@ -1,0 +1,262 @@
+"""What a process keeps in memory to be fast, all of it within one budget of bytes.
+
+Caches share the budget: what was not used for the longest time goes first, of whichever cache it is. A
+value is measured when it is kept, and again as it is used: some work out more of themselves when asked.
+"""
+
+import ctypes
+import sys
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Hashable, Iterator
+from functools import wraps
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any, Generic, ParamSpec, TypeVar
+
+import numpy as np
+
+Value = TypeVar("Value")
+Given = ParamSpec("Given")
+
+USUAL = 48 * 2**20
+"""Bytes of the budget, unless the settings say otherwise."""
+OF_AN_ENTRY = 300
+"""Bytes that an entry takes beside its key and value."""
+TRIM_AFTER = 8 * 2**20
+"""Bytes that are dropped before the freed memory is given back to the machine."""
+TRIM_EVERY_S = 5.0
+_OPAQUE = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType, type(threading.Lock()))
+_FLAT = (str, bytes, bytearray, int, float, complex, bool, type(None))
+
+
+class _Entry:
+    __slots__ = ("cache", "hits", "key", "size", "until", "value")
+
+    def __init__(self, cache: "Kept[Any]", key: Hashable, value: Any, size: int, until: float) -> None:
+        self.cache, self.key, self.value, self.size, self.until = cache, key, value, size, until
+        self.hits = 0
+
+
+class MemoryBudget:
+    """So many bytes for all caches of a process together; its methods may be called from any thread."""
+
+    def __init__(self, most: int = USUAL) -> None:
+        self._most = most
+        self._used = 0
+        self._order: OrderedDict[_Entry, None] = OrderedDict()
+        self._lock = threading.RLock()
+        self._dropped = 0
+        self._trimmed_at = 0.0
+
+    @property
+    def most(self) -> int:
+        """How many bytes there are."""
+        return self._most
+
+    @most.setter
+    def most(self, most: int) -> None:
+        with self._lock:
+            self._most = most
+            self._make_room()
+
+    @property
+    def used(self) -> int:
+        """How many bytes are taken now."""
+        return self._used
+
+    def by_cache(self) -> dict[str, int]:
+        """Name of a cache -> the bytes that it takes, of those that hold anything."""
+        found: dict[str, int] = {}
+        with self._lock:
+            for entry in self._order:
+                found[entry.cache.name] = found.get(entry.cache.name, 0) + entry.size
+        return found
+
+    def _make_room(self) -> None:
+        while self._used > self._most:
+            self._drop(next(iter(self._order)))
+        self._trim()
+
+    def _drop(self, entry: _Entry) -> None:
+        del self._order[entry]
+        del entry.cache._entries[entry.key]
+        self._used -= entry.size
+        self._dropped += entry.size
+
+    def _trim(self) -> None:
+        at = time.monotonic()
+        if self._dropped >= TRIM_AFTER and at - self._trimmed_at >= TRIM_EVERY_S:
+            self._dropped, self._trimmed_at = 0, at
+            give_back()
+
+
+budget = MemoryBudget()
+"""That of this process."""
+
+
+class Kept(Generic[Value]):
+    """A cache by key; seconds: how long a value is good. Its methods may be called from any thread."""
+
+    def __init__(self, name: str, seconds: float = float("inf"), within: MemoryBudget = budget) -> None:
+        self.name = name
+        self._seconds = seconds
+        self._budget = within
+        self._entries: dict[Hashable, _Entry] = {}
+
+    def get(self, key: Hashable) -> Value | None:
+        """What is kept under a key, None where nothing is."""
+        with self._budget._lock:
+            entry = self._entries.get(key)
+            if entry is None:
+                return None
+            if entry.until <= time.monotonic():
+                self._budget._drop(entry)
+                return None
+            self._budget._order.move_to_end(entry)
+            entry.hits += 1
+            is_measured = entry.hits & (entry.hits - 1) == 0
+        if is_measured:
+            self._measure_again(entry)
+        value: Value = entry.value
+        return value
+
+    def put(self, key: Hashable, value: Value) -> Value:
+        """Keep a value, unless it would take more than half of the budget, and give it back."""
+        size = OF_AN_ENTRY + size_of((key, value))
+        with self._budget._lock:
+            self.drop(key)
+            if 2 * size <= self._budget._most:
+                entry = _Entry(self, key, value, size, time.monotonic() + self._seconds)
+                self._entries[key] = entry
+                self._budget._order[entry] = None
+                self._budget._used += size
+                self._budget._make_room()
+        return value
+
+    def drop(self, key: Hashable) -> None:
+        """Forget what is kept under a key."""
+        with self._budget._lock:
+            if (entry := self._entries.get(key)) is not None:
+                self._budget._drop(entry)
+
+    def clear(self) -> None:
+        """Forget all of it."""
+        with self._budget._lock:
+            for entry in list(self._entries.values()):
+                self._budget._drop(entry)
+            self._budget._trim()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def _measure_again(self, entry: _Entry) -> None:
+        size = OF_AN_ENTRY + size_of((entry.key, entry.value))
+        with self._budget._lock:
+            if self._entries.get(entry.key) is entry:
+                self._budget._used += size - entry.size
+                entry.size = size
+                self._budget._make_room()
+
+
+class KeptCall(Generic[Given, Value]):
+    """A function whose results are kept: under its arguments, or under what `key` makes of them."""
+
+    def __init__(
+        self,
+        function: Callable[Given, Value],
+        key: Callable[..., Hashable] | None = None,
+        seconds: float = float("inf"),
+    ) -> None:
+        wraps(function)(self)
+        self._function = function
+        self._key = key
+        self.kept: Kept[tuple[Value]] = Kept(f"{function.__module__}.{function.__qualname__}", seconds)
+
+    def __call__(self, *given: Given.args, **named: Given.kwargs) -> Value:
+        """What the function returns, or returned before."""
+        key = (given, *sorted(named.items())) if self._key is None else self._key(*given, **named)
+        found = self.kept.get(key)
+        if found is None:
+            # Computed outside any lock: two threads may do so at once, with the same result.
+            found = self.kept.put(key, (self._function(*given, **named),))
+        return found[0]
+
+
+def keep(function: Callable[Given, Value]) -> KeptCall[Given, Value]:
+    """Keep what a function returns, by its arguments, within the budget of the process."""
+    return KeptCall(function)
+
+
+def keep_by(
+    key: Callable[..., Hashable], seconds: float = float("inf")
+) -> Callable[[Callable[Given, Value]], KeptCall[Given, Value]]:
+    """The same by what `key` makes of the arguments, for so many seconds."""
+    return lambda function: KeptCall(function, key, seconds)
+
+
+def size_of(value: object) -> int:
+    """About how many bytes a value takes with all that it holds; what it holds twice is counted once.
+
+    >>> size_of(np.zeros(1000)) // 1000, size_of([b"x" * 1000] * 5) // 1000
+    (8, 1)
+    """
+    total, seen, waiting = 0, set[int](), deque([value])
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen or isinstance(one, _OPAQUE):
+            continue
+        seen.add(id(one))
+        total += sys.getsizeof(one, 64)
+        if isinstance(one, np.ndarray):
+            # An array without data of its own keeps the whole that it is a part of.
+            waiting.append(one.base)
+        elif isinstance(one, memoryview):
+            waiting.append(one.obj)
+        elif not isinstance(one, _FLAT):
+            waiting.extend(_parts(one))
+    return total
+
+
+def _parts(one: object) -> Iterator[object]:
+    if isinstance(one, dict):
+        yield from one.keys()
+        yield from one.values()
+    elif isinstance(one, (list, tuple, set, frozenset, deque)):
+        yield from one
+    else:
+        own = getattr(one, "__dict__", None)
+        if isinstance(own, dict):
+            # A row of the database is measured without what its session knows of it.
+            yield from (part for name, part in own.items() if name != "_sa_instance_state")
+        for kind in type(one).__mro__:
+            slots = kind.__dict__.get("__slots__", ())
+            for name in (slots,) if isinstance(slots, str) else slots:
+                yield getattr(one, name, None)
+
+
+def _libc() -> Any:
+    return ctypes.CDLL(None) if sys.platform == "linux" else None
+
+
+def give_back() -> None:
+    """Give memory that was freed back to the machine, where the C library can."""
+    trim = getattr(_libc(), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
+M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
+ARENAS, MAPPED_FROM = 2, 128 * 1024
+
+
+def hold_together() -> None:
+    """Keep what the C library allocates for threads together, and large pieces apart, where it can.
+
+    Eight threads would else have an arena each, and memory that one freed is used by no other; pieces that
+    are mapped by themselves are given back when they are freed. To be called before threads are started.
+    """
+    options = getattr(_libc(), "mallopt", None)
+    if options is not None:
+        options(M_ARENA_MAX, ARENAS)
+        options(M_MMAP_THRESHOLD, MAPPED_FROM)

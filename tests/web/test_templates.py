@@ -1,0 +1,42 @@
+"""Templates are compiled once for a version of the program, and loaded before the first reader comes."""
+
+from pathlib import Path
+
+import pytest
+from jinja2 import Environment
+
+from leaderboard.db.engine import Database
+from leaderboard.settings import Settings
+from leaderboard.web import COMPILED, create_app, load_templates
+
+
+def test_a_second_start_compiles_nothing(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All are there, and what another version compiled is removed."""
+    settings = Settings(data=tmp_path)
+    load_templates(create_app(settings, database), tmp_path)
+    folder = tmp_path / "tmp" / COMPILED
+    (folder / "0.9.0-old.cache").touch()
+    compiled: list[str] = []
+    real = Environment.compile
+
+    def compile_(self: Environment, source: str, name: str, *more: object, **others: object) -> object:
+        compiled.append(name)
+        return real(self, source, name, *more, **others)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(Environment, "compile", compile_)
+    app = create_app(settings, database)
+    load_templates(app, tmp_path)
+    assert app.test_client().get("/").status_code == 200
+    assert compiled == []
+    assert not (folder / "0.9.0-old.cache").exists()
+
+
+def test_a_folder_that_takes_no_files_stops_no_start(database: Database, tmp_path: Path) -> None:
+    """The templates are compiled all the same."""
+    (tmp_path / "tmp").mkdir()
+    (tmp_path / "tmp" / COMPILED).touch()
+    app = create_app(Settings(data=tmp_path), database)
+    load_templates(app, tmp_path)
+    assert app.test_client().get("/").status_code == 200
