@@ -231,13 +231,10 @@ def _say_submitted(made: Submitted, rank_range: str) -> None:
     if not shown:
         words = {"waiting": "waits for judgments", "failed": "could not be scored", "done": "held back"}
         click.echo(f"  scores: {words.get(made.state, made.state)}")
-    left = [
-        f"{count} {when}"
-        for count, when in ((made.left_today, "today"), (made.left_in_all, "in all"))
-        if count is not None
-    ]
-    if left:
-        click.echo(f"  left to send: {', '.join(left)}")
+    if made.left_today is not None:
+        limit = f" ({made.limit})" if made.limit else ""
+        in_all = "" if made.left_in_all is None else f", {made.left_in_all} in all"
+        click.echo(f"  left to submit: {made.left_today} today{limit}{in_all}")
     click.echo(f"  {made.url}")
 
 

@@ -54,6 +54,8 @@ class Submitted:
     url: str
     facts: Json = field(default_factory=dict)
     """All that the site says of the run."""
+    limit: str = ""
+    """The limit that leaves `left_today`, in words."""
 
 
 class Client:
@@ -173,6 +175,7 @@ class Client:
             warnings=list(upload["warnings"]),
             left_today=left["left_today"],
             left_in_all=left["left_in_all"],
+            limit=str(left.get("limit") or ""),
             sha256=sha256,
             url=f"{self.url}/runs/{run_id}",
             facts=answer,

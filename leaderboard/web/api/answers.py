@@ -212,12 +212,19 @@ class ChangedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuotaAnswer:
-    """What a team may still send; null is no limit. next_at: when the day's count begins anew."""
+    """What a team may still submit; null means no limit."""
 
     team: int
+    """The team's number, as `team_id`; from 2.0 on its name."""
+    team_id: int
     left_today: int | None
+    """The smallest of what all limits leave: those of the team and of the account, a day and in all."""
     left_in_all: int | None
+    """What is left of the limits in all."""
+    limit: str
+    """The limit that leaves least, in words; empty where nothing is limited."""
     next_at: Moment
+    """When the next day of runs begins."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -119,7 +119,12 @@ def quota(slug: str, query: QuotaQuery) -> Reply:
     """
     left = admission.quota(reading(), viewer(), slug, query.team, query.phase)
     answer = QuotaAnswer(
-        team=query.team, left_today=left.left_today, left_in_all=left.left_in_all, next_at=left.next_at
+        team=query.team,
+        team_id=query.team,
+        left_today=left.left_today,
+        left_in_all=left.left_in_all,
+        limit=left.limit,
+        next_at=left.next_at,
     )
     return Reply(answer=answer, status=200, headers=rate_limit(left, datetime.now(UTC)))
 
