@@ -128,7 +128,6 @@ def table(page: BatchPage) -> Table[BatchRow]:
         Column(key="verdict", head="Verdict", value=lambda row: row.verdict),
         Column(key="says", head="Why", value=lambda row: row.says or None),
         Column(key="run", head="Run", value=lambda row: row.name or None),
-        Column(key="run_id", value=lambda row: row.run_id, shown=Place.DATA),
         Column(key="team", head="Team", value=lambda row: row.team or None),
         Column(key="kind", head="Kind", value=lambda row: row.kind or None),
         Column(key="problems", value=lambda row: row.problems, digits=0, shown=Place.DATA),
