@@ -249,6 +249,8 @@ class PartialUploadAnswer:
 
     id: str
     team: int
+    """The team's number, as `team_id`; from 2.0 on its name."""
+    team_id: int
     run: str
     file_name: str
     offset: int
@@ -269,6 +271,8 @@ class TeamAnswer:
     """A team that who asks may send runs for."""
 
     team: int
+    """The team's number, as `team_id`; from 2.0 on its name."""
+    team_id: int
     name: str
 
 
@@ -283,6 +287,8 @@ class AccountAnswer:
     task: str | None
     """The only task that the token is for; null: all of the owner's."""
     team: int | None
+    """The number of a team, as `team_id`; from 2.0 on its name."""
+    team_id: int | None
     """The only team that the token is for; null: all of the owner's."""
 
 

@@ -102,6 +102,8 @@ class EntryAnswer:
     """A team in a task: whether it has entered, and which version of the agreement it agreed to."""
 
     team: int
+    """The team's number, as `team_id`; from 2.0 on its name."""
+    team_id: int
     name: str
     state: str
     why: str
