@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import platform
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any, BinaryIO
 import click
 
 from leaderboard_submit import __version__, logins, precheck, suite_verbs
-from leaderboard_submit.client import Client, Submitted
+from leaderboard_submit.client import Client, Submitted, Verdict, named
 from leaderboard_submit.common import (
     CSV,
     JSON,
@@ -29,6 +30,8 @@ from leaderboard_submit.errors import ClientError, NotAllowed, NotFound, Rejecte
 
 REFUSED = 1
 """Exit code where a file was rejected."""
+LINE_EVERY_S = 5.0
+"""Between two lines about what was sent, where no bar can be drawn."""
 
 
 class Verbs(click.Group):
@@ -126,8 +129,10 @@ def tasks(ctx: click.Context, form: str) -> None:
 def check(ctx: click.Context, task: str, runs: tuple[Path, ...]) -> None:
     """What TASK says to each of RUNS, without sending them; public tasks need no login."""
     client, rejected = client_of(ctx), 0
+    limits = client.limits(task)
     for run in runs:
-        verdict = client.check(task, run)
+        wrong = precheck.problems(run, limits)
+        verdict = Verdict(False, wrong, [], []) if wrong else client.check(task, run)
         click.echo(f"{run}: {'accepted' if verdict.accepted else 'rejected'}")
         _say_problems(verdict.problems)
         _say_problems(verdict.warnings, "warning")
@@ -139,7 +144,7 @@ def check(ctx: click.Context, task: str, runs: tuple[Path, ...]) -> None:
 @click.argument("task")
 @click.argument("runs", nargs=-1, required=True, type=file_argument)
 @click.option("--team", help="The team that sends; needed by who is in several.")
-@click.option("--name", help="The run's name, else the file's.")
+@click.option("--name", help="The run's name, else the tag in the file, else the file's name.")
 @click.option("--kind", default="official", show_default=True)
 @click.option("--phase", default="")
 @click.option(
@@ -171,17 +176,24 @@ def submit(
     """
     if wish["name"] and len(runs) > 1:
         raise click.UsageError("One name is for one run; leave --name out.")
+    tags = [precheck.tag(run) for run in runs]
     client, done, rejected = client_of(ctx), [], 0
     description, facts = _description(said)
-    for run in runs:
+    limits, given = client.limits(task, wish["phase"]), wish.pop("name")
+    for run, tag in zip(runs, tags):
+        # Files that share a tag would be one run.
+        name = given or named(tag if tags.count(tag) == 1 else "", run)
         try:
-            wrong = precheck.problems(run)
+            wrong = precheck.problems(run, limits)
             if wrong:
                 raise Rejected(f"{run} would be rejected, so it was not sent.", "", {"problems": wrong})
+            if not given:
+                click.echo(f"{run} is submitted as {name}; --name gives another name.", err=True)
             with _progress(run) as progress:
                 made = client.submit(
                     task,
                     run,
+                    name=name,
                     description=description,
                     facts=facts,
                     timeout_s=timeout,
@@ -231,24 +243,29 @@ def _say_submitted(made: Submitted, rank_range: str) -> None:
     if not shown:
         words = {"waiting": "waits for judgments", "failed": "could not be scored", "done": "held back"}
         click.echo(f"  scores: {words.get(made.state, made.state)}")
-    left = [
-        f"{count} {when}"
-        for count, when in ((made.left_today, "today"), (made.left_in_all, "in all"))
-        if count is not None
-    ]
-    if left:
-        click.echo(f"  left to send: {', '.join(left)}")
+    if made.left_today is not None:
+        limit = f" ({made.limit})" if made.limit else ""
+        in_all = "" if made.left_in_all is None else f", {made.left_in_all} in all"
+        click.echo(f"  left to submit: {made.left_today} today{limit}{in_all}")
     click.echo(f"  {made.url}")
 
 
 @contextmanager
-def _progress(run: Path) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on a terminal, nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield None
+def _progress(run: Path) -> Iterator[Callable[[int, int], None]]:
+    """A bar on a terminal; elsewhere a line every few seconds."""
+    if sys.stderr.isatty():
+        with click.progressbar(length=run.stat().st_size, label=run.name, file=sys.stderr) as bar:
+            yield lambda sent, _: bar.update(sent - bar.pos)
         return
-    with click.progressbar(length=run.stat().st_size, label=run.name, file=sys.stderr) as bar:
-        yield lambda sent, _: bar.update(sent - bar.pos)
+    last = time.monotonic()
+
+    def say(sent: int, length: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= LINE_EVERY_S:
+            last = time.monotonic()
+            click.echo(f"{run.name}: {sent:,} of {length:,} bytes sent ({sent * 100 // length}%)", err=True)
+
+    yield say
 
 
 @main.command()

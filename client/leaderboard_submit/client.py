@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from leaderboard_submit import pieces
+from leaderboard_submit import pieces, precheck
 from leaderboard_submit.errors import NotAllowed, NotFound, Refused, Rejected, Unreachable
 from leaderboard_submit.rankings import written
 from leaderboard_submit.transport import PIECE, Progress, Transport
@@ -54,6 +55,8 @@ class Submitted:
     url: str
     facts: Json = field(default_factory=dict)
     """All that the site says of the run."""
+    limit: str = ""
+    """The limit that leaves `left_today`, in words."""
 
 
 class Client:
@@ -118,6 +121,21 @@ class Client:
         """What a run of answers says on a topic: segments and what they cite, length, limit, what was cut."""
         return _object(self.ask("GET", f"/runs/{run_id}/answers/{topic}"))
 
+    def limits(self, task: str, phase: str = "") -> precheck.Limits:
+        """What a task is known to refuse, so that no file is sent in vain."""
+        told = self.task(task)
+        phases = [one for one in told["phases"] if one["name"] == phase or not phase]
+        sizes = [one["largest_bytes"] for one in phases]
+        try:
+            topics = frozenset(str(row["topic"]) for row in self.rows(f"/tasks/{task}/topics"))
+        except (NotFound, NotAllowed):
+            topics = frozenset()
+        return precheck.Limits(
+            depth=told["depth"],
+            topics=topics or None,
+            largest_bytes=max(sizes) if sizes and None not in sizes else None,
+        )
+
     def check(self, task: str, run: Any, *, tag: str = "run") -> Verdict:
         """What a task says to a file or rankings, without sending them."""
         said = _object(self.ask("POST", f"/tasks/{task}/check", file=_content(run, tag)))
@@ -143,7 +161,7 @@ class Client:
     ) -> Submitted:
         """Send a run, wait for its check and, with wait, for its scores.
 
-        run: the path of a file, its bytes, or rankings as `written` takes them. name: else the file's name.
+        run: the path of a file, its bytes, or rankings as `written` takes them. name: else the file's tag.
         team: its name or number, needed by who is in several. The same file sent again under the same name
         makes no second run, unless again is true. Raises Rejected with every problem.
         """
@@ -173,6 +191,7 @@ class Client:
             warnings=list(upload["warnings"]),
             left_today=left["left_today"],
             left_in_all=left["left_in_all"],
+            limit=str(left.get("limit") or ""),
             sha256=sha256,
             url=f"{self.url}/runs/{run_id}",
             facts=answer,
@@ -360,17 +379,22 @@ def _content(run: Any, tag: str) -> Path | bytes:
 
 
 def _name_of(run: Any) -> str:
-    """The file's name without its endings.
-
-    >>> _name_of("runs/bm25.run.gz")
-    'bm25'
-    """
     if not isinstance(run, (str, os.PathLike)):
         raise Refused("A run that is no file needs a name.", "Give it one: name=...")
-    name = Path(run).name
+    path = Path(run)
+    return named(precheck.tag(path) if path.is_file() else "", path)
+
+
+def named(tag: str, path: Path) -> str:
+    """A run's name made of its tag or, without one, of its file's name, as the site makes it.
+
+    >>> named("", Path("runs/bm25.run.gz")), named("BM25+RM3", Path("1.run"))
+    ('bm25', 'BM25-RM3')
+    """
+    name = tag or path.name
     while any(name.lower().endswith(ending) for ending in ENDINGS):
         name = name[: name.rindex(".")]
-    return name or Path(run).name
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._")[:64] or "run"
 
 
 def _digest(content: Path | bytes) -> str:

@@ -8,6 +8,7 @@ import json
 import lzma
 import math
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -18,8 +19,23 @@ FIELDS = (6, 3)
 """Of a line: TREC's, or those of the MS MARCO form."""
 
 
-def problems(path: Path) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class Limits:
+    """What a task is known to refuse; None where nothing is known."""
+
+    depth: int | None = None
+    """Most documents a topic."""
+    topics: frozenset[str] | None = None
+    largest_bytes: int | None = None
+    """Of the file as it is sent."""
+
+
+def problems(path: Path, limits: Limits = Limits()) -> list[dict[str, Any]]:
     """The first things that are wrong with the file's lines; none for a file that only the site can read."""
+    size = path.stat().st_size
+    if limits.largest_bytes is not None and size > limits.largest_bytes:
+        rule = f"The file has {size:,} bytes; the task takes at most {limits.largest_bytes:,}."
+        return [_problem(None, "", rule, "Compress it, or list fewer documents a topic.")]
     with path.open("rb") as file:
         magic = file.read(2)
     if magic in (b"\x28\xb5", b"PK"):
@@ -31,13 +47,27 @@ def problems(path: Path) -> list[dict[str, Any]]:
                 # A tar, as judges send their parts in.
                 return []
         with _opened(path, magic) as lines:
-            for problem in _of_lines(lines):
+            for problem in _of_lines(lines, limits):
                 found.append(problem)
                 if len(found) == MOST:
                     break
     except (OSError, EOFError, lzma.LZMAError) as error:
         found.append(_problem(None, "", f"cannot be unpacked: {error}", "Send the file anew compressed."))
     return found
+
+
+def tag(path: Path) -> str:
+    """The tag of a run's first entry; empty for a file of another form."""
+    with path.open("rb") as file:
+        magic = file.read(2)
+    if magic in (b"\x28\xb5", b"PK"):
+        return ""
+    try:
+        with _opened(path, magic) as lines:
+            fields = next((line.split() for line in lines if line.strip() and line[:1] != b"#"), [])
+    except (OSError, EOFError, lzma.LZMAError):
+        return ""
+    return fields[5].decode("utf-8", "replace") if len(fields) == 6 else ""
 
 
 def _opened(path: Path, magic: bytes) -> BinaryIO:
@@ -49,14 +79,14 @@ def _opened(path: Path, magic: bytes) -> BinaryIO:
     return cast(BinaryIO, lzma.open(path, "rb") if magic == b"\xfd7" else path.open("rb"))
 
 
-def _of_lines(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+def _of_lines(lines: Iterable[bytes], limits: Limits) -> Iterator[dict[str, Any]]:
     """Of a run of rankings or, where its first line is an object, of answers."""
     numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
     first = next(numbered, None)
     if first is not None and first[1].lstrip(b"\xef\xbb\xbf \t").startswith(b"{"):
         yield from _of_answers(chain([first], numbered))
     else:
-        yield from _of_rankings(chain([first] if first else [], numbered))
+        yield from _of_rankings(chain([first] if first else [], numbered), limits)
 
 
 def _of_answers(numbered: Iterable[tuple[int, bytes]]) -> Iterator[dict[str, Any]]:
@@ -70,8 +100,9 @@ def _of_answers(numbered: Iterable[tuple[int, bytes]]) -> Iterator[dict[str, Any
             yield _problem(number, shown, "A line of answers is one JSON object.", "Write one a topic.")
 
 
-def _of_rankings(numbered: Iterable[tuple[int, bytes]]) -> Iterator[dict[str, Any]]:
+def _of_rankings(numbered: Iterable[tuple[int, bytes]], limits: Limits) -> Iterator[dict[str, Any]]:
     is_empty = True
+    documents: dict[bytes, int] = {}
     for number, line in numbered:
         if line.startswith(b"#"):
             continue
@@ -83,6 +114,15 @@ def _of_rankings(numbered: Iterable[tuple[int, bytes]]) -> Iterator[dict[str, An
             yield _problem(number, shown, rule, "Write: topic Q0 docno rank score tag")
         elif len(fields) == 6 and not _is_number(fields[4]):
             yield _problem(number, shown, "A score is a finite decimal number.", "Mend the fifth field.")
+        else:
+            documents[fields[0]] = count = documents.get(fields[0], 0) + 1
+            topic = fields[0].decode("utf-8", "replace")
+            if count == 1 and limits.topics is not None and topic not in limits.topics:
+                remedy = f"Its topics are such as {', '.join(sorted(limits.topics)[:3])}."
+                yield _problem(number, topic, "The task has no such topic.", remedy)
+            elif limits.depth is not None and count == limits.depth + 1:
+                rule = f"The topic has more than {limits.depth:,} documents, the most that the task takes."
+                yield _problem(number, topic, rule, f"Keep the {limits.depth:,} best.")
     if is_empty:
         yield _problem(None, "", "The file has no line of a run.", "Send another file.")
 

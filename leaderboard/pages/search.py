@@ -17,7 +17,7 @@ from leaderboard.services.policy import Viewer
 from leaderboard.services.runs import filed
 from leaderboard.services.shown_names import ShownNames
 from leaderboard.services.suites import records
-from leaderboard.tables.record import Column, Files, Table
+from leaderboard.tables.record import Column, Files, Place, Table
 
 LEAST, MOST = 2, 100
 """Characters that are searched for."""
@@ -157,6 +157,7 @@ def runs_table(page: SearchPage) -> Table[FoundRun]:
         caption=f"Runs found under “{page.query}”.",
         columns=[
             Column(key="run", head="Run", value=lambda row: row.name),
+            Column(key="run_id", value=lambda row: row.run_id, shown=Place.DATA),
             Column(key="team", head="Team", value=lambda row: row.team),
             Column(key="kind", head="Kind", value=lambda row: row.kind),
             Column(key="task", head="Task", value=lambda row: row.task),

@@ -107,6 +107,7 @@ def runs_table(page: TeamPage) -> Table[TeamRun]:
     """A team's runs by task, newest first."""
     columns: list[Column[TeamRun]] = [
         Column(key="run", head="Run", value=lambda row: row.name),
+        Column(key="run_id", value=lambda row: row.run_id, shown=Place.DATA),
         Column(key="task", head="Task", value=lambda row: row.task),
         Column(key="kind", head="Kind", value=lambda row: "withdrawn" if row.is_withdrawn else row.kind),
         Column(

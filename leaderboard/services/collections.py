@@ -166,6 +166,18 @@ def choices(session: Session, viewer: Viewer) -> tuple[CollectionRow, ...]:
     return tuple(row for row in listing(session) if row.id not in unknown)
 
 
+def seen(session: Session, viewer: Viewer) -> tuple[CollectionRow, ...]:
+    """The viewer's choices; for whoever may not make tasks, only those that tasks it can see are on."""
+    rows = choices(session, viewer)
+    if viewer.is_organiser or viewer.is_operator:
+        return rows
+    tasks = session.execute(select(Task.collection_id, Task.id, Task.published_at))
+    used = {
+        row.collection_id for row in tasks if row.published_at is not None or policy.organises(viewer, row.id)
+    }
+    return tuple(row for row in rows if row.id in used)
+
+
 def named(session: Session, viewer: Viewer, name: str) -> CollectionRow:
     """The collection of that name among the viewer's choices; raises NotFound."""
     found = next((row for row in choices(session, viewer) if row.name == name), None)

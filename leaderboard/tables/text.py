@@ -13,7 +13,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 take full-width signs for plain ones."""
 
 
-def json_text(facts: Mapping[str, Any]) -> str:
+def json_text(facts: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
     """The facts as one line of JSON, numbers at full double precision."""
     return json.dumps(facts, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
 

@@ -6,10 +6,10 @@ from enum import Enum, auto
 from typing import Any
 
 from flask import Flask, current_app, request
-from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
+from werkzeug.exceptions import HTTPException
 from werkzeug.routing import RequestRedirect
 
-from leaderboard.errors import NoRoom
+from leaderboard.errors import NoRoom, TooLarge
 from leaderboard.services import throttles
 from leaderboard.settings import Settings
 from leaderboard.web.rules import PUBLIC, VISITORS_BODY, Body, Rule, enforce, rule_of
@@ -74,7 +74,10 @@ class Gate:
             assert declared is not None, "an address without a rule has been refused"
             limit = declared.limit(settings())
             if length is not None and length > limit:
-                raise RequestEntityTooLarge
+                raise TooLarge(
+                    f"This address takes at most {limit:,} bytes; the request has {length:,}. "
+                    "Compress the file."
+                )
             # The form's parser writes the files of the body once more.
             require_room(settings(), 2 * (limit if length is None else length))
             asker = viewer()

@@ -6,6 +6,7 @@ from typing import Any
 
 from flask import Response, request
 
+from leaderboard.errors import Invalid
 from leaderboard.tables.latex import latex_text
 from leaderboard.tables.markdown import markdown_text
 from leaderboard.tables.record import Files, Page, Table
@@ -20,9 +21,17 @@ PRINTED = ("tex", "md")
 
 def export(form: str, files: Files[Page], page: Page, which: str | None = None) -> Response:
     """A page as a file: its facts as JSON, or one table (`which`, else ?table=)."""
-    if form == "json":
+    if form == "json" and not wants_records():
         return as_json(files.facts(page))
     return table_file(form, files.table(page, which or request.args.get("table")))
+
+
+def wants_records() -> bool:
+    """Whether JSON is to be the rows of one table, as `pandas.read_json` reads them; raises Invalid."""
+    orient = request.args.get("orient", "")
+    if orient not in ("", "records"):
+        raise Invalid(f"orient is records or left out, not {orient[:40]!r}.")
+    return orient == "records"
 
 
 def tables(files: Files[Page], page: Page) -> dict[str, Table[Any]]:
@@ -31,7 +40,9 @@ def tables(files: Files[Page], page: Page) -> dict[str, Table[Any]]:
 
 
 def table_file(form: str, table: Table[Any]) -> Response:
-    """A table as CSV, LaTeX or Markdown."""
+    """A table as CSV, LaTeX, Markdown, or as JSON a list of its rows."""
+    if form == "json":
+        return as_json(table.facts())
     if form == "csv":
         return as_file(csv_text(table), "text/csv", f"{table.name}.csv")
     if form == "md":
@@ -39,7 +50,7 @@ def table_file(form: str, table: Table[Any]) -> Response:
     return as_latex(latex_text(table), table.name)
 
 
-def as_json(facts: Mapping[str, Any]) -> Response:
+def as_json(facts: Mapping[str, Any] | list[dict[str, Any]]) -> Response:
     """The facts as JSON at full double precision."""
     return _kept(Response(json_text(facts), mimetype="application/json"))
 

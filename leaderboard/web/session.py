@@ -1,6 +1,5 @@
 """What a request has at hand: its viewer, its reading and writing sessions, a way to wake evaluators."""
 
-import hashlib
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -9,12 +8,11 @@ from datetime import timedelta
 from urllib.parse import urlsplit
 
 from flask import Flask, current_app, g, request
-from sqlalchemy import func, select
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 from werkzeug.wrappers import Response
 
-from leaderboard.db.engine import Database
+from leaderboard.db.engine import Database, lock_key
 from leaderboard.errors import Forbidden, NotFound, SignInNeeded
 from leaderboard.services.accounts import devices, names, sessions, tokens
 from leaderboard.services.accounts.identities import NEWCOMER_MINUTES
@@ -113,10 +111,8 @@ def writing() -> Iterator[Session]:
     """
     finish_reading()
     with database().write() as session:
-        if conditions.is_pending() and not database().is_sqlite:
-            # SQLite has one writer at a time; here changes of one address take turns.
-            key = int.from_bytes(hashlib.sha256(request.path.encode()).digest()[:8], "big", signed=True)
-            session.execute(select(func.pg_advisory_xact_lock(key)))
+        if conditions.is_pending():
+            lock_key(session, f"address {request.path}")
         yield session
         conditions.meet_condition()
     finish_reading()

@@ -12,6 +12,7 @@ from leaderboard.db.tables import Phase, Task, TaskRole
 from leaderboard.errors import SignInNeeded
 from leaderboard.pages.my import tables
 from leaderboard.pages.my.page import MyPage, OwnRun, my_page
+from leaderboard.pages.runs.upload_form import upload_form
 from leaderboard.services.boards import board
 from leaderboard.services.policy import ANONYMOUS
 from leaderboard.services.runs import marks, withdrawals
@@ -78,6 +79,27 @@ def test_tasks_come_by_deadline(database: Database, ann: int) -> None:
             assert row.quota == quota(session, viewer, row.slug, 1)
     assert page.tasks[1].quota is not None
     assert (page.tasks[1].quota.left_today, page.tasks[1].quota.left_in_all) == (3, 28)
+
+
+@pytest.mark.dialect
+def test_left_today_is_what_the_smallest_of_all_limits_leaves(database: Database, ann: int) -> None:
+    """Of team and account, a day and in all: the page says the same as the form, and names the limit."""
+    viewer = people.viewer(database, ann)
+    # Two runs of the team are in the task.
+    for given, left_today, limit in (
+        ({"account_runs_per_day": 12}, 3, "5 runs per day for Owls"),
+        ({"runs_per_day": 12}, 10, "12 runs per day for Owls"),
+        ({"account_runs_per_day": 4}, 2, "4 runs per day for you and all your teams"),
+        ({"runs_in_all": 3}, 1, "3 runs in all for Owls"),
+        ({"account_runs_in_all": 2, "runs_per_day": None}, 0, "2 runs in all for you and all your teams"),
+    ):
+        _phase(database, "t", **given)
+        with database.read() as session:
+            shown = next(row.quota for row in my_page(session, viewer).tasks if row.slug == "t")
+            form = next(team.quota for team in upload_form(session, viewer, "t").teams)
+        assert shown == form
+        assert shown is not None
+        assert (shown.left_today, shown.limit) == (left_today, limit)
 
 
 @pytest.mark.dialect

@@ -1,7 +1,10 @@
 """Every page, asked for once by every viewer: who may open it, how it is protected, what it writes."""
 
+import csv
+import io
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from sqlalchemy import Connection, event
@@ -117,3 +120,53 @@ def test_answers_to_other_methods_are_protected_too(site: Site) -> None:
             for fault in _unprotected(client.put(address, buffered=True))
         ]
         assert faults == []
+
+
+@pytest.mark.parametrize("name", [None, "Olga"])
+def test_every_list_of_runs_numbers_them(site: Site, name: str | None) -> None:
+    """Wherever a file of a page, or the API, names runs of the site in rows, each has its run_id."""
+    client, faults, seen = site.browser(name), [], 0
+    for address in _expected(site, VIEWERS.index(name)):
+        answer = client.get(address, headers=AS_JSON, buffered=True)
+        if answer.status_code != 200:
+            continue
+        if answer.mimetype == "text/csv":
+            rows = list(csv.DictReader(io.StringIO(answer.text)))
+        else:
+            rows = list(_rows_of_runs(answer.json if answer.mimetype == "application/json" else None))
+        for row in rows:
+            if row.get("run"):
+                seen += 1
+                faults += [] if row.get("run_id") else [f"{address}: {row}"]
+    assert faults == []
+    assert seen > 10
+
+
+def _rows_of_runs(value: Any) -> Iterator[dict[str, Any]]:
+    """Rows of a JSON answer, wherever they stand, that name a run by its name."""
+    if isinstance(value, dict):
+        if isinstance(value.get("run"), str):
+            yield value
+        value = list(value.values())
+    if isinstance(value, list):
+        for one in value:
+            yield from _rows_of_runs(one)
+
+
+def test_every_table_is_a_list_of_records_for_data_frames(site: Site) -> None:
+    """`.json?orient=records` has the rows of `.csv` under the same names, as pandas.read_json reads them."""
+    client, compared = site.browser(), 0
+    for address in _expected(site, 0):
+        as_csv = client.get(re.sub(r"\.json$", ".csv", address)) if address.endswith(".json") else None
+        if as_csv is None or (as_csv.status_code, as_csv.mimetype) != (200, "text/csv"):
+            continue
+        records = client.get(f"{address}?orient=records").json
+        header, *rows = csv.reader(io.StringIO(as_csv.text))
+        assert [list(record) for record in records] == [header] * len(rows), address
+        compared += bool(rows)
+    assert compared > 5
+    refused = client.get("/tasks/robots.json?orient=columns")
+    assert (refused.status_code, refused.json["error"]) == (
+        422,
+        "orient is records or left out, not 'columns'.",
+    )

@@ -168,6 +168,7 @@ def table(page: EfficiencyPage) -> Table[CostedRun]:
     measure = page.measure
     columns = [
         Column(key="run", head="Run", value=lambda row: row.name),
+        Column(key="run_id", value=lambda row: row.run_id, shown=Place.DATA),
         Column(key="team", head="Team", value=lambda row: row.team),
         Column(key="kind", value=lambda row: row.kind, shown=Place.DATA),
         Column(key="rank", value=lambda row: row.rank, shown=Place.DATA),

@@ -144,6 +144,7 @@ def table(page: IntervalsPage) -> Table[IntervalRow]:
     digits = page.measure.digits
     columns: list[Column[IntervalRow]] = [
         Column(key="run", value=lambda row: row.name, shown=Place.DATA),
+        Column(key="run_id", value=lambda row: row.run_id, shown=Place.DATA),
         Column(key="team", value=lambda row: row.team, shown=Place.DATA),
         *(Column(key=name, value=attrgetter(name), shown=Place.DATA) for name in FACTS),
         Column(key="rank", head="Rank", value=lambda row: row.rank, digits=0, shown=PEOPLE),

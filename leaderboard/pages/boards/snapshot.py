@@ -91,6 +91,7 @@ def table(page: SnapshotPage) -> Table[FrozenRow]:
         columns=[
             Column(key="rank", head="Rank", value=lambda row: row.rank, digits=0),
             Column(key="run", head="Run", value=lambda row: row.name),
+            Column(key="run_id", value=lambda row: row.run_id, shown=Place.DATA),
             Column(key="team", head="Team", value=lambda row: row.team),
             Column(key="kind", value=lambda row: row.kind, shown=Place.DATA),
             *(_beside(name, head) for name, head in BESIDE if page.is_placed),

@@ -134,6 +134,7 @@ def _columns(shown: Board, measures: Sequence[MeasureColumn], rows: Sequence[Row
     return [
         Column(key="rank", head="Rank", value=lambda row: row.rank, digits=0),
         Column(key="run", head="Run", value=lambda row: row.run, mark=lambda row: _best_mark(row, marked)),
+        Column(key="run_id", value=lambda row: row.run_id, shown=Place.DATA),
         Column(key="team", head="Team", value=lambda row: row.team),
         Column(key="kind", value=lambda row: row.kind, shown=Place.DATA),
         *(_measure_column(shown, measure, _best(rows, measure), below) for measure in measures),

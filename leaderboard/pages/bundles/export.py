@@ -112,7 +112,9 @@ def _write_scores(source: BundleSource, viewer: Viewer, made: BundleWriter) -> N
             # Its id on the site means nothing elsewhere, and would lead from a pseudonym to a name.
             row["id"] = source.numbers["run"].get(row.pop("run_id"))
         made.text(f"scores/board{ending}.json", json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
-        made.text(f"scores/board{ending}.csv", csv_text(tables.board_table(shown)))
+        table = tables.board_table(shown)
+        elsewhere = [column for column in table.columns if column.key != "run_id"]
+        made.text(f"scores/board{ending}.csv", csv_text(replace(table, columns=elsewhere)))
     made.add("scores/topics.csv", _scores_by_topic(source))
 
 

@@ -9,7 +9,7 @@ from leaderboard.services import policy
 from leaderboard.services.boards import board as boards
 from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import Row
-from leaderboard.tables.record import Column, Table
+from leaderboard.tables.record import Column, Place, Table
 
 ROWS, MOST_ROWS = 10, 50
 
@@ -66,6 +66,7 @@ def table(page: FramePage) -> Table[Row]:
                 digits=0,
             ),
             Column(key="run", head="Run", value=lambda row: row.run),
+            Column(key="run_id", value=lambda row: row.run_id, shown=Place.DATA),
             Column(key="team", head="Team", value=lambda row: row.team),
             Column(key=by, value=lambda row: row.scores[by], digits=shown.sight.decimals or shown.by.digits),
         ],

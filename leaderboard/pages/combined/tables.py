@@ -21,6 +21,7 @@ def runs_table(page: CombinedPage) -> Table[CombinedRow]:
             Column(key="rank_low", value=lambda row: row.place and row.place.rank_low, shown=Place.DATA),
             Column(key="rank_high", value=lambda row: row.place and row.place.rank_high, shown=Place.DATA),
             Column(key="run", head="Run", value=lambda row: row.name),
+            Column(key="run_id", value=lambda row: row.run_id, shown=Place.DATA),
             Column(key="team", head="Team", value=lambda row: row.team, shown=~Place.PAGE),
             Column(key="score", head=f"{key}, combined", value=lambda row: row.score, digits=digits),
             _end("low", "From", digits),

@@ -189,6 +189,7 @@ def runs(page: CurvesPage) -> Table[DrawnRun]:
         caption=f"Runs: {_caption(page)}",
         columns=[
             Column(key="run", head="Run", value=lambda run: run.name),
+            Column(key="run_id", value=lambda run: run.run_id, shown=Place.DATA),
             Column(key="team", head="Team", value=lambda run: run.team),
             Column(key="kind", value=lambda run: run.kind, shown=Place.DATA),
             *(_number(measure, at) for at, measure in enumerate(page.measures)),

@@ -75,6 +75,7 @@ def runs(page: ManyComparison) -> Table[ComparisonRow]:
         caption=f"{page.task}: mean {page.measure.key}, {_under(page)}; {page.measure.direction} is better.",
         columns=[
             Column(key="run", head="Run", value=lambda row: row.run.name),
+            Column(key="run_id", value=lambda row: row.run.run_id, shown=Place.DATA),
             Column(key="team", head="Team", value=lambda row: row.run.team),
             Column(key="kind", value=lambda row: row.run.kind, shown=Place.DATA),
             Column(key=page.measure.key, value=lambda row: row.mean, digits=digits),

@@ -130,12 +130,13 @@ def my_page(session: Session, viewer: Viewer) -> MyPage:
 def _own_tasks(
     session: Session, viewer: Viewer, tasks: Mapping[int, SeenTask], runs: Sequence[OwnRun], at: datetime
 ) -> tuple[OwnTask, ...]:
-    limited = {
-        task_id: of.phases[0]
+    limited = [
+        (of.phases[0], team_id, name)
         for task_id, of in tasks.items()
         if not (of.is_closed or policy.organises(viewer, task_id))
-    }
-    quotas = limits.quotas(session, limited, viewer)
+        for team_id, name in of.teams
+    ]
+    quotas = limits.quotas(session, limited, viewer.account_id)
     standing = [run for run in runs if run.state.state != "withdrawn"]
     rows = [
         OwnTask(
@@ -146,13 +147,13 @@ def _own_tasks(
             state=_state_of(of, at),
             opens_at=of.phases[0].opens_at,
             closes_at=_deadline(of, at),
-            quota=quotas.get(task_id),
+            quota=quotas.get((of.phases[0].id, team_id)),
             runs=sum(run.slug == of.task.slug and run.team == team for run in standing),
             rule=choices.rule_in_words(of.task),
             may_withdraw=of.task.may_withdraw,
         )
         for task_id, of in tasks.items()
-        for _, team in of.teams or ((0, ""),)
+        for team_id, team in of.teams or ((0, ""),)
     ]
     return tuple(sorted(rows, key=_by_deadline))
 

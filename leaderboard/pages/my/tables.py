@@ -33,6 +33,7 @@ def task_table(page: MyPage) -> Table[OwnTask]:
             value=lambda row: row.quota and row.quota.left_today,
             digits=0,
         ),
+        Column(key="limit", head="Limit", value=lambda row: row.quota and row.quota.limit),
         Column(
             key="left_in_all",
             head="Left in all",
@@ -42,8 +43,8 @@ def task_table(page: MyPage) -> Table[OwnTask]:
         Column(key="runs", head="Runs", value=lambda row: row.runs, digits=0),
     ]
     caption = (
-        "The next deadline first. What is left is of you with all your teams: accepted runs count, withdrawn "
-        "ones too; rejected files do not."
+        "The next deadline first. Left today is what the smallest of all limits leaves: accepted runs count, "
+        "withdrawn ones too; rejected files do not."
     )
     return Table(name="my-tasks", caption=caption, columns=columns, rows=page.tasks)
 

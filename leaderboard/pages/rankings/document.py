@@ -211,6 +211,7 @@ def places_table(page: DocumentPage) -> Table[RunPlace]:
         columns=[
             Column(key="rank", head="Rank", value=lambda row: row.rank, digits=0, shown=Place.PAGE),
             Column(key="run", head="Run", value=lambda row: row.name),
+            Column(key="run_id", value=lambda row: row.run_id, shown=Place.DATA),
             Column(key="team", head="Team", value=lambda row: row.team),
             Column(key="rank", head="Rank", value=lambda row: row.rank, digits=0, shown=~Place.PAGE),
             Column(key="score", head="Score", value=lambda row: row.score, digits=4),

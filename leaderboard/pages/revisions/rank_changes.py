@@ -148,6 +148,7 @@ def table(ranks: RankChanges | None, name: str, caption: str) -> Table[RankChang
                 key="new_rank", head="New rank", value=lambda row: row.new_rank, digits=0, shown=Place.PAGE
             ),
             Column(key="run", head="Run", value=lambda row: row.run.name),
+            Column(key="run_id", value=lambda row: row.run.run_id, shown=Place.DATA),
             Column(key="team", head="Team", value=lambda row: row.run.team),
             Column(key="kind", value=lambda row: row.run.kind, shown=Place.DATA),
             Column(key="old_rank", head="Old rank", value=lambda row: row.old_rank, digits=0),

@@ -18,6 +18,7 @@ def runs_table(page: JudgingRoom) -> Table[OrderedRun]:
         Column(key="rank", head="Rank", value=lambda row: row.rank, digits=0),
         Column(key="move", head="Move", value=lambda row: row.move, digits=0),
         Column(key="run", head="Run", value=lambda row: row.name),
+        Column(key="run_id", value=lambda row: row.run_id, shown=Place.DATA),
         Column(key="team", head="Team", value=lambda row: row.team, shown=~Place.PAGE),
         Column(key="mean", head=measure, value=lambda row: row.mean, digits=digits),
         Column(key="board_rank", head="Board", value=lambda row: row.board_rank, digits=0),

@@ -105,6 +105,7 @@ def table(page: OriginPage) -> Table[NearDuplicate]:
         caption=caption(page, "Near copies"),
         columns=[
             Column(key="run", head="Run", value=lambda row: row.run),
+            Column(key="run_id", value=lambda row: row.run_id, shown=Place.DATA),
             Column(key="team", head="Team", value=lambda row: row.team),
             Column(key="same", head="What is the same", value=_same),
             Column(key="overlap", head="Overlap", value=lambda row: row.overlap, digits=3),

@@ -21,7 +21,7 @@ from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.statistics import requests
 from leaderboard.services.tasks.head import TaskHead
 from leaderboard.stats.orders.seriation import alike
-from leaderboard.tables.record import Column, Files, Table
+from leaderboard.tables.record import Column, Files, Place, Table
 from leaderboard.trec.read.lines import bytes_of
 
 ROWS = {"score": "mean score", "name": "name", "team": "team", "similarity": "similarity"}
@@ -312,6 +312,7 @@ def table(page: HeatMap) -> Table[MapRow]:
     """The map with a column for each topic."""
     columns: list[Column[MapRow]] = [
         Column(key="run", value=lambda row: row.run.name),
+        Column(key="run_id", value=lambda row: row.run.run_id, shown=Place.DATA),
         Column(key="team", value=lambda row: row.run.team),
         Column(key="mean", value=lambda row: row.mean, digits=2),
         *(_topic_column(topic.topic_id, at) for at, topic in enumerate(page.topics)),

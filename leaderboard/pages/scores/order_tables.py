@@ -120,6 +120,7 @@ def moves(page: OrdersPage) -> Table[MovedRun]:
     first, second = page.columns.index(pair.first), page.columns.index(pair.second)
     columns: list[Column[MovedRun]] = [
         Column(key="run", head="Run", value=lambda row: row.run.name),
+        Column(key="run_id", value=lambda row: row.run.run_id, shown=Place.DATA),
         Column(key="team", head="Team", value=lambda row: row.run.team),
         _value_column(pair.first, first),
         Column(key="first_rank", head="Rank", value=lambda row: row.move.first_rank, digits=0),

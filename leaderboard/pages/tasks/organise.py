@@ -18,7 +18,7 @@ from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.services.runs.names import RunName
 from leaderboard.services.tasks import changes, dates, phases
-from leaderboard.tables.record import Column, Table
+from leaderboard.tables.record import Column, Place, Table
 
 MOST_UPLOADS = 500
 """Uploads listed, newest first."""
@@ -120,6 +120,7 @@ def runs(page: DeskPage) -> Table[RunRow]:
     """All runs by name, withdrawn ones too."""
     columns: list[Column[RunRow]] = [
         Column(key="run", head="Run", value=lambda row: row.name),
+        Column(key="run_id", value=lambda row: row.run_id, shown=Place.DATA),
         Column(key="team", head="Team", value=lambda row: row.team),
         Column(key="kind", head="Kind", value=lambda row: row.kind),
         Column(key="state", head="State", value=lambda row: row.state.state),

@@ -11,7 +11,7 @@ from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.policy import Viewer
 from leaderboard.services.pseudonyms import reviews
 from leaderboard.services.tasks.head import TaskHead
-from leaderboard.tables.record import Column, Table
+from leaderboard.tables.record import Column, Place, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +68,7 @@ def table(page: ReviewPage) -> Table[ReviewedRun]:
 
     columns: list[Column[Any]] = [
         Column(key="run", head="Run", value=lambda row: row.name),
+        Column(key="run_id", value=lambda row: row.run_id, shown=Place.DATA),
         Column(key="kind", head="Kind", value=lambda row: row.kind),
     ]
     if page.measures:

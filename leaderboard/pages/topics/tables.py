@@ -57,6 +57,7 @@ def scores_table(page: TopicPage) -> Table[RunScore]:
         columns=[
             Column(key="rank", head="Rank", value=lambda row: row.rank, digits=0),
             Column(key="run", head="Run", value=lambda row: row.name),
+            Column(key="run_id", value=lambda row: row.run_id, shown=Place.DATA),
             Column(key="team", head="Team", value=lambda row: row.team),
             *(_score(page, measure, at) for at, measure in enumerate(page.measures)),
             *(_FOUND if page.takes == "rankings" else ()),

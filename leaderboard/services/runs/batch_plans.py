@@ -144,7 +144,7 @@ def _listed(file: BatchFile, wished: BatchRequest, used: Collection[ListRow]) ->
     """The file's row of the list; None without a list. A list may also say the kinds of one team's runs."""
     if wished.runs is None or file.path is None:
         return None
-    row = wished.runs.row_of(lists.names_of(file.name, _first_tag(file.path)))
+    row = wished.runs.row_of(lists.names_of(file.name, first_tag(file.path)))
     if row is None and wished.team == BY_LIST:
         return Problem("The list has neither the name of this file nor its tag.", "Add a line for it.")
     if row in used:
@@ -154,7 +154,7 @@ def _listed(file: BatchFile, wished: BatchRequest, used: Collection[ListRow]) ->
 
 def _request(file: BatchFile, path: Path, wished: BatchRequest, row: ListRow | None) -> FileRequest | Problem:
     """The run that a file is to be."""
-    tag = _first_tag(path) if wished.names_from == FROM_TAG else ""
+    tag = first_tag(path) if wished.names_from == FROM_TAG else ""
     name = prepare.suggested_name(tag or file.name)
     team = ""
     if wished.team == BY_LIST and row is not None:
@@ -170,7 +170,7 @@ def _request(file: BatchFile, path: Path, wished: BatchRequest, row: ListRow | N
     return FileRequest(path, file.name, run, team)
 
 
-def _first_tag(path: Path) -> str:
+def first_tag(path: Path) -> str:
     """The tag of a run's first entry; '' where there is none or the file cannot be read."""
     try:
         head = next(any_blocks(path, Limits(memory=prepare.QUICK_MEMORY)), b"")

@@ -1,19 +1,20 @@
 """How many runs a team and an account may send, and how many of their files may be rejected."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from math import ceil
+from operator import itemgetter
 
-from sqlalchemy import ColumnElement, case, func, or_, select
+from sqlalchemy import ColumnElement, case, false, func, or_, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import Account, Member, Phase, Team, Upload
 from leaderboard.errors import OverQuota
 from leaderboard.services import policy, throttles
-from leaderboard.services.policy import Viewer
 
 REJECTED_AN_HOUR = 20
 REJECTED_AN_HOUR_OF_A_NETWORK = 100
@@ -34,28 +35,31 @@ SAID_FROM = 5
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """How many runs a team may still add; None is no limit. next_at: when the day's count starts anew.
+    """How many runs a team may still add; None means no limit. next_at: when the next day of runs begins.
 
-    per_day: the limit that left_today is left of.
+    left_today: the smallest of what all limits leave, daily ones and those in all; limit names that one.
+    per_day: the smallest daily limit.
     """
 
     left_today: int | None
     left_in_all: int | None
     next_at: datetime
     per_day: int | None = None
+    limit: str = ""
 
     def __str__(self) -> str:
         """What is left, in words; empty where nothing is limited."""
-        left = ((self.left_today, "today"), (self.left_in_all, "in all"))
-        words = [f"{number} left {when}" for number, when in left if number is not None]
-        if self.left_today is not None:
-            words.append(f"the next day of runs begins {self.next_at:%Y-%m-%d %H:%M} UTC")
-        return ", ".join(words)
+        if self.left_today is None:
+            return ""
+        words = [f"{self.left_today} left today ({self.limit})"]
+        if self.left_in_all is not None:
+            words.append(f"{self.left_in_all} left in all")
+        return ", ".join([*words, f"the next day of runs begins {self.next_at:%Y-%m-%d %H:%M} UTC"])
 
     @property
     def is_used_up(self) -> bool:
         """Whether no run may be added now."""
-        return 0 in (self.left_today, self.left_in_all)
+        return self.left_today == 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,54 +74,68 @@ class _Sender:
 
 def quota(session: Session, phase: Phase, team: Team, account_id: int | None) -> Quota:
     """How many runs the account may still add for the team; none is left where either has used all."""
-    midnight = _midnight(now(session))
-    senders = _senders(phase, team, account_id)
-    today = Upload.created_at >= midnight
-    left_today = [
-        (sender.per_day - _count(session, phase, sender, today), sender.per_day)
-        for sender in senders
-        if sender.per_day is not None
-    ]
-    left, per_day = min(left_today, default=(None, None))
-    left_in_all = [
-        sender.in_all - _count(session, phase, sender) for sender in senders if sender.in_all is not None
-    ]
-    return Quota(
-        None if left is None else max(0, left),
-        max(0, min(left_in_all)) if left_in_all else None,
-        midnight + timedelta(days=1),
-        per_day,
-    )
+    return quotas(session, [(phase, team.id, team.name)], account_id)[phase.id, team.id]
 
 
-def quotas(session: Session, phases: Mapping[int, Phase], viewer: Viewer) -> dict[int, Quota]:
-    """What an account may still add to each of many tasks, with any of its teams; one statement.
+def quotas(
+    session: Session, asked: Sequence[tuple[Phase, int, str]], account_id: int | None
+) -> dict[tuple[int, int], Quota]:
+    """What is left by the number of phase and team, from one statement.
 
-    What it sent with all its teams is never less than what one of these did, so that alone is counted.
-    phases are by task.
+    asked: phases with a team's number and name. account_id: whose own limits apply too, None for nobody's.
     """
     midnight = _midnight(now(session))
     is_today = case((Upload.created_at >= midnight, 1), else_=0)
+    of_account = false() if account_id is None else _of_account(account_id)
+    is_own = case((of_account, 1), else_=0)
     rows = session.execute(
-        select(Upload.phase_id, func.count().label("sent"), func.sum(is_today).label("today"))
+        select(Upload.phase_id, Upload.team_id, is_own, func.count(), func.sum(is_today))
         .where(
-            Upload.phase_id.in_([phase.id for phase in phases.values()]),
+            Upload.phase_id.in_({phase.id for phase, _, _ in asked}),
             Upload.state.in_(COUNTED),
-            or_(Upload.account_id == viewer.account_id, Upload.team_id.in_(viewer.team_ids)),
+            or_(Upload.team_id.in_({team_id for _, team_id, _ in asked}), of_account),
         )
-        .group_by(Upload.phase_id)
+        .group_by(Upload.phase_id, Upload.team_id, is_own)
     )
-    used = {row.phase_id: (int(row.today), row.sent) for row in rows}
+    of_team: Counter[tuple[int, int, str]] = Counter()
+    own: Counter[tuple[int, str]] = Counter()
+    for phase_id, team_id, owned, sent, today in rows:
+        for when, number in (("per day", int(today)), ("in all", sent)):
+            of_team[phase_id, team_id, when] += number
+            own[phase_id, when] += owned * number
 
-    def left(limit: int | None, sent: int) -> int | None:
-        return None if limit is None else max(0, limit - sent)
+    def left(phase: Phase, team_id: int, name: str) -> Quota:
+        limits = [("per day", phase.runs_per_day, name), ("in all", phase.runs_in_all, name)]
+        found = [
+            (limit - of_team[phase.id, team_id, when], limit, when, whose)
+            for when, limit, whose in limits
+            if limit is not None
+        ]
+        if account_id is not None:
+            found += [
+                (limit - own[phase.id, when], limit, when, "you and all your teams")
+                for when, limit in zip(("per day", "in all"), _account_limits(phase), strict=True)
+                if limit is not None
+            ]
+        return _quota(found, midnight + timedelta(days=1))
 
-    def quota_of(phase: Phase) -> Quota:
-        today, sent = used.get(phase.id, (0, 0))
-        per_day, in_all = _account_limits(phase)
-        return Quota(left(per_day, today), left(in_all, sent), midnight + timedelta(days=1), per_day)
+    return {(phase.id, team_id): left(phase, team_id, name) for phase, team_id, name in asked}
 
-    return {task_id: quota_of(phase) for task_id, phase in phases.items()}
+
+def _quota(found: Sequence[tuple[int, int, str, str]], next_at: datetime) -> Quota:
+    """The quota by limits: what each leaves, what it is, when and for whom it counts."""
+    if not found:
+        return Quota(None, None, next_at)
+    # Of equal ones the daily limit of the team is named, which comes first.
+    least, limit, when, whose = min(found, key=itemgetter(0))
+    in_all = [number for number, _, of, _ in found if of == "in all"]
+    return Quota(
+        max(0, least),
+        max(0, min(in_all)) if in_all else None,
+        next_at,
+        min((number for _, number, of, _ in found if of == "per day"), default=None),
+        f"{limit} run{'' if limit == 1 else 's'} {when} for {whose}",
+    )
 
 
 def hold(session: Session, team_id: int, account_id: int | None) -> None:
@@ -280,10 +298,15 @@ def _senders(phase: Phase, team: Team, account_id: int | None) -> list[_Sender]:
     """The team, and the account with all its teams: making another team gives nobody more runs."""
     senders = [_Sender(f"{team.name} has", Upload.team_id == team.id, phase.runs_per_day, phase.runs_in_all)]
     if account_id is not None:
-        teams = select(Member.team_id).where(Member.account_id == account_id)
-        whose = or_(Upload.account_id == account_id, Upload.team_id.in_(teams))
-        senders.append(_Sender("You and your teams have together", whose, *_account_limits(phase)))
+        of_account = _of_account(account_id)
+        senders.append(_Sender("You and your teams have together", of_account, *_account_limits(phase)))
     return senders
+
+
+def _of_account(account_id: int) -> ColumnElement[bool]:
+    """Whether a file counts for an account: it sent it, or one of its teams did."""
+    teams = select(Member.team_id).where(Member.account_id == account_id)
+    return or_(Upload.account_id == account_id, Upload.team_id.in_(teams))
 
 
 def _account_limits(phase: Phase) -> tuple[int | None, int | None]:

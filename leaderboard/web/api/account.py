@@ -64,7 +64,8 @@ def begin_login(body: DeviceBegin) -> DeviceCodesAnswer:
     the token.
     """
     with writing() as session:
-        codes = device_logins.begin(session, body.label, body.scopes, client_ip())
+        label = "".join(filter(str.isprintable, body.label)).strip() or "a device"
+        codes = device_logins.begin(session, label, body.scopes, client_ip())
     return DeviceCodesAnswer(
         device_code=codes.device_code,
         user_code=codes.user_code,
@@ -102,9 +103,10 @@ def _account(asking: TokenViewer) -> AccountAnswer:
     head = token_pages.token_head(reading(), asking.viewer)
     return AccountAnswer(
         account=asking.viewer.name,
-        teams=tuple(TeamAnswer(team=team_id, name=name) for team_id, name in head.teams),
+        teams=tuple(TeamAnswer(team=team_id, team_id=team_id, name=name) for team_id, name in head.teams),
         kind=asking.kind,
         scopes=tuple(sorted(asking.scopes)),
         task=head.slug,
         team=asking.team_id,
+        team_id=asking.team_id,
     )

@@ -219,17 +219,21 @@ class ChangedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuotaAnswer:
-    """What a team may still send; null is no limit. next_at: when the day's count begins anew.
-
-    rejections_left: how many more of your files may be rejected within the hour, whatever the team, before
-    they are checked one at a time.
-    """
+    """What a team may still submit; null means no limit."""
 
     team: int
+    """The team's number, as `team_id`; from 2.0 on its name."""
+    team_id: int
     left_today: int | None
+    """The smallest of what all limits leave: those of the team and of the account, a day and in all."""
     left_in_all: int | None
+    """What is left of the limits in all."""
+    limit: str
+    """The limit that leaves least, in words; empty where nothing is limited."""
     next_at: Moment
+    """When the next day of runs begins."""
     rejections_left: int
+    """How many more of your files, of any team, may be rejected this hour before they are checked in turn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,6 +258,8 @@ class PartialUploadAnswer:
 
     id: str
     team: int
+    """The team's number, as `team_id`; from 2.0 on its name."""
+    team_id: int
     run: str
     file_name: str
     offset: int
@@ -274,6 +280,8 @@ class TeamAnswer:
     """A team that who asks may send runs for."""
 
     team: int
+    """The team's number, as `team_id`; from 2.0 on its name."""
+    team_id: int
     name: str
 
 
@@ -288,6 +296,8 @@ class AccountAnswer:
     task: str | None
     """The only task that the token is for; null: all of the owner's."""
     team: int | None
+    """The number of a team, as `team_id`; from 2.0 on its name."""
+    team_id: int | None
     """The only team that the token is for; null: all of the owner's."""
 
 

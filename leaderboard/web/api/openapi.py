@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, is_dataclass
 from types import NoneType
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import msgspec
 
 from leaderboard.services.accounts.tokens import MEANINGS
+from leaderboard.web.api import glossary
+from leaderboard.web.api.nouns import NOUNS
 from leaderboard.web.api.operations import Header, Operation
 from leaderboard.web.api.problems import MEDIA_TYPE, TYPES
 from leaderboard.web.api.repeats import HEADER, LONGEST
@@ -21,6 +23,7 @@ ABOUT = """Shared tasks of information retrieval: tasks, runs and boards.
 
 Answers to GET carry an entity tag (`ETag`), except exports. Every operation honours `If-Match` and
 `If-None-Match` (RFC 9110, 13): a change is made only while they hold for what GET of its address answers."""
+STORABLE = r"^[^\u0000]*$"
 FILE = "application/octet-stream"
 SCHEMA = "#/components/schemas/{name}"
 RESPONSE = "#/components/responses/{name}"
@@ -35,8 +38,9 @@ NUMBER = {"type": "integer", "minimum": 1, "maximum": 2**31 - 1}
 
 
 def document(operations: Iterable[Operation]) -> dict[str, Any]:
-    """The document: every operation with its parameters, body, answers and problems."""
+    """The document: every operation with its parameters, body, answers and problems, under its noun."""
     table = list(operations)
+    noun_of = {one.name: noun for noun, listed in NOUNS.items() for one in listed}
     kinds = {
         kind.__name__: kind
         for one in table
@@ -45,19 +49,24 @@ def document(operations: Iterable[Operation]) -> dict[str, Any]:
     }
     named = [kinds[name] for name in sorted(kinds)]
     _, schemas = msgspec.json.schema_components(named, ref_template=SCHEMA)
+    for kind in _with_parts(named):
+        _describe(schemas[kind.__name__], kind)
     for one in table:
         if one.body is not None:
             # Answers may get more fields later; of a request an unknown field is refused.
             schemas[one.body.__name__]["additionalProperties"] = False
+            for part in _with_parts([one.body]):
+                _without_nul(schemas[part.__name__]["properties"])
     paths: dict[str, dict[str, Any]] = {}
     for one in table:
-        paths.setdefault(address(one), {})[one.method.lower()] = _operation(one)
+        paths.setdefault(address(one), {})[one.method.lower()] = _operation(one, noun_of[one.name])
     refusals = {key: names for one in table for key, names in _refusals(one).values()}
     scopes = "; ".join(f"{scope}: {words}" for scope, words in MEANINGS.items())
     return {
         "openapi": "3.1.0",
         "info": {"title": "Leaderboard", "version": VERSION, "description": ABOUT},
         "servers": [{"url": "/api/v1"}],
+        "tags": [{"name": noun} for noun in NOUNS],
         "paths": paths,
         "components": {
             "schemas": {**schemas, "Problem": _problem()},
@@ -71,6 +80,35 @@ def document(operations: Iterable[Operation]) -> dict[str, Any]:
             },
         },
     }
+
+
+def _with_parts(kinds: Iterable[Any]) -> set[type]:
+    """The dataclasses, and those that their fields hold."""
+    found: set[type] = set()
+    waiting = list(kinds)
+    while waiting:
+        kind = waiting.pop()
+        waiting += get_args(kind)
+        if is_dataclass(kind) and isinstance(kind, type) and kind not in found:
+            found.add(kind)
+            waiting += get_type_hints(kind).values()
+    return found
+
+
+def _without_nul(schema: Any) -> None:
+    """Say of every text that it has no NUL, which no database keeps."""
+    if isinstance(schema, dict):
+        if schema.get("type") == "string" and not {"enum", "format", "pattern"} & schema.keys():
+            schema["pattern"] = STORABLE
+        schema = list(schema.values())
+    if isinstance(schema, list):
+        for part in schema:
+            _without_nul(part)
+
+
+def _describe(schema: dict[str, Any], kind: type) -> None:
+    for name, said in schema["properties"].items():
+        said["description"] = glossary.of_property(kind, name)
 
 
 def address(one: Operation) -> str:
@@ -99,9 +137,10 @@ def problems_of(one: Operation) -> tuple[str, ...]:
     return tuple(name for name in TYPES if name in every)
 
 
-def _operation(one: Operation) -> dict[str, Any]:
+def _operation(one: Operation, noun: str) -> dict[str, Any]:
     said: dict[str, Any] = {
         "operationId": one.name,
+        "tags": [noun],
         "summary": one.summary,
         "description": one.description,
         "parameters": [
@@ -121,9 +160,11 @@ def _operation(one: Operation) -> dict[str, Any]:
         },
     }
     if one.rule.takes_files:
-        kind = pieces.PIECE if one.takes_piece else FILE
-        file = {"schema": {"type": "string", "contentMediaType": kind}}
-        said["requestBody"] = {"required": True, "content": {kind: file}}
+        # Clients of tus name pieces by a type of their own.
+        kinds = (pieces.PIECE, FILE) if one.takes_piece else (FILE,)
+        least = {} if one.takes_piece else {"minLength": 1}
+        file = {"schema": {"type": "string", "contentMediaType": FILE, **least}}
+        said["requestBody"] = {"required": True, "content": dict.fromkeys(kinds, file)}
     elif one.body is not None:
         schema = {"$ref": SCHEMA.format(name=one.body.__name__)}
         said["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
@@ -160,6 +201,7 @@ def _placeholders(one: Operation) -> list[dict[str, Any]]:
             "name": found["name"],
             "in": "path",
             "required": True,
+            "description": glossary.of_placeholder(one.path, found["name"]),
             "schema": NUMBER if found["kind"] else {"type": "string", "minLength": 1},
         }
         for found in PLACEHOLDER.finditer(one.path)
@@ -175,6 +217,7 @@ def _query(wanted: type | None) -> list[dict[str, Any]]:
             "name": field.name,
             "in": "query",
             "required": field.default is MISSING,
+            "description": glossary.of_property(wanted, field.name),
             "schema": _schema(kinds[field.name], field.default),
         }
         for field in fields(wanted)
@@ -185,6 +228,7 @@ def _schema(kind: Any, default: Any) -> dict[str, Any]:
     whole = msgspec.json.schema(kind)
     # No parameter is null: what is not asked for is left out.
     options = [option for option in whole.get("anyOf", [whole]) if option.get("type") != "null"]
+    _without_nul(options)
     return options[0] if default in (MISSING, None) else {**options[0], "default": default}
 
 
@@ -202,20 +246,25 @@ def _key() -> dict[str, Any]:
 def _problem() -> dict[str, Any]:
     """RFC 9457, with what this site adds."""
     text, number = {"type": "string"}, {"type": "integer"}
+    properties: dict[str, dict[str, Any]] = {
+        "type": {"type": "string", "enum": [f"/api/problems/{name}" for name in TYPES]},
+        "title": text,
+        "status": number,
+        "detail": text,
+        "remedy": text,
+        "did_you_mean": text,
+        "line": number,
+        "retry_after_s": number,
+        "upload": number,
+        "request": text,
+        "problems": {"type": "array", "items": {"type": "object"}},
+    }
     return {
         "type": "object",
+        "description": "What went wrong and what to do about it (RFC 9457).",
         "required": ["type", "title", "status", "detail", "remedy"],
         "properties": {
-            "type": {"type": "string", "enum": [f"/api/problems/{name}" for name in TYPES]},
-            "title": text,
-            "status": number,
-            "detail": text,
-            "remedy": text,
-            "did_you_mean": text,
-            "line": number,
-            "retry_after_s": number,
-            "upload": number,
-            "request": text,
-            "problems": {"type": "array", "items": {"type": "object"}},
+            name: {**said, "description": glossary.WORDS.get(f"Problem.{name}") or glossary.WORDS[name]}
+            for name, said in properties.items()
         },
     }

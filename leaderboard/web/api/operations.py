@@ -6,7 +6,7 @@ from typing import Any
 
 from flask import Blueprint, Response
 
-from leaderboard.errors import NotFound
+from leaderboard.errors import Invalid, NotFound
 from leaderboard.services.accounts.tokens import Scope
 from leaderboard.web import conditions, responses
 from leaderboard.web.api import repeats, values
@@ -128,7 +128,7 @@ def _view(one: Operation, read: Operation | None) -> Callable[..., Response]:
             asking.require_any(one.scopes)
         given = placeholders | values.given(one.query, one.body, takes_file=one.takes_file)
         if one is read:
-            return conditions.applied(_answered(one, one.act(**given)))
+            return conditions.applied(_answered(one, _found(one, given)))
 
         def act() -> Response:
             conditions.set_condition(lambda: _tag(read, one, placeholders, given))
@@ -145,6 +145,14 @@ def _view(one: Operation, read: Operation | None) -> Callable[..., Response]:
     if (recorded := getattr(one.act, "recorded", None)) is not None:
         view.recorded = recorded  # type: ignore[attr-defined]
     return view
+
+
+def _found(one: Operation, given: Mapping[str, Any]) -> Any:
+    """What a reading operation answers; well-formed parameters that name nothing here are not found."""
+    try:
+        return one.act(**given)
+    except Invalid as error:
+        raise NotFound(error.message, **error.facts) from error
 
 
 def _tag(

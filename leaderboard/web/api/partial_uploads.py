@@ -43,7 +43,7 @@ LENGTH = Header("Upload-Length", {"type": "integer", "minimum": 1}, "Bytes of th
 METADATA = Header(
     "Upload-Metadata",
     {"type": "string"},
-    "Pairs `key base64`, with commas between: team (its number), name (of the run), and where wished "
+    "Pairs `key base64`, with commas between: team_id (its number), name (of the run), and where wished "
     "file_name, kind, phase, description, sha256 (of the whole file, in hexadecimal), reproduces (the number "
     "of the original run), original_baseline, baseline.",
 )
@@ -54,12 +54,12 @@ READ = (Scope.READ, Scope.SUBMIT)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metadata:
-    """What a sender says of a file; team is the number of one, sha256 is in hexadecimal.
+    """What a sender says of a file; sha256 is in hexadecimal.
 
     reproduces, original_baseline, baseline: as with a run that is sent at once.
     """
 
-    team: int
+    team_id: int
     name: str = ""
     kind: str = "official"
     phase: str = ""
@@ -202,7 +202,7 @@ def _wanted() -> PartialRequest:
     description = describe.require_short(said.description)
     originals = reproduces(said.reproduces, said.original_baseline, said.baseline)
     wishes = RunRequest(name, said.kind, description, {}, said.phase, reproduces=originals)
-    return PartialRequest(said.team, file_name, size, said.sha256, wishes)
+    return PartialRequest(said.team_id, file_name, size, said.sha256, wishes)
 
 
 def _texts() -> dict[str, str]:
@@ -260,6 +260,7 @@ def _answer(mine: Partial) -> PartialUploadAnswer:
     return PartialUploadAnswer(
         id=mine.id,
         team=mine.team_id,
+        team_id=mine.team_id,
         run=mine.wishes.name,
         file_name=mine.file_name,
         offset=pieces.arrived(mine),

@@ -124,7 +124,7 @@ TYPES = {
             422,
             "Something needs fixing",
             "A parameter, field or file breaks a rule; `problems` lists line, value, rule and remedy.",
-            "Mend what `problems` names.",
+            "Correct what `problems` lists.",
         ),
         ProblemType(
             "over-quota",
@@ -196,12 +196,13 @@ def _as_problem(answer: Response) -> Response:
     said = msgspec.json.decode(answer.get_data()) if answer.mimetype == "application/json" else {}
     kind = _kind(error, answer.status_code)
     remedies = [row["remedy"] for row in said.get("problems", ()) if row["remedy"]]
+    usual = kind.remedy if said.get("problems") or kind.name != "invalid" else "Correct what `detail` says."
     facts: dict[str, Any] = {
         "type": f"{ADDRESS}/{kind.name}",
         "title": kind.title,
         "status": answer.status_code,
         "detail": said.get("error") or kind.meaning,
-        "remedy": remedies[0] if len(remedies) == 1 else kind.remedy,
+        "remedy": remedies[0] if len(remedies) == 1 else usual,
     }
     for key in ("problems", "request"):
         if said.get(key):

@@ -36,7 +36,7 @@ class SendQuery:
     number of the run that it reproduces; original_baseline, baseline: those of the baselines.
     """
 
-    team: int
+    team_id: int
     kind: str = "official"
     phase: str = ""
     description: str = ""
@@ -88,11 +88,11 @@ def send_run(slug: str, name: str, query: SendQuery, file: Path) -> Reply:
     """
     key = repeats.given_key()
     asking = token()
-    sender, execution = runners.sending(reading(), viewer(), slug, query.team, query.image, query.commit)
+    sender, execution = runners.sending(reading(), viewer(), slug, query.team_id, query.image, query.commit)
     description = describe.require_short(query.description)
     submission = uploads.deliver(
         slug,
-        query.team,
+        query.team_id,
         Received(file, base_name(query.file_name) or name),
         RunRequest(
             name,
@@ -211,7 +211,7 @@ def reproduces(
 def _left(sender: Viewer, slug: str, query: SendQuery) -> dict[str, str]:
     """What is left of the day's limit; nothing where it cannot be told: the run is accepted all the same."""
     try:
-        left = admission.quota(reading(), sender, slug, query.team, query.phase)
+        left = admission.quota(reading(), sender, slug, query.team_id, query.phase)
     except LeaderboardError:
         return {}
     return rate_limit(left, datetime.now(UTC))

@@ -3,11 +3,10 @@
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from leaderboard.errors import Invalid
 from leaderboard.pages.suites import board
 from leaderboard.pages.suites import run as run_pages
 from leaderboard.pages.suites.board import SuiteChoice
@@ -38,8 +37,8 @@ class SuiteQuery:
     suite's.
     """
 
-    by: str = "mean"
-    members: str = "these"
+    by: Literal["mean", "macro", "micro", "borda", "mean_rank"] = "mean"
+    members: Literal["these", "like-these"] = "these"
     domain: str = ""
     language: str = ""
     lag: str = ""
@@ -77,7 +76,7 @@ class SuiteBody:
 class SuiteSendQuery:
     """For which team, and what each of the runs is to be; file_name: that the archive came by."""
 
-    team: int
+    team_id: int
     kind: str = "official"
     description: str = ""
     file_name: str = ""
@@ -102,7 +101,7 @@ class ChosenRuns:
 class NewSuiteRun:
     """A suite run of runs that a team has."""
 
-    team: int
+    team_id: int
     name: str
     runs: Annotated[tuple[MemberRun, ...], Meta(min_length=1)]
 
@@ -123,8 +122,6 @@ def show_suite(suite: str, query: SuiteQuery) -> dict[str, object]:
     With changes between its members and all pairs of runs. A member whose scores are held back from you is
     among `left_out`, and counts nowhere.
     """
-    if query.members not in ("these", "like-these"):
-        raise Invalid(f"Members are these or like-these, not {query.members[:40]!r}.")
     choice = SuiteChoice(
         by=query.by,
         like_these=query.members == "like-these",
@@ -188,7 +185,10 @@ def send_suite_run(suite: str, name: str, query: SuiteSendQuery, file: Path) -> 
     """
     key, asking = repeats.given_key(), token()
     wished = SuiteRequest(
-        team_id=query.team, name=name, kind=query.kind, description=describe.require_short(query.description)
+        team_id=query.team_id,
+        name=name,
+        kind=query.kind,
+        description=describe.require_short(query.description),
     )
     received = Received(file, base_name(query.file_name) or name)
     made = web_sending.deliver(
@@ -206,7 +206,7 @@ def put_suite_run_together(suite: str, body: NewSuiteRun) -> dict[str, object]:
     """
     asker = viewer()
     with writing() as session:
-        made = parts.put_together(session, asker, suite, body.team, body.name, _runs(body.runs))
+        made = parts.put_together(session, asker, suite, body.team_id, body.name, _runs(body.runs))
     finish_reading()
     return _run(suite, made)
 

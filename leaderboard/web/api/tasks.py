@@ -54,7 +54,7 @@ class BoardQuery:
 class QuotaQuery:
     """Of which team, and in which phase where the task has several."""
 
-    team: int
+    team_id: int
     phase: str = ""
 
 
@@ -136,11 +136,13 @@ def quota(slug: str, query: QuotaQuery) -> Reply:
 
     Accepted runs count, withdrawn ones too, and files that wait for their check; rejected files do not.
     """
-    left = admission.quota(reading(), viewer(), slug, query.team, query.phase)
+    left = admission.quota(reading(), viewer(), slug, query.team_id, query.phase)
     answer = QuotaAnswer(
-        team=query.team,
+        team=query.team_id,
+        team_id=query.team_id,
         left_today=left.left_today,
         left_in_all=left.left_in_all,
+        limit=left.limit,
         next_at=left.next_at,
         rejections_left=limits.rejections_left(reading(), viewer().account_id),
     )

@@ -50,14 +50,14 @@ class TeamInvitation:
 class Joining:
     """Which of your teams joins the other one."""
 
-    team: int
+    team_id: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entering:
     """Which team enters, by which code, and which version of the agreement it agrees to."""
 
-    team: int
+    team_id: int
     code: str = ""
     agreed: int | None = None
 
@@ -92,7 +92,7 @@ def make_team(body: NewTeam) -> TeamAnswer:
         teams.count_creation(session, viewer(), body.name)
     with writing() as session:
         team_id = teams.create(session, viewer(), body.name)
-    return TeamAnswer(team=team_id, name=" ".join(body.name.split()))
+    return TeamAnswer(team=team_id, team_id=team_id, name=" ".join(body.name.split()))
 
 
 @operation("PATCH", "/teams/<id:team_id>", TeamAnswer, body=TeamChanges, scopes=SUBMIT)
@@ -113,7 +113,9 @@ def describe_team(team_id: int, body: TeamChanges) -> TeamAnswer:
         teams.describe(session, asker, team_id, details)
         if body.name is not None:
             teams.rename(session, asker, team_id, body.name)
-    return TeamAnswer(team=team_id, name=team_pages.team_page(reading(), viewer(), team_id).name)
+    return TeamAnswer(
+        team=team_id, team_id=team_id, name=team_pages.team_page(reading(), viewer(), team_id).name
+    )
 
 
 @operation(
@@ -182,8 +184,10 @@ def merge_teams(token: str, body: Joining) -> TeamAnswer:
     The last part of the link stands for the offer. It cannot be undone.
     """
     with writing() as session:
-        merged = merges.accept(session, viewer(), token, body.team)
-    return TeamAnswer(team=merged, name=team_pages.team_page(reading(), viewer(), merged).name)
+        merged = merges.accept(session, viewer(), token, body.team_id)
+    return TeamAnswer(
+        team=merged, team_id=merged, name=team_pages.team_page(reading(), viewer(), merged).name
+    )
 
 
 @operation("POST", "/tasks/<slug>/enter", Entered, body=Entering, scopes=SUBMIT)
@@ -198,7 +202,7 @@ def enter_task(slug: str, body: Entering) -> Entered:
             entries.count_code(session, asker, slug)
     with writing() as session:
         asked = EntryRequest(body.code.strip(), body.agreed)
-        state = entries.enter(session, asker, slug, body.team, asked)
+        state = entries.enter(session, asker, slug, body.team_id, asked)
     return Entered(state=state.state, missing=state.missing, why=state.why)
 
 
@@ -266,3 +270,8 @@ OPERATIONS = (
     make_review_link,
     end_review_link,
 )
+
+
+def _team(team_id: int) -> TeamAnswer:
+    name = team_pages.team_page(reading(), viewer(), team_id).name
+    return TeamAnswer(team=team_id, team_id=team_id, name=name)

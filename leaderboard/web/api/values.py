@@ -42,9 +42,10 @@ def given(query: type | None, body: type | None, *, takes_file: bool) -> dict[st
 
 def _read_query(wanted: type | None) -> Any:
     kinds = get_type_hints(wanted) if wanted is not None else {}
-    _refuse_unknown(request.args.keys(), kinds, "parameter")
+    asked = _with_team_id(dict(request.args.lists()), kinds)
+    _refuse_unknown(asked, kinds, "parameter")
     for name, kind in kinds.items():
-        said = request.args.getlist(name)
+        said = asked.get(name, [])
         if len(said) > 1 and get_origin(kind) is not tuple:
             raise _unreadable(name, "is given more than once.", "Give it once.")
         # The converter would take the word for null, which no parameter is.
@@ -53,17 +54,24 @@ def _read_query(wanted: type | None) -> Any:
     if wanted is None:
         return None
     values = {
-        name: request.args.getlist(name) if get_origin(kinds[name]) is tuple else request.args[name]
+        name: asked[name] if get_origin(kinds[name]) is tuple else asked[name][0]
         for name in kinds
-        if name in request.args
+        if name in asked
     }
     return _converted(values, wanted, strict=False)
 
 
 def from_texts(texts: Mapping[str, str], wanted: type, what: str) -> Any:
     """Texts by name as the dataclass `wanted`; raises Invalid for a name it has not, called a `what`."""
-    _refuse_unknown(texts, get_type_hints(wanted), what)
-    return _converted(dict(texts), wanted, strict=False)
+    values = _with_team_id(texts, get_type_hints(wanted))
+    _refuse_unknown(values, get_type_hints(wanted), what)
+    return _converted(values, wanted, strict=False)
+
+
+def _with_team_id(values: Mapping[str, Any], kinds: Mapping[str, Any]) -> dict[str, Any]:
+    """The values; until 2.0 `team` may stand for `team_id`, as it did before there was that name."""
+    is_old = "team" in values and "team" not in kinds and "team_id" in kinds and "team_id" not in values
+    return {"team_id" if is_old and name == "team" else name: value for name, value in values.items()}
 
 
 def _unreadable(name: str, rule: str, remedy: str) -> Invalid:
@@ -84,6 +92,7 @@ def _read_json(wanted: type) -> Any:
         )
     if not all(map(is_storable, _texts(values))):
         raise Invalid("The body holds characters that cannot be stored, such as NUL; leave them out.")
+    values = _with_team_id(values, get_type_hints(wanted))
     _refuse_unknown(values, get_type_hints(wanted), "field")
     return _converted(values, wanted, strict=True)
 

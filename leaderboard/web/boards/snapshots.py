@@ -77,7 +77,7 @@ def show(address: str) -> ResponseReturnValue:
 @rule(PUBLIC)
 def export(address: str, form: str) -> ResponseReturnValue:
     """The very bytes whose digest is the address as JSON; the frozen board as CSV and LaTeX."""
-    if form == "json":
+    if form == "json" and not responses.wants_records():
         return responses.as_stored(snapshots.opened(reading(), viewer(), address).body, "application/json")
     return responses.table_file(form, snapshot.table(_frozen(address)))
 

@@ -1,5 +1,7 @@
 """The form that corrects what is said about a run."""
 
+from pathlib import Path
+
 from flask import Blueprint, jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
@@ -7,6 +9,7 @@ from leaderboard.errors import Invalid
 from leaderboard.services.runs import describe as run_descriptions
 from leaderboard.services.runs import prepare
 from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs.batch_plans import first_tag
 from leaderboard.trec.facts import fields
 from leaderboard.trec.facts.fields import FIELDS
 from leaderboard.web.errors import status_of, wants_json
@@ -49,11 +52,15 @@ def facts_given() -> dict[str, str]:
     return {field.key: request.form[field.key] for field in FIELDS if field.key in request.form}
 
 
-def wishes(file_name: str) -> RunRequest:
-    """What the upload form says of the run in a file; raises Invalid."""
+def wishes(file_name: str, path: Path | None = None) -> RunRequest:
+    """What the upload form says of the run in a file; raises Invalid.
+
+    A run without a name is named by its tag, where the file is at hand, else by its file.
+    """
+    tag = "" if path is None else first_tag(path)
     of = links.given(request.form, links.OF_UPLOAD)
     return RunRequest(
-        request.form.get("name", "").strip() or prepare.suggested_name(file_name),
+        request.form.get("name", "").strip() or prepare.suggested_name(tag or file_name),
         request.form.get("kind", "official"),
         run_descriptions.require_short(request.form.get("description", "")),
         fields.read(facts_given()),

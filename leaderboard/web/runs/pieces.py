@@ -90,7 +90,7 @@ def held(slug: str, token: str) -> Iterator[tuple[Partial, Path, IO[bytes]]]:
 
 def append_body(mine: Partial, path: Path, file: IO[bytes]) -> None:
     """Append the request's body where it is the next piece; raises Conflict, TooLarge, Invalid."""
-    if request.mimetype != PIECE:
+    if request.mimetype not in (PIECE, "application/octet-stream"):
         raise UnsupportedMediaType
     begins, offset = byte_count(OFFSET), partial_files.offset(path)
     if begins != offset:

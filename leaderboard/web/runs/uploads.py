@@ -92,7 +92,7 @@ def _submit(slug: str, sent: Sequence[Received]) -> Submission:
         raise Invalid("Choose the team that sends the run.")
     (file,) = sent
     file = replace(file, name=base_name(file.name))
-    return deliver(slug, team_id, file, wishes(file.name), form_key())
+    return deliver(slug, team_id, file, wishes(file.name, file.path), form_key())
 
 
 def deliver(

@@ -136,8 +136,8 @@ def test_files_say_the_same_at_full_precision(filled: Database) -> None:
     }
     table = efficiency.table(page)
     header, rows = table.data()
-    assert rows[1] == ["base", "Team", "baseline", None, 2 / 3, 5.0, 2e6, None, None, "", "yes"]
-    assert header[4:6] == ["RR", "latency_ms"]
+    assert rows[1] == ["base", 3, "Team", "baseline", None, 2 / 3, 5.0, 2e6, None, None, "", "yes"]
+    assert header[5:7] == ["RR", "latency_ms"]
     printed = latex_text(table)
     assert "Run & Team & RR & Latency a topic (ms) & Index size (MB) & Front" in printed
     assert "base & Team & 0.6667 & 5.000 & 2.000 & yes" in printed

@@ -210,7 +210,7 @@ def test_files_hold_the_rows_and_columns_of_the_view(database: Database) -> None
     assert (row["lowest"], row["highest"]) == pytest.approx((1 / 3, 5 / 6))
     assert row["facts"] == {"type": "automatic"}
     header, (line,) = tables.table(view).data()
-    assert header[:6] == ["rank", "run", "team", "kind", "AP", "P@2"]
+    assert header[:7] == ["rank", "run", "run_id", "team", "kind", "AP", "P@2"]
     assert header[-6:] == ["unjudged", "judged_at_10", "outside_the_pool", "lowest", "highest", "type"]
     assert line[-1] == "automatic"
     assert len(line) == len(header)

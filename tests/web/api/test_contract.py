@@ -14,6 +14,7 @@ from leaderboard.web.api.operations import Operation
 from leaderboard.web.api.problems import TYPES
 from leaderboard.web.rules import PUBLIC
 from tests.make import openapi as openapi_file
+from tests.make import worlds
 from tests.web.api.conftest import Program, Programs, path_of
 from tests.web.conftest import Site
 
@@ -163,6 +164,50 @@ def test_the_document_is_the_committed_one_and_a_change_has_its_line(site: Site)
     assert openapi_file.made() == committed, "write it anew: see CONTRIBUTING.md, an operation of the API"
     assert f"openapi.json {openapi_file.digest(committed)}" in (ROOT / "CHANGELOG.md").read_text()
     assert site.browser().get("/api/v1/openapi.json").data == committed
+
+
+def test_every_parameter_and_property_says_what_it_means(site: Site) -> None:
+    """And every operation has its noun as a tag; a number of a team is `team_id`, its name `team`."""
+    document = site.browser().get("/api/v1/openapi.json").json
+    nouns = {tag["name"] for tag in document["tags"]}
+    operations = [one for path in document["paths"].values() for one in path.values()]
+    silent = [one["operationId"] for one in operations if not set(one["tags"]) <= nouns or not one["tags"]]
+    silent += [
+        f"{one['operationId']} {parameter['name']}"
+        for one in operations
+        for parameter in one["parameters"]
+        if "$ref" not in parameter and len(parameter["description"]) < 6
+    ]
+    silent += [
+        f"{name}.{key}"
+        for name, schema in document["components"]["schemas"].items()
+        for key, said in schema.get("properties", {}).items()
+        if len(said["description"]) < 6
+    ]
+    assert silent == []
+    assert document["components"]["schemas"]["Rows"]["properties"]["rows"]["items"]["additionalProperties"]
+    parameters = [one for each in operations for one in each["parameters"] if "$ref" not in one]
+    assert {one["schema"]["type"] for one in parameters if one["name"] == "team"} == {"string"}
+    assert {one["schema"]["type"] for one in parameters if one["name"] == "team_id"} == {"integer"}
+
+
+def test_a_team_is_named_by_its_old_parameter_until_2_0(site: Site, program: Programs) -> None:
+    """`team` with a number goes on meaning `team_id`, in a query and in a body; never both."""
+    berta, owls = program("Berta"), site.world.owls
+    new, old = (berta.ask("GET", f"/tasks/robots/quota?{name}={owls}") for name in ("team_id", "team"))
+    assert (new.status_code, new.json, new.json["team_id"]) == (200, old.json, owls)
+    assert berta.ask("GET", f"/tasks/robots/quota?team={owls}&team_id={owls}").status_code == 422
+    for name in ("team", "team_id"):
+        assert berta.ask("POST", "/tasks/robots/enter", json={name: owls}).status_code == 200
+    (team,) = berta.ask("GET", "/account").json["teams"]
+    assert team == {"team": owls, "team_id": owls, "name": "Owls"}
+
+
+def test_the_remedy_names_problems_only_where_there_are_some(site: Site, program: Programs) -> None:
+    """A refusal in one sentence says to correct what it says."""
+    path = f"/tasks/robots/runs/x?team_id={site.world.owls}&kind=nonsense"
+    alone = program("Berta").ask("PUT", path, data=worlds.RUN).json
+    assert ("problems" in alone, alone["remedy"]) == (False, "Correct what `detail` says.")
 
 
 def test_the_reference_names_every_operation_and_problem(site: Site) -> None:

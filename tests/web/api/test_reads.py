@@ -1,6 +1,7 @@
 """What programs read is what pages show: tables in parts, facts whole, files as they are."""
 
 import csv
+import hashlib
 import io
 from pathlib import Path
 from typing import Any
@@ -195,3 +196,26 @@ def test_a_program_says_what_a_run_reproduces(
     assert third.status_code == 201, third.text
     run_id = third.json["run_id"]
     assert site.browser().get(f"/runs/{run_id}.json").json["reproduces"] == again
+
+
+def test_collections_and_snapshots_are_looked_up(site: Site, program: Programs) -> None:
+    """In lists and one by one; a collection that no task is on yet is for those who make tasks."""
+    olga, anybody = program("Olga", "read", "organise"), program()
+    made = olga.ask("PUT", "/collections/papers", data=b'{"_id": "a", "text": "b"}\n')
+    said = {"collection": "papers", "documents": 1, "size": 1, "link_template": ""}
+    assert (made.status_code, made.json) == (201, said)
+    assert said in olga.ask("GET", "/collections").json["rows"]
+    assert olga.ask("GET", "/collections/papers").json == said
+    assert anybody.ask("GET", "/collections/papers").status_code == 404
+    of_robots = olga.ask("GET", "/tasks/robots").json["collection"]
+    assert [row["collection"] for row in anybody.ask("GET", "/collections").json["rows"]] == [
+        "other",
+        of_robots,
+    ]
+    assert anybody.ask("GET", f"/collections/{of_robots}").json["collection"] == of_robots
+    snapshot = site.world.snapshot
+    (row,) = anybody.ask("GET", "/tasks/robots/snapshots").json["rows"]
+    assert row["snapshot"] == snapshot
+    frozen = anybody.ask("GET", f"/snapshots/{snapshot}")
+    assert hashlib.sha256(frozen.data).hexdigest() == row["sha256"]
+    assert anybody.ask("GET", "/snapshots/nothing").status_code == 404

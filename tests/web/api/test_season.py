@@ -80,6 +80,8 @@ class _Season:
         """A draft gets its topics, people and dates, and is published."""
         olga, _berta, _nobody = self.olga, self.berta, self.nobody
         assert olga("PUT", "/collections/papers", file=DOCUMENTS)["documents"] == 9
+        assert olga("GET", "/collections/papers")["size"] == 9
+        assert "papers" in [row["collection"] for row in olga("GET", "/collections")["rows"]]
         made = olga("PUT", f"{TASK}?name=Track&collection=papers&visibility=sealed", file=TOPICS)
         assert made == {"name": "Track", "state": "draft", "task": "track"}
         olga("PATCH", f"{TASK}/settings", {"settings": {"entry_rule": "approval"}, "reason": "By hand."})

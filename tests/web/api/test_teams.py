@@ -12,7 +12,7 @@ def test_a_team_is_made_described_and_left(site: Site, program: Programs) -> Non
     assert new["name"] == "Night Owls"
     assert anna.ask("POST", "/teams", json={"name": "Bears"}).status_code == 409
     described = anna.ask("PATCH", f"/teams/{owls}", json={"affiliation": "Nest", "name": "Barn Owls"})
-    assert described.json == {"name": "Barn Owls", "team": owls}
+    assert described.json == {"name": "Barn Owls", "team": owls, "team_id": owls}
     anna.ask("PATCH", f"/teams/{owls}", json={"country": "AT"})
     page = site.browser("Anna").get(f"/teams/{owls}").text
     assert "Nest" in page

@@ -28,9 +28,9 @@ class Command:
         return CliRunner().invoke(cli.main, list(map(str, words)))
 
     def file(self, name: str = "bm25.run", text: str = worlds.RUN) -> Path:
-        """A file to send."""
+        """A file to send; its tag is its name, unless the text has another."""
         path = self.folder / name
-        path.write_text(text)
+        path.write_text(text.replace(" tag\n", f" {path.stem}\n"))
         return path
 
 

@@ -26,21 +26,21 @@ RANKINGS = {"1": {"d1": 3.0, "d2": 2.0}, "2": {"d3": 1.0}, "3": {"d4": 1.0}}
 
 def test_a_run_is_sent_and_its_scores_come_back(client: Client, tmp_path: Path) -> None:
     """With its digest, what is left and where to look; sent again it is the same run."""
-    path = tmp_path / "bm25.run"
+    path = tmp_path / "1.run"
     path.write_text(RUN)
     assert client.check("robots", path).accepted
     sent: list[tuple[int, int]] = []
     made = client.submit("robots", path, progress=lambda at, of: sent.append((at, of)))
-    assert (made.name, made.team, made.state) == ("bm25", "Owls", "done")
+    assert (made.name, made.team, made.state) == ("tag", "Owls", "done")
     assert made.sha256 == hashlib.sha256(RUN.encode()).hexdigest()
     assert sent[-1] == (len(RUN), len(RUN))
     rows = {row["run"]: row for row in client.board("robots")["rows"]}
-    assert made.scores == rows["bm25"]["scores"]
-    assert made.rank == rows["bm25"]["rank"]
+    assert made.scores == rows["tag"]["scores"]
+    assert made.rank == rows["tag"]["rank"]
     assert client.submit("robots", path).run_id == made.run_id
     with pytest.raises(Rejected) as caught:
         client.submit("robots", path, again=True)
-    assert "bm25" in str(caught.value.problems)
+    assert "tag" in str(caught.value.problems)
 
 
 def test_a_rejected_run_says_line_value_rule_and_remedy(client: Client) -> None:
@@ -175,7 +175,7 @@ def test_a_large_file_goes_in_pieces_and_goes_on(
     bad = tmp_path / "bad.run"
     bad.write_text(BAD_RUN)
     with pytest.raises(Rejected) as caught:
-        client.submit("robots", bad)
+        client.submit("robots", bad, name="bad")
     assert caught.value.problems[0]["line"] == 2
 
 

@@ -13,7 +13,7 @@ from leaderboard_submit import Client, cli, common, logins
 from sqlalchemy import update
 
 from leaderboard.cli import main
-from leaderboard.db.tables import DeviceRequest
+from leaderboard.db.tables import DeviceRequest, Phase, Task
 from tests.make import build, pages
 from tests.make.documents import blocks, commands
 from tests.make.worlds import BAD_RUN, RUN
@@ -163,9 +163,60 @@ def test_the_server_has_the_same_verbs(command: Command, monkeypatch: pytest.Mon
 def test_files_are_fetched(command: Command) -> None:
     """A run, judgments of a revision and a pool, to a file or standard output."""
     run = json.loads(command("submit", "robots", command.file(), "--format", "json").stdout)[0]["run_id"]
-    assert command("download", run).stdout == RUN
+    assert command("download", run).stdout == RUN.replace(" tag\n", " bm25\n")
     out = command.folder / "qrels.txt"
     assert command("qrels", "robots", "-o", out).exit_code == 0
     assert out.read_text() == command("qrels", "robots", "--revision", 1).stdout != ""
     assert command("pool", "robots", 1).exit_code == 3
     assert command("qrels", "robots", "--revision", 9).exit_code == 2
+
+
+def test_what_the_task_refuses_is_not_sent(
+    site: Site, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Depth, topics and size are looked up first; the message names the limit, and check says the same."""
+    with site.database.write() as session:
+        session.execute(update(Task).where(Task.slug == "robots").values(depth=2))
+    deep = command.file("deep.run", "".join(f"1 Q0 d{at} {at} {9 - at}.0 deep\n" for at in range(1, 5)))
+    other = command.file("other.run", "77 Q0 d1 1 1.0 other\n")
+    monkeypatch.setattr(Client, "submit", None)
+    for verb in ("submit", "check"):
+        refused = command(verb, "robots", deep, other)
+        assert refused.exit_code == 1, refused.output
+        said = (
+            "line 3: '1': The topic has more than 2 documents, the most that the task takes. Keep the 2 best."
+        )
+        assert said in refused.stderr
+        assert "line 1: '77': The task has no such topic. Its topics are such as 1, 2, 3." in refused.stderr
+    with site.database.write() as session:
+        session.execute(update(Phase).values(largest_bytes=20))
+    refused = command("check", "robots", deep)
+    assert f"The file has {deep.stat().st_size:,} bytes; the task takes at most 20." in refused.stderr
+
+
+def test_a_run_is_named_by_its_tag(command: Command) -> None:
+    """The name is said; where files share a tag each is named by its file, and --name decides."""
+    tagged = command.file("1.run", RUN.replace(" tag\n", " BM25+RM3\n"))
+    sent = command("submit", "robots", tagged)
+    assert f"{tagged} is submitted as BM25-RM3; --name gives another name." in sent.stderr
+    assert "BM25-RM3: accepted" in sent.stdout
+    sent = command("submit", "robots", command.file("2.run", RUN), "--name", "mine", "--again")
+    assert "mine: accepted" in sent.stdout
+    assert "is submitted as" not in sent.stderr
+    same = [command.file(f"{name}.run", RUN.replace(" tag\n", " same\n")) for name in ("a1", "b2")]
+    sent = command("submit", "robots", *same, "--again")
+    assert ("a1: accepted" in sent.stdout, "b2: accepted" in sent.stdout) == (True, True), sent.output
+
+
+def test_progress_is_said_in_lines_where_there_is_no_terminal(
+    command: Command, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line every five seconds, without carriage returns."""
+    clock = iter((0.0, 1.0, 6.0, 6.0, 7.0, 12.0, 12.0))
+    monkeypatch.setattr(cli.time, "monotonic", lambda: next(clock))
+    with cli._progress(command.file()) as say:
+        for sent in (10, 50, 60, 100):
+            say(sent, 100)
+    assert capsys.readouterr().err == (
+        "bm25.run: 50 of 100 bytes sent (50%)\nbm25.run: 100 of 100 bytes sent (100%)\n"
+    )

@@ -38,7 +38,7 @@ def test_facts_come_with_the_upload(site: Site) -> None:
         SUBMIT, data=_fields(client, type="manual", index_bytes="1.2 GB", paper="https://example.org/p")
     )
     assert sent.status_code == 303
-    assert _form(site, "mine") == {"type": "manual", "index_bytes": 1.2e9, "paper": "https://example.org/p"}
+    assert _form(site, "tag") == {"type": "manual", "index_bytes": 1.2e9, "paper": "https://example.org/p"}
 
 
 def test_facts_of_a_large_file_wait_with_it(site: Site) -> None:
@@ -49,7 +49,7 @@ def test_facts_of_a_large_file_wait_with_it(site: Site) -> None:
     enter(site.database, client, "Berta")
     client.post(SUBMIT, data=_fields(client, latency_ms="0.3 s", llm="none"))
     build.drain(site.database, settings)
-    assert _form(site, "mine") == {"latency_ms": 300.0, "llm": "none"}
+    assert _form(site, "tag") == {"latency_ms": 300.0, "llm": "none"}
 
 
 def test_a_bad_fact_comes_back_with_what_was_typed(site: Site) -> None:
@@ -77,7 +77,7 @@ def test_the_short_way_stays_short(site: Site) -> None:
     assert more is not None
     assert not more.has_attr("open")
     client.post(SUBMIT, data=_fields(client))
-    assert _form(site, "mine") == {}
+    assert _form(site, "tag") == {}
 
 
 def test_a_form_can_be_filled_in_as_for_the_last_run(site: Site) -> None:
@@ -86,7 +86,7 @@ def test_a_form_can_be_filled_in_as_for_the_last_run(site: Site) -> None:
     client.post(SUBMIT, data=_fields(client, first_stage="BM25", latency_ms="3 ms", priority="1"))
     link = pages.parsed(client.get(SUBMIT)).select_one("#more p a")
     assert link is not None
-    assert link.get_text() == "mine"
+    assert link.get_text() == "tag"
     again = pages.form(client.get(str(link["href"])), SUBMIT)
     assert (again["first_stage"], again["latency_ms"], again["priority"]) == ("BM25", "", "")
     other = pages.form(site.browser("Carl").get(str(link["href"])), SUBMIT)

@@ -63,7 +63,7 @@ def test_a_newcomer_sends_a_run_in_few_clicks(app: Flask, database: Database, tm
     newcomer.send("Send", file=(io.BytesIO(RUN), "first.txt"))
     build.drain(database)
     [row] = newcomer.client.get("/tasks/t.json").json["rows"]
-    assert (row["run"], row["team"], row["rank"]) == ("first", "Newts", 1)
+    assert (row["run"], row["team"], row["rank"]) == ("tag", "Newts", 1)
     assert newcomer.clicks <= MOST_CLICKS
     assert newcomer.fields <= MOST_FIELDS
 

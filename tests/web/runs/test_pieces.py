@@ -62,7 +62,7 @@ def test_the_form_sends_what_came_in_pieces(site: Site) -> None:
     with site.database.read() as session:
         run = session.scalars(select(Run).order_by(Run.id.desc())).first()
         assert run is not None
-        assert (run.name, run.kind, run.description) == ("mine", "unofficial", "By pieces.")
+        assert (run.name, run.kind, run.description) == ("tag", "unofficial", "By pieces.")
         assert session.get_one(Upload, run.upload_id).bytes == len(BODY)
     assert _count(site, PartialUpload) == 0
     assert list((site.settings.data / "partial").iterdir()) == []

@@ -53,7 +53,7 @@ def test_a_good_run_is_accepted_and_queued(site: Site) -> None:
         jobs = session.scalars(
             select(Job.state).where(Job.subject_id == run.id, Job.kind == "evaluate")
         ).all()
-    assert (run.name, run.kind, run.team_id, run.entries) == ("mine", "official", site.world.owls, 4)
+    assert (run.name, run.kind, run.team_id, run.entries) == ("tag", "official", site.world.owls, 4)
     assert (list(jobs), woken) == (["queued"], [True])
 
 

@@ -53,10 +53,16 @@ class ImportAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectionAnswer:
-    """A collection that tasks may be on, and how many documents the site holds of it."""
+    """A collection that tasks may be on."""
 
     collection: str
+    """Its name."""
     documents: int
+    """How many of its documents the site stores."""
+    size: int | None
+    """How many documents it has, null where nobody said."""
+    link_template: str
+    """The address of a document elsewhere, with `{docno}` in it; empty for none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +102,8 @@ class EntryAnswer:
     """A team in a task: whether it has entered, and which version of the agreement it agreed to."""
 
     team: int
+    """The team's number, as `team_id`; from 2.0 on its name."""
+    team_id: int
     name: str
     state: str
     why: str

@@ -123,6 +123,7 @@ def task_entries(slug: str) -> EntryAnswers:
         entries=tuple(
             EntryAnswer(
                 team=row.team_id,
+                team_id=row.team_id,
                 name=row.team,
                 state=row.state,
                 why=row.why,

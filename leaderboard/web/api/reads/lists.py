@@ -21,10 +21,12 @@ USUAL, MOST = 200, 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
-    """Rows of a table as its CSV file has them: key -> value; total: of the whole table."""
+    """Rows of a table, with the keys and values of its CSV file."""
 
-    rows: tuple[Mapping[str, Any], ...]
+    rows: tuple[Mapping[str, str | int | float | bool | None], ...]
+    """Each row as keys and plain values; null where a cell is empty."""
     total: int
+    """How many rows the whole table has."""
     next: str | None
     """The cursor of the next part, null at the end; the header `Link` has its address."""
 

@@ -3,12 +3,16 @@
 from dataclasses import dataclass
 from typing import Any
 
+from flask import Response
+
 from leaderboard.pages.boards import history, intervals, tables, view
 from leaderboard.pages.boards.view import BoardChoice
 from leaderboard.pages.tasks import news
+from leaderboard.services import snapshots
 from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.boards import board as boards
 from leaderboard.services.statistics.requests import WaitingResult
+from leaderboard.web import responses
 from leaderboard.web.api.operations import Reply, operation
 from leaderboard.web.api.organise.answers import Done
 from leaderboard.web.api.reads.lists import ListQuery, Rows, part
@@ -102,6 +106,24 @@ def editions(slug: str, query: ListQuery) -> Reply:
     return part(history.table(history.history(reading(), viewer(), slug)), query, "edition")
 
 
+@operation("GET", "/tasks/<slug>/snapshots", Rows, query=ListQuery)
+def list_snapshots(slug: str, query: ListQuery) -> Reply:
+    """List the snapshots of a task's board
+
+    The newest first; those that show more than you may see now are not among them.
+    """
+    return part(history.snapshot_table(history.history(reading(), viewer(), slug)), query, "snapshot")
+
+
+@operation("GET", "/snapshots/<address>", dict)
+def show_snapshot(address: str) -> Response:
+    """Look up a snapshot by its address
+
+    The very bytes whose SHA-256 the address begins.
+    """
+    return responses.as_stored(snapshots.opened(reading(), viewer(), address).body, "application/json")
+
+
 @operation("GET", "/tasks/<slug>/intervals", Rows, query=MeasureQuery, rule=COMPUTED)
 def mean_intervals(slug: str, query: MeasureQuery) -> Reply:
     """The intervals of means and ranks on a board"""
@@ -123,4 +145,12 @@ def compute_statistics(slug: str, query: StatisticsQuery) -> Done:
     return Done(done=f"{len(waiting)} results asked for")
 
 
-OPERATIONS = (runs, announcements, editions, mean_intervals, compute_statistics)
+OPERATIONS = (
+    runs,
+    announcements,
+    editions,
+    list_snapshots,
+    show_snapshot,
+    mean_intervals,
+    compute_statistics,
+)
