@@ -38,7 +38,8 @@ for command in (*settings.COMMANDS, *pictures.COMMANDS):
 @task.command()
 @click.argument("slug")
 @click.option("--name", required=True, help="The task's name as people read it.")
-@click.option("--topics", required=True, type=FILE, help="TREC SGML or XML, TSV or JSONL.")
+@click.option("--topics", required=True, type=FILE, help="TREC SGML, XML, JSON, or a table.")
+@settings.topic_fields_option
 @click.option("--qrels", type=FILE, help="Judgments; may come later with `qrels add`.")
 @click.option("--collection", help="Name of a collection there is.")
 @click.option("--documents", type=FILE, help="Documents of a new collection named like the task.")
@@ -114,6 +115,7 @@ def create(
     )
     with opened(data) as (database, _):
         prepared = drafts.prepare(wanted)
+        click.echo(f"Topics: {prepared.topics}")
         with database.write() as session:
             tasks.create(session, OPERATOR, prepared)
             if organiser:

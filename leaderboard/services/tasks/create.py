@@ -63,7 +63,7 @@ def create(session: Session, viewer: Viewer, prepared: PreparedTask) -> CreatedT
     if viewer.account_id is not None:
         session.add(TaskRole(task_id=task.id, account_id=viewer.account_id, role="organiser"))
     _add_phase(session, task, draft.template)
-    _add_topics(session, task, prepared.topics)
+    _add_topics(session, task, prepared.topics.topics)
     session.flush()
     maker = replace(viewer, organises=viewer.organises | {task.id})
     audit.record(session, viewer, "task.create", f"task:{task.id}", slug=task.slug)

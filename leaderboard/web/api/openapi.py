@@ -161,7 +161,7 @@ def _placeholders(one: Operation) -> list[dict[str, Any]]:
             "name": found["name"],
             "in": "path",
             "required": True,
-            "schema": NUMBER if found["kind"] else {"type": "string", "minLength": 1},
+            "schema": NUMBER if found["kind"] == "id" else {"type": "string", "minLength": 1},
         }
         for found in PLACEHOLDER.finditer(one.path)
     ]

@@ -39,6 +39,8 @@ class NewTask:
     level: int = 1
     measures: tuple[Annotated[str, Meta(pattern="^[!-~]+$")], ...] = ()
     file_name: str = "topics"
+    fields: str = ""
+    """Which fields of the topics file are read, such as `id=qid, title=query`; empty: as they are called."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +97,7 @@ def make_task(slug: str, query: NewTask, file: Path) -> OwnTask:
         name=query.name,
         topics=file,
         topics_name=base_name(query.file_name),
+        topic_fields=query.fields,
         description=query.description,
         collection=query.collection,
         depth=query.depth,
@@ -108,7 +111,7 @@ def make_task(slug: str, query: NewTask, file: Path) -> OwnTask:
     prepared = drafts.prepare(draft)
     with writing() as session:
         create.create(session, asker, prepared)
-    return OwnTask(task=slug, name=query.name.strip(), state="draft")
+    return OwnTask(task=slug, name=query.name.strip(), state="draft", topics=str(prepared.topics))
 
 
 @operation(
