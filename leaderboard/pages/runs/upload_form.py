@@ -81,6 +81,8 @@ class UploadForm:
     earlier: tuple[EarlierRun, ...]
     choice: str
     """Which runs count at the end, in words; empty where all do."""
+    is_late: bool
+    """Whether the chosen phase has closed, so that organisers have to say why a run counts."""
     may_withdraw: bool
     """Whether teams may withdraw runs."""
 
@@ -121,6 +123,7 @@ def upload_form(session: Session, viewer: Viewer, slug: str) -> UploadForm:
         phase=phase,
         counts=RULE,
         organises=organises,
+        is_late=organises and choices.is_over(session, chosen.id),
         details=sight.details,
         fields=FIELDS,
         earlier=_earlier(session, viewer, task),

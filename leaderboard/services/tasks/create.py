@@ -15,7 +15,7 @@ from leaderboard.services.qrels import files as qrels
 from leaderboard.services.qrels.lines import Origin
 from leaderboard.services.revisions import publish as revisions
 from leaderboard.services.revisions.publish import NewRevision
-from leaderboard.services.tasks import setting_values, slugs, templates, topic_changes, topic_sets
+from leaderboard.services.tasks import phases, setting_values, slugs, templates, topic_changes, topic_sets
 from leaderboard.services.tasks.drafts import PreparedTask
 from leaderboard.trec.topics import topics as trec_topics
 
@@ -65,6 +65,7 @@ def create(session: Session, viewer: Viewer, prepared: PreparedTask) -> CreatedT
     _add_phase(session, task, draft.template)
     _add_topics(session, task, prepared.topics.topics)
     session.flush()
+    phases.require_possible(session, task)
     maker = replace(viewer, organises=viewer.organises | {task.id})
     audit.record(session, viewer, "task.create", f"task:{task.id}", slug=task.slug)
     if prepared.qrels is not None:

@@ -55,7 +55,7 @@ READ = (Scope.READ, Scope.SUBMIT)
 class Metadata:
     """What a sender says of a file; team is the number of one, sha256 is in hexadecimal.
 
-    reproduces, original_baseline, baseline: as with a run that is sent at once.
+    reproduces, original_baseline, baseline, late: as with a run that is sent at once.
     """
 
     team: int
@@ -68,6 +68,7 @@ class Metadata:
     reproduces: int | None = None
     original_baseline: int | None = None
     baseline: int | None = None
+    late: str = ""
 
 
 @operation(
@@ -198,7 +199,7 @@ def _wanted() -> PartialRequest:
     name = said.name or prepare.suggested_name(file_name)
     description = describe.require_short(said.description)
     originals = reproduces(said.reproduces, said.original_baseline, said.baseline)
-    wishes = RunRequest(name, said.kind, description, {}, said.phase, reproduces=originals)
+    wishes = RunRequest(name, said.kind, description, {}, said.phase, reproduces=originals, late=said.late)
     return PartialRequest(said.team, file_name, size, said.sha256, wishes)
 
 

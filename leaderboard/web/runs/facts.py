@@ -59,6 +59,7 @@ def wishes(file_name: str) -> RunRequest:
         fields.read(facts_given()),
         request.form.get("phase", ""),
         reproduces=of.named if of else {},
+        late=request.form.get("late", ""),
     )
 
 

@@ -11,12 +11,11 @@ from leaderboard.pages.tasks import settings as settings_pages
 from leaderboard.services import collections, policy
 from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.jobs import failed
-from leaderboard.services.tasks import create, drafts, life, organise, templates
+from leaderboard.services.tasks import create, dates, drafts, life, organise, templates
 from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.services.tasks.life import NEWEST, TaskCopy
 from leaderboard.services.tasks.settings import change
 from leaderboard.trec.read.bundles import base_name
-from leaderboard.web.api.answers import Moment
 from leaderboard.web.api.operations import operation
 from leaderboard.web.api.organise.answers import CollectionAnswer, Done, OwnTask, SettingsAnswer
 from leaderboard.web.rules import SIGNED_IN, Body, Rule
@@ -55,11 +54,12 @@ class Settings:
 class Dates:
     """From when until when a task with one phase takes runs; null is no limit.
 
-    zone: in which pages show them. reason: needed where a deadline is moved that participants know of.
+    zone: of dates that name none, and in which pages show them; a day alone opens with its beginning and
+    closes with its end. reason: needed where a deadline is moved that participants know of.
     """
 
-    opens_at: Moment | None = None
-    closes_at: Moment | None = None
+    opens_at: str | None = None
+    closes_at: str | None = None
     zone: str = "UTC"
     reason: str = ""
 
@@ -164,11 +164,13 @@ def date_task(slug: str, body: Dates) -> Done:
 
     For a task with one phase; phases have dates of their own.
     """
+    opens, closes = (
+        dates.read(text or "", body.zone, name)
+        for name, text in (("opens_at", body.opens_at), ("closes_at", body.closes_at))
+    )
     with writing() as session:
-        organise.set_dates(
-            session, viewer(), slug, (body.opens_at, body.closes_at), zone=body.zone, reason=body.reason
-        )
-    return Done(done="dates set")
+        organise.set_dates(session, viewer(), slug, (opens, closes), zone=body.zone, reason=body.reason)
+    return Done(done=f"dates set: {dates.span(opens, closes, body.zone)}")
 
 
 @operation("POST", "/tasks/<slug>/publish", OwnTask, scopes=ORGANISE)
