@@ -13,6 +13,7 @@ from leaderboard.services.policy import OPERATOR
 from leaderboard.services.runs.admission import KINDS
 from leaderboard.services.tasks import dates, phases
 from leaderboard.services.tasks.phases import PhasePlan
+from leaderboard.tables.words import utc_time
 
 LIMITS = ("runs_per_day", "runs_in_all", "account_runs_per_day", "account_runs_in_all", "largest_bytes")
 
@@ -25,8 +26,8 @@ def phase() -> None:
 def _options(command: Any) -> Any:
     """The options that say what a phase is."""
     for option in (
-        click.option("--opens", help="Takes runs from then on, such as 2026-05-01T12:00."),
-        click.option("--closes", help="Takes runs until then."),
+        click.option("--opens", help="Takes runs from then on, such as 2026-05-01T12:00 or 2026-05-01."),
+        click.option("--closes", help="Takes runs until then; a day to its end."),
         click.option("--zone", help="Time zone of these dates: UTC, AoE or a name [UTC]."),
         click.option("--topics", help="all, half, or ids separated by commas [all]."),
         click.option("--seed", help="Seed of a random half [drawn]."),
@@ -120,7 +121,7 @@ def list_(slug: str, data: Path | None) -> None:
         if page.warning:
             click.echo(page.warning, err=True)
         for row in page.rows:
-            until = f"until {row.closes_at:%Y-%m-%d %H:%M} UTC" if row.closes_at else "no deadline"
+            until = f"until {utc_time(row.closes_at)}" if row.closes_at else "no deadline"
             seed = f", seed {row.seed}" if row.seed else ""
             click.echo(f"{row.name}\t{row.state}\t{until}\t{row.topics} topics{seed}\t{row.visibility}")
 

@@ -73,6 +73,7 @@ def run() -> None:
 @click.option("--kind", type=click.Choice(KINDS), default="official", show_default=True)
 @click.option("--name-from", type=click.Choice(["file", "tag"]), default="file", show_default=True)
 @click.option("--phase", default="", help="Phase of the task they are sent to [the one that takes runs].")
+@click.option("--late", default="", help="Why the runs count though the task has closed; shown with them.")
 @fact_options
 @data_option
 def add(
@@ -84,6 +85,7 @@ def add(
     kind: str,
     name_from: str,
     phase: str,
+    late: str,
     data: Path | None,
     **facts: str | None,
 ) -> None:
@@ -97,7 +99,13 @@ def add(
     whose = 0 if team is not None else BY_FOLDER if by_folder else BY_LIST
     runs = read_list(rows.read_text("utf-8", "replace")) if rows else None
     wished = BatchRequest(
-        team=whose, names_from=name_from, kind=kind, facts=fields.read(_given(facts)), runs=runs, phase=phase
+        team=whose,
+        names_from=name_from,
+        kind=kind,
+        facts=fields.read(_given(facts)),
+        runs=runs,
+        phase=phase,
+        late=late,
     )
     with opened(data) as (database, settings), TemporaryDirectory() as folder:
         limits = Limits(plain_bytes=settings.plain_bytes)
@@ -153,11 +161,12 @@ def _members(path: Path, folder: Path, limits: Limits, task_kind: str) -> Iterat
 @run.command()
 @click.argument("run_id", type=int)
 @click.option("--undo", is_flag=True, help="Take the mark back.")
+@click.option("--why", default="", help="Needed once the task has closed; it goes on record.")
 @data_option
-def primary(run_id: int, undo: bool, data: Path | None) -> None:
+def primary(run_id: int, undo: bool, why: str, data: Path | None) -> None:
     """Mark a run for its team: it counts at the end or, where all runs count, is the team's primary one."""
     with opened(data) as (database, _), database.write() as session:
-        (marks.unmark if undo else marks.mark)(session, OPERATOR, run_id)
+        (marks.unmark if undo else marks.mark)(session, OPERATOR, run_id, why)
 
 
 @run.command()

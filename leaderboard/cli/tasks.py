@@ -1,6 +1,5 @@
 """`leaderboard task`: tasks made and listed from the command line."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -19,6 +18,7 @@ from leaderboard.services.pseudonyms import pseudonyms as drawing
 from leaderboard.services.pseudonyms.pseudonyms import UNTIL, NamingRequest
 from leaderboard.services.pseudonyms.words import TITLES
 from leaderboard.services.tasks import create as tasks
+from leaderboard.services.tasks import dates as written_dates
 from leaderboard.services.tasks import drafts, organise, roles, scored_topics, templates
 from leaderboard.services.tasks.drafts import VISIBILITIES, TaskDraft
 from leaderboard.services.tasks.settings import change
@@ -38,7 +38,8 @@ for command in (*settings.COMMANDS, *pictures.COMMANDS):
 @task.command()
 @click.argument("slug")
 @click.option("--name", required=True, help="The task's name as people read it.")
-@click.option("--topics", required=True, type=FILE, help="TREC SGML or XML, TSV or JSONL.")
+@click.option("--topics", required=True, type=FILE, help="TREC SGML, XML, JSON, or a table.")
+@settings.topic_fields_option
 @click.option("--qrels", type=FILE, help="Judgments; may come later with `qrels add`.")
 @click.option("--collection", help="Name of a collection there is.")
 @click.option("--documents", type=FILE, help="Documents of a new collection named like the task.")
@@ -114,6 +115,7 @@ def create(
     )
     with opened(data) as (database, _):
         prepared = drafts.prepare(wanted)
+        click.echo(f"Topics: {prepared.topics}")
         with database.write() as session:
             tasks.create(session, OPERATOR, prepared)
             if organiser:
@@ -135,18 +137,18 @@ def _organised(slug: str, names: list[str]) -> str:
 
 @task.command()
 @click.argument("slug")
-@click.option("--opens", type=click.DateTime(), help="Takes runs from then on, UTC [no limit].")
-@click.option("--closes", type=click.DateTime(), help="Takes runs until then, UTC [no limit].")
+@click.option("--opens", default="", help="Takes runs from then on; a day from its beginning. [no limit]")
+@click.option("--closes", default="", help="Takes runs until then; a day to its end. [no limit]")
+@click.option("--zone", default="UTC", show_default=True, help="Zone of these dates: UTC, AoE or a name.")
 @click.option("--reason", default="", help="Why the deadline moves; participants read it.")
 @data_option
-def dates(slug: str, opens: datetime | None, closes: datetime | None, reason: str, data: Path | None) -> None:
+def dates(slug: str, opens: str, closes: str, zone: str, reason: str, data: Path | None) -> None:
     """Set when a task takes runs; a blind or sealed one shows everything once it is closed."""
-    moments = [moment.replace(tzinfo=UTC) if moment else None for moment in (opens, closes)]
+    span = (written_dates.read(opens, zone, "opens"), written_dates.read(closes, zone, "closes"))
     with opened(data) as (database, _):
         with database.write() as session:
-            organise.set_dates(session, OPERATOR, slug, (moments[0], moments[1]), reason=reason)
-        shown = [f"{moment:%Y-%m-%d %H:%M} UTC" if moment else "no limit" for moment in moments]
-        click.echo(f"{slug} takes runs from: {shown[0]}; until: {shown[1]}.")
+            organise.set_dates(session, OPERATOR, slug, span, zone=zone, reason=reason)
+        click.echo(f"{slug} takes runs {written_dates.span(*span, zone)}.")
 
 
 @task.command()
@@ -185,21 +187,15 @@ def score_judged(slug: str, count_all: bool, data: Path | None) -> None:
 @click.argument("slug")
 @click.option("--like", "kind", type=click.Choice(tuple(TITLES)), default="animals", show_default=True)
 @click.option("--until", type=click.Choice(tuple(UNTIL)), default="close", show_default=True)
-@click.option("--date", "names_at", type=click.DateTime(), help="With --until date: when names show, UTC.")
+@click.option("--date", "names_at", default="", help="With --until date: when names show, UTC.")
 @click.option("--sure", is_flag=True, help="Also where runs were shown under names.")
 @click.option("--show-names", is_flag=True, help="Show all names again and forget the pseudonyms.")
 @data_option
 def pseudonyms(
-    slug: str,
-    kind: str,
-    until: str,
-    names_at: datetime | None,
-    sure: bool,
-    show_names: bool,
-    data: Path | None,
+    slug: str, kind: str, until: str, names_at: str, sure: bool, show_names: bool, data: Path | None
 ) -> None:
     """Let a task's teams go by pseudonyms, and print who has which."""
-    at = names_at.replace(tzinfo=UTC) if names_at else None
+    at = written_dates.read(names_at, "UTC", "names_at")
     with opened(data) as (database, _):
         with database.write() as session:
             if show_names:

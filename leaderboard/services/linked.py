@@ -1,11 +1,11 @@
-"""Whether a run is in suite runs or reproductions, and its team has accounts: read with it, for its page."""
+"""What a run's page says beside it, read with it: suite runs, reproductions, accounts, why a late one counts."""
 
 from typing import Any, NamedTuple
 
-from sqlalchemy import exists, or_
+from sqlalchemy import exists, or_, select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Member, Reproduction, Run, SuiteRunPart
+from leaderboard.db.tables import Member, Reproduction, Run, SuiteRunPart, Upload
 
 
 class RunLinks(NamedTuple):
@@ -14,10 +14,12 @@ class RunLinks(NamedTuple):
     in_suites: bool = True
     in_reproductions: bool = True
     has_accounts: bool = True
+    late: str = ""
+    """Why its organisers let it count though it came after the close."""
 
 
 def with_links(selected: Any) -> Any:
-    """A statement over runs with what `note` keeps, as in_suites, in_reproductions and has_accounts."""
+    """A statement over runs with the columns that `note` keeps."""
     in_suites = exists().where(SuiteRunPart.run_id == Run.id)
     reproduces, reproduced = (
         exists().where(column == Run.id) for column in (Reproduction.run_id, Reproduction.original_id)
@@ -27,12 +29,15 @@ def with_links(selected: Any) -> Any:
         in_suites.label("in_suites"),
         or_(reproduces, reproduced).label("in_reproductions"),
         has_accounts.label("has_accounts"),
+        select(Upload.wishes).where(Upload.id == Run.upload_id).scalar_subquery().label("wishes"),
     )
 
 
 def note(session: Session, run_id: int, row: Any) -> None:
     """Keep what a row of `with_links` says for the page that this session reads."""
-    session.info[f"links of run {run_id}"] = RunLinks(row.in_suites, row.in_reproductions, row.has_accounts)
+    session.info[f"links of run {run_id}"] = RunLinks(
+        row.in_suites, row.in_reproductions, row.has_accounts, row.wishes.get("late", "")
+    )
 
 
 def noted(session: Session, run_id: int) -> RunLinks:

@@ -11,9 +11,12 @@ from sqlalchemy.orm import Bundle, Session
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Phase, Task, TopicSet
 from leaderboard.errors import Invalid
+from leaderboard.tables.words import utc_time
 
 ALL_TOPICS = "all"
 PUBLIC_TOPICS = "public"
+LEAST_MEDIAN_DEPTH = 10
+"""Documents that a run of a blind phase lists for most topics at least; shallower ones are probes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,7 @@ class PhaseRule:
         if not self.stays_sealed:
             return "it closes"
         if self.reveal_at is not None:
-            return f"{self.reveal_at:%Y-%m-%d %H:%M} UTC"
+            return utc_time(self.reveal_at)
         return "its organisers show its scores"
 
 

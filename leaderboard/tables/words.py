@@ -1,4 +1,6 @@
-"""Numbers in sentences."""
+"""Numbers and moments in sentences."""
+
+from datetime import UTC, datetime
 
 
 def lasting(seconds: float) -> str:
@@ -20,3 +22,17 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     ('1 topic', '1,200 runs', '0 entries')
     """
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def day_and_time(at: datetime) -> str:
+    """A moment that people chose: to the minute, or to the second where it has seconds.
+
+    >>> day_and_time(datetime(2031, 5, 31, 23, 59, 59)), day_and_time(datetime(2031, 5, 31, 12))
+    ('2031-05-31 23:59:59', '2031-05-31 12:00')
+    """
+    return f"{at:%Y-%m-%d %H:%M:%S}" if at.second else f"{at:%Y-%m-%d %H:%M}"
+
+
+def utc_time(at: datetime | None) -> str:
+    """A moment that people chose, in UTC, as a sentence says it; None is no limit."""
+    return f"{day_and_time(at.astimezone(UTC))} UTC" if at else "no limit"

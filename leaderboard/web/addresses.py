@@ -1,16 +1,20 @@
 """What an address says: ids and endings in its path, and what its parameters choose."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
 from flask import Flask, request, url_for
-from werkzeug.routing import AnyConverter, IntegerConverter, Map, ValidationError
+from werkzeug.routing import AnyConverter, IntegerConverter, Map, UnicodeConverter, ValidationError
 
 from leaderboard.web.session import settings
 
 MAX_ID = 2**63 - 1
 DIGITS = 9
 """As many digits as a number in an address may have."""
+_ESCAPED = re.compile(r"~(2F|2E|7E)")
+_NO_STEP = re.compile(r"\.(?=(?:json|csv|tex|md)$)|^\.(?=\.?$)", re.IGNORECASE)
+"""The points of an id that would make it another step, or an ending that asks for a file."""
 
 
 class IdConverter(IntegerConverter):
@@ -34,8 +38,29 @@ class FormConverter(AnyConverter):
         super().__init__(map, "json", "csv", "tex", "md")
 
 
+class TopicConverter(UnicodeConverter):
+    """The id of a topic in a path, `<topic:topic_id>`: any id, with ~2F for a slash and ~2E for some points.
+
+    Servers decode %2F before a path is split at its slashes, so that would be two steps of it.
+    """
+
+    def to_python(self, value: str) -> str:
+        """The id that an address stands for."""
+        return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), value)
+
+    def to_url(self, value: str) -> str:
+        """The step of an address for an id.
+
+        >>> TopicConverter(Map()).to_url("a/b.json"), TopicConverter(Map()).to_python("a~2Fb~2Ejson")
+        ('a~2Fb~2Ejson', 'a/b.json')
+        """
+        value = _ESCAPED.sub(r"~7E\1", value).replace("/", "~2F")
+        return super().to_url(_NO_STEP.sub("~2E", value))
+
+
 def register(app: Flask) -> None:
-    """Let routes use `<id:...>` and `<form:...>`."""
+    """Let routes use `<id:...>`, `<form:...>` and `<topic:...>`."""
+    app.url_map.converters["topic"] = TopicConverter
     app.url_map.converters["id"] = IdConverter
     app.url_map.converters["form"] = FormConverter
 

@@ -9,7 +9,7 @@ from markupsafe import Markup, escape
 
 from leaderboard import __version__
 from leaderboard.tables.record import Column, Place
-from leaderboard.tables.words import counted, lasting
+from leaderboard.tables.words import counted, day_and_time, lasting
 from leaderboard.web.charts.scales import signed
 
 HTMX = "htmx-2.0.11.min.js"
@@ -23,6 +23,7 @@ def register(app: Flask) -> None:
     """Give the application's templates their filters."""
     app.jinja_env.filters.update(
         utc=utc,
+        date=date,
         score=score,
         cell=cell,
         counted=counted,
@@ -43,10 +44,17 @@ def utc(moment: datetime | None) -> Markup:
     """A moment in UTC to the minute, as a <time> element; a dash for none."""
     if moment is None:
         return Markup("–")
-    at = moment.astimezone(UTC)
-    return Markup('<time datetime="{}">{}</time>').format(
-        at.isoformat(timespec="seconds"), f"{at:%Y-%m-%d %H:%M}"
-    )
+    return _time(moment, f"{moment.astimezone(UTC):%Y-%m-%d %H:%M}")
+
+
+def date(moment: datetime | None) -> Markup:
+    """A moment that people chose, as `utc`, with its seconds where it has any."""
+    return Markup("–") if moment is None else _time(moment, day_and_time(moment.astimezone(UTC)))
+
+
+def _time(moment: datetime, text: str) -> Markup:
+    at = moment.astimezone(UTC).isoformat(timespec="seconds")
+    return Markup('<time datetime="{}">{}</time>').format(at, text)
 
 
 def score(value: float | None, digits: int = DIGITS) -> str:

@@ -32,7 +32,7 @@ DEFINED_BY = {"precision": "P@10", "recall": "R@10", "average_precision": "AP", 
 RankAddress = Callable[[int, str, int], str]
 
 
-@blueprint.get("/runs/<id:run_id>/topics/<topic_id>")
+@blueprint.get("/runs/<id:run_id>/topics/<topic:topic_id>")
 @rule(PUBLIC)
 def show(run_id: int, topic_id: str) -> ResponseReturnValue:
     """What the run ranked for one topic, with grades."""
@@ -60,7 +60,7 @@ def show(run_id: int, topic_id: str) -> ResponseReturnValue:
     )
 
 
-@blueprint.get("/runs/<id:run_id>/topics/<topic_id>.<form:form>")
+@blueprint.get("/runs/<id:run_id>/topics/<topic:topic_id>.<form:form>")
 @rule(PUBLIC)
 def export(run_id: int, topic_id: str, form: str) -> ResponseReturnValue:
     """The ranking as a file; in print its first documents, unless ?all asks for all of them."""

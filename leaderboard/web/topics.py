@@ -46,7 +46,7 @@ def index_export(slug: str, form: str) -> ResponseReturnValue:
     return responses.export(form, list_table.FILES, _list(slug))
 
 
-@blueprint.get("/tasks/<slug>/topics/<topic_id>")
+@blueprint.get("/tasks/<slug>/topics/<topic:topic_id>")
 @rule(PUBLIC)
 def show(slug: str, topic_id: str) -> ResponseReturnValue:
     """One topic: its statement, every run's scores, its judgments and who found them."""
@@ -66,7 +66,7 @@ def show(slug: str, topic_id: str) -> ResponseReturnValue:
     return responses.page(html)
 
 
-@blueprint.get("/tasks/<slug>/topics/<topic_id>.<form:form>")
+@blueprint.get("/tasks/<slug>/topics/<topic:topic_id>.<form:form>")
 @rule(PUBLIC)
 def export(slug: str, topic_id: str, form: str) -> ResponseReturnValue:
     """One topic as JSON; every run's scores on it as a table, unless ?table= names another."""

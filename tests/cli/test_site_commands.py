@@ -206,7 +206,7 @@ def test_a_task_is_cloned_archived_and_discarded_by_command(task, tmp_path: Path
     assert "next is a draft made of t" in task("task", "clone", "t", "next", "--revision", "none").output
     assert (
         task("task", "topics", "next", build.topics_file(tmp_path, ("7", "8"))).output
-        == "next has 2 topics.\n"
+        == "Tab-separated columns: id=column1, title=column2.\nnext has 2 topics.\n"
     )
     corrected = task("task", "topic", "next", "7", "--title", "Sea snakes", "--narrative", "In the sea.")
     assert corrected.output == "Topic 7 of next has the title and narrative given.\n"
@@ -367,3 +367,24 @@ def test_a_board_is_frozen_once_and_listed(task, tmp_path: Path) -> None:  # typ
     task("task", "create", "bare", "--name", "Bare", "--topics", build.topics_file(tmp_path))
     refused = task("snapshot", "bare")
     assert (refused.exit_code, "no judgments yet" in refused.output) == (1, True)
+
+
+def test_how_topics_are_read_is_printed_and_can_be_corrected(task, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """A dry run stores nothing; --map says which field is which."""
+    task("task", "clone", "t", "next", "--revision", "none")
+    lines = tmp_path / "lines.tsv"
+    lines.write_text("7\ten\tone\n")
+    tried = task("task", "topics", "next", lines, "--dry-run").output
+    assert tried == (
+        "Tab-separated columns: id=column1, title=column2, description=column3. "
+        "The columns have no headings, so their order says what they are.\n"
+    )
+    made = task("task", "topics", "next", lines, "--map", "id=column1,title=column3").output
+    assert made == (
+        "Tab-separated columns: id=column1, title=column3. Not read: column2.\nnext has 1 topics.\n"
+    )
+    refused = task("task", "topics", "next", lines, "--map", "title=query")
+    assert refused.exit_code == 1
+    assert "No topic has the field 'query'. The fields of this file are column1, column2, column3." in (
+        refused.output
+    )

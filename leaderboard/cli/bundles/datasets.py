@@ -45,7 +45,7 @@ def _lines(wanted: DatasetRequest, prepared: DatasetTask) -> list[str]:
     stored = f"{prepared.documents.count:,} documents" if prepared.documents else "no documents stored"
     return [
         f"{wanted.name} ({wanted.slug}), of {wanted.dataset}",
-        f"Topics: {len(task.topics):,}.",
+        f"Topics: {len(task.topics.topics):,}.",
         f"Judgments: {qrels.size:,} of {len(qrels.topics):,} topics." if qrels else "Judgments: none.",
         f"Collection: {prepared.collection}, {stored}.",
         f"Measures: {', '.join(task.measures)}; ranked by {task.primary}.",

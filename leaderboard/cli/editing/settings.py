@@ -16,6 +16,13 @@ from leaderboard.services.tasks.settings.records import SETTINGS
 from leaderboard.services.tasks.topic_changes import TopicText
 from leaderboard.trec.topics import topics as trec_topics
 
+topic_fields_option = click.option(
+    "--map",
+    "topic_fields",
+    default="",
+    metavar="FIELDS",
+    help="Which fields of the topics file are read, as in id=qid,title=query [as they are called].",
+)
 KEYS = "\b\nSettings:\n" + "\n".join(f"  {key}: {setting.label}" for key, setting in SETTINGS.items())
 
 
@@ -137,14 +144,19 @@ def discard(slug: str, yes: bool, data: Path | None) -> None:
 @click.command()
 @click.argument("slug")
 @click.argument("file", type=FILE)
+@topic_fields_option
+@click.option("--dry-run", is_flag=True, help="Print how FILE is read and store nothing.")
 @data_option
-def topics(slug: str, file: Path, data: Path | None) -> None:
+def topics(slug: str, file: Path, topic_fields: str, dry_run: bool, data: Path | None) -> None:
     """Replace a task's topics by those of FILE, as long as it has no runs."""
+    new = trec_topics.read(file, topic_fields)
+    click.echo(str(new))
+    if dry_run:
+        return
     with opened(data) as (database, _):
-        new = trec_topics.read_topics(file)
         with database.write() as session:
-            topic_changes.replace(session, OPERATOR, slug, new)
-        click.echo(f"{slug} has {len(new)} topics.")
+            topic_changes.replace(session, OPERATOR, slug, new.topics)
+        click.echo(f"{slug} has {len(new.topics)} topics.")
 
 
 @click.command()

@@ -52,6 +52,8 @@ class RunPage(RunHead):
     """What is known of how it was made and what it cost."""
     header: dict[str, Any]
     """The header of its file, nested as it was written."""
+    late: str
+    """Why its organisers let it count though it came after the close; empty where it did not."""
     withdrawn_at: datetime | None
     withdrawn_why: str
     state: RunState
@@ -107,6 +109,7 @@ def run_page(session: Session, viewer: Viewer, run_id: int, measure: str | None 
         description="" if seen.masked else run.description,
         facts=known_facts(run.details, seen.masked) if seen.is_told else (),
         header=header_of(run.details) if seen.is_told and not seen.masked else {},
+        late=_late(session, seen),
         withdrawn_at=run.withdrawn_at,
         withdrawn_why="" if seen.masked else run.withdrawn_why,
         state=_state(session, seen),
@@ -126,6 +129,12 @@ def run_page(session: Session, viewer: Viewer, run_id: int, measure: str | None 
         suites=_suites(session, seen),
         reproductions=mentions(session, viewer, run, seen.task, seen.sight, seen.names),
     )
+
+
+def _late(session: Session, seen: SeenRun) -> str:
+    reason = linked.noted(session, seen.run.id).late
+    # A reason may name the team.
+    return "the reason is shown with the team's name." if reason and seen.masked else reason
 
 
 def _suites(session: Session, seen: SeenRun) -> tuple[SuitePart, ...]:
@@ -174,6 +183,7 @@ def facts(page: RunPage) -> dict[str, Any]:
         **head_facts(page),
         "state": page.state.state,
         "marked": page.actions.is_marked,
+        **({"late": page.late} if page.late else {}),
         "position": page.state.position,
         "message": page.state.message,
         "scores": {row.column.key: row.value for row in page.measures},

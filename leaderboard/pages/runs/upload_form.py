@@ -83,6 +83,8 @@ class UploadForm:
     earlier: tuple[EarlierRun, ...]
     choice: str
     """Which runs count at the end, in words; empty where all do."""
+    is_late: bool
+    """Whether the chosen phase has closed, so that organisers have to say why a run counts."""
     may_withdraw: bool
     """Whether teams may withdraw runs."""
 
@@ -124,6 +126,7 @@ def upload_form(session: Session, viewer: Viewer, slug: str) -> UploadForm:
         counts=RULE,
         rejections=limits.rejections_in_words(limits.rejections_left(session, viewer.account_id)),
         organises=organises,
+        is_late=organises and choices.is_over(session, chosen.id),
         details=sight.details,
         fields=FIELDS,
         earlier=_earlier(session, viewer, task),

@@ -16,6 +16,7 @@ from leaderboard.services.phase_rules import PhaseRule
 from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks import dates, phases
 from leaderboard.tables.record import Column, Files, Table
+from leaderboard.tables.words import day_and_time, utc_time
 
 DATES = (Phase.opens_at, Phase.closes_at, Phase.reveal_at, Task.names_at, Entry.reveal_at)
 """The dates in which a passing moment, and nobody's act, changes what visitors see."""
@@ -78,7 +79,7 @@ class DateRow:
     def said(self) -> str:
         """All of it in words, in UTC."""
         name = f"{self.name}: " if self.name else ""
-        return f"{name}{self.words}" + (f" {self.at:%Y-%m-%d %H:%M} UTC" if self.at else "")
+        return f"{name}{self.words}" + (f" {utc_time(self.at)}" if self.at else "")
 
 
 def phases_page(session: Session, viewer: Viewer, slug: str) -> PhasesPage:
@@ -145,7 +146,7 @@ def _shown(row: PhaseRow) -> str:
         return "open"
     until = "its close"
     if row.at_close == "sealed":
-        until = f"{row.reveal_at:%Y-%m-%d %H:%M} UTC" if row.reveal_at else "the organisers show them"
+        until = utc_time(row.reveal_at) if row.reveal_at else "the organisers show them"
     return f"{row.visibility} until {until}"
 
 
@@ -225,4 +226,4 @@ def anywhere(moment: datetime) -> str:
     >>> anywhere(datetime.fromisoformat("2026-12-01T11:59Z"))
     '2026-11-30 23:59 AoE'
     """
-    return f"{moment.astimezone(dates.AOE_ZONE):%Y-%m-%d %H:%M} AoE"
+    return f"{day_and_time(moment.astimezone(dates.AOE_ZONE))} AoE"

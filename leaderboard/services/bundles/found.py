@@ -18,7 +18,8 @@ from leaderboard.services.tasks.drafts import DEEPEST
 from leaderboard.trec.qrels.qrels import read_qrels
 from leaderboard.trec.read.lines import Limits
 from leaderboard.trec.runs.check import Rules, read_and_check
-from leaderboard.trec.topics.topics import read_topics
+from leaderboard.trec.topics import topics as trec_topics
+from leaderboard.trec.topics.topics import TopicsFile
 
 DEPTH = 1000
 TEAM = "Participants"
@@ -156,24 +157,28 @@ def _topics(
     doubts: list[str],
 ) -> tuple[str, tuple[str, ...]]:
     """The file of topics and their ids; '' and the judged ones where no file has any."""
-    read: dict[str, tuple[str, ...]] = {}
+    read: dict[str, TopicsFile] = {}
     named = choice.topics
     for name in _asked(names, named, TOPICS, left_out):
         try:
-            ids = tuple(topic.topic_id for topic in read_topics(files.file(name)))
+            reading = trec_topics.read(files.file(name))
         except Invalid as error:
             if named:
                 raise
             left_out[name] = f"no topics that can be read: {error.message}"
             continue
-        if judged and judged.isdisjoint(ids):
+        if judged and judged.isdisjoint(topic.topic_id for topic in reading.topics):
             if named:
                 raise Invalid(f"No topic of {named} is judged: it belongs to other judgments.")
             left_out[name] = "none of its ids is a judged topic"
             continue
-        read[name] = ids
+        read[name] = reading
     chosen = _one(list(read), TOPICS, choice.name_topics, left_out, doubts)
-    return (chosen, read[chosen]) if chosen else ("", tuple(judged))
+    if not chosen:
+        return "", tuple(judged)
+    if read[chosen].asks:
+        doubts.append(f"{chosen} is read so: {read[chosen]}")
+    return chosen, tuple(topic.topic_id for topic in read[chosen].topics)
 
 
 def _asked(names: list[str], named: str, kind: str, left_out: dict[str, str]) -> list[str]:

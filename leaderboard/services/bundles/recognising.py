@@ -9,7 +9,7 @@ from leaderboard.errors import Invalid, TooLarge
 from leaderboard.services.runs import lists
 from leaderboard.trec.qrels.qrels import BEIR_HEADER
 from leaderboard.trec.read.archives import Limits, plain_blocks
-from leaderboard.trec.topics.topics import ID_KEYS
+from leaderboard.trec.topics.records import ID_KEYS
 
 TOPICS, QRELS, RUN, LIST = "topics", "judgments", "run", "list of teams"
 LOOKED_AT = 50

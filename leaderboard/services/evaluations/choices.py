@@ -1,14 +1,15 @@
 """Which runs of a team count once a task is closed: those it marked, else its best or its newest."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
-from leaderboard.db.tables import Edition, Phase, Run, Task
+from leaderboard.db.tables import Edition, Phase, Run, Task, Upload
 from leaderboard.services import phase_rules
 from leaderboard.services.evaluations.columns import column_of
 from leaderboard.services.evaluations.shown import means
@@ -21,12 +22,16 @@ NOT_CHOSEN = "not chosen"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenRun:
-    """A run that may count: whose it is, whether its team marked it, its public score (more is better)."""
+    """A run that may count: whose it is, whether its team marked it, its public score (more is better).
+
+    is_late: whether it was received after the close; it counts only where too few in time do.
+    """
 
     run_id: int
     team_id: int
     is_marked: bool = False
     score: float | None = None
+    is_late: bool = False
 
 
 def counting(runs: Iterable[ChosenRun], most: int | None, unmarked: str) -> frozenset[int]:
@@ -34,19 +39,25 @@ def counting(runs: Iterable[ChosenRun], most: int | None, unmarked: str) -> froz
 
     Of a team that marked runs, these; of one that marked none, its best by score (unmarked is `best`; equal
     ones in the order in which they came, those without a score last) or its newest (`newest`). Of more
-    marked runs than may count, the same rule takes the best or the newest.
+    marked runs than may count, the same rule takes the best or the newest. Late runs fill what those in
+    time leave.
     """
     if most is None:
         return frozenset(run.run_id for run in runs)
-    order = _best_first if unmarked == "best" else _newest_first
+    order: Callable[[ChosenRun], tuple[Any, ...]] = _best_first if unmarked == "best" else _newest_first
     teams: dict[int, list[ChosenRun]] = {}
     for run in runs:
         teams.setdefault(run.team_id, []).append(run)
     chosen: set[int] = set()
     for own in teams.values():
-        candidates = [run for run in own if run.is_marked] or own
-        chosen.update(run.run_id for run in sorted(candidates, key=order)[:most])
+        in_time = _of_team([run for run in own if not run.is_late], order)[:most]
+        late = _of_team([run for run in own if run.is_late], order)[: most - len(in_time)]
+        chosen.update(run.run_id for run in (*in_time, *late))
     return frozenset(chosen)
+
+
+def _of_team(own: list[ChosenRun], order: Callable[[ChosenRun], tuple[Any, ...]]) -> list[ChosenRun]:
+    return sorted([run for run in own if run.is_marked] or own, key=order)
 
 
 def _best_first(run: ChosenRun) -> tuple[bool, float, int]:
@@ -70,9 +81,11 @@ def not_chosen(session: Session, task: Task, at: datetime | None = None) -> froz
     """
     if task.final_runs is None:
         return frozenset()
+    is_late = (Upload.created_at >= Phase.closes_at).label("is_late")
     runs = session.execute(
-        select(Run.id, Run.team_id, Run.phase_id, Run.final_at)
+        select(Run.id, Run.team_id, Run.phase_id, Run.final_at, is_late)
         .join(Phase, Phase.id == Run.phase_id)
+        .join(Upload, Upload.id == Run.upload_id)
         .where(
             Run.task_id == task.id,
             Run.kind == RANKED_KIND,
@@ -84,7 +97,9 @@ def not_chosen(session: Session, task: Task, at: datetime | None = None) -> froz
     phases: dict[int, list[ChosenRun]] = {}
     for run in runs:
         is_marked, score = run.final_at is not None, scores.get(run.phase_id, {}).get(run.id)
-        candidate = ChosenRun(run_id=run.id, team_id=run.team_id, is_marked=is_marked, score=score)
+        candidate = ChosenRun(
+            run_id=run.id, team_id=run.team_id, is_marked=is_marked, score=score, is_late=run.is_late
+        )
         phases.setdefault(run.phase_id, []).append(candidate)
     chosen = (counting(candidates, task.final_runs, task.unmarked) for candidates in phases.values())
     return frozenset(run.id for run in runs) - frozenset[int]().union(*chosen)

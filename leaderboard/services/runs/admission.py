@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Phase, Run, Task, Team, TopicSet, Upload
 from leaderboard.errors import Closed, Invalid, NotFound, TooLarge
 from leaderboard.services import collections, policy
+from leaderboard.services.evaluations.choices import is_over
 from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels import files
 from leaderboard.services.reproductions import links
@@ -19,6 +20,7 @@ from leaderboard.services.reproductions.links import OriginalRuns
 from leaderboard.services.runs import limits
 from leaderboard.services.runs.limits import Quota
 from leaderboard.services.tasks import entries, phases, scored_topics, topic_sets
+from leaderboard.tables.words import utc_time
 from leaderboard.trec.documents.documents import DocnoFilter
 from leaderboard.trec.facts.fields import FactValue
 from leaderboard.trec.runs.check import Rules
@@ -48,6 +50,8 @@ class RunRequest:
     """What the run reproduces, as the fields of OriginalRuns; empty: nothing is said."""
     filed: bool = False
     """Whether organisers send it for the team; set by `uploads`, whatever the sender says."""
+    late: str = ""
+    """Why an organiser lets the run count though its phase has closed; empty where none says so."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,12 +112,23 @@ def admit(
         raise Invalid(
             f"The phase {phase.name} takes {' and '.join(phase.kinds)} runs, not {wishes.kind} ones."
         )
+    if wishes.kind not in ORGANISERS_KINDS and not wishes.late.strip():
+        _require_in_time(session, task, phase)
     if wishes.reproduces:
         of = OriginalRuns(**wishes.reproduces)
         links.require_possible(session, viewer, task, None, of, phase.id)
     if not policy.organises(viewer, task.id):
         limits.require_room(session, phase, team, viewer.account_id)
     return task, team, phase
+
+
+def _require_in_time(session: Session, task: Task, phase: Phase) -> None:
+    """Raise Closed where the phase has closed: only organisers come here then, and say nothing of it."""
+    if is_over(session, phase.id):
+        raise Closed(
+            f"{task.name} closed at {utc_time(phase.closes_at)}, so a run sent now is late. Send it as a "
+            "late or baseline run, or say why it counts (late, --late); the reason is shown with the run."
+        )
 
 
 def public_rules(session: Session, viewer: Viewer, slug: str) -> UploadRules:

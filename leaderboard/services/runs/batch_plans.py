@@ -50,6 +50,8 @@ class BatchRequest:
     holds: bool = False
     phase: str = ""
     """The phase that they are sent to; empty: the one that takes runs."""
+    late: str = ""
+    """Why they count though the phase has closed, as an organiser says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +168,9 @@ def _request(file: BatchFile, path: Path, wished: BatchRequest, row: ListRow | N
         team = folders[-1]
     kind = row.kind if row is not None and row.kind else wished.kind
     original = {"original": int(row.reproduces)} if row is not None and row.reproduces else {}
-    run = RunRequest(name, kind, wished.description, wished.facts, wished.phase, reproduces=original)
+    run = RunRequest(
+        name, kind, wished.description, wished.facts, wished.phase, reproduces=original, late=wished.late
+    )
     return FileRequest(path, file.name, run, team)
 
 

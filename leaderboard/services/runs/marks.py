@@ -16,13 +16,14 @@ def most(task: Task) -> int:
     return task.final_runs or 1
 
 
-def mark(session: Session, viewer: Viewer, run_id: int) -> None:
+def mark(session: Session, viewer: Viewer, run_id: int, why: str = "") -> None:
     """Mark a run of one's team; where only one may be marked, in place of any other.
 
     Raises NotFound for an unknown run, Forbidden for one of another team, Conflict for a run that has no
-    rank (withdrawn or not official) and where as many are marked as may be, Closed once the choice is final.
+    rank (withdrawn or not official) and where as many are marked as may be, Closed once the choice is final;
+    an operator may change it then and says why.
     """
-    run, task = _held(session, viewer, run_id)
+    run, task = _held(session, viewer, run_id, why)
     if run.withdrawn_at is not None or run.kind != RANKED_KIND:
         raise Conflict(f"{run.name} has no rank, so it cannot stand for its team; choose an official run.")
     if run.final_at is not None:
@@ -38,16 +39,16 @@ def mark(session: Session, viewer: Viewer, run_id: int) -> None:
         for other in others:
             other.final_at = other.final_by = None
     run.final_at, run.final_by = now(session), viewer.account_id
-    audit.record(session, viewer, "run.mark", f"run:{run.id}", task=task.slug)
+    audit.record(session, viewer, "run.mark", f"run:{run.id}", task=task.slug, **_reason(why))
 
 
-def unmark(session: Session, viewer: Viewer, run_id: int) -> None:
+def unmark(session: Session, viewer: Viewer, run_id: int, why: str = "") -> None:
     """Take the mark of a run back; raises as `mark` does, and changes nothing of a run without a mark."""
-    run, task = _held(session, viewer, run_id)
+    run, task = _held(session, viewer, run_id, why)
     if run.final_at is None:
         return
     run.final_at = run.final_by = None
-    audit.record(session, viewer, "run.unmark", f"run:{run.id}", task=task.slug)
+    audit.record(session, viewer, "run.unmark", f"run:{run.id}", task=task.slug, **_reason(why))
 
 
 def marked(session: Session, task: Task) -> frozenset[int]:
@@ -86,11 +87,16 @@ def hold(session: Session, run: Run) -> None:
     lock_row(session, Run, run.id)
 
 
-def _held(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Task]:
+def _reason(why: str) -> dict[str, str]:
+    return {"why": why.strip()} if why.strip() else {}
+
+
+def _held(session: Session, viewer: Viewer, run_id: int, why: str) -> tuple[Run, Task]:
     run, task, _ = policy.visible_run(session, viewer, run_id)
     policy.require_member(viewer, run.team_id)
     hold(session, run)
     is_decided = task.final_runs is not None and is_over(session, run.phase_id)
-    if is_decided and not viewer.is_operator:
-        raise Closed(f"{task.name} is closed: which runs count was chosen before.")
+    if is_decided and not (viewer.is_operator and why.strip()):
+        remedy = " Say why it changes (--why)." if viewer.is_operator else ""
+        raise Closed(f"{task.name} is closed: which runs count was chosen before.{remedy}")
     return run, task

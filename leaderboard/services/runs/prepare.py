@@ -10,6 +10,7 @@ from typing import Any
 
 from leaderboard.checksums import compressor, framed, plain_bytes
 from leaderboard.errors import Problem
+from leaderboard.services.phase_rules import LEAST_MEDIAN_DEPTH
 from leaderboard.services.runs.admission import UploadRules
 from leaderboard.trec.read.archives import TooSlow, is_longer
 from leaderboard.trec.read.blocks import Consumer
@@ -30,7 +31,7 @@ QUICK_MEMORY = 2**25
 QUICK_BUFFER = 2**20
 """Bytes that lines of one topic may have there: a thousand lines of any length allowed."""
 NEAR_COPY = 0.95
-LEAST_COVERAGE, LEAST_MEDIAN_DEPTH, MOST_UNKNOWN = 0.8, 10, 0.01
+LEAST_COVERAGE, MOST_UNKNOWN = 0.8, 0.01
 """What a blind task scores: anything smaller or stranger is a probe for single judgments."""
 
 
@@ -264,7 +265,8 @@ def _with_probe_problems(report: Report, run: Checked, rules: UploadRules) -> Re
         problems.append(f"has {len(depths)} of {len(topics)} {which}; a blind task scores at least 80%.")
     if depths and depths[len(depths) // 2] < LEAST_MEDIAN_DEPTH:
         problems.append(
-            "lists fewer than 10 documents for most topics; a blind task scores deeper runs only."
+            f"lists fewer than {LEAST_MEDIAN_DEPTH} documents for most topics; a blind task scores deeper "
+            "runs only."
         )
     if run.unknown > MOST_UNKNOWN * run.entries:
         problems.append("has more than 1% documents that are not in the collection.")

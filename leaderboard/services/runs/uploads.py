@@ -25,6 +25,7 @@ from leaderboard.errors import Conflict, NotFound, OverQuota, Problem
 from leaderboard.services import audit, policy, shown_names
 from leaderboard.services.accounts import names
 from leaderboard.services.evaluations import editions
+from leaderboard.services.evaluations.choices import is_over
 from leaderboard.services.jobs import queue
 from leaderboard.services.policy import Viewer
 from leaderboard.services.reproductions import links
@@ -38,6 +39,7 @@ from leaderboard.trec.runs.reports import Report
 
 MENDABLE_BYTES = 2**26
 """Bytes, as sent, up to which a rejected file is kept so that fixes can be applied to it."""
+LONGEST_REASON = 1_000
 BATCH = 32
 """Rows of up to a megabyte each that are added with one statement."""
 
@@ -194,6 +196,8 @@ def _begin(session: Session, delivery: Delivery) -> Submission | tuple[Task, Pha
 
 
 def _new_upload(session: Session, delivery: Delivery, phase: Phase) -> Upload:
+    # The reason is kept for a run that is late only.
+    late = delivery.wishes.late.strip()[:LONGEST_REASON] if is_over(session, phase.id) else ""
     return Upload(
         task_id=phase.task_id,
         phase_id=phase.id,
@@ -204,7 +208,7 @@ def _new_upload(session: Session, delivery: Delivery, phase: Phase) -> Upload:
         bytes=delivery.file.size,
         idempotency_key=delivery.key,
         state="received",
-        wishes=asdict(replace(delivery.wishes, filed=_is_filed(delivery))),
+        wishes=asdict(replace(delivery.wishes, filed=_is_filed(delivery), late=late)),
         batch_id=delivery.batch_id,
         created_at=now(session),
     )
@@ -236,7 +240,15 @@ def _decide(session: Session, checked: _Checked) -> Submission:
     session.flush()
     _add_rankings(session, run, checked)
     _note_entry(session, run, checked)
-    audit.record(session, checked.viewer, "run.submit", f"run:{run.id}", name=run.name, sha256=upload.sha256)
+    audit.record(
+        session,
+        checked.viewer,
+        "run.submit",
+        f"run:{run.id}",
+        name=run.name,
+        sha256=upload.sha256,
+        **({"late": late} if (late := upload.wishes.get("late")) else {}),
+    )
     if checked.wishes.reproduces:
         links.link_sent(session, checked.viewer, run.id, OriginalRuns(**checked.wishes.reproduces))
     editions.queue_run(session, run)

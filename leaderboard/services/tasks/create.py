@@ -16,7 +16,7 @@ from leaderboard.services.qrels.lines import Origin
 from leaderboard.services.revisions import publish as revisions
 from leaderboard.services.revisions.publish import NewRevision
 from leaderboard.services.runs import filed
-from leaderboard.services.tasks import setting_values, slugs, templates, topic_changes, topic_sets
+from leaderboard.services.tasks import phases, setting_values, slugs, templates, topic_changes, topic_sets
 from leaderboard.services.tasks.drafts import PreparedTask
 from leaderboard.trec.topics import topics as trec_topics
 
@@ -64,8 +64,9 @@ def create(session: Session, viewer: Viewer, prepared: PreparedTask) -> CreatedT
     if viewer.account_id is not None:
         session.add(TaskRole(task_id=task.id, account_id=viewer.account_id, role="organiser"))
     _add_phase(session, task, draft.template)
-    _add_topics(session, task, prepared.topics)
+    _add_topics(session, task, prepared.topics.topics)
     session.flush()
+    phases.require_possible(session, task)
     maker = replace(viewer, organises=viewer.organises | {task.id})
     audit.record(session, viewer, "task.create", f"task:{task.id}", slug=task.slug)
     if prepared.qrels is not None:

@@ -14,6 +14,7 @@ from leaderboard.services.tasks import board_measures, setting_values, slugs, te
 from leaderboard.services.tasks.setting_values import Read
 from leaderboard.services.tasks.templates import TaskTemplate
 from leaderboard.trec.topics import topics as trec_topics
+from leaderboard.trec.topics.topics import TopicsFile
 
 VISIBILITIES = ("open", "blind", "sealed")
 KINDS = ("rankings", "answers", "judges")
@@ -44,6 +45,10 @@ class TaskDraft:
     name: str
     topics: Path
     topics_name: str = ""
+    topic_fields: str = ""
+    """Which fields of the topics file are read, as `trec.topics.records.parse_fields` takes it."""
+    topics_seen: str | None = None
+    """The stamp of the reading that the sender saw; None: nobody is there to be asked."""
     description: str = ""
     qrels: Path | None = None
     qrels_name: str = ""
@@ -76,7 +81,7 @@ class PreparedTask:
     """A draft with its files parsed; made without a session."""
 
     draft: TaskDraft
-    topics: tuple[trec_topics.Topic, ...]
+    topics: TopicsFile
     qrels: PreparedQrels | None
     documents: PreparedDocuments | None
     measures: tuple[str, ...]
@@ -118,11 +123,13 @@ def prepare(draft: TaskDraft) -> PreparedTask:
     problems = list(_form_problems(draft))
     if problems:
         raise Invalid("The task cannot be made like this.", problems)
-    topics = trec_topics.read_topics(draft.topics)
+    topics = trec_topics.read(draft.topics, draft.topic_fields)
+    if draft.topics_seen is not None:
+        topics.require_seen(draft.topics_seen)
     judged = qrels.prepare(draft.qrels, draft.qrels_name, second=draft.second) if draft.qrels else None
     measures, primary = _measures(draft, judged)
     documents = collections.prepare(draft.documents) if draft.documents else None
-    return PreparedTask(draft, tuple(topics), judged, documents, measures, primary)
+    return PreparedTask(draft, topics, judged, documents, measures, primary)
 
 
 def _form_problems(draft: TaskDraft) -> list[Problem]:

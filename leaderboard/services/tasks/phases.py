@@ -9,17 +9,20 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_row, now
-from leaderboard.db.tables import Phase, Run, Task, TopicSet, Upload
+from leaderboard.db.tables import Collection, Phase, Run, Task, TopicSet, Upload
 from leaderboard.errors import Closed, Conflict, Invalid, NotFound
 from leaderboard.services import audit, phase_rules, policy
 from leaderboard.services.evaluations import editions
-from leaderboard.services.phase_rules import ALL_TOPICS, PUBLIC_TOPICS
+from leaderboard.services.phase_rules import ALL_TOPICS, LEAST_MEDIAN_DEPTH, PUBLIC_TOPICS
 from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels import files as qrels
 from leaderboard.services.tasks import changes, dates, topic_sets
+from leaderboard.tables.words import utc_time
 
 LONGEST_NAME = 40
 MOST_PHASES = 20
+LEAST_OF_OTHERS = 40
+"""Bytes of a topic in the smallest file of answers or of a board."""
 ALL, HALF, LIST = "all", "half", "list"
 TOPIC_CHOICES = {
     ALL: "every topic of the task",
@@ -233,9 +236,9 @@ def _was_shown_by_closing(task: Task, phase: Phase) -> bool:
 def _require_open(task: Task, phase: Phase, is_named: bool, at: datetime) -> None:
     what = f"The phase {phase.name} of {task.name}" if is_named else task.name
     if phase.opens_at is not None and at < phase.opens_at:
-        raise Closed(f"{what} takes runs from {phase.opens_at:%Y-%m-%d %H:%M} UTC on.")
+        raise Closed(f"{what} takes runs from {utc_time(phase.opens_at)} on.")
     if phase.closes_at is not None and at >= phase.closes_at:
-        raise Closed(f"{what} closed at {phase.closes_at:%Y-%m-%d %H:%M} UTC.")
+        raise Closed(f"{what} closed at {utc_time(phase.closes_at)}.")
 
 
 def _why_closed(task: Task, phases: Sequence[Phase], at: datetime) -> str:
@@ -244,10 +247,10 @@ def _why_closed(task: Task, phases: Sequence[Phase], at: datetime) -> str:
         following = min(coming, key=lambda phase: phase.opens_at or at)
         return (
             f"{task.name} takes no runs now; its phase {following.name} opens at "
-            f"{following.opens_at:%Y-%m-%d %H:%M} UTC."
+            f"{utc_time(following.opens_at)}."
         )
     last = max((phase for phase in phases if phase.closes_at), key=lambda phase: phase.closes_at or at)
-    return f"{task.name} takes no runs any more: {last.name} closed at {last.closes_at:%Y-%m-%d %H:%M} UTC."
+    return f"{task.name} takes no runs any more: {last.name} closed at {utc_time(last.closes_at)}."
 
 
 def _set(session: Session, task: Task, phase: Phase, plan: PhasePlan, others: Sequence[Phase]) -> None:
@@ -264,8 +267,55 @@ def _set(session: Session, task: Task, phase: Phase, plan: PhasePlan, others: Se
     phase.account_runs_in_all = plan.account_runs_in_all
     phase.largest_bytes = plan.largest_bytes
     _choose_topics(session, task, phase, plan)
+    _require_possible(session, task, phase)
     if (phase.visibility or task.visibility) == "blind":
         topic_sets.put_public(session, task, name_of_set(session, phase))
+
+
+def require_possible(session: Session, task: Task) -> None:
+    """Raise Invalid where no run could keep all rules of a phase: settings that exclude each other."""
+    for phase in of_task(session, task.id):
+        _require_possible(session, task, phase)
+
+
+def _require_possible(session: Session, task: Task, phase: Phase) -> None:
+    is_deep = task.kind == "rankings" and (phase.visibility or task.visibility) == "blind"
+    if is_deep:
+        _require_deep(task, session.get_one(Collection, task.collection_id), phase)
+    if phase.largest_bytes is None:
+        return
+    least = _least_bytes(session, task, phase, LEAST_MEDIAN_DEPTH if is_deep else 1)
+    if phase.largest_bytes < least:
+        raise Invalid(
+            f"The smallest run that keeps the other rules of the phase {phase.name} has about {least:,} "
+            f"bytes, but it takes files of at most {phase.largest_bytes:,}. Let it take larger ones."
+        )
+
+
+def _require_deep(task: Task, collection: Collection, phase: Phase) -> None:
+    """Raise Invalid where runs may not be as deep as a blind phase asks."""
+    asked = (
+        f"The phase {phase.name} is blind, so a run lists at least {LEAST_MEDIAN_DEPTH} documents for most "
+        "topics"
+    )
+    if task.depth < LEAST_MEDIAN_DEPTH:
+        raise Invalid(
+            f"{asked}, but the task takes at most {task.depth}. Take at least {LEAST_MEDIAN_DEPTH} documents "
+            "a topic, or show scores openly or not at all (sealed)."
+        )
+    if 0 < collection.stored < LEAST_MEDIAN_DEPTH:
+        raise Invalid(
+            f"{asked}, but the collection {collection.name} has {collection.stored}. Choose another "
+            "collection, or show scores openly or not at all (sealed)."
+        )
+
+
+def _least_bytes(session: Session, task: Task, phase: Phase, deep: int) -> int:
+    """About how many bytes the smallest plain file has that keeps the rules of a phase."""
+    chosen = session.get_one(TopicSet, phase.topic_set_id).topics if phase.topic_set_id else None
+    topics = topic_sets.ids(session, task) if chosen is None else chosen
+    line = len(" Q0 d 1 1 t\n") if task.kind == "rankings" else LEAST_OF_OTHERS
+    return sum(len(topic.encode()) + line for topic in topics) * deep
 
 
 def _choose_topics(session: Session, task: Task, phase: Phase, plan: PhasePlan) -> None:

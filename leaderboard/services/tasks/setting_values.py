@@ -3,8 +3,12 @@
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
+
+from leaderboard.errors import Invalid
+from leaderboard.services.tasks import dates
 
 TEXT_CHARACTERS = 100_000
 LINE_CHARACTERS = 300
@@ -40,18 +44,23 @@ def text(given: str) -> str:
     return given
 
 
-def whole(low: int, high: int, *, may_be_empty: bool = False) -> Read:
-    """A whole number; empty: None, where that may be."""
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """Reads a whole number from low to high; empty: None, where that may be."""
 
-    def read(text: str) -> int | None:
+    low: int
+    high: int
+    may_be_empty: bool = False
+
+    def __call__(self, text: str) -> int | None:
+        """The number in a text."""
         tidy = text.strip()
-        if not tidy and may_be_empty:
+        if not tidy and self.may_be_empty:
             return None
-        if not (tidy.isascii() and tidy.isdigit() and len(tidy) < 19 and low <= int(tidy) <= high):
-            raise ValueError(f"must be a whole number from {low} to {high:,}.")
+        is_number = tidy.isascii() and tidy.isdigit() and len(tidy) < 19
+        if not (is_number and self.low <= int(tidy) <= self.high):
+            raise ValueError(f"must be a whole number from {self.low} to {self.high:,}.")
         return int(tidy)
-
-    return read
 
 
 def step(text: str) -> float | None:
@@ -114,12 +123,10 @@ def yes_or_no(text: str) -> bool:
 
 
 def moment(text: str) -> datetime | None:
-    """A date and time in UTC; empty: None."""
-    if not text.strip():
-        return None
+    """A date, or a date and time, in UTC; a day alone is its beginning. Empty: None."""
     try:
-        return datetime.fromisoformat(text.strip().removesuffix("Z")).replace(tzinfo=UTC)
-    except ValueError:
+        return dates.read(text, "UTC", "names_at")
+    except Invalid:
         raise ValueError("must be a date and time in UTC, such as 2026-05-31T23:59, or empty.") from None
 
 
@@ -234,7 +241,7 @@ def written(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return {None: "", True: "yes", False: "no"}[value]
     if isinstance(value, datetime):
-        return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M")
+        return dates.written(value, "UTC")
     if isinstance(value, dict):
         return "\n".join(f"{name} {written(said)}" for name, said in value.items())
     if isinstance(value, list):

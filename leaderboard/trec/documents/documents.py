@@ -17,9 +17,9 @@ from leaderboard.trec.documents.blocks import (
 from leaderboard.trec.documents.docno_filter import DocnoFilter, DocnoFilterBuilder
 from leaderboard.trec.read.archives import Limits
 from leaderboard.trec.read.entries import ID_BYTES
+from leaderboard.trec.read.json_objects import Fault, object_of
 from leaderboard.trec.read.lines import Problems, numbered_lines, shown
 from leaderboard.trec.topics.markup import unescaped
-from leaderboard.trec.topics.topics import json_object
 
 __all__ = [
     "DOCUMENT_LIMITS",
@@ -85,8 +85,12 @@ def _drafts(
 
 def _json_documents(lines: Iterable[Line], problems: Problems) -> Iterator[tuple[int, Document]]:
     for number, line in lines:
-        record = json_object(number, line, problems) if line.strip() else None
-        if record is None:
+        if not line.strip():
+            continue
+        try:
+            record = object_of(line)
+        except Fault as fault:
+            problems.add(fault.problem(number))
             continue
         docno = next((record[key] for key in ID_KEYS if key in record), None)
         if isinstance(docno, bool) or not isinstance(docno, str | int):

@@ -1,29 +1,39 @@
-"""Topic files to topics: TREC SGML, XML, two columns, or one JSON object a line."""
+"""Topic files to topics, whatever their form, with the fields that are read."""
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
-from leaderboard.errors import Problem
+from leaderboard.errors import Invalid, Problem, TooLarge
+from leaderboard.trec.read.archives import plain_blocks
 from leaderboard.trec.read.entries import ID_BYTES
-from leaderboard.trec.read.json_objects import Fault, object_of, place_value
 from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, Problems, numbered_lines, shown
-from leaderboard.trec.topics.markup import Draft, sgml_topics, xml_topics
-
-ID_KEYS = ("narrative_id", "request_id", "_id", "qid", "id", "number", "topic_id", "query_id", "topic")
-TITLE_KEYS = ("title", "query", "text")
-TSV_HEADERS = frozenset(
-    {("_id", "text"), ("qid", "query"), ("id", "query"), ("id", "text"), ("topic", "title"), ("id", "title")}
+from leaderboard.trec.topics import forms, json_forms, tables
+from leaderboard.trec.topics.markup import sgml_topics, xml_topics
+from leaderboard.trec.topics.records import (
+    ID_KEYS,
+    PARTS,
+    Content,
+    Note,
+    Record,
+    Sources,
+    all_fields,
+    counted,
+    parse_fields,
+    sources_of,
+    value_of,
+    written,
 )
 
-QRELS_HEADER = ("query-id", "corpus-id", "score")
-_QRELS_LINE = re.compile(
-    r"\S+\s+(?:[\d.]+|Q0)\s+\S+\s+(?:[+-]?\d+|L\d)|[^\s]+\t[^\s]+\t(?:[+-]?\d+|L\d)", re.IGNORECASE
-)
-"""Topic, iteration, docno and grade; or without the iteration, separated by tabs."""
+EXAMPLES = 3
+SHOWN_FIELDS = 12
+WHOLE_BYTES = 128 * 2**20
+"""Most bytes of a file that is held as a whole to be read."""
+WIDE = (forms.JSON, forms.JSON_LINES, forms.XML)
+"""Forms whose lines may be long."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 
@@ -54,159 +64,185 @@ class Topic:
     limit: int | None = None
 
 
-def read_topics(path: Path, limits: Limits = DEFAULT_LIMITS) -> tuple[Topic, ...]:
-    """The topics in a file, in its order; the first line that says something decides the format.
+@dataclass(frozen=True)
+class TopicsFile:
+    """The topics of a file and how they were read.
 
-    Raises Invalid with up to 25 problems: ids that are doubled or cannot be part of an address,
-    lines that are not as the first one, XML that declares a document type or entities.
+    fields: which field is the id, the title and the rest, as `parse_fields` reads it; names: the fields that
+    the file has; notes: what there is to say of it, with numbers and examples.
     """
-    lines = ((number, line) for number, line in numbered_lines(path, limits))
-    first = next((line for line in lines if line[1].strip()), None)
-    problems = Problems("topics file")
-    drafts = list(_drafts(first, lines, problems)) if first else []
-    topics = _checked(drafts, problems)
-    if not topics and not problems.found:
-        remedy = "Write TREC SGML, XML, JSON lines, or an id, a tab and the title a line."
-        problems.add(Problem("The file has no topics.", remedy))
-    problems.stop()
-    return topics
 
+    topics: tuple[Topic, ...]
+    form: str
+    fields: str
+    names: tuple[str, ...]
+    notes: tuple[Note, ...] = ()
 
-def _drafts(first: Line, rest: Iterator[Line], problems: Problems) -> Iterable[Draft]:
-    start = first[1].lstrip()
-    lines = chain([first], rest)
-    if start.startswith("{"):
-        return _json_topics(lines, problems)
-    if start.startswith("["):
-        remedy = "Write one JSON object a line, without the brackets around them."
-        problems.add(Problem("This is a JSON array.", remedy, first[0]))
-        return []
-    if not start.startswith("<"):
-        return _tsv_topics(lines, problems)
-    numbered = list(lines)
-    if any(re.search(r"<top>", line, re.IGNORECASE) for _, line in numbered):
-        return sgml_topics(numbered, problems)
-    return xml_topics(numbered, problems)
+    def __str__(self) -> str:
+        """How the file was read, in sentences."""
+        said = [f"{self.form[0].upper()}{self.form[1:]}: {self.fields}.", *(note.text for note in self.notes)]
+        return " ".join(said)
 
+    @property
+    def stamp(self) -> str:
+        """What changes with how the file was read."""
+        return sha256(str(self).encode()).hexdigest()[:16]
 
-def _tsv_topics(lines: Iterable[Line], problems: Problems) -> Iterator[Draft]:
-    for place, (number, line) in enumerate(lines):
-        fields = [field.strip() for field in line.split("\t")]
-        if not line.strip() or (place == 0 and tuple(map(str.lower, fields)) in TSV_HEADERS):
-            continue
-        if len(fields) == 2:
-            yield Draft(number, fields[0], fields[1])
-            continue
-        if place == 0:
-            _require_topics(number, line, problems)
-        rule = f"A topic has 2 columns, id and title, separated by a tab; this line has {len(fields)}."
-        remedy = "Put a tab after the id." if len(fields) == 1 else "Take the tabs out of the title."
-        problems.add(Problem(rule, remedy, number, "", shown(line)))
+    @property
+    def asks(self) -> bool:
+        """Whether something was guessed, so that its sender should look before anything is stored."""
+        return any(note.asks for note in self.notes)
 
-
-def _require_topics(number: int, line: str, problems: Problems) -> None:
-    """Raise Invalid where the first line shows that the file is a run or holds judgments."""
-    words = line.split()
-    if _QRELS_LINE.fullmatch(line.strip()) or tuple(map(str.lower, words)) == QRELS_HEADER:
-        rule, remedy = "This is a qrels file, not topics.", "Put it under Judgments."
-    elif len(words) == 6 and words[1].upper() == "Q0":
-        rule, remedy = "This is a run, not topics.", "Send it as a run once the task is published."
-    else:
-        return
-    problems.add(Problem(rule, remedy, number, "", shown(line)))
-    problems.stop()
-
-
-def _json_topics(lines: Iterable[Line], problems: Problems) -> Iterator[Draft]:
-    for number, line in lines:
-        if not line.strip():
-            continue
-        record = json_object(number, line, problems)
-        if record is None:
-            continue
-        topic_id = next((record[key] for key in ID_KEYS if key in record), None)
-        if isinstance(topic_id, bool) or not isinstance(topic_id, str | int):
-            rule = f"A topic needs an id, as text, under one of {', '.join(ID_KEYS)}."
-            problems.add(
-                Problem(rule, 'Write for example {"id": "1", "title": "..."}.', number, "", shown(line))
-            )
-            continue
-        try:
-            limit = None if record.get("limit") is None else place_value(record["limit"], "limit")
-        except Fault as fault:
-            problems.add(fault.problem(number))
-            continue
-        yield Draft(
-            number,
-            str(topic_id),
-            next((_string(record[key]) for key in TITLE_KEYS if record.get(key)), ""),
-            _string(record.get("description")),
-            _string(record.get("narrative")),
-            tuple(_json_subtopics(record.get("subtopics"))),
-            limit,
+    def require_seen(self, stamp: str) -> None:
+        """Raise Invalid, with how the file was read, where something was guessed and not shown before."""
+        if not self.asks or stamp == self.stamp:
+            return
+        first = "; ".join(
+            f"{topic.topic_id}: {shown(topic.title) or 'no title'}" for topic in self.topics[:EXAMPLES]
+        )
+        noun = "topic" if len(self.topics) == 1 else "topics"
+        raise Invalid(
+            f"Nothing is stored yet: check how the {len(self.topics):,} {noun} would be read. {self} "
+            f"The first: {first}. Correct the fields if this is wrong, and send the file again.",
+            topic_fields=self.fields,
+            topics_seen=self.stamp,
         )
 
 
-def json_object(number: int, line: str, problems: Problems) -> dict[str, Any] | None:
-    """The JSON object on a line, or None and a problem."""
-    try:
-        return object_of(line)
-    except Fault as fault:
-        problems.add(fault.problem(number))
-        return None
+def read_topics(path: Path, limits: Limits = DEFAULT_LIMITS) -> tuple[Topic, ...]:
+    """The topics in a file, in its order; raises as `read` does."""
+    return read(path, limits=limits).topics
 
 
-def _json_subtopics(subtopics: Any) -> Iterator[tuple[str, str, str]]:
-    for place, item in enumerate(subtopics if isinstance(subtopics, list) else [], 1):
-        if isinstance(item, dict):
-            text = next(
-                (_string(item[key]) for key in ("text", "title", "query", "description") if item.get(key)), ""
+def read(path: Path, fields: str = "", limits: Limits = DEFAULT_LIMITS) -> TopicsFile:
+    """The topics of a file in any form of `forms`, with the fields as given or as their names say.
+
+    Raises Invalid with up to 25 problems: what the file is where it holds no topics, ids that are doubled or
+    missing, lines that are not as the others.
+    """
+    wanted = parse_fields(fields)
+    form = forms.form(_head(path, limits))
+    problems = Problems("topics file")
+    if form in forms.REFUSED:
+        problems.add(Problem(*forms.REFUSED[form]))
+        problems.stop()
+    content = _content(path, form, wanted.headings, limits, problems)
+    notes = list(content.notes)
+    sources = sources_of(content, wanted.sources, notes) if content.records else {}
+    notes.extend(_said(content, form, sources, wanted.sources))
+    topics = _checked(content, sources, problems)
+    if not topics and not problems.found:
+        problems.add(Problem(*forms.REFUSED[forms.EMPTY]))
+    problems.stop()
+    names = tuple(dict.fromkeys(name for record in content.records for name in record.values))
+    without = [topic.topic_id for topic in topics if not topic.title]
+    if without:
+        notes.append(Note(counted(len(without), "topic", without, "has no title", "have no title")))
+    return TopicsFile(topics, form, written(sources), names, tuple(notes))
+
+
+def _head(path: Path, limits: Limits) -> bytes:
+    """The first plain bytes; of a file that cannot be unpacked, those as they are."""
+    with path.open("rb") as file:
+        raw = file.read(forms.HEAD_BYTES)
+    if raw.startswith(b"PK") and forms.form(raw) in forms.REFUSED:
+        return raw
+    blocks, head = plain_blocks(path, limits), b""
+    while len(head) < forms.HEAD_BYTES and (block := next(blocks, b"")):
+        head += block
+    return head[: forms.HEAD_BYTES]
+
+
+def _content(path: Path, form: str, headings: bool | None, limits: Limits, problems: Problems) -> Content:
+    is_whole = form in (forms.JSON, forms.XML)
+    within = replace(limits, line_bytes=max(limits.line_bytes, WHOLE_BYTES)) if form in WIDE else limits
+    lines = numbered_lines(path, within)
+    if is_whole:
+        text = "\n".join(line for _, line in _bounded(lines, form))
+        return json_forms.document(text, problems) if form == forms.JSON else xml_topics(text, problems)
+    if form == forms.SGML:
+        return sgml_topics(lines, problems)
+    if form == forms.JSON_LINES:
+        return json_forms.lines(lines, problems)
+    if form in forms.DELIMITERS:
+        return tables.columns(lines, form, problems, headings)
+    if form == forms.LABELLED:
+        return tables.labelled(lines)
+    return tables.ids(lines) if form == forms.IDS else tables.id_and_text(lines, form, problems)
+
+
+def _bounded(lines: Iterator[Line], form: str) -> Iterator[Line]:
+    """The same lines of a file that is held as a whole, up to so many bytes."""
+    size = 0
+    for number, line in lines:
+        size += len(line) + 1
+        if size > WHOLE_BYTES:
+            raise TooLarge(
+                f"Topics in {form} are read up to {WHOLE_BYTES:,} bytes. Write one JSON object a line."
             )
-            kind = _string(item.get("kind") or item.get("type"))
-            yield _string(item.get("number") or item.get("id") or place), text, kind
-        else:
-            yield str(place), _string(item), ""
+        yield number, line
 
 
-def _string(value: Any) -> str:
-    return "" if value is None or isinstance(value, list | dict) else str(value).strip()
+def _said(content: Content, form: str, sources: Sources, given: Sources) -> Iterator[Note]:
+    """What there is to say of the fields that were chosen, and of those that were not."""
+    used = set(all_fields(sources))
+    if len(content.columns) > 2 and not given:
+        yield Note("The columns have no headings, so their order says what they are.")
+    one_of = sorted(name for name in content.several if any(each.startswith(f"{name}.") for each in used))
+    if one_of:
+        yield Note(f"Where a topic has several {one_of[0]}, the English one is read, or else the first.")
+    names = dict.fromkeys(name for record in content.records for name, said in record.values.items() if said)
+    left = [name for name in names if name not in used]
+    if left:
+        shown_names = ", ".join(left[:SHOWN_FIELDS])
+        more = f" and {len(left) - SHOWN_FIELDS} more" if len(left) > SHOWN_FIELDS else ""
+        yield Note(f"Not read: {shown_names}{more}.", asks=False)
 
 
-def _checked(drafts: Iterable[Draft], problems: Problems) -> tuple[Topic, ...]:
-    """The drafts as topics, after each id was looked at."""
+def _checked(content: Content, sources: Sources, problems: Problems) -> tuple[Topic, ...]:
+    """The records as topics, after each id was looked at."""
     lines: dict[str, int] = {}
     topics = []
-    for draft in drafts:
-        first = lines.get(draft.topic_id)
-        if fault := fault_of_id(draft.topic_id):
-            problems.add(Problem(*fault, draft.line, "topic id", shown(draft.topic_id)))
-        elif first is not None:
-            rule = f"The topic is already on line {first}."
-            problems.add(
-                Problem(rule, "Give each topic its own id.", draft.line, "topic id", shown(draft.topic_id))
-            )
-        lines.setdefault(draft.topic_id, draft.line)
-        texts = (draft.title, draft.description, draft.narrative, *chain.from_iterable(draft.subtopics))
-        if any(map(_UNSTORABLE.search, texts)):
+    for record in content.records:
+        topic_id, place = value_of(record, sources.get("id", ()))
+        line, value = record.line or None, shown(topic_id)
+        if not topic_id or place in record.unfit:
+            problems.add(_without_id(record, sources))
+            continue
+        if fault := fault_of_id(topic_id):
+            problems.add(Problem(*fault, line, "topic id", value))
+        elif topic_id in lines:
+            first = lines[topic_id]
+            rule = f"The topic is already on line {first}." if first else "The topic is there twice."
+            problems.add(Problem(rule, "Give each topic its own id.", line, "topic id", value))
+        lines.setdefault(topic_id, record.line)
+        title, description, narrative = (value_of(record, sources[part])[0] for part in PARTS[1:])
+        if any(
+            map(_UNSTORABLE.search, (title, description, narrative, *chain.from_iterable(record.subtopics)))
+        ):
             rule = "The topic's text holds NUL or half a surrogate pair."
-            problems.add(Problem(rule, "Remove it.", draft.line, "topic id", shown(draft.topic_id)))
-        subtopics = tuple(Subtopic(*subtopic) for subtopic in draft.subtopics)
-        said = (draft.title, draft.description, draft.narrative)
-        topics.append(Topic(draft.topic_id, *said, subtopics, draft.limit))
+            problems.add(Problem(rule, "Remove it.", line, "topic id", value))
+        subtopics = tuple(Subtopic(*subtopic) for subtopic in record.subtopics)
+        topics.append(Topic(topic_id, title, description, narrative, subtopics, record.limit))
     return tuple(topics)
 
 
+def _without_id(record: Record, sources: Sources) -> Problem:
+    where = [name for names in sources.get("id", ()) for name in names]
+    if where:
+        rule = f"The topic has no id: {' or '.join(where)} must be text or a whole number."
+        said = shown(next((record.values[name] for name in where if record.values.get(name)), ""))
+        return Problem(rule, "Number it.", record.line or None, where[0] if said else "", said)
+    names = ", ".join(list(record.values)[:SHOWN_FIELDS])
+    rule = f"A topic needs an id, as text, under one of {', '.join(ID_KEYS)}."
+    remedy = f"Say which field it is, as in id=NAME; this topic has {names or 'no fields'}."
+    return Problem(rule, remedy, record.line or None)
+
+
 def fault_of_id(topic_id: str) -> tuple[str, str] | None:
-    """Rule and remedy where an id could not be part of a run's line or of an address."""
+    """Rule and remedy where an id could not be part of a run's line."""
     if not topic_id:
         return "The topic has no id.", "Number it."
-    if topic_id.lower().endswith((".json", ".csv", ".tex")):
-        return (
-            "A topic id may not end in .json, .csv or .tex, which are addresses of tables.",
-            "Leave the ending out.",
-        )
-    if "/" in topic_id or topic_id in (".", ".."):
-        return "A topic id may not hold a slash, nor be . or ..", "Replace it, for example by a hyphen."
     if _CONTROL.search(topic_id) or _UNSTORABLE.search(topic_id):
         return "A topic id may not hold control characters.", "Remove them."
     if len(topic_id.split()) > 1:

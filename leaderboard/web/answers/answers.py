@@ -11,7 +11,7 @@ from leaderboard.web.session import reading, viewer
 blueprint = Blueprint("answers", __name__)
 
 
-@blueprint.get("/runs/<id:run_id>/answers/<topic_id>")
+@blueprint.get("/runs/<id:run_id>/answers/<topic:topic_id>")
 @rule(PUBLIC)
 def show(run_id: int, topic_id: str) -> ResponseReturnValue:
     """What the run says on one topic, with a cited document beside it by ?docno=."""
@@ -19,7 +19,7 @@ def show(run_id: int, topic_id: str) -> ResponseReturnValue:
     return responses.page(render_template("answers/answer.html", page=page))
 
 
-@blueprint.get("/runs/<id:run_id>/answers/<topic_id>.<form:form>")
+@blueprint.get("/runs/<id:run_id>/answers/<topic:topic_id>.<form:form>")
 @rule(PUBLIC)
 def export(run_id: int, topic_id: str, form: str) -> ResponseReturnValue:
     """The same as a file."""

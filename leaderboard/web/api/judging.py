@@ -158,7 +158,9 @@ def desk(token: str) -> DeskAnswer:
     )
 
 
-@operation("GET", "/judge/<token>/pools/<id:number>/topics/<topic_id>", NextAnswer, rule=BY_LINK, scopes=())
+@operation(
+    "GET", "/judge/<token>/pools/<id:number>/topics/<topic:topic_id>", NextAnswer, rule=BY_LINK, scopes=()
+)
 def next_document(token: str, number: int, topic_id: str) -> NextAnswer:
     """The next document of a topic to judge"""
     return _next(judging.judging_page(reading(), token, number, topic_id))
@@ -166,7 +168,7 @@ def next_document(token: str, number: int, topic_id: str) -> NextAnswer:
 
 @operation(
     "POST",
-    "/judge/<token>/pools/<id:number>/topics/<topic_id>",
+    "/judge/<token>/pools/<id:number>/topics/<topic:topic_id>",
     Done,
     body=LabelBody,
     rule=BY_LINK,
@@ -194,7 +196,9 @@ def judge(token: str, number: int, topic_id: str, body: LabelBody) -> Done:
     return Done(done="stored" if is_new else "stored before")
 
 
-@operation("POST", "/judge/<token>/pools/<id:number>/topics/<topic_id>/undo", Done, rule=BY_LINK, scopes=())
+@operation(
+    "POST", "/judge/<token>/pools/<id:number>/topics/<topic:topic_id>/undo", Done, rule=BY_LINK, scopes=()
+)
 def undo_judgment(token: str, number: int, topic_id: str) -> Done:
     """Take the last judgment of a topic back"""
     with writing() as session:

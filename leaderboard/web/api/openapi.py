@@ -202,7 +202,7 @@ def _placeholders(one: Operation) -> list[dict[str, Any]]:
             "in": "path",
             "required": True,
             "description": glossary.of_placeholder(one.path, found["name"]),
-            "schema": NUMBER if found["kind"] else {"type": "string", "minLength": 1},
+            "schema": NUMBER if found["kind"] == "id" else {"type": "string", "minLength": 1},
         }
         for found in PLACEHOLDER.finditer(one.path)
     ]

@@ -56,7 +56,7 @@ READ = (Scope.READ, Scope.SUBMIT)
 class Metadata:
     """What a sender says of a file; sha256 is in hexadecimal.
 
-    reproduces, original_baseline, baseline: as with a run that is sent at once.
+    reproduces, original_baseline, baseline, late: as with a run that is sent at once.
     """
 
     team_id: int
@@ -69,6 +69,7 @@ class Metadata:
     reproduces: int | None = None
     original_baseline: int | None = None
     baseline: int | None = None
+    late: str = ""
 
 
 @operation(
@@ -201,7 +202,7 @@ def _wanted() -> PartialRequest:
     name = said.name or prepare.suggested_name(file_name)
     description = describe.require_short(said.description)
     originals = reproduces(said.reproduces, said.original_baseline, said.baseline)
-    wishes = RunRequest(name, said.kind, description, {}, said.phase, reproduces=originals)
+    wishes = RunRequest(name, said.kind, description, {}, said.phase, reproduces=originals, late=said.late)
     return PartialRequest(said.team_id, file_name, size, said.sha256, wishes)
 
 

@@ -33,7 +33,8 @@ class SendQuery:
     """For which team, and what the run is to be; file_name: whose ending says how the file is compressed.
 
     image and commit: what a runner executed, as `sha256:` with its digest and as a hash. reproduces: the
-    number of the run that it reproduces; original_baseline, baseline: those of the baselines.
+    number of the run that it reproduces; original_baseline, baseline: those of the baselines. late: why an
+    organiser lets it count though the phase has closed.
     """
 
     team_id: int
@@ -46,6 +47,7 @@ class SendQuery:
     reproduces: int | None = None
     original_baseline: int | None = None
     baseline: int | None = None
+    late: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +104,7 @@ def send_run(slug: str, name: str, query: SendQuery, file: Path) -> Reply:
             query.phase,
             execution,
             reproduces(query.reproduces, query.original_baseline, query.baseline),
+            query.late,
         ),
         f"api:{asking.token_id if asking else 0}:{key}" if key else None,
         sender,

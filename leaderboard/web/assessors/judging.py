@@ -60,7 +60,7 @@ def guidelines(token: str, number: int) -> ResponseReturnValue:
     )
 
 
-@blueprint.get("/judge/<token>/<id:number>/<topic_id>")
+@blueprint.get("/judge/<token>/<id:number>/<topic:topic_id>")
 @rule(PUBLIC)
 def topic(token: str, number: int, topic_id: str) -> ResponseReturnValue:
     """The topic's next document, or the one that is asked for; before the first one the guidelines."""
@@ -82,7 +82,7 @@ def topic(token: str, number: int, topic_id: str) -> ResponseReturnValue:
     )
 
 
-@blueprint.get("/judge/<token>/<id:number>/<topic_id>/documents")
+@blueprint.get("/judge/<token>/<id:number>/<topic:topic_id>/documents")
 @rule(PUBLIC)
 def documents(token: str, number: int, topic_id: str) -> ResponseReturnValue:
     """What comes after the document ?after=, as pieces of a page."""
@@ -91,7 +91,7 @@ def documents(token: str, number: int, topic_id: str) -> ResponseReturnValue:
     return _unkept(Response(html, mimetype="text/html"))
 
 
-@blueprint.post("/judge/<token>/<id:number>/<topic_id>/assessments")
+@blueprint.post("/judge/<token>/<id:number>/<topic:topic_id>/assessments")
 @rule(PUBLIC)
 def save(token: str, number: int, topic_id: str) -> ResponseReturnValue:
     """Store a judgment sent as JSON; sent again under its key it is stored once."""
@@ -100,7 +100,7 @@ def save(token: str, number: int, topic_id: str) -> ResponseReturnValue:
     return jsonify({"stored": True, "new": is_new}), 201 if is_new else 200
 
 
-@blueprint.post("/judge/<token>/<id:number>/<topic_id>")
+@blueprint.post("/judge/<token>/<id:number>/<topic:topic_id>")
 @rule(PUBLIC)
 def judge(token: str, number: int, topic_id: str) -> ResponseReturnValue:
     """Store the judgment of the form, then show the next document."""
@@ -119,7 +119,7 @@ def judge(token: str, number: int, topic_id: str) -> ResponseReturnValue:
     return redirect(url_for("judging.topic", token=token, number=number, topic_id=topic_id), 303)
 
 
-@blueprint.post("/judge/<token>/<id:number>/<topic_id>/undo")
+@blueprint.post("/judge/<token>/<id:number>/<topic:topic_id>/undo")
 @rule(PUBLIC)
 def undo(token: str, number: int, topic_id: str) -> ResponseReturnValue:
     """Take back the assessor's last judgment of the topic and show its document again."""

@@ -63,7 +63,7 @@ def show_export(slug: str, run_id: int, form: str) -> ResponseReturnValue:
     return responses.export(form, tables.JUDGE_FILES, _judge(slug, run_id))
 
 
-@blueprint.get("/tasks/<slug>/judges/<id:run_id>/topics/<topic_id>")
+@blueprint.get("/tasks/<slug>/judges/<id:run_id>/topics/<topic:topic_id>")
 @rule(PUBLIC)
 def topic(slug: str, run_id: int, topic_id: str) -> ResponseReturnValue:
     """One topic by the reference and by a judge."""
@@ -71,7 +71,7 @@ def topic(slug: str, run_id: int, topic_id: str) -> ResponseReturnValue:
     return responses.page(render_template("judges/topic.html", page=page, runs=tables.runs_table(page)))
 
 
-@blueprint.get("/tasks/<slug>/judges/<id:run_id>/topics/<topic_id>.<form:form>")
+@blueprint.get("/tasks/<slug>/judges/<id:run_id>/topics/<topic:topic_id>.<form:form>")
 @rule(PUBLIC)
 def topic_export(slug: str, run_id: int, topic_id: str, form: str) -> ResponseReturnValue:
     """One topic of a judge as a file."""

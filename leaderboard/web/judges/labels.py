@@ -48,7 +48,7 @@ def export(slug: str, run_id: int, form: str) -> ResponseReturnValue:
     return responses.export(form, tables.LABELS_FILES, _page(slug, run_id))
 
 
-@blueprint.get("/tasks/<slug>/judges/<id:run_id>/labels/<topic_id>")
+@blueprint.get("/tasks/<slug>/judges/<id:run_id>/labels/<topic:topic_id>")
 @rule(PUBLIC, is_computed=True)
 def topic(slug: str, run_id: int, topic_id: str) -> ResponseReturnValue:
     """One topic of a judge's labels: every document that counts."""
@@ -66,7 +66,7 @@ def topic(slug: str, run_id: int, topic_id: str) -> ResponseReturnValue:
     return responses.page(html)
 
 
-@blueprint.get("/tasks/<slug>/judges/<id:run_id>/labels/<topic_id>.<form:form>")
+@blueprint.get("/tasks/<slug>/judges/<id:run_id>/labels/<topic:topic_id>.<form:form>")
 @rule(PUBLIC, is_computed=True)
 def topic_export(slug: str, run_id: int, topic_id: str, form: str) -> ResponseReturnValue:
     """One topic of a judge's labels as a file."""

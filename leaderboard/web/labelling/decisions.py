@@ -43,14 +43,14 @@ def decide(slug: str, number: int) -> ResponseReturnValue:
     return redirect(url_for("labelling_decisions.show", slug=slug, number=number, item=following), 303)
 
 
-@blueprint.get("/tasks/<slug>/labelling/<id:number>/nuggets/<topic_id>")
+@blueprint.get("/tasks/<slug>/labelling/<id:number>/nuggets/<topic:topic_id>")
 @rule(SIGNED_IN)
 def topic(slug: str, number: int, topic_id: str) -> ResponseReturnValue:
     """The lists of nuggets that assessors wrote of a topic, and the one that decides."""
     return responses.page(_topic(slug, number, topic_id))
 
 
-@blueprint.post("/tasks/<slug>/labelling/<id:number>/nuggets/<topic_id>")
+@blueprint.post("/tasks/<slug>/labelling/<id:number>/nuggets/<topic:topic_id>")
 @rule(SIGNED_IN)
 def write(slug: str, number: int, topic_id: str) -> ResponseReturnValue:
     """Begin the list that decides, or do to it what the form says."""

@@ -29,14 +29,14 @@ def topics(token: str, number: int) -> ResponseReturnValue:
     return _private("labelling/desk/round.html", token, page, table=pages.topics_table(page))
 
 
-@blueprint.get("/judge/<token>/labels/<id:number>/<topic_id>")
+@blueprint.get("/judge/<token>/labels/<id:number>/<topic:topic_id>")
 @rule(PUBLIC)
 def topic(token: str, number: int, topic_id: str) -> ResponseReturnValue:
     """The topic's next item, or the one of ?item=; of nuggets the list that is written."""
     return _topic(token, number, topic_id)
 
 
-@blueprint.post("/judge/<token>/labels/<id:number>/<topic_id>")
+@blueprint.post("/judge/<token>/labels/<id:number>/<topic:topic_id>")
 @rule(PUBLIC)
 def save(token: str, number: int, topic_id: str) -> ResponseReturnValue:
     """Store the label of the form, or do to the nuggets what it says, and go on."""
@@ -54,7 +54,7 @@ def save(token: str, number: int, topic_id: str) -> ResponseReturnValue:
     return redirect(_address(token, number, topic_id), 303)
 
 
-@blueprint.post("/judge/<token>/labels/<id:number>/<topic_id>/undo")
+@blueprint.post("/judge/<token>/labels/<id:number>/<topic:topic_id>/undo")
 @rule(PUBLIC)
 def undo(token: str, number: int, topic_id: str) -> ResponseReturnValue:
     """Take back the assessor's last label of the topic and show its item again."""

@@ -19,7 +19,7 @@ from leaderboard.web.session import reading, viewer
 blueprint = Blueprint("nuggets", __name__)
 
 
-@blueprint.get("/tasks/<slug>/topics/<topic_id>/nuggets")
+@blueprint.get("/tasks/<slug>/topics/<topic:topic_id>/nuggets")
 @rule(PUBLIC)
 def show(slug: str, topic_id: str) -> ResponseReturnValue:
     """Which runs hold which nuggets of a topic."""
@@ -28,7 +28,7 @@ def show(slug: str, topic_id: str) -> ResponseReturnValue:
     return responses.page(html)
 
 
-@blueprint.get("/tasks/<slug>/topics/<topic_id>/nuggets.<form:form>")
+@blueprint.get("/tasks/<slug>/topics/<topic:topic_id>/nuggets.<form:form>")
 @rule(PUBLIC)
 def export(slug: str, topic_id: str, form: str) -> ResponseReturnValue:
     """The same as a file: a row a nugget, or with ?table=labels a row a nugget and run."""

@@ -172,7 +172,7 @@ def documents(slug: str, number: int, suffix: str) -> ResponseReturnValue:
     return responses.as_file(text, MIMETYPES[form], f"{slug}-pool-{number}.{suffix}")
 
 
-@blueprint.get("/tasks/<slug>/pools/<id:number>/topics/<topic_id>")
+@blueprint.get("/tasks/<slug>/pools/<id:number>/topics/<topic:topic_id>")
 @rule(SIGNED_IN)
 def topic(slug: str, number: int, topic_id: str) -> ResponseReturnValue:
     """A topic's documents in a pool, in judging order."""
@@ -182,7 +182,7 @@ def topic(slug: str, number: int, topic_id: str) -> ResponseReturnValue:
     return responses.page(html)
 
 
-@blueprint.get("/tasks/<slug>/pools/<id:number>/topics/<topic_id>.<form:form>")
+@blueprint.get("/tasks/<slug>/pools/<id:number>/topics/<topic:topic_id>.<form:form>")
 @rule(SIGNED_IN)
 def topic_export(slug: str, number: int, topic_id: str, form: str) -> ResponseReturnValue:
     """A topic's documents in a pool as a file."""

@@ -131,6 +131,7 @@ def _wished(runs: RunList | None) -> BatchRequest:
         makes_teams="make_teams" in form,
         holds="hold" in form,
         phase=form.get("phase", ""),
+        late=form.get("late", ""),
     )
 
 

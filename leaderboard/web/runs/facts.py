@@ -66,6 +66,7 @@ def wishes(file_name: str, path: Path | None = None) -> RunRequest:
         fields.read(facts_given()),
         request.form.get("phase", ""),
         reproduces=of.named if of else {},
+        late=request.form.get("late", ""),
     )
 
 

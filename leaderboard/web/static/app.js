@@ -17,7 +17,10 @@
 
   function showTimes(root) {
     for (const time of root.querySelectorAll("time[datetime]:not([title])")) {
-      time.title = `${format.format(new Date(time.dateTime))} ${zone}`;
+      const at = format.format(new Date(time.dateTime));
+      // A deadline to the second is shown so here too: zones are apart by minutes.
+      const seconds = time.textContent.slice("2026-05-31 23:59".length);
+      time.title = `${at}${seconds} ${zone}`;
       const here = document.createElement("span");
       here.className = "here";
       here.textContent = ` (${time.title})`;

@@ -11,6 +11,7 @@ from leaderboard.pages.tasks import review as review_pages
 from leaderboard.services.pseudonyms import pseudonyms, reviews
 from leaderboard.services.pseudonyms.pseudonyms import UNTIL, NamingRequest
 from leaderboard.services.pseudonyms.words import TITLES
+from leaderboard.services.tasks import dates
 from leaderboard.web import moments, responses
 from leaderboard.web.errors import form_again, wants_json
 from leaderboard.web.files import number
@@ -93,6 +94,7 @@ def _page(slug: str, error: LeaderboardError | None = None) -> str:
     return render_template(
         "tasks/naming.html",
         page=page,
+        written=dates.written,
         table=pages.table(page),
         kinds=TITLES,
         until=UNTIL,

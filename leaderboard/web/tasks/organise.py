@@ -74,6 +74,8 @@ def _draft() -> TaskDraft:
         name=name,
         topics=topics.path,
         topics_name=topics.name,
+        topic_fields=form.get("topic_fields", ""),
+        topics_seen=form.get("topics_seen", ""),
         description=form.get("description", ""),
         links=form.get("links", ""),
         agreement=form.get("agreement", ""),

@@ -115,9 +115,10 @@ def topics(slug: str) -> ResponseReturnValue:
     try:
         if file is None:
             raise Invalid("Choose a topics file.")
-        new = trec_topics.read_topics(file.path)
+        new = trec_topics.read(file.path, request.form.get("topic_fields", ""))
+        new.require_seen(request.form.get("topics_seen", ""))
         with writing() as session:
-            topic_changes.replace(session, asker, slug, new)
+            topic_changes.replace(session, asker, slug, new.topics)
     except LeaderboardError as error:
         return refused(slug, error, "topics")
     wake()
@@ -137,7 +138,7 @@ def add_topic(slug: str) -> ResponseReturnValue:
     return redirect(saved(slug, "topics"), 303)
 
 
-@blueprint.get("/tasks/<slug>/settings/topics/<topic_id>")
+@blueprint.get("/tasks/<slug>/settings/topics/<topic:topic_id>")
 @rule(SIGNED_IN)
 def topic(slug: str, topic_id: str) -> ResponseReturnValue:
     """The form that corrects a topic."""
@@ -145,7 +146,7 @@ def topic(slug: str, topic_id: str) -> ResponseReturnValue:
     return render_template("tasks/topic.html", page=page)
 
 
-@blueprint.post("/tasks/<slug>/settings/topics/<topic_id>")
+@blueprint.post("/tasks/<slug>/settings/topics/<topic:topic_id>")
 @rule(SIGNED_IN)
 def correct_topic(slug: str, topic_id: str) -> ResponseReturnValue:
     """Correct a topic's title, description or narrative."""

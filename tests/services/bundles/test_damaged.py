@@ -78,7 +78,7 @@ def test_digests_are_checked_first(
         ("task", "measures", ["nonsense"], "nonsense"),
         ("task", "surprise", 1, "is not a field of this file."),
         ("task", "created_at", "yesterday", "must be a date and time with its zone."),
-        ("topics", "topic_id", "a/b", "may not hold a slash"),
+        ("topics", "topic_id", "a b", "may not hold blanks"),
         ("teams", "home_page", "javascript:alert(1)", "must start with https://."),
         ("teams", "name", " ", "name"),
         ("phases", "visibility", "invisible", "must be one of open, blind, sealed."),

@@ -111,23 +111,15 @@ def test_doubled_ids_are_refused(content: str, written: Written) -> None:
 @pytest.mark.parametrize(
     ("topic_id", "message"),
     [
-        (
-            "1.json",
-            "A topic id may not end in .json, .csv or .tex, which are addresses of tables. "
-            "Leave the ending out.",
-        ),
-        ("1.CSV", "A topic id may not end in .json, .csv or .tex"),
-        ("a/b", "A topic id may not hold a slash, nor be . or .. Replace it, for example by a hyphen."),
-        ("..", "A topic id may not hold a slash, nor be . or .."),
         ("a\x07b", "A topic id may not hold control characters."),
         ("a\x00b", "A topic id may not hold control characters."),
         ("a b", "A topic id may not hold blanks: runs separate their columns by them."),
         ("x" * 256, "A topic id has at most 255 bytes."),
-        ("", "The topic has no id."),
+        ("", "The topic has no id: id must be text or a whole number. Number it."),
     ],
 )
-def test_ids_that_cannot_be_addresses_are_refused(topic_id: str, message: str, written: Written) -> None:
-    """Each id that could not stand in a run or in an address is refused with its own remedy."""
+def test_ids_that_no_run_can_have_are_refused(topic_id: str, message: str, written: Written) -> None:
+    """Each id that could not stand in a line of a run is refused with its own remedy."""
     assert message in refusal(written, json.dumps({"id": topic_id, "title": "t"}))
 
 
@@ -140,23 +132,31 @@ def test_text_the_database_cannot_hold_is_refused(written: Written) -> None:
 @pytest.mark.parametrize(
     "declaration",
     [
-        '<!DOCTYPE topics SYSTEM "http://example.org/topics.dtd">',
         '<!DOCTYPE topics [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]>',
         '<!DOCTYPE topics [<!ENTITY x SYSTEM "file:///etc/passwd">]>',
+        '<!DOCTYPE topics [<!ENTITY % x SYSTEM "http://example.org/x.dtd"> %x;]>',
     ],
 )
-def test_xml_declarations_are_refused(declaration: str, written: Written) -> None:
-    """No document type is fetched and no entity expanded: declaring one is refused."""
+def test_xml_entities_are_refused(declaration: str, written: Written) -> None:
+    """No entity is expanded: declaring one is refused."""
     content = f'<?xml version="1.0"?>\n{declaration}<topics><topic number="1">&b;</topic></topics>'
-    assert "line 2: The XML declares a document type or entities, which are not read." in refusal(
-        written, content
+    assert "line 2: The XML declares entities of its own, which are not read." in refusal(written, content)
+
+
+def test_a_document_type_is_neither_fetched_nor_a_reason_to_refuse(written: Written) -> None:
+    """The DTD at an address that does not exist is not asked for, and what is not declared stays text."""
+    content = (
+        '<!DOCTYPE topics SYSTEM "http://no.invalid/t.dtd"><topics><topic number="1">a &b; c</topic></topics>'
     )
+    assert read_topics(written(content)) == (Topic("1", "a &b; c"),)
 
 
 def test_broken_xml_is_refused_with_its_line(written: Written) -> None:
     """XML that is not well-formed is refused with the line."""
-    message = refusal(written, '<topics>\n<topic number="1">a & b</topic>\n</topics>')
-    assert "line 2: This is not well-formed XML: not well-formed (invalid token)." in message
+    message = refusal(written, '<topics>\n<topic number="1">a<br></topic>\n</topics>')
+    assert "line 2: This is not well-formed XML: mismatched tag." in message
+    deep = "<topics>" + "<a>" * 200 + "</a>" * 200 + "</topics>"
+    assert "The XML has more than 100 elements within each other" in refusal(written, deep)
 
 
 @pytest.mark.parametrize(
@@ -166,23 +166,22 @@ def test_broken_xml_is_refused_with_its_line(written: Written) -> None:
             "1\ta\n2 b\n",
             "line 2: '2 b': A topic has 2 columns, id and title, separated by a tab; this line has 1.",
         ),
-        (
-            "1 0 d1 2\n1 0 d2 0\n",
-            "line 1: '1 0 d1 2': This is a qrels file, not topics. Put it under Judgments.",
-        ),
+        ("1 0 d1 2\n1 0 d2 0\n", "This is a qrels file, not topics. Put it under Judgments."),
         ("1\t0\td1\tL2\n", "This is a qrels file"),
         ("query-id\tcorpus-id\tscore\n1\td1\t1\n", "This is a qrels file"),
         ("1 Q0 d1 1 3.0 tag\n", "This is a run, not topics."),
         ("1\ta\n2\tb\tc\n", "Take the tabs out of the title."),
         ('{"id": "1"}\n{"id": \n', "line 2: '{\"id\": ': The line is not valid JSON"),
         ('{"id": "1"}\n[]\n', "line 2: '[]': The line is JSON but not an object."),
-        ('{"id": 1.5}\n', "A topic needs an id, as text, under one of"),
-        ('{"id": true}\n', "A topic needs an id, as text, under one of"),
+        ('{"id": 1.5}\n', "id '1.5': The topic has no id: id must be text or a whole number. Number it."),
+        ('{"id": true}\n', "id 'True': The topic has no id: id must be text or a whole number."),
         ('{"title": "t"}\n', "A topic needs an id, as text, under one of"),
-        ('[{"id": "1"}]\n', "This is a JSON array. Write one JSON object a line"),
+        ('[{"id": "1"}, 7]\n', "'7': 1 of 2 values of the array are not objects."),
+        ('{"1": "a", "1": "b"}', "key '1': The key is there twice in one object. Keep one of them."),
         ("<top>\n<num> 1\n", "line 1: The last topic has no </top>."),
         ("", "The file has no topics."),
-        ("<html></html>", "The file has no topics."),
+        ("<html></html>", "This is an HTML page, not topics"),
+        ("<feed><entry>a</entry></feed>", "This is XML, but no element in <feed> is a topic with an id."),
         ('{"id": ' + "[" * 100_000, "The line is not valid JSON: it is nested too deeply"),
     ],
 )

@@ -76,6 +76,7 @@ ASKED: dict[str, Sequence[tuple[str, dict[str, Any]]]] = {
     "put_picture": [("?alt=A+flag", {"data": b"GIF89a"})],
     "date_task": _json({"closes_at": LATER, "reason": "Why not"}),
     "clone_task": _json(*({"slug": slug, "name": "A clone"} for slug in ("draft", "sealed", "mine"))),
+    "try_topics": [("", {"data": TOPICS}), ("?fields=title=", {"data": TOPICS})],
     "replace_topics": [("", {"data": TOPICS})],
     "add_topic": _json({"topic": "78", **WORDS}),
     "correct_topic": _json(WORDS),

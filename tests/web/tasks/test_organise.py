@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from leaderboard.db.tables import Job, Phase, Task
+from leaderboard.db.tables import Job, Phase, Task, Topic
 from tests.make import pages
 from tests.make.worlds import QRELS, TOPICS
 from tests.web.conftest import Site
@@ -254,3 +254,23 @@ def test_a_task_closes_at_its_date(site: Site) -> None:
         as_text=True
     )
     assert "until" in site.browser().get("/tasks/robots/about").get_data(as_text=True)
+
+
+def test_how_topics_are_read_is_shown_before_they_are_stored(site: Site) -> None:
+    """A guess is shown with fields that can be corrected; sent again as shown, or corrected, it is stored."""
+    client = site.browser("Olga")
+    lines = "1\ten\tone\n2\ten\ttwo\n"
+    asked = client.post(NEW, data=_draft(site, topics=_file(lines, "topics.tsv")))
+    assert asked.status_code == 422
+    assert "Nothing is stored yet: check how the 2 topics would be read." in pages.main(asked)
+    assert "id=column1, title=column2, description=column3" in pages.main(asked)
+    with site.database.read() as session:
+        assert session.scalar(select(Task.id).where(Task.slug == "new-robots-2026")) is None
+    fields = pages.form(asked, NEW)
+    assert fields["topic_fields"] == "id=column1, title=column2, description=column3"
+    corrected = {**fields, "topic_fields": "id=column1, title=column3"}
+    made = client.post(NEW, data={**corrected, "topics": _file(lines, "topics.tsv")})
+    assert made.status_code == 303, pages.main(made)
+    with site.database.read() as session:
+        found = select(Topic.title).join(Task, Task.id == Topic.task_id).where(Task.slug == "new-robots-2026")
+        assert session.scalars(found.order_by(Topic.position)).all() == ["one", "two"]

@@ -79,6 +79,7 @@ def change(
         _put_measures(changing, values)
     _check_together(task)
     session.flush()
+    phases.require_possible(session, task)
     if changing.needs_edition:
         board_measures.rebuild(session, task)
     return _note(changing, before, " ".join(reason.split()))

@@ -16,11 +16,15 @@ class Done:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnTask:
-    """A task as its organisers see it; state is draft, published or archived."""
+    """A task as its organisers see it; state is draft, published or archived.
+
+    topics: how its topics file was read, in sentences, where one was sent.
+    """
 
     task: str
     name: str
     state: str
+    topics: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

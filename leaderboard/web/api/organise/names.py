@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from leaderboard.services.boards import groups
 from leaderboard.services.pseudonyms import pseudonyms
 from leaderboard.services.pseudonyms.pseudonyms import NamingRequest
-from leaderboard.web.api.answers import Moment
+from leaderboard.services.tasks import dates
 from leaderboard.web.api.operations import operation
 from leaderboard.web.api.organise.answers import Done
 from leaderboard.web.api.organise.tasks import ORGANISE
@@ -14,14 +14,15 @@ from leaderboard.web.session import viewer, writing
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Naming:
-    """Which pseudonyms, and until when teams go by them: date (`names_at`), close, or team.
+    """Which pseudonyms, and until when teams go by them: date (`names_at`, in UTC where it names no
+    zone; a day alone is its beginning), close, or team.
 
     is_sure: needed where names were public already.
     """
 
     kind: str = "animals"
     until: str = "close"
-    names_at: Moment | None = None
+    names_at: str | None = None
     is_sure: bool = False
 
 
@@ -55,7 +56,7 @@ class GroupAnswer:
 @operation("PUT", "/tasks/<slug>/pseudonyms", Done, body=Naming, scopes=ORGANISE)
 def give_pseudonyms(slug: str, body: Naming) -> Done:
     """Give all teams a pseudonym, or change until when they go by it"""
-    wanted = NamingRequest(**asdict(body))
+    wanted = NamingRequest(**{**asdict(body), "names_at": dates.read(body.names_at or "", "UTC", "names_at")})
     with writing() as session:
         given = pseudonyms.give(session, viewer(), slug, wanted)
     return Done(done=f"{given} teams have pseudonyms")

@@ -4,13 +4,14 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from leaderboard.services.tasks import phases
+from leaderboard.services.tasks import dates, phases
 from leaderboard.services.tasks.phases import PhasePlan
-from leaderboard.web.api.answers import Moment
 from leaderboard.web.api.operations import operation
 from leaderboard.web.api.organise.answers import Done
 from leaderboard.web.api.organise.tasks import ORGANISE
 from leaderboard.web.session import viewer, wake, writing
+
+MOMENTS = ("opens_at", "closes_at", "reveal_at")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,20 +19,21 @@ class PhaseBody:
     """A phase: when it takes which runs on which topics, and who sees their scores when.
 
     topics: all, half (drawn by `seed`) or list (those in `topic_list`, by spaces). visibility: open, blind or
-    sealed, empty for the task's. at_close: open, or sealed until `reveal_at` or the reveal. zone: in which
-    pages show the dates. Limits are of a team or an account; null is none.
+    sealed, empty for the task's. at_close: open, or sealed until `reveal_at` or the reveal. zone: of
+    dates that name none, and in which pages show them; a day alone opens with its beginning and closes with
+    its end. Limits are of a team or an account; null is none.
     """
 
     name: str
-    opens_at: Moment | None = None
-    closes_at: Moment | None = None
+    opens_at: str | None = None
+    closes_at: str | None = None
     zone: str = "UTC"
     topics: str = phases.ALL
     topic_list: str = ""
     seed: str = ""
     visibility: str = ""
     at_close: str = "open"
-    reveal_at: Moment | None = None
+    reveal_at: str | None = None
     kinds: tuple[str, ...] = ()
     ranked: bool = True
     runs_per_day: int | None = None
@@ -60,7 +62,8 @@ class Extension:
 @operation("POST", "/tasks/<slug>/phases", Done, body=PhaseBody, scopes=ORGANISE, status=201)
 def add_phase(slug: str, body: PhaseBody) -> Done:
     """Add a phase"""
-    return _changed("phase added", phases.add, slug, _plan(body))
+    plan = _plan(body)
+    return _changed(f"phase added, {_span(plan)}", phases.add, slug, plan)
 
 
 @operation("PUT", "/tasks/<slug>/phases/<name>", Done, body=PhaseChange, scopes=ORGANISE)
@@ -69,7 +72,8 @@ def change_phase(slug: str, name: str, body: PhaseChange) -> Done:
 
     What is left out is as in a new phase.
     """
-    return _changed("phase changed", phases.change, slug, name, _plan(body.phase), body.reason)
+    plan = _plan(body.phase)
+    return _changed(f"phase changed, {_span(plan)}", phases.change, slug, name, plan, body.reason)
 
 
 @operation("DELETE", "/tasks/<slug>/phases/<name>", Done, scopes=ORGANISE)
@@ -93,8 +97,13 @@ def extend_deadline(slug: str, body: Extension) -> Done:
 OPERATIONS = (add_phase, change_phase, remove_phase, reveal_phase, extend_deadline)
 
 
+def _span(plan: PhasePlan) -> str:
+    return dates.span(plan.opens_at, plan.closes_at, plan.zone)
+
+
 def _plan(body: PhaseBody) -> PhasePlan:
-    return PhasePlan(**asdict(body))
+    moments = {name: dates.read(getattr(body, name) or "", body.zone, name) for name in MOMENTS}
+    return PhasePlan(**{**asdict(body), **moments})
 
 
 def _changed(words: str, act: Callable[..., object], *given: Any) -> Done:

@@ -13,13 +13,12 @@ from leaderboard.services import collections, policy
 from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.collections import CollectionRow
 from leaderboard.services.jobs import failed
-from leaderboard.services.tasks import create, drafts, life, organise, templates
+from leaderboard.services.tasks import create, dates, drafts, life, organise, templates
 from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.services.tasks.life import NEWEST, TaskCopy
 from leaderboard.services.tasks.settings import change
 from leaderboard.tables.record import Column, Table
 from leaderboard.trec.read.bundles import base_name
-from leaderboard.web.api.answers import Moment
 from leaderboard.web.api.operations import Reply, operation
 from leaderboard.web.api.organise.answers import CollectionAnswer, Done, OwnTask, SettingsAnswer
 from leaderboard.web.api.reads.lists import ListQuery, Rows, part
@@ -43,6 +42,8 @@ class NewTask:
     level: int = 1
     measures: tuple[Annotated[str, Meta(pattern="^[!-~]+$")], ...] = ()
     file_name: str = "topics"
+    fields: str = ""
+    """Which fields of the topics file are read, such as `id=qid, title=query`; empty: as they are called."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,11 +58,12 @@ class Settings:
 class Dates:
     """From when until when a task with one phase takes runs; null is no limit.
 
-    zone: in which pages show them. reason: needed where a deadline is moved that participants know of.
+    zone: of dates that name none, and in which pages show them; a day alone opens with its beginning and
+    closes with its end. reason: needed where a deadline is moved that participants know of.
     """
 
-    opens_at: Moment | None = None
-    closes_at: Moment | None = None
+    opens_at: str | None = None
+    closes_at: str | None = None
     zone: str = "UTC"
     reason: str = ""
 
@@ -99,6 +101,7 @@ def make_task(slug: str, query: NewTask, file: Path) -> OwnTask:
         name=query.name,
         topics=file,
         topics_name=base_name(query.file_name),
+        topic_fields=query.fields,
         description=query.description,
         collection=query.collection,
         depth=query.depth,
@@ -112,7 +115,7 @@ def make_task(slug: str, query: NewTask, file: Path) -> OwnTask:
     prepared = drafts.prepare(draft)
     with writing() as session:
         create.create(session, asker, prepared)
-    return OwnTask(task=slug, name=query.name.strip(), state="draft")
+    return OwnTask(task=slug, name=query.name.strip(), state="draft", topics=str(prepared.topics))
 
 
 @operation(
@@ -189,11 +192,13 @@ def date_task(slug: str, body: Dates) -> Done:
 
     For a task with one phase; phases have dates of their own.
     """
+    opens, closes = (
+        dates.read(text or "", body.zone, name)
+        for name, text in (("opens_at", body.opens_at), ("closes_at", body.closes_at))
+    )
     with writing() as session:
-        organise.set_dates(
-            session, viewer(), slug, (body.opens_at, body.closes_at), zone=body.zone, reason=body.reason
-        )
-    return Done(done="dates set")
+        organise.set_dates(session, viewer(), slug, (opens, closes), zone=body.zone, reason=body.reason)
+    return Done(done=f"dates set: {dates.span(opens, closes, body.zone)}")
 
 
 @operation("POST", "/tasks/<slug>/publish", OwnTask, scopes=ORGANISE)

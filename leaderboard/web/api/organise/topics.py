@@ -48,20 +48,86 @@ class Scored:
     topics: Literal["judged", "all"]
 
 
-@operation("PUT", "/tasks/<slug>/topics", Done, rule=Rule(SIGNED_IN, Body.FILES), scopes=ORGANISE)
-def replace_topics(slug: str, file: Path) -> Done:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicFields:
+    """Which fields of a topics file are read, such as `id=qid, title=query`; empty: as they are called."""
+
+    fields: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstTopic:
+    """A topic as it would be stored."""
+
+    topic: str
+    title: str
+    description: str
+    narrative: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicsReading:
+    """How a file of topics is read; fields can be corrected and sent as the parameter of the same name.
+
+    names: the fields that the file has. notes: what was guessed, left out or is missing, with numbers and
+    examples. first: the first topics.
+    """
+
+    form: str
+    fields: str
+    names: tuple[str, ...]
+    topics: int
+    notes: tuple[str, ...]
+    first: tuple[FirstTopic, ...]
+
+
+@operation(
+    "POST",
+    "/topics/reading",
+    TopicsReading,
+    query=TopicFields,
+    rule=Rule(SIGNED_IN, Body.FILES),
+    scopes=ORGANISE,
+)
+def try_topics(query: TopicFields, file: Path) -> TopicsReading:
+    """Read a topics file without storing it
+
+    The body is the file, in any form that a task takes; the answer says which field is id and title.
+    """
+    policy.require_creator(viewer())
+    finish_reading()
+    read = trec_topics.read(file, query.fields)
+    return TopicsReading(
+        form=read.form,
+        fields=read.fields,
+        names=read.names,
+        topics=len(read.topics),
+        notes=tuple(note.text for note in read.notes),
+        first=tuple(
+            FirstTopic(
+                topic=one.topic_id, title=one.title, description=one.description, narrative=one.narrative
+            )
+            for one in read.topics[: trec_topics.EXAMPLES]
+        ),
+    )
+
+
+@operation(
+    "PUT", "/tasks/<slug>/topics", Done, query=TopicFields, rule=Rule(SIGNED_IN, Body.FILES), scopes=ORGANISE
+)
+def replace_topics(slug: str, query: TopicFields, file: Path) -> Done:
     """Replace all topics by those of a file
 
-    Before the first run.
+    Before the first run. `fields` says which field is id and title where their names do not.
     """
     asker = viewer()
     policy.own_task(reading(), asker, slug)
     finish_reading()
-    new = trec_topics.read_topics(file)
+    new = trec_topics.read(file, query.fields)
     with writing() as session:
-        topic_changes.replace(session, asker, slug, new)
+        topic_changes.replace(session, asker, slug, new.topics)
     wake()
-    return Done(done=f"{len(new)} topics")
+    return Done(done=f"{len(new.topics)} topics. {new}")
 
 
 @operation("POST", "/tasks/<slug>/topics", Done, body=NewTopic, scopes=ORGANISE, status=201)
@@ -73,7 +139,7 @@ def add_topic(slug: str, body: NewTopic) -> Done:
     return Done(done="topic added")
 
 
-@operation("PUT", "/tasks/<slug>/topics/<topic_id>", Done, body=TopicWords, scopes=ORGANISE)
+@operation("PUT", "/tasks/<slug>/topics/<topic:topic_id>", Done, body=TopicWords, scopes=ORGANISE)
 def correct_topic(slug: str, topic_id: str, body: TopicWords) -> Done:
     """Correct what a topic asks for
 
@@ -85,7 +151,7 @@ def correct_topic(slug: str, topic_id: str, body: TopicWords) -> Done:
     return Done(done="topic corrected")
 
 
-@operation("PUT", "/tasks/<slug>/topics/<topic_id>/exclusion", Done, body=Exclusion, scopes=ORGANISE)
+@operation("PUT", "/tasks/<slug>/topics/<topic:topic_id>/exclusion", Done, body=Exclusion, scopes=ORGANISE)
 def exclude_topic(slug: str, topic_id: str, body: Exclusion) -> Done:
     """Leave a draft's topic out of the means"""
     with writing() as session:
@@ -93,7 +159,7 @@ def exclude_topic(slug: str, topic_id: str, body: Exclusion) -> Done:
     return Done(done="topic left out" if body.reason.strip() else "topic counts again")
 
 
-@operation("DELETE", "/tasks/<slug>/topics/<topic_id>/exclusion", Done, scopes=ORGANISE)
+@operation("DELETE", "/tasks/<slug>/topics/<topic:topic_id>/exclusion", Done, scopes=ORGANISE)
 def include_topic(slug: str, topic_id: str) -> Done:
     """Let a draft's topic count again"""
     with writing() as session:
@@ -114,4 +180,12 @@ def score_topics(slug: str, body: Scored) -> Done:
     return Done(done=f"{body.topics} topics count")
 
 
-OPERATIONS = (replace_topics, add_topic, correct_topic, exclude_topic, include_topic, score_topics)
+OPERATIONS = (
+    try_topics,
+    replace_topics,
+    add_topic,
+    correct_topic,
+    exclude_topic,
+    include_topic,
+    score_topics,
+)

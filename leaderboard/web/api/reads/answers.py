@@ -5,7 +5,7 @@ from leaderboard.web.api.operations import operation
 from leaderboard.web.session import reading, viewer
 
 
-@operation("GET", "/runs/<id:run_id>/answers/<topic_id>", dict)
+@operation("GET", "/runs/<id:run_id>/answers/<topic:topic_id>", dict)
 def show_answer(run_id: int, topic_id: str) -> dict[str, object]:
     """What a run of answers says on a topic
 

@@ -119,7 +119,9 @@ def show_pool(slug: str, number: int, query: ListQuery) -> Reply:
     return part(pools.table(pools.page(reading(), viewer(), slug, number)), query, "topic")
 
 
-@operation("GET", "/tasks/<slug>/pools/<id:number>/topics/<topic_id>", Rows, query=ListQuery, rule=ORGANISERS)
+@operation(
+    "GET", "/tasks/<slug>/pools/<id:number>/topics/<topic:topic_id>", Rows, query=ListQuery, rule=ORGANISERS
+)
 def pool_documents(slug: str, number: int, topic_id: str, query: ListQuery) -> Reply:
     """The documents of a topic in a pool
 

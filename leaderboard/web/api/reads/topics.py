@@ -40,7 +40,7 @@ def topics(slug: str, query: MeasureQuery) -> Reply:
     return part(list_table.table(page), query, "topic")
 
 
-@operation("GET", "/tasks/<slug>/topics/<topic_id>", TopicAnswer)
+@operation("GET", "/tasks/<slug>/topics/<topic:topic_id>", TopicAnswer)
 def show_topic(slug: str, topic_id: str) -> TopicAnswer:
     """A topic
 
@@ -56,14 +56,14 @@ def show_topic(slug: str, topic_id: str) -> TopicAnswer:
     )
 
 
-@operation("GET", "/tasks/<slug>/topics/<topic_id>/runs", Rows, query=MeasureQuery)
+@operation("GET", "/tasks/<slug>/topics/<topic:topic_id>/runs", Rows, query=MeasureQuery)
 def topic_scores(slug: str, topic_id: str, query: MeasureQuery) -> Reply:
     """The scores of all runs on a topic"""
     page = topic.topic_page(reading(), viewer(), slug, topic_id, Choice(query.measure, "", 0))
     return part(tables.scores_table(page), query, "run")
 
 
-@operation("GET", "/tasks/<slug>/topics/<topic_id>/documents", Rows, query=ListQuery)
+@operation("GET", "/tasks/<slug>/topics/<topic:topic_id>/documents", Rows, query=ListQuery)
 def topic_documents(slug: str, topic_id: str, query: ListQuery) -> Reply:
     """The judged documents of a topic
 
@@ -73,7 +73,7 @@ def topic_documents(slug: str, topic_id: str, query: ListQuery) -> Reply:
     return part(tables.documents_table(page), query, "docno")
 
 
-@operation("GET", "/runs/<id:run_id>/topics/<topic_id>", Rows, query=RankingQuery)
+@operation("GET", "/runs/<id:run_id>/topics/<topic:topic_id>", Rows, query=RankingQuery)
 def show_ranking(run_id: int, topic_id: str, query: RankingQuery) -> Reply:
     """What a run ranked for a topic
 

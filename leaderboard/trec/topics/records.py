@@ -1,0 +1,244 @@
+"""Topics as their file has them: named fields, and which of them is the id, the title and the rest."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from leaderboard.errors import Invalid, Problem
+
+PARTS = ("id", "title", "description", "narrative")
+ID_KEYS = ("narrative_id", "request_id", "_id", "qid", "id", "number", "topic_id", "query_id", "topic")
+"""Keys of an id in JSON, most telling first."""
+# fmt: off
+_IDS = (
+    "narrativeid", "requestid", "id", "qid", "number", "topicid", "queryid", "num", "identifier",
+    "questionid", "topicnumber", "querynumber", "topicno", "queryno", "topicnum", "no", "uid", "topic", "key",
+)
+_TITLES = (
+    "title", "query", "text", "topictitle", "querytext", "titletext", "querystring", "originalquery",
+    "keywords", "question", "questiontext", "body", "rawutterance", "utterance", "content", "claim", "topic",
+    "english", "en", "summary", "request", "sentence", "value",
+)
+_DESCRIPTIONS = (
+    "description", "desc", "topicdescription", "problemstatement", "question", "manualrewrittenutterance",
+    "resolvedutterance", "rewrittenutterance", "automaticrewrittenutterance",
+)
+_NARRATIVES = ("narrative", "narr", "topicnarrative", "background")
+# fmt: on
+_NAMES = {"id": _IDS, "title": _TITLES, "description": _DESCRIPTIONS, "narrative": _NARRATIVES}
+_OF_A_LANGUAGE = re.compile(r"^[a-z]{2}(?=(?:title|desc|narr)$)")
+"""What CLEF puts before the names of its fields."""
+_KINDS = frozenset({"type", "template", "lang", "language", "category", "source", "task", "time", "date"})
+"""Fields that say of which kind a topic is, not what it asks for."""
+MOST_JOINED = 12
+"""Fields that make a title together where none is one by itself."""
+
+
+@dataclass(slots=True)
+class Record:
+    """One topic as its file has it: text by the name of the field; line is where it starts.
+
+    unfit: fields whose value is no text and no whole number, so that it is no id.
+    """
+
+    line: int
+    values: dict[str, str]
+    subtopics: tuple[tuple[str, str, str], ...] = ()
+    limit: int | None = None
+    unfit: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A sentence on how a file was read; asks: whether its sender should look before anything is stored."""
+
+    text: str
+    asks: bool = True
+
+
+@dataclass
+class Content:
+    """The records of a file and what there is to say of how they were read."""
+
+    records: list[Record]
+    notes: list[Note] = field(default_factory=list)
+    columns: tuple[str, ...] = ()
+    """The fields of id, title, description and narrative where the file is a table without headings."""
+    several: frozenset[str] = frozenset()
+    """Fields that are lists of objects in the file; only one of each is among the values."""
+
+
+Sources = Mapping[str, tuple[tuple[str, ...], ...]]
+"""Part -> alternatives, the first that says something counts; each is one or several fields joined."""
+
+
+def squeezed(name: str) -> str:
+    """A field's name without case and signs.
+
+    >>> squeezed("Query-ID"), squeezed("_id")
+    ('queryid', 'id')
+    """
+    return re.sub(r"[\W_]+", "", name.casefold())
+
+
+def is_part(name: str) -> bool:
+    """Whether a field is called like a part of a topic."""
+    return any(squeezed(name) in names for names in _NAMES.values())
+
+
+def is_heading(cells: Sequence[str]) -> bool:
+    """Whether a row names the columns of a table of topics.
+
+    >>> is_heading(["query-id", "text"]), is_heading(["1", "text"])
+    (True, False)
+    """
+    names = [squeezed(cell) for cell in cells]
+    texts = {name for part in PARTS[1:] for name in _NAMES[part]}
+    return len(set(names)) == len(names) > 1 and any(
+        name in _IDS and any(other in texts for other in names[:place] + names[place + 1 :])
+        for place, name in enumerate(names)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the sender of a file says of its fields; headings None: what is seen in the file."""
+
+    sources: Sources = field(default_factory=dict, hash=False)
+    headings: bool | None = None
+
+
+def parse_fields(text: str) -> Wanted:
+    """A mapping as people write it; empty text says nothing.
+
+    >>> parse_fields("id=qid, title=query|text").sources
+    {'id': (('qid',),), 'title': (('query',), ('text',))}
+    """
+    given: dict[str, tuple[tuple[str, ...], ...]] = {}
+    headings = None
+    for pair in filter(None, (each.strip() for each in text.split(","))):
+        part, equals, names = (each.strip() for each in pair.partition("="))
+        if part == "headings" and names in ("yes", "no"):
+            headings = names == "yes"
+            continue
+        if not equals or part not in PARTS or part in given:
+            rule = f"{pair[:60]!r} does not say where a part of the topics is."
+            remedy = (
+                f"Write pairs such as id=qid, title=query; the parts are {', '.join(PARTS)}; headings=no "
+                "reads the first line of a table as a topic."
+            )
+            raise Invalid(f"{rule} {remedy}", [Problem(rule, remedy, field="fields")])
+        alternatives = (tuple(filter(None, map(str.strip, one.split("+")))) for one in names.split("|"))
+        given[part] = tuple(filter(None, alternatives))
+    return Wanted(given, headings)
+
+
+def written(sources: Sources) -> str:
+    """A mapping as `parse_fields` reads it."""
+    said = {part: "|".join("+".join(names) for names in sources.get(part, ())) for part in PARTS}
+    return ", ".join(f"{part}={names}" for part, names in said.items() if names)
+
+
+def all_fields(sources: Sources) -> list[str]:
+    """Every field that a mapping names."""
+    return [name for alternatives in sources.values() for names in alternatives for name in names]
+
+
+def sources_of(content: Content, given: Sources, notes: list[Note]) -> dict[str, tuple[tuple[str, ...], ...]]:
+    """Where each part stands: as given, else as the names of the fields say; notes get what was guessed.
+
+    Raises Invalid where a field is given that no topic has.
+    """
+    names = list(dict.fromkeys(name for record in content.records for name in record.values))
+    unknown = [one for one in all_fields(given) if one not in names]
+    if unknown:
+        rule = f"No topic has the field {unknown[0][:60]!r}."
+        remedy = f"The fields of this file are {', '.join(names[:40])}."
+        raise Invalid(f"{rule} {remedy}", [Problem(rule, remedy, field="fields", value=unknown[0][:60])])
+    chosen: dict[str, tuple[tuple[str, ...], ...]] = {}
+    for place, part in enumerate(PARTS):
+        taken = {*all_fields(chosen), *all_fields(given)}
+        if part in given:
+            chosen[part] = given[part]
+        elif content.columns:
+            column = content.columns[place : place + 1]
+            chosen[part] = (column,) if column and column[0] not in taken else ()
+        else:
+            chosen[part] = _by_name(content.records, [name for name in names if name not in taken], part)
+    if not chosen["title"] and "title" not in given:
+        chosen["title"] = _in_place_of_a_title(content, names, chosen, notes)
+    return chosen
+
+
+def _by_name(records: list[Record], names: list[str], part: str) -> tuple[tuple[str, ...], ...]:
+    """The fewest fields, in order of preference, that have the part in the most records."""
+    ranks: list[tuple[int, int, str]] = []
+    for name in names:
+        steps = [_OF_A_LANGUAGE.sub("", squeezed(step)) for step in name.split(".")]
+        keys = [(0 if len(steps) == 1 else 1, steps[-1]), *((2, step) for step in steps[:-1])]
+        found = [(depth, _NAMES[part].index(key)) for depth, key in keys if key in _NAMES[part]]
+        if found:
+            ranks.append((*min(found), name))
+    ranks.sort(key=lambda rank: rank[:2])
+    if ranks and ranks[0][0] == 0:
+        # What stands inside of other fields belongs to these.
+        ranks = [rank for rank in ranks if rank[0] == 0]
+    chosen: list[tuple[str, ...]] = []
+    lacking = records
+    for _, _, name in ranks:
+        still = [record for record in lacking if not record.values.get(name)]
+        if len(still) < len(lacking):
+            chosen.append((name,))
+            lacking = still
+    if part == "id" and ranks and not chosen:
+        # It is there and empty: what is wrong is said of this field.
+        return ((ranks[0][2],),)
+    return tuple(chosen)
+
+
+def _in_place_of_a_title(
+    content: Content, names: list[str], chosen: dict[str, tuple[tuple[str, ...], ...]], notes: list[Note]
+) -> tuple[tuple[str, ...], ...]:
+    """The fields that are shown as title where none is called so; the description first."""
+    for part in ("description", "narrative"):
+        if chosen.get(part):
+            notes.append(Note(f"No field is called a title: {_names(chosen[part])} is taken as title."))
+            taken, chosen[part] = chosen[part], ()
+            return taken
+    ids = {one for each in chosen["id"] for one in each}
+    others = tuple(
+        name
+        for name in names
+        if name not in ids
+        and squeezed(name) not in _KINDS
+        and any(record.values.get(name) for record in content.records)
+    )[:MOST_JOINED]
+    if not others:
+        return ()
+    made_of = f"{', '.join(others)} {'are joined' if len(others) > 1 else 'is taken'} as title"
+    notes.append(Note(f"No field is called a title: {made_of}."))
+    return (others,)
+
+
+def _names(alternatives: tuple[tuple[str, ...], ...]) -> str:
+    return " or ".join(" + ".join(names) for names in alternatives)
+
+
+def value_of(record: Record, alternatives: tuple[tuple[str, ...], ...]) -> tuple[str, str]:
+    """What a record has for a part, and the fields it came from; empty where it has nothing."""
+    for names in alternatives:
+        said = [record.values[name] for name in names if record.values.get(name)]
+        if said:
+            return ("; " if len(names) > 1 else "").join(said), "+".join(names)
+    return "", ""
+
+
+def counted(number: int, what: str, examples: Iterable[str], one: str, many: str = "") -> str:
+    """A number of things with an example, as a sentence; many is what is said of more than one.
+
+    >>> counted(2, "topic", ["7", "8"], "has no title", "have no title")
+    '2 topics have no title (for example 7).'
+    """
+    example = next(iter(examples), "")
+    subject = f"1 {what} {one}" if number == 1 else f"{number:,} {what}s {many or one}"
+    return f"{subject}{f' (for example {example})' if example else ''}."

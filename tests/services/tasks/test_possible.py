@@ -1,0 +1,185 @@
+"""Settings that exclude each other: whatever a task is set to, a run that its rules describe is accepted."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from leaderboard.db.engine import Database
+from leaderboard.db.tables import Phase, Task
+from leaderboard.errors import Conflict, Invalid
+from leaderboard.services.policy import OPERATOR
+from leaderboard.services.runs import admission
+from leaderboard.services.runs.admission import KINDS, RunRequest
+from leaderboard.services.tasks import drafts, phases, templates
+from leaderboard.services.tasks.phases import PhasePlan
+from leaderboard.services.tasks.setting_values import Whole
+from leaderboard.services.tasks.settings import change
+from leaderboard.services.tasks.settings.records import SETTINGS, TaskSetting, sections_of
+from tests.make import answered, build
+
+TYPED: dict[str, tuple[str, ...]] = {
+    "name": ("N", "N" * 200),
+    "description": ("", "word " * 500),
+    "links": ("", "Call https://example.org/call"),
+    "organisers": ("", "O" * 200),
+    "contact": ("", "C" * 200),
+    "licence": ("", "L" * 200),
+    "frames": ("", "*"),
+    "measures": ("AP", "AP nDCG@1 nDCG@1000 P@5 RR R@100 Judged@10"),
+    "primary_measure": ("", "nDCG@10"),
+    "reproduction_thresholds": ("", "ktu 0.05 0.5"),
+    "grade_names": ("", "0 no\n2 exact"),
+    "answer_dialects": ("", "report"),
+    "docno_pattern": ("", "d[0-9]+"),
+    "ladder_step": ("", "0.999"),
+    "entry_code": ("", "secret"),
+    "agreement": ("", "Be fair."),
+    "names_at": ("", "2031-05-31"),
+}
+"""The least and the most that is typed where a setting is neither a choice nor a number."""
+ELSEWHERE = {"slug", "collection"}
+"""Settings that name something: no rule for runs depends on them."""
+OF_ANSWERS = {"measures": ("A", "V_strict A W SupportP"), "primary_measure": ("", "A")}
+REFUSED = {
+    ("entry_rule", "code"): "Write the code teams enter with.",
+    ("naming", "date"): "Set the date names are shown from.",
+}
+"""What is refused of every task by itself, and what the sentence says."""
+OF_BLIND = {
+    ("depth", "1"): "so a run lists at least 10 documents for most topics, but the task takes at most 1"
+}
+
+
+def _extremes(setting: TaskSetting, kind: str) -> tuple[str, ...]:
+    if setting.choices:
+        return tuple(setting.choices)
+    if isinstance(setting.read, Whole):
+        return (str(setting.read.low), str(setting.read.high), *([""] if setting.read.may_be_empty else []))
+    return (OF_ANSWERS if kind == "answers" else {}).get(setting.key) or TYPED[setting.key]
+
+
+def test_every_setting_has_extremes() -> None:
+    """A new one is met by the test below."""
+    others = {key for key, one in SETTINGS.items() if not one.choices and not isinstance(one.read, Whole)}
+    assert others == TYPED.keys() | ELSEWHERE
+
+
+def _described(database: Database, folder: Path, slug: str, kind: str) -> Path:
+    """A run as the rules of the task describe it: all topics, as deep as ten documents or the most taken."""
+    with database.read() as session:
+        team_id = build.team(database)
+        rules = admission.rules_for(session, OPERATOR, slug, team_id)
+    topics = rules.checks.expected
+    if kind == "answers":
+        limit = rules.answers.limit if rules.answers else None
+        text = "word" if limit != 1 else "w"
+        return answered.run_file(folder, {topic: [(text, ["d1"])] for topic in topics})
+    depth = min(rules.checks.depth or 10, 10)
+    return build.run_file(folder, {topic: [f"d{place}" for place in range(depth)] for topic in topics})
+
+
+def _accepted(
+    database: Database, folder: Path, slug: str, kind: str, wishes: RunRequest | None = None
+) -> bool:
+    path = _described(database, folder, slug, kind)
+    done = build.submit(database, path, slug, wishes=wishes or RunRequest(path.stem))
+    assert done.state == "accepted", (slug, json.dumps(done.report.as_json() if done.report else None))
+    return True
+
+
+def _task(database: Database, folder: Path, slug: str, template: str, kind: str) -> str:
+    visibility = templates.find(template).visibility
+    options = {"template": template, "visibility": visibility}
+    if kind == "answers":
+        return answered.task(database, folder, slug, **options)
+    return build.task(database, folder, slug, judgments=None, measures=("AP", "nDCG@10"), **options)
+
+
+@pytest.mark.parametrize("kind", ["rankings", "answers"])
+@pytest.mark.parametrize("template", templates.TEMPLATES)
+def test_a_run_is_accepted_whatever_is_set(
+    template: str, kind: str, database: Database, tmp_path: Path
+) -> None:
+    """Each setting at its least and its most, and each choice; or it is refused when it is set, with why."""
+    is_blind = templates.find(template).visibility == "blind"
+    expected = REFUSED | (OF_BLIND if is_blind and kind == "rankings" else {})
+    found: dict[tuple[str, str], str] = {}
+    settings = [one for section in sections_of(kind) for one in section.settings if one.key not in ELSEWHERE]
+    for number, setting in enumerate(settings):
+        for at, value in enumerate(_extremes(setting, kind)):
+            slug = _task(database, tmp_path, f"t{number}-{at}", template, kind)
+            try:
+                with database.write() as session:
+                    change.change(session, OPERATOR, slug, {setting.key: value})
+            except (Invalid, Conflict) as refused:
+                problems = refused.problems if isinstance(refused, Invalid) else ()
+                found[setting.key, value] = f"{refused.message} {' '.join(map(str, problems))}"
+                continue
+            assert _accepted(database, tmp_path, slug, kind), (setting.key, value)
+    assert found.keys() == expected.keys()
+    for case, sentence in expected.items():
+        assert sentence in found[case], case
+
+
+PHASES: dict[str, tuple[Any, ...]] = {
+    "topics": ("all", "half", "list"),
+    "visibility": ("", "open", "blind", "sealed"),
+    "at_close": ("open", "sealed"),
+    "kinds": ((), *((kind,) for kind in KINDS)),
+    "ranked": (True, False),
+    "runs_per_day": (1, 2**40 - 1),
+    "runs_in_all": (1, 2**40 - 1),
+    "account_runs_per_day": (1, 2**40 - 1),
+    "account_runs_in_all": (1, 2**40 - 1),
+    "largest_bytes": (1, 2**40 - 1),
+}
+
+
+@pytest.mark.parametrize("template", templates.TEMPLATES)
+def test_a_run_is_accepted_whatever_a_phase_is(template: str, database: Database, tmp_path: Path) -> None:
+    """Each part of a phase at its least and its most; only a file of one byte is no run."""
+    found = {}
+    for field, values in PHASES.items():
+        for at, value in enumerate(values):
+            slug = _task(database, tmp_path, f"{field.replace('_', '-')}-{at}", template, "rankings")
+            plan = replace(PhasePlan(name="main", topic_list="1 2"), **{field: value})
+            try:
+                with database.write() as session:
+                    phases.change(session, OPERATOR, slug, "main", plan)
+            except Invalid as refused:
+                found[field, value] = refused.message
+                continue
+            wishes = RunRequest("run", plan.kinds[0] if plan.kinds else "official")
+            assert _accepted(database, tmp_path, slug, "rankings", wishes), (field, value)
+    least = 390 if templates.find(template).visibility == "blind" else 39
+    assert found == {
+        ("largest_bytes", 1): (
+            f"The smallest run that keeps the other rules of the phase main has about {least} bytes, but it "
+            "takes files of at most 1. Let it take larger ones."
+        )
+    }
+
+
+def test_a_small_collection_cannot_be_blind(database: Database, tmp_path: Path) -> None:
+    """No run lists ten of its documents."""
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text('{"_id": "a", "text": "x"}\n')
+    with pytest.raises(Invalid, match="but the collection t has 1"):
+        build.task(database, tmp_path, visibility="blind", documents=corpus)
+    build.task(database, tmp_path, "u", documents=corpus)
+    with pytest.raises(Invalid, match="but the collection u has 1"), database.write() as session:
+        change.change(session, OPERATOR, "u", {"visibility": "blind"})
+    with database.read() as session:
+        assert session.scalar(select(Task.visibility).where(Task.slug == "u")) == "open"
+        assert session.scalar(select(Phase.visibility).join(Task).where(Task.slug == "u")) is None
+
+
+def test_a_draft_that_no_run_could_keep_is_refused(database: Database, tmp_path: Path) -> None:
+    """When it is made, not when its first run comes."""
+    with pytest.raises(Invalid, match="but the task takes at most 5"):
+        build.task(database, tmp_path, visibility="blind", depth=5)
+    assert drafts.DEEPEST == 100_000
