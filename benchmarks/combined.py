@@ -5,6 +5,9 @@ labels all documents, well or badly; people label a share. The truth is a run's 
 topics that were made; a board has fifty of them, drawn with replacement. Per board: how many of the 95 %
 intervals of differences hold the truth, how many of the true differences Holm's correction finds at 5 %, and
 whether any pair is found the wrong way round.
+
+With --favour: how often a machine that knows no team is said to favour one, and how often a machine that
+lifts one team is found.
 """
 
 import argparse
@@ -15,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaderboard.stats.combined import measures
+from leaderboard.stats.combined.bias import Favour, favours
 from leaderboard.stats.combined.labels import Labels
 from leaderboard.stats.combined.sample import inclusion, weights
 from leaderboard.stats.combined.whole_topics import WholeTopics, believed, pair_table
@@ -27,6 +31,9 @@ TOPICS, DOCUMENTS, RUNS = 300, 100, 24
 """Made; a board has fewer topics."""
 OF_BOARD, DEPTH, JUDGED_TOPICS = 50, 10, 10
 GRADES = (0.72, 0.15, 0.09, 0.04)
+TEAMS, RUNS_OF_TEAM = 20, 3
+LIFT = 0.076
+"""What the machine that favours a team gives its runs."""
 SEED = 20261123
 Machine = Callable[["World", np.random.Generator], IntArray]
 
@@ -89,6 +96,16 @@ MACHINES: Mapping[str, Machine] = {
     "circular for one team": circular,
     "bad on half the topics": bad_on_half,
 }
+BLIND = (
+    (0.0, "up"),
+    (0.1, "up"),
+    (0.2, "up"),
+    (0.3, "up"),
+    (0.4, "up"),
+    (0.2, "both"),
+    (0.4, "both"),
+    (0.4, "any"),
+)
 COLUMNS = (
     "machine only",
     "people, 10 topics",
@@ -134,12 +151,98 @@ def said(table: PairTable, truth: FloatArray) -> tuple[float, float, bool]:
     return float(holds.mean()), float((found & right).mean()), bool((found & ~right).any())
 
 
+def of_teams() -> World:
+    """A task of twenty teams with three runs each, which share most of what they see."""
+    random = np.random.default_rng(SEED)
+    people = random.choice(len(GRADES), p=GRADES, size=(TOPICS, DOCUMENTS))
+    shared, hard = random.normal(size=people.shape), random.normal(scale=0.4, size=TOPICS)[:, None]
+    rankings = []
+    for quality in np.sort(random.beta(4, 4, TEAMS))[::-1]:
+        of_team = random.normal(scale=0.8, size=people.shape)
+        for _ in range(RUNS_OF_TEAM):
+            seen = (0.5 + quality + random.normal(scale=0.05)) * (1 + hard) * people
+            own = random.normal(scale=0.6, size=people.shape)
+            rankings.append(np.argsort(-(seen + 0.7 * shared + of_team + own), axis=-1))
+    return World(people, np.array(rankings), np.zeros(0))
+
+
+def moving(share: float, how: str) -> Machine:
+    """A machine that moves so many of people's grades: `up` by one, `both` ways by one, to `any` grade."""
+
+    def label(world: World, random: np.random.Generator) -> IntArray:
+        people, top = world.people, len(GRADES) - 1
+        moved = {
+            "up": lambda: people + 1,
+            "both": lambda: people + random.choice((-1, 1), size=people.shape),
+            "any": lambda: random.integers(0, top + 1, size=people.shape),
+        }[how]()
+        return np.clip(np.where(random.random(people.shape) < share, moved, people), 0, top)
+
+    return label
+
+
+def lifting(team: int, share: float) -> Machine:
+    """A machine that over-rates a fifth, and grades a share by a team's first run."""
+
+    def label(world: World, random: np.random.Generator) -> IntArray:
+        rank = np.argsort(world.rankings[team * RUNS_OF_TEAM], axis=-1)
+        own = np.where(rank < 4, 3, np.where(rank < 10, 2, np.where(rank < 20, 1, 0)))
+        return np.where(random.random(rank.shape) < share, own, moving(0.2, "up")(world, random))
+
+    return label
+
+
+def flagged(
+    world: World, machine: Machine, measure: str, share: float, random: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Which teams one board calls favoured; a share of 1 judges everything on all topics."""
+    return np.array([one.is_favoured for one in _favours(world, machine, measure, share, random)])
+
+
+def lifting_by(world: World, team: int, measure: str) -> Machine:
+    """The machine that lifts a team by LIFT, where everything is judged."""
+    low, high = 0.0, 1.0
+    for _ in range(10):
+        middle = (low + high) / 2
+        machine = lifting(team, middle)
+        found = _favours(world, machine, measure, 1.0, np.random.default_rng(SEED))[team]
+        low, high = (middle, high) if found.mean < LIFT else (low, middle)
+    return lifting(team, high)
+
+
+def favour_table(boards: int, share: float) -> None:
+    """Print how often any team is flagged by blind machines, and how often the lifted team is."""
+    world = of_teams()
+    heads = ("machine", "measure", "a team flagged", "the lifted team found", "another flagged")
+    print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
+    for measure in ("nDCG@10", "P@10"):
+        machines = [(f"moves {part:.0%} {how}", None, moving(part, how)) for part, how in BLIND]
+        machines += [
+            (f"lifts team {team + 1} of {TEAMS}", team, lifting_by(world, team, measure))
+            for team in (0, TEAMS // 2, TEAMS - 1)
+        ]
+        for name, team, machine in machines:
+            random = np.random.default_rng(SEED)
+            said = np.array([flagged(world, machine, measure, share, random) for _ in range(boards)])
+            cells = ["", "", ""]
+            if team is None:
+                cells[0] = f"{said.any(axis=1).mean():.3f}"
+            else:
+                others = np.delete(said, team, axis=1).any(axis=1).mean()
+                cells[1:] = f"{said[:, team].mean():.3f}", f"{others:.3f}"
+            print(f"| {name} | {measure} | {' | '.join(cells)} |", flush=True)
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--boards", type=int, default=200)
     parser.add_argument("--share", type=float, default=0.2)
+    parser.add_argument("--favour", action="store_true", help="whom machines are said to favour")
     options = parser.parse_args()
+    if options.favour:
+        favour_table(options.boards, options.share)
+        return
     world = made()
     print(f"| machine | {' | '.join(COLUMNS)} |\n|{'---|' * (1 + len(COLUMNS))}")
     for name, machine in MACHINES.items():
@@ -152,6 +255,26 @@ def main() -> None:
         means = np.array(rows, dtype=np.float64).mean(axis=0)
         cells = (" / ".join(f"{value:.3f}" for value in column) for column in means.tolist())
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
+
+
+def _favours(
+    world: World, machine: Machine, measure: str, share: float, random: np.random.Generator
+) -> tuple[Favour, ...]:
+    chosen = random.permutation(TOPICS)[: OF_BOARD if share < 1 else TOPICS]
+    people, labels = world.people[chosen], machine(world, random)[chosen]
+    rankings = world.rankings[:, chosen]
+    placed, every = _placed(rankings[:, :, :DEPTH]), np.ones(people.shape)
+    drawn, probability = people, every
+    if share < 1:
+        ranks = np.argsort(rankings, axis=-1) + 1
+        weight = np.concatenate([weights(ranks[:, topic]) for topic in range(len(chosen))])
+        probability = inclusion(weight, share).reshape(people.shape)
+        drawn = np.where(random.random(people.shape) < probability, people, -1)
+    scores = measures.ndcg if measure == "nDCG@10" else measures.precision
+    by_machine = scores(_labels(labels, labels, every), placed, cutoff=DEPTH)
+    by_people = scores(_labels(labels, drawn, probability), placed, cutoff=DEPTH)
+    teams = np.arange(TEAMS * RUNS_OF_TEAM).reshape(TEAMS, RUNS_OF_TEAM).tolist()
+    return favours(by_machine, by_people, teams)
 
 
 def _labels(machine: IntArray, people: IntArray, probability: FloatArray) -> Labels:

@@ -1,4 +1,4 @@
-"""A task judged by a machine, three runs of two teams, and a sample of its judgments for a person."""
+"""A task judged by a machine, five runs of three teams, and a sample of its judgments for a person."""
 
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from tests.make.copies import built_once
 
 TOPICS = tuple(f"{number:02}" for number in range(1, 27))
 DOCNOS = tuple("abcdefgh")
+TEAMS = ("Ants", "Bees", "Bees", "Cats", "Cats")
 MEASURES = ("P@3", "RR", "nDCG@3", "Judged@3")
 
 
@@ -47,13 +48,9 @@ def task(database: Database, folder: Path) -> list[int]:
     )
     made = [
         build.run(
-            database,
-            folder,
-            {topic: ranking(run, topic) for topic in TOPICS},
-            f"run{run}",
-            team_name=("Ants", "Bees", "Bees")[run],
+            database, folder, {topic: ranking(run, topic) for topic in TOPICS}, f"run{run}", team_name=team
         )
-        for run in range(3)
+        for run, team in enumerate(TEAMS)
     ]
     build.drain(database)
     return made

@@ -63,9 +63,9 @@ class CombinedBoard:
     """Pairs of runs that stand the other way round than by the machine."""
     pairs: int
     teams: tuple[FavouredRuns, ...]
-    """Empty where there is one team only."""
+    """Without teams that have too few runs of others beside them."""
     models: tuple[FavouredRuns, ...]
-    """By family of the language models that runs declare; families of all runs or none are left out."""
+    """By family of the language models that runs declare; without families that nearly all runs declare."""
     believed: float | None
     """The share of the machine's scores that is used, where people judged whole topics; else None."""
     plan: MachinePlan | None

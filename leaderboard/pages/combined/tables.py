@@ -6,6 +6,7 @@ from leaderboard.pages.combined import plans
 from leaderboard.pages.combined.board import CombinedPage
 from leaderboard.pages.combined.favoured import FavouredRuns
 from leaderboard.pages.combined.standings import CombinedRow
+from leaderboard.stats.combined.bias import VERSION
 from leaderboard.tables.record import Column, Files, Place, Table
 
 
@@ -46,7 +47,7 @@ def runs_table(page: CombinedPage) -> Table[CombinedRow]:
 
 
 def teams_table(page: CombinedPage) -> Table[FavouredRuns]:
-    """By how much more than people the machine gives the runs of each team."""
+    """What the machine gives each team's runs beyond what it gives others that people score alike."""
     name: Column[FavouredRuns] = Column(key="team", head="Team", value=lambda row: row.name)
     return _favoured(page, "teams", name, page.board.teams if page.board else ())
 
@@ -73,7 +74,7 @@ def _favoured(
     digits = page.column.digits if page.column else None
     return Table(
         name=f"{page.name}-{what}",
-        caption=_caption(page, "What the machine gives runs more than people do, compared with all runs"),
+        caption=_caption(page, "What the machine gives runs beyond others that people score alike"),
         columns=[
             name,
             Column(key="runs", head="Runs", value=lambda row: row.runs, digits=0),
@@ -123,6 +124,7 @@ def facts(page: CombinedPage) -> dict[str, Any]:
         "runs": runs_table(page).facts(),
         "teams": teams_table(page).facts(),
         "models": models_table(page).facts(),
+        "favour_version": VERSION,
         "machine_share": page.board.believed if page.board else None,
         "plan": plans.facts(page.board.plan) if page.board and page.board.plan else None,
     }

@@ -1,7 +1,11 @@
-"""Whether a machine favours some runs: by how much more than people it gives them, compared with all runs.
+"""Whether a machine favours some runs: what it gives them beyond what others get that people score alike.
 
-The paired t test over topics of each group of runs, Holm's correction over the groups. What a machine gives
-all runs alike is no favour: the mean over all runs is taken out on each topic.
+A machine that moves grades without regard to teams gives weak runs more than strong ones, as it finds more
+to lift among what they retrieve. So its excess over people is first predicted from a run's score by people:
+by the least-squares line of excess on mean score by people through the runs of all other groups (analysis of
+covariance: Fisher, Statistical Methods for Research Workers, 4th edition, 1932). The weights of that
+prediction are the same on every topic, so a group has one unpredicted excess per topic. Their mean is its
+favour, tested by the paired t test over topics with Holm's correction over the groups.
 """
 
 from collections.abc import Sequence
@@ -15,16 +19,20 @@ from leaderboard.stats.pairs.corrections import holm
 from leaderboard.stats.pairs.paired_t import ROUNDING
 from leaderboard.stats.reliability.power import half_width, smallest_difference
 
+VERSION = 2
+"""Of the method. 1 took out the mean excess over all runs, and mistook weak runs for favoured ones."""
 ALPHA = 0.05
 POWER = 0.8
+LEAST_OTHERS = 3
+"""Runs of other groups: through two, any line fits, and strength cannot be told from favour."""
 
 
 @dataclass(frozen=True, slots=True)
 class Favour:
-    """What a machine gives a group of runs more than people do, compared with all runs; units of the measure.
+    """What a machine gives a group of runs beyond what it gives others that people score alike.
 
-    low and high are the ends of its 95 % interval, p and adjusted are two-sided; visible is the smallest
-    favour that would be found with 80 % power.
+    In units of the measure. low and high are the ends of the 95 % interval, p and adjusted are two-sided;
+    visible is the smallest favour that would be found with 80 % power.
     """
 
     mean: float
@@ -43,16 +51,18 @@ class Favour:
 def favours(machine: FloatArray, people: FloatArray, groups: Sequence[Sequence[int]]) -> tuple[Favour, ...]:
     """The favour of each group, a list of runs; machine, people: scores by either, (runs, topics).
 
-    Raises ValueError for fewer than two topics, or a group without a run.
+    Raises ValueError for fewer than two topics, a group without a run, or one with fewer than three others.
     """
-    topics = machine.shape[1]
+    runs, topics = machine.shape
     if topics < 2 or not all(groups):
         raise ValueError("whom a machine favours is seen from two topics and one run on")
-    more = machine - people
-    more = more - more.mean(axis=0)
-    of_groups = np.array([more[list(group)].mean(axis=0) for group in groups])
-    means, sds = of_groups.mean(axis=1), of_groups.std(axis=1, ddof=1)
-    t, rounding = np.zeros_like(means), ROUNDING * max(np.abs(machine).max(), np.abs(people).max())
+    if any(runs - len(set(group)) < LEAST_OTHERS for group in groups):
+        raise ValueError(f"a group is compared with {LEAST_OTHERS} runs of others or more")
+    excess, strength = machine - people, people.mean(axis=1)
+    rounding = ROUNDING * max(np.abs(machine).max(), np.abs(people).max())
+    left = np.array([_unpredicted(excess, strength, list(group), rounding) for group in groups])
+    means, sds = left.mean(axis=1), left.std(axis=1, ddof=1)
+    t = np.zeros_like(means)
     np.divide(means, sds / np.sqrt(topics), out=t, where=sds > rounding)
     p = 2 * stdtr(topics - 1, -np.abs(t))
     adjusted = holm(p)
@@ -67,3 +77,16 @@ def favours(machine: FloatArray, people: FloatArray, groups: Sequence[Sequence[i
         )
         for at, (mean, sd) in enumerate(zip(means.tolist(), sds.tolist(), strict=True))
     )
+
+
+def _unpredicted(excess: FloatArray, strength: FloatArray, group: list[int], rounding: float) -> FloatArray:
+    """What other runs' excess does not predict of a group's, (topics,); runs all alike predict their mean."""
+    others = np.ones(len(strength), dtype=bool)
+    others[group] = False
+    middle = strength[others].mean()
+    apart = strength[others] - middle
+    spread, weights = float(apart @ apart), np.full(len(apart), 1 / len(apart))
+    if spread > len(apart) * rounding**2:
+        weights += (strength[group].mean() - middle) / spread * apart
+    left: FloatArray = excess[group].mean(axis=0) - weights @ excess[others]
+    return left

@@ -47,7 +47,7 @@ def test_every_document_is_drawn_with_its_own_probability(database: Database, ru
             np.array(
                 [
                     [sampled.ranking(run, topic).index(docno) + 1 for docno in sampled.DOCNOS]
-                    for run in range(3)
+                    for run in range(len(sampled.TEAMS))
                 ]
             )
         )

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.stats import ttest_1samp
 
+from benchmarks import combined
 from leaderboard.stats.combined.bias import favours
 from leaderboard.stats.combined.labels import gain_of
 from leaderboard.stats.combined.measures import dcg, discounts
@@ -10,27 +12,69 @@ from leaderboard.stats.combined.planning import Contrast, plan, variances
 from leaderboard.stats.reliability.power import power, topics_needed
 from tests.stats.combined.example import LABELS, RANKINGS
 
-MACHINE = np.array([[0.6, 0.5, 0.8, 0.3], [0.7, 0.5, 0.6, 0.4], [0.4, 0.6, 0.5, 0.4], [0.5, 0.5, 0.3, 0.3]])
 PEOPLE = np.array([[0.5, 0.5, 0.7, 0.2], [0.5, 0.2, 0.3, 0.2], [0.4, 0.5, 0.5, 0.3], [0.4, 0.5, 0.3, 0.3]])
 
 
-def test_a_favoured_team_is_found() -> None:
-    """Teams A, X, A, B: X is, the others are given less by as little p."""
-    a, x, b = favours(MACHINE, PEOPLE, [[0, 2], [1], [3]])
-    assert (a.mean, a.low, a.high) == pytest.approx((-0.0375, -0.0772805788, 0.0022805788), rel=0, abs=6e-11)
-    assert (a.p, a.adjusted) == pytest.approx((0.0576688856, 0.1153377712), rel=0, abs=6e-11)
-    assert (b.mean, b.low, b.high) == pytest.approx((-0.075, -0.1545611576, 0.0045611576), rel=0, abs=6e-11)
-    assert (x.mean, x.low, x.high) == pytest.approx((0.15, 0.0581306884, 0.2418693116), rel=0, abs=6e-11)
-    assert (x.p, x.adjusted) == pytest.approx((0.0138468330, 0.0415404990), rel=0, abs=6e-11)
-    assert [team.is_favoured for team in (a, x, b)] == [False, True, False]
+def test_favour_is_what_other_runs_of_that_strength_do_not_get() -> None:
+    """By hand: the others' excess is .3 - .5 x score, so their line predicts .15, .05 of the fourth."""
+    people = np.array([[0.0, 0.2], [0.3, 0.5], [0.7, 0.9], [0.5, 0.3]])
+    machine = 0.5 * people + 0.3
+    machine[3] += [0.05, 0.15]
+    (fourth,) = favours(machine, people, [[3]])
+    # Its excess is .1 and .3, the prediction .15 and .05: -.05 and .25 are left, with standard error .15.
+    assert fourth.mean == pytest.approx(0.1, rel=0, abs=1e-12)
+    assert (fourth.low, fourth.high) == pytest.approx((0.1 - 12.7062 * 0.15, 0.1 + 12.7062 * 0.15), abs=1e-5)
+    assert fourth.p == pytest.approx(1 - 2 / np.pi * np.arctan(2 / 3), rel=1e-12)
+    assert not fourth.is_favoured
+
+
+def test_favour_by_the_line_of_each_topic() -> None:
+    """Equal to what polyfit predicts topic by topic, tested by SciPy."""
+    random = np.random.default_rng(5)
+    people = random.random((9, 12)) * np.linspace(0.3, 0.9, 9)[:, None]
+    machine = people + random.normal(scale=0.1, size=people.shape)
+    machine[4:6] += 0.15
+    groups = [[0, 8], [4, 5], [7]]
+    strength, excess = people.mean(axis=1), machine - people
+    for group, found in zip(groups, favours(machine, people, groups), strict=True):
+        others = [run for run in range(9) if run not in group]
+        line = np.polyfit(strength[others], excess[others], 1)
+        left = excess[group].mean(axis=0) - (line[0] * strength[group].mean() + line[1])
+        tested = ttest_1samp(left, 0)
+        interval = tested.confidence_interval(0.95)
+        assert (found.mean, found.p) == pytest.approx((left.mean(), tested.pvalue), rel=1e-9)
+        assert (found.low, found.high) == pytest.approx(tuple(interval), rel=1e-9)
+        assert found.is_favoured == (group == [4, 5])
 
 
 def test_what_gives_all_alike_favours_nobody() -> None:
-    """A machine that is generous to all runs is 0 for each."""
-    for team in favours(PEOPLE + 0.1, PEOPLE, [[0], [1], [2, 3]]):
-        assert (team.mean, team.adjusted) == (pytest.approx(0), pytest.approx(1))
+    """A machine that is generous to all runs is 0 for each, also where people score all runs alike."""
+    people = np.vstack((PEOPLE, PEOPLE[::-1]))
+    for scores in (people, np.tile(PEOPLE[:1], (8, 1))):
+        for team in favours(scores + 0.1, scores, [[0], [1, 5], [2, 3]]):
+            assert (team.mean, team.adjusted) == (pytest.approx(0), pytest.approx(1))
+
+
+def test_too_little_to_tell_favour() -> None:
+    """One topic, a group without runs, fewer than three runs of others."""
     with pytest.raises(ValueError, match="two topics"):
         favours(PEOPLE[:, :1], PEOPLE[:, :1], [[0]])
+    with pytest.raises(ValueError, match="one run"):
+        favours(PEOPLE, PEOPLE, [[]])
+    with pytest.raises(ValueError, match="3 runs of others"):
+        favours(PEOPLE, PEOPLE, [[0, 2]])
+
+
+def test_machines_that_know_no_team_favour_none() -> None:
+    """Two fifths of grades raised at random: hardly any of 20 boards; lifted by .076: 19 of 20 at least."""
+    world = combined.of_teams()
+    blind = combined.moving(0.4, "up")
+    random = np.random.default_rng(1)
+    said = [combined.flagged(world, blind, "nDCG@10", 0.2, random) for _ in range(20)]
+    assert np.any(said, axis=1).sum() == 0
+    lifting = combined.lifting(10, 0.27)
+    said = [combined.flagged(world, lifting, "nDCG@10", 0.2, random)[10] for _ in range(20)]
+    assert np.sum(said) >= 19
 
 
 def test_power_of_the_plan() -> None:
