@@ -139,7 +139,7 @@ def submit(
     key: str | None = None,
     wishes: RunRequest | None = None,
 ) -> Submission:
-    """Send a run file as the site does: rules read, file checked, then stored; for a team with members, by one.
+    """Send a run file as the site does: rules read, file checked, stored; for a team with members, by one.
 
     Whatever the rights of the viewer are.
     """
