@@ -1,6 +1,7 @@
 """`leaderboard pool`: which documents to judge, from run files or for a task of a site."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,19 @@ def files(
     click.echo(told, err=True)
 
 
+def _opening_options(command: Callable[..., None]) -> Callable[..., None]:
+    """What opening a pool may need to be told."""
+    grade = click.option(
+        "--highest-grade",
+        type=click.IntRange(1, 9),
+        help="With --open: highest grade that assessors may give.",
+    )
+    texts = click.option(
+        "--without-texts", is_flag=True, help="With --open: assessors read the documents elsewhere."
+    )
+    return grade(texts(command))
+
+
 @pool.command()
 @click.argument("slug")
 @_spec_options
@@ -113,6 +127,7 @@ def files(
 @click.option("--seconds", type=click.IntRange(min=1), default=30, show_default=True, help="For a document.")
 @click.option("--note", default="", help="What the pool is for.")
 @click.option("--open", "opening", is_flag=True, help="Open it to assessors at once.")
+@_opening_options
 @click.option("--preview", is_flag=True, help="Only say what it would be.")
 @data_option
 def make(
@@ -130,6 +145,8 @@ def make(
     seconds: int,
     note: str,
     opening: bool,
+    highest_grade: int | None,
+    without_texts: bool,
     preview: bool,
     data: Path | None,
 ) -> None:
@@ -147,6 +164,7 @@ def make(
         seed=seed,
         seconds=seconds,
     )
+    opened_with: dict[str, Any] = {"highest_grade": highest_grade, "without_texts": without_texts}
     with opened(data) as (database, _):
         with database.read() as session:
             made = previews.preview(session, OPERATOR, slug, plan)
@@ -159,7 +177,7 @@ def make(
         with database.write() as session:
             number = pools.add(session, OPERATOR, made, note)
             if opening:
-                pools.change(session, OPERATOR, slug, number, pools.OPEN)
+                pools.change(session, OPERATOR, slug, number, pools.OPEN, **opened_with)
     click.echo(f"Pool {number} of {slug} is {'open to assessors' if opening else 'a draft'}.")
 
 
@@ -171,6 +189,7 @@ def make(
 @click.option("--seconds", type=click.IntRange(min=1), default=30, show_default=True, help="For a document.")
 @click.option("--note", default="", help="What the sample is for.")
 @click.option("--open", "opening", is_flag=True, help="Open it to assessors at once.")
+@_opening_options
 @click.option("--show", "shown", is_flag=True, help="Show the combined board to everybody.")
 @data_option
 def sample(
@@ -181,6 +200,8 @@ def sample(
     seconds: int,
     note: str,
     opening: bool,
+    highest_grade: int | None,
+    without_texts: bool,
     shown: bool,
     data: Path | None,
 ) -> None:
@@ -195,13 +216,14 @@ def sample(
     if share is not None and topics is not None:
         raise Invalid("Give --share or --topics, not both.")
     wishes: dict[str, Any] = {"seed": seed, "seconds": seconds, "note": note}
+    opened_with: dict[str, Any] = {"highest_grade": highest_grade, "without_texts": without_texts}
     with opened(data) as (database, _), database.write() as session:
         if topics is not None:
             number = samples.draw_topics(session, OPERATOR, slug, topics, **wishes)
         else:
             number = samples.draw(session, OPERATOR, slug, 0.2 if share is None else share, **wishes)
         if opening:
-            pools.change(session, OPERATOR, slug, number, pools.OPEN)
+            pools.change(session, OPERATOR, slug, number, pools.OPEN, **opened_with)
         if shown:
             samples.show(session, OPERATOR, slug, number, True)
     click.echo(f"Pool {number} of {slug} is {'open to assessors' if opening else 'a draft'}.")

@@ -29,6 +29,7 @@ from leaderboard.db.tables import Collection, DocumentBlock, Task
 from leaderboard.errors import Conflict, Invalid, NotFound, Problem
 from leaderboard.services import audit, policy
 from leaderboard.services.policy import Viewer
+from leaderboard.trec.documents.docno_filter import DocnoFilter
 from leaderboard.trec.documents.documents import (
     DocnoFilterBuilder,
     Document,
@@ -195,6 +196,15 @@ def known_docnos(session: Session, collection_id: int) -> bytes | None:
     """The bit filter of the collection's docnos, None where they are not known."""
     collection = session.get_one(Collection, collection_id, options=[undefer(Collection.known_docnos)])
     return collection.known_docnos
+
+
+def readable(session: Session, collection_id: int, docnos: Sequence[bytes]) -> int:
+    """How many of the documents an assessor could read: their text is stored, or a link leads to them."""
+    collection = session.get_one(Collection, collection_id)
+    if collection.link_template:
+        return len(docnos)
+    known = known_docnos(session, collection_id) if collection.stored else None
+    return 0 if known is None else DocnoFilter.known(known, docnos)
 
 
 def texts(session: Session, collection_id: int, docnos: Sequence[str]) -> dict[str, Document]:

@@ -1,4 +1,4 @@
-"""What a run's page says beside it, read with it: suite runs, reproductions, accounts, why a late one counts."""
+"""What a run's page says beside it: suite runs, reproductions, accounts, why a late run counts."""
 
 from typing import Any, NamedTuple
 

@@ -65,6 +65,7 @@ def test_an_organiser_has_a_pool_judged_by_two_and_the_board_switches(
     page.get_by_label("How documents are chosen").select_option("depth")
     follow(page.get_by_role("button", name="Preview"))
     follow(page.get_by_role("button", name="Make this pool"))
+    page.get_by_label("Open it all the same").check()
     follow(page.get_by_role("button", name="Open it to assessors"))
 
     follow(page.get_by_role("link", name="Assessors", exact=True))

@@ -97,7 +97,9 @@ def test_a_pool_of_a_task_is_previewed_made_listed_and_exported(data: Path) -> N
     method = ("--method", "depth", "--depth", 2, "--data", data)
     assert "4 to judge" in _run("make", "t", *method, "--preview").output
     assert _run("list", "t", "--data", data).output == "Task t has no pool.\n"
-    assert "Pool 1 of t is open to assessors." in _run("make", "t", *method, "--open").output
+    assert "0 of 4 documents have a text or a link." in _run("make", "t", *method, "--open").output
+    done = _run("make", "t", *method, "--open", "--without-texts")
+    assert "Pool 1 of t is open to assessors." in done.output
     assert "1  open    0 of 4 judged  Depth-k, depth 2" in _run("list", "t", "--data", data).output
     assert _run("export", "t", 1, "--data", data).output == "1 d1\n1 d2\n1 d8\n1 d9\n"
 
@@ -121,7 +123,8 @@ def test_a_sample_for_people_is_drawn_and_its_board_printed(sqlite_template: Pat
     here = ("--data", folder)
     assert "not both" in _run("sample", "t", "--share", 0.5, "--topics", 12, *here).stderr
     assert _run("sample", "t", "--topics", 12, *here).output == "Pool 1 of t is a draft.\n"
-    drawn = _run("sample", "t", "--share", 0.5, "--open", "--show", *here)
+    opening = ("--open", "--highest-grade", 2, "--without-texts")
+    drawn = _run("sample", "t", "--share", 0.5, *opening, "--show", *here)
     assert drawn.output == "Pool 2 of t is open to assessors.\n"
     board = ["board", "t", "--combined", "--measure", "P@3", "--data", str(folder)]
     assert "no combined board yet" in CliRunner().invoke(main, board).output

@@ -180,7 +180,7 @@ def _pool(database: Database) -> None:
         made = previews.preview(session, policy.OPERATOR, SLUG, Plan({"name": "take"}, reuse=False))
     with database.write() as session:
         number = pools.add(session, policy.OPERATOR, made)
-        pools.change(session, policy.OPERATOR, SLUG, number, pools.OPEN)
+        pools.change(session, policy.OPERATOR, SLUG, number, pools.OPEN, highest_grade=1, without_texts=True)
 
 
 def build(template: Path, folder: Path, secret: str, moment: datetime) -> World:

@@ -60,7 +60,7 @@ def draw(database: Database, share: float, *, seed: int = 1, is_shown: bool = Fa
     """The number of a sample that is open to be judged."""
     with database.write() as session:
         number = samples.draw(session, OPERATOR, "t", share, seed=seed)
-        pools.change(session, OPERATOR, "t", number, pools.OPEN)
+        pools.change(session, OPERATOR, "t", number, pools.OPEN, highest_grade=2, without_texts=True)
         samples.show(session, OPERATOR, "t", number, is_shown)
     return number
 
@@ -69,7 +69,7 @@ def draw_topics(database: Database, count: int, *, seed: int = 1) -> int:
     """The number of a sample of whole topics that is open to be judged."""
     with database.write() as session:
         number = samples.draw_topics(session, OPERATOR, "t", count, seed=seed)
-        pools.change(session, OPERATOR, "t", number, pools.OPEN)
+        pools.change(session, OPERATOR, "t", number, pools.OPEN, highest_grade=2, without_texts=True)
     return number
 
 

@@ -241,7 +241,7 @@ def _pool(database: Database, slug: str) -> None:
         made = previews.preview(session, policy.OPERATOR, slug, Plan({"name": "take"}, reuse=False))
     with database.write() as session:
         number = pools.add(session, policy.OPERATOR, made)
-        pools.change(session, policy.OPERATOR, slug, number, pools.OPEN)
+        pools.change(session, policy.OPERATOR, slug, number, pools.OPEN, highest_grade=1, without_texts=True)
     for name, grades in (("Fay", {"d01": 1, "d02": 0}), ("Gus", {"d01": 0, "d02": None})):
         judged.judge(database, judged.assessor(database, name, slug), "1", grades, note=name)
 

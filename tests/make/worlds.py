@@ -111,7 +111,7 @@ def make_pool(database: Database, organiser: int, slug: str) -> int:
         made = previews.preview(session, maker, slug, plan)
     with database.write() as session:
         number = pools.add(session, maker, made)
-        pools.change(session, maker, slug, number, pools.OPEN)
+        pools.change(session, maker, slug, number, pools.OPEN, highest_grade=1, without_texts=True)
     return number
 
 

@@ -16,6 +16,7 @@ from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.pools import documents as pool_documents
 from leaderboard.services.pools import pools
 from leaderboard.services.pools.documents import PoolDocument
+from leaderboard.services.pools.pools import Readiness
 from leaderboard.services.tasks.topics import grade_names
 from leaderboard.tables.record import Column, Files, Place, Table
 
@@ -85,6 +86,8 @@ class PoolPage:
     topics: tuple[TopicRow, ...]
     changes: tuple[str, ...]
     """The states that it may be changed to."""
+    ready: Readiness | None
+    """What to know before it is opened; None once it was."""
     sight: Sight
 
 
@@ -144,6 +147,7 @@ def page(session: Session, viewer: Viewer, slug: str, number: int) -> PoolPage:
         run_names=tuple((run_id, names[run_id]) for run_id in pool.run_ids if run_id in names),
         topics=topics,
         changes=pools.NEXT[pool.state],
+        ready=pools.readiness(session, task, pool) if pool.state == pools.DRAFT else None,
         sight=sight,
     )
 

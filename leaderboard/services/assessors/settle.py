@@ -112,6 +112,14 @@ class SettledPool:
     """The revision there would be; None where there is no judgment."""
     change: Change
     """Of the newest revision by that one."""
+    highest_before: int
+    """The highest grade of the newest revision; 0 where there is none."""
+
+    @property
+    def is_other_scale(self) -> bool:
+        """Whether these are added to judgments with higher grades than assessors could give."""
+        highest = self.pool.scale[-1].value
+        return self.choice.mode == "merge" and self.highest_before > highest and self.choice.origin == PEOPLE
 
     @property
     def grades(self) -> dict[int, int]:
@@ -182,18 +190,34 @@ def settled_pool(session: Session, viewer: Viewer, slug: str, number: int, choic
         before=newest.number if newest is not None else None,
         prepared=prepared,
         change=files.compare(old, prepared.facts if prepared is not None else old),
+        highest_before=max((grade for grades in before.values() for grade in grades.values()), default=0),
     )
 
 
-def keep(session: Session, viewer: Viewer, slug: str, number: int, choice: Choice, note: str) -> str:
+def keep(
+    session: Session,
+    viewer: Viewer,
+    slug: str,
+    number: int,
+    choice: Choice,
+    note: str,
+    other_scale: bool = False,
+) -> str:
     """Keep the settled judgments as a draft of a revision; the token it is found by.
 
-    What it changes is looked at before it is published, see `revisions.drafts`. Raises Conflict where there
-    is no judgment, Invalid without a note, and as `settled_pool`.
+    What it changes is looked at before it is published, see `revisions.drafts`. other_scale confirms that
+    labels are added to judgments with higher grades than assessors could give. Raises Conflict where that is
+    not confirmed and where there is no judgment, Invalid without a note, and as `settled_pool`.
     """
     settled = settled_pool(session, viewer, slug, number, choice)
     if settled.prepared is None:
         raise Conflict("There is no judgment to publish yet.")
+    if settled.is_other_scale and not other_scale:
+        raise Conflict(
+            f"Assessors could give grades up to {settled.pool.scale[-1].value}, but revision "
+            f"{settled.before} has grades up to {settled.highest_before}. Confirm that the labels may be "
+            "added on their own scale, or replace the revision."
+        )
     return drafts.keep(
         session,
         viewer,

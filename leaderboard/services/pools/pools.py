@@ -1,6 +1,7 @@
 """A task's pools: making them, opening and closing them, deleting drafts."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import delete, func, insert, select
@@ -9,12 +10,15 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import Assessment, Pool, PoolTopic, Task, Topic
 from leaderboard.errors import Conflict, Invalid, NotFound, Problem
+from leaderboard.measures.judged import UNJUDGED
 from leaderboard.pooling.methods import method
-from leaderboard.services import audit, policy
+from leaderboard.services import audit, collections, policy
 from leaderboard.services.policy import Viewer
 from leaderboard.services.pools import documents as pool_documents
 from leaderboard.services.pools.documents import PoolDocument
 from leaderboard.services.pools.previews import Preview
+from leaderboard.services.tasks import grade_scales
+from leaderboard.trec.read.lines import bytes_of
 
 DRAFT, OPEN, CLOSED = "draft", "open", "closed"
 NEXT = {DRAFT: (OPEN,), OPEN: (CLOSED,), CLOSED: (OPEN,)}
@@ -110,14 +114,88 @@ def store(
     return pool.number
 
 
-def change(session: Session, viewer: Viewer, slug: str, number: int, state: str) -> None:
-    """Open a pool for assessors, or close it; raises Conflict for a state it cannot be changed to now."""
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """What to know before a pool is opened."""
+
+    documents: int
+    readable: int
+    """Of these, how many have a stored text or a link."""
+    grades: tuple[int, ...]
+    """The grades that assessors could give."""
+    highest_judged: int | None
+    """The highest grade in the newest judgments of the task; None where there are none."""
+
+    @property
+    def lacks_grades(self) -> bool:
+        """Whether the judgments there are have grades that assessors could not give."""
+        return self.highest_judged is not None and self.highest_judged > self.grades[-1]
+
+    @property
+    def texts(self) -> str:
+        """How many documents can be read, as a sentence."""
+        return f"{self.readable:,} of {self.documents:,} documents have a text or a link."
+
+
+def readiness(session: Session, task: Task, pool: Pool) -> Readiness:
+    """What to know before a pool is opened, read from its documents and the newest judgments."""
+    bodies = session.scalars(select(PoolTopic.body).where(PoolTopic.pool_id == pool.id))
+    rows = (document for body in bodies for document in pool_documents.unpack(body))
+    docnos = list({bytes_of(row.docno) for row in rows if row.grade != UNJUDGED})
+    return Readiness(
+        len(docnos),
+        collections.readable(session, task.collection_id, docnos),
+        tuple(grade.value for grade in grade_scales.scale(task)),
+        grade_scales.highest_judged(session, task),
+    )
+
+
+def _make_ready(
+    session: Session, viewer: Viewer, task: Task, pool: Pool, highest_grade: int | None, without_texts: bool
+) -> None:
+    ready = readiness(session, task, pool)
+    if not ready.documents:
+        raise Conflict(f"Pool {pool.number} has no document. Discard it and pool more runs, or deeper.")
+    if not ready.readable and not without_texts:
+        raise Conflict(
+            f"{ready.texts} Assessors would see ids only. Add documents or a link to the collection, or "
+            "confirm that assessors read the documents elsewhere (without_texts)."
+        )
+    if highest_grade is not None:
+        grade_scales.reach(session, viewer, task, highest_grade)
+    elif ready.lacks_grades:
+        offered = ", ".join(map(str, ready.grades))
+        raise Conflict(
+            f"The newest judgments have grades up to {ready.highest_judged}, but assessors could give only "
+            f"{offered}. State the highest grade that they may give (highest_grade, "
+            f"{ready.highest_judged} to match), or name the grades of the task."
+        )
+
+
+def change(
+    session: Session,
+    viewer: Viewer,
+    slug: str,
+    number: int,
+    state: str,
+    *,
+    highest_grade: int | None = None,
+    without_texts: bool = False,
+) -> None:
+    """Open a pool for assessors, or close it.
+
+    Opening a draft: highest_grade sets the grades that assessors of the task may give; without_texts confirms
+    that they read the documents elsewhere. Raises Conflict for a state it cannot be changed to now, and for
+    a draft without documents, without any text or whose assessors lack grades that the judgments have.
+    """
     task = policy.own_task(session, viewer, slug, policy.coordinates)
     pool = find(session, task, number)
     # Its state is read again behind the lock: two clicks at once change it once.
     lock_row(session, Pool, pool.id)
     if state not in NEXT[pool.state]:
         raise Conflict(f"Pool {number} is {pool.state}; it can be made {' or '.join(NEXT[pool.state])} only.")
+    if pool.state == DRAFT and state == OPEN:
+        _make_ready(session, viewer, task, pool, highest_grade, without_texts)
     pool.state = state
     audit.record(session, viewer, f"pool.{state}", f"pool:{pool.id}", task=slug)
 

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Task
+from leaderboard.db.tables import Judgment, Qrels, QrelsRevision, Task
 from leaderboard.errors import Invalid, Problem
 from leaderboard.services import policy
 from leaderboard.services.policy import Viewer
@@ -44,6 +45,36 @@ def scale(task: Task) -> tuple[Grade, ...]:
 def grades(task: Task) -> frozenset[int]:
     """The grades alone."""
     return frozenset(grade.value for grade in scale(task))
+
+
+def highest_judged(session: Session, task: Task) -> int | None:
+    """The highest grade in the newest revision of each of the task's lines of graded judgments."""
+    newest = (
+        select(func.max(QrelsRevision.id))
+        .join(Qrels, Qrels.id == QrelsRevision.qrels_id)
+        .where(Qrels.task_id == task.id)
+        .group_by(QrelsRevision.qrels_id)
+    )
+    return session.scalar(select(func.max(Judgment.grade)).where(Judgment.revision_id.in_(newest)))
+
+
+def reach(session: Session, viewer: Viewer, task: Task, highest: int) -> None:
+    """Let assessors of the task give grades up to highest; raises Invalid where that is out of range.
+
+    Grades without a name are called by their number, so that every desk of the task has the same scale.
+    """
+    if not max(task.level, 1) <= highest <= HIGHEST:
+        rule = f"must be from {max(task.level, 1)} to {HIGHEST}."
+        raise Invalid(
+            "The grades of this pool cannot be set.",
+            [Problem(rule, "", field="highest grade", value=str(highest))],
+        )
+    named = {value: name for value, name in grade_names(task).items() if value <= highest}
+    usual = {0: BINARY[0], 1: "grade 1" if highest > 1 else BINARY[1]}
+    names = {value: f"grade {value}" for value in range(highest + 1)} | usual | named
+    before = written(task.grade_names)
+    task.grade_names = checked(names)
+    changes.note(session, viewer, task, "names of grades", before, written(task.grade_names))
 
 
 def rename(session: Session, viewer: Viewer, slug: str, named: Mapping[int, str]) -> None:

@@ -69,7 +69,7 @@ def publish(slug: str, number: int) -> ResponseReturnValue:
     asker, note = viewer(), request.form.get("note", "")
     try:
         with writing() as session:
-            token = settle.keep(session, asker, slug, number, _choice(), note)
+            token = settle.keep(session, asker, slug, number, _choice(), note, "other_scale" in request.form)
     except (Invalid, Conflict) as error:
         if wants_json():
             raise

@@ -194,9 +194,18 @@ def topic_export(slug: str, number: int, topic_id: str, form: str) -> ResponseRe
 @rule(SIGNED_IN)
 def change(slug: str, number: int) -> ResponseReturnValue:
     """Open a pool to assessors, or close it."""
-    asker, state = viewer(), request.form.get("state", "")
+    asker, form = viewer(), request.form
+    highest = form.get("highest_grade", "")
     with writing() as session:
-        pools.change(session, asker, slug, number, state)
+        pools.change(
+            session,
+            asker,
+            slug,
+            number,
+            form.get("state", ""),
+            highest_grade=int(highest) if highest.isdecimal() else None,
+            without_texts="without_texts" in form,
+        )
     return redirect(url_for("pools.show", slug=slug, number=number), 303)
 
 

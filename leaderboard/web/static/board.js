@@ -21,6 +21,15 @@
     if (address.href !== location.href) history.replaceState(history.state, "", address);
   }
 
+  // The page scrolls, not a box in it; the head of a table that fits then sticks to the window.
+  function fit() {
+    for (const table of document.querySelectorAll(".scroll > .live")) {
+      table.parentElement.classList.toggle("fits", table.offsetWidth <= table.parentElement.clientWidth);
+    }
+  }
+  fit();
+  addEventListener("resize", fit);
+
   // The forms of a board were drawn for the address it had then; what was ticked or filtered since is in today's.
   function upToDate(form, data) {
     const own = new Set();
@@ -59,6 +68,7 @@
     if (event.target.form === bar()) count();
   });
   document.addEventListener("htmx:afterSettle", count);
+  document.addEventListener("htmx:afterSettle", fit);
   // A page that the browser kept comes back with its boxes as they were, its address as it was before.
   addEventListener("pageshow", count);
 })();

@@ -83,6 +83,15 @@
     if (!pause) sent();
   }
 
+  // A digit that gives no grade must not look like one that was taken.
+  function deadKey(name) {
+    const grades = [...document.querySelectorAll("[name=grade][data-key]")].map((button) => button.dataset.key).filter((key) => /^\d$/.test(key));
+    const line = byId("dead-key");
+    if (!line) return;
+    line.textContent = /^\d$/.test(name) && !grades.includes(name) ? `Key ${name} gives no grade here. Grades: ${grades.join(", ")}.` : "";
+    line.hidden = !line.textContent;
+  }
+
   function judging(form) {
     const { address, level, adaptive, total } = form.dataset;
     const { note, docno, key, shown_at: moment } = form.elements;
@@ -193,6 +202,7 @@
       if (event.target.closest("textarea")) return;
       const name = event.key.toLowerCase();
       const button = document.querySelector(`[data-key="${CSS.escape(name)}"]`);
+      deadKey(name);
       if (button) button.click();
       else if (name === "n") note.focus();
       else return;

@@ -133,7 +133,11 @@ def test_a_draft_holds_what_was_settled_merged_with_what_was_there(
     assert (merged.before, merged.change.added, merged.change.removed) == (1, 10, 0)
     assert (alone.change.added, alone.change.removed, alone.change.topics_lost) == (10, 7, ("2", "3"))
     with database.write() as session:
-        token = settle.keep(session, OPERATOR, "t", 1, Choice(rule="max"), "two assessors")
+        with pytest.raises(
+            Conflict, match="Assessors could give grades up to 2, but revision 1 has grades up to 3"
+        ):
+            settle.keep(session, OPERATOR, "t", 1, Choice(rule="max"), "two assessors")
+        token = settle.keep(session, OPERATOR, "t", 1, Choice(rule="max"), "two assessors", other_scale=True)
     with database.read() as session:
         draft = drafts.find(session, OPERATOR, "t", token)
     assert (draft.note, draft.line, draft.by.kind) == ("two assessors", "main", "human")
@@ -151,7 +155,7 @@ def test_what_cannot_be_settled_or_kept_is_refused(database: Database, tmp_path:
     with database.write() as session, pytest.raises(Conflict):
         settle.keep(session, OPERATOR, "t", 1, Choice(), "a note")
     with database.write() as session, pytest.raises(Invalid):
-        settle.keep(session, OPERATOR, "t", 1, Choice(unjudged="unjudged"), " ")
+        settle.keep(session, OPERATOR, "t", 1, Choice(unjudged="unjudged"), " ", other_scale=True)
     with database.read() as session, pytest.raises(Forbidden):
         settle.settled_pool(session, Viewer(77, "Nina"), "t", 1, Choice())
 

@@ -89,7 +89,7 @@ def test_a_pool_of_citations_is_stored_and_exported(task: Database) -> None:
     made = _preview(task, name="citations")
     with task.write() as session:
         number = pools.add(session, OPERATOR, made, "cited")
-        pools.change(session, OPERATOR, "t", number, pools.OPEN)
+        pools.change(session, OPERATOR, "t", number, pools.OPEN, without_texts=True)
     with task.read() as session:
         text = "".join(files.exported(session, OPERATOR, "t", number, "nist"))
         page = pool_pages.page(session, OPERATOR, "t", number)

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import insert, update
+from sqlalchemy import delete, insert, select, update
 
 from leaderboard.db.engine import Database, now
-from leaderboard.db.tables import Assessment, Assessor, QrelsRevision, Run
+from leaderboard.db.tables import Assessment, Assessor, PoolTopic, QrelsRevision, Run, Task
 from leaderboard.errors import Conflict, Forbidden, Invalid, NotFound, SignInNeeded
 from leaderboard.pages.pools import new
 from leaderboard.pages.pools import pools as pages
@@ -19,6 +19,7 @@ from leaderboard.services.pools import files, pools, previews
 from leaderboard.services.pools.documents import PoolDocument
 from leaderboard.services.pools.plans import Plan
 from leaderboard.services.pools.previews import Preview
+from leaderboard.services.tasks import grade_scales
 from leaderboard.trec.pools import Pooled
 from leaderboard.trec.qrels.distractors import pack_distractors
 from tests.make import build
@@ -203,14 +204,14 @@ def test_without_runs_there_is_no_pool(database: Database, tmp_path: Path) -> No
 def test_states_follow_one_another_and_only_a_draft_is_discarded(database: Database, tmp_path: Path) -> None:
     """Draft, open, closed, open again; numbers are not given twice while a later pool is there."""
     fill(database, tmp_path)
-    made = _preview(database, Plan({"name": "depth", "depth": 1}))
+    made = _preview(database, Plan({"name": "depth", "depth": 2}, reuse=False))
     for expected in (1, 2):
         assert _add(database, made) == expected
     for state in (pools.OPEN, pools.CLOSED, pools.OPEN):
         with database.write() as session:
-            pools.change(session, OPERATOR, "t", 1, state)
+            pools.change(session, OPERATOR, "t", 1, state, without_texts=True)
     with database.write() as session, pytest.raises(Conflict, match="Pool 1 is open"):
-        pools.change(session, OPERATOR, "t", 1, pools.OPEN)
+        pools.change(session, OPERATOR, "t", 1, pools.OPEN, without_texts=True)
     with database.write() as session, pytest.raises(Conflict, match="close it instead"):
         pools.discard(session, OPERATOR, "t", 1)
     with database.write() as session:
@@ -287,3 +288,37 @@ def test_a_file_with_topics_of_another_task_is_refused(database: Database, tmp_p
     with database.write() as session, pytest.raises(Invalid, match="2 topics that") as caught:
         files.bring_in(session, OPERATOR, "t", {"7": [Pooled("a")], "8": [Pooled("b")]}, "x")
     assert [problem.value for problem in caught.value.problems] == ["7", "8"]
+
+
+def test_a_pool_opens_once_its_grades_and_texts_are_settled(database: Database, tmp_path: Path) -> None:
+    """Judgments up to 3 and a desk of 0 and 1: the grades are asked for, and every desk then has them."""
+    fill(database, tmp_path)
+    build.revise(database, tmp_path, {"1": {"d1": 3, "d2": 0}, "2": {"d1": 1}})
+    _add(database, _preview(database, Plan({"name": "depth", "depth": 4})))
+    with database.read() as session:
+        ready = pages.page(session, OPERATOR, "t", 1).ready
+    assert ready is not None
+    assert (ready.readable, ready.grades, ready.highest_judged, ready.lacks_grades) == (0, (0, 1), 3, True)
+    assert ready.texts == f"0 of {ready.documents} documents have a text or a link."
+    with database.write() as session, pytest.raises(Conflict, match="Assessors would see ids only"):
+        pools.change(session, OPERATOR, "t", 1, pools.OPEN)
+    with database.write() as session, pytest.raises(Conflict, match="grades up to 3, but .* only 0, 1"):
+        pools.change(session, OPERATOR, "t", 1, pools.OPEN, without_texts=True)
+    with database.write() as session, pytest.raises(Invalid):
+        pools.change(session, OPERATOR, "t", 1, pools.OPEN, without_texts=True, highest_grade=10)
+    with database.write() as session:
+        pools.change(session, OPERATOR, "t", 1, pools.OPEN, without_texts=True, highest_grade=3)
+        task = session.scalars(select(Task)).one()
+        assert [grade.value for grade in grade_scales.scale(task)] == [0, 1, 2, 3]
+    with database.read() as session:
+        assert pages.page(session, OPERATOR, "t", 1).ready is None
+
+
+def test_a_pool_without_documents_is_not_opened(database: Database, tmp_path: Path) -> None:
+    """Nobody could judge anything in it."""
+    fill(database, tmp_path)
+    assert _add(database, _preview(database, Plan({"name": "depth", "depth": 1}))) == 1
+    with database.write() as session:
+        session.execute(delete(PoolTopic))
+        with pytest.raises(Conflict, match="Pool 1 has no document"):
+            pools.change(session, OPERATOR, "t", 1, pools.OPEN, without_texts=True)

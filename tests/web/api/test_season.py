@@ -134,7 +134,8 @@ class _Season:
         olga("PUT", f"{at}/grades", {"grades": [{"grade": n, "name": f"n{n}"} for n in range(3)]})
         olga("POST", f"{at}/examples", {"topic": "1", "text": "Text", "grade": 1, "why": "So."})
         olga("DELETE", f"{at}/examples/1")
-        assert olga("PUT", f"{at}/state", {"state": "open"})["state"] == "open"
+        opening = {"state": "open", "highest_grade": None, "without_texts": True}
+        assert olga("PUT", f"{at}/state", opening)["state"] == "open"
         olga("POST", f"{at}/assessors/{bob}/prolong")
         links[1] = olga("POST", f"{at}/assessors/{bob}/link")
 
@@ -231,7 +232,7 @@ class _Season:
         drawn = olga("POST", f"{at}/samples", {"share": 0.5, "seed": 2})
         assert drawn == {"pool": 1, "state": "draft"}
         olga("PUT", f"{at}/pools/1/shown", {"shown": True})
-        olga("PUT", f"{at}/pools/1/state", {"state": "open"})
+        olga("PUT", f"{at}/pools/1/state", {"state": "open", "highest_grade": 2, "without_texts": True})
         board = berta("GET", f"{at}/combined?by=people")
         assert board["sample"] is not None
         assert (board["sample"]["pool"], board["sample"]["design"]) == (1, "documents")

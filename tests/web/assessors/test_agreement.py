@@ -164,9 +164,12 @@ def test_labels_become_a_draft_of_a_revision(olga: FlaskClient) -> None:
     assert olga.get(f"{POOL}/publish.csv?rule=max").text.splitlines()[1].startswith("1,d1,1")
     assert olga.get(f"{POOL}/publish.csv?rule=max&table=grades").text.splitlines()[1] == "1,relevant,3,1.0"
     assert "1 & d1 & 1 & --" in olga.get(f"{POOL}/publish.tex?rule=max").text
-    refused = olga.post(f"{POOL}/publish?rule=max", data={"note": ""})
+    refused = olga.post(f"{POOL}/publish?rule=max", data={"note": "", "other_scale": "yes"})
     assert refused.status_code == 422
-    kept = olga.post(f"{POOL}/publish?rule=max", data={"note": "judged by two"})
+    unasked = olga.post(f"{POOL}/publish?rule=max", data={"note": "judged by two"})
+    assert unasked.status_code == 409
+    assert "Add the labels on their own scale all the same" in main(unasked)
+    kept = olga.post(f"{POOL}/publish?rule=max", data={"note": "judged by two", "other_scale": "yes"})
     assert kept.status_code == 303
     draft = olga.get(kept.headers["Location"])
     assert draft.status_code == 200

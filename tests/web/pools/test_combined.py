@@ -18,6 +18,9 @@ def _text(client: FlaskClient, address: str = BOARD) -> str:
     return " ".join(parsed(answer).get_text().split())
 
 
+OPENED = {"state": "open", "highest_grade": "2", "without_texts": "yes"}
+
+
 def test_from_the_draw_to_everybodys_board(database: Database, client: FlaskClient, tmp_path: Path) -> None:
     """An organiser draws, a person judges, the board is shown, and the task's board leads to it."""
     sampled.task(database, tmp_path)
@@ -28,7 +31,7 @@ def test_from_the_draw_to_everybodys_board(database: Database, client: FlaskClie
     drawn = client.post(BOARD, data={"percent": "50", "note": "first round"})
     assert (drawn.status_code, drawn.location) == (303, "/tasks/t/pools/1")
     assert "Sample for people, 50% of the machine’s revision 1" in _text(client, "/tasks/t/pools/1")
-    assert client.post("/tasks/t/pools/1/state", data={"state": "open"}).status_code == 303
+    assert client.post("/tasks/t/pools/1/state", data=OPENED).status_code == 303
     assert "0 of 26 topics are judged to the end" in _text(client)
     sampled.judge(database, 1)
     text = _text(client)
@@ -59,7 +62,7 @@ def test_whole_topics_by_the_form(database: Database, client: FlaskClient, tmp_p
     drawn = client.post(BOARD, data={"design": "topics", "topics": "12"})
     assert (drawn.status_code, drawn.location) == (303, "/tasks/t/pools/1")
     assert "Topics for people, 12 of the machine’s revision 1" in _text(client, "/tasks/t/pools/1")
-    client.post("/tasks/t/pools/1/state", data={"state": "open"})
+    client.post("/tasks/t/pools/1/state", data=OPENED)
     assert "a board needs 10" in _text(client)
     sampled.judge(database, 1)
     text = _text(client)

@@ -97,8 +97,11 @@ def test_a_pool_is_made_as_it_was_previewed(organiser: FlaskClient) -> None:
 def test_a_pool_is_opened_closed_and_a_draft_discarded(organiser: FlaskClient) -> None:
     """The page offers what can be done now."""
     address = _make(organiser)
-    assert "Discard this draft" in main(organiser.get(address))
-    organiser.post(f"{address}/state", data={"state": "open"})
+    text = main(organiser.get(address))
+    assert "0 of 4 documents have a text or a link. Assessors would see ids only" in text
+    assert "Discard this pool? Its list of documents is deleted." in text
+    assert organiser.post(f"{address}/state", data={"state": "open"}).status_code == 409
+    organiser.post(f"{address}/state", data={"state": "open", "without_texts": "yes"})
     text = main(organiser.get(address))
     assert "open to assessors" in text
     assert "Discard" not in text

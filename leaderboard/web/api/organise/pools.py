@@ -76,9 +76,15 @@ class SampleShown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolState:
-    """open: assessors judge; closed: no more."""
+    """open: assessors judge; closed: no more.
+
+    highest_grade: when a draft is opened, the highest grade that assessors of the task may give;
+    without_texts: opens it although no document has a text or a link.
+    """
 
     state: str
+    highest_grade: int | None = None
+    without_texts: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +99,8 @@ class Settling:
     reused: bool = Choice().reused
     mode: str = Choice().mode
     note: str = ""
+    other_scale: bool = False
+    """Confirms that labels are added to judgments with higher grades than assessors could give."""
 
 
 @operation("POST", "/tasks/<slug>/pools", PoolMade, body=PoolPlan, scopes=ORGANISE, status=201)
@@ -161,7 +169,7 @@ def show_sample(slug: str, number: int, body: SampleShown) -> Done:
 def change_pool(slug: str, number: int, body: PoolState) -> PoolMade:
     """Open a pool to its assessors, or close it"""
     with writing() as session:
-        pools.change(session, viewer(), slug, number, body.state)
+        pools.change(session, viewer(), slug, number, **asdict(body))
     return PoolMade(pool=number, state=body.state)
 
 
@@ -182,9 +190,9 @@ def settle_pool(slug: str, number: int, body: Settling) -> DraftAnswer:
     Look at what it changes, then publish or discard it.
     """
     given = asdict(body)
-    note = given.pop("note")
+    note, other_scale = given.pop("note"), given.pop("other_scale")
     with writing() as session:
-        token = settle.keep(session, viewer(), slug, number, Choice(**given), note)
+        token = settle.keep(session, viewer(), slug, number, Choice(**given), note, other_scale)
     return draft_answer(slug, token)
 
 
