@@ -104,7 +104,7 @@ def send_run(slug: str, name: str, query: SendQuery, file: Path) -> Reply:
             query.phase,
             execution,
             reproduces(query.reproduces, query.original_baseline, query.baseline),
-            query.late,
+            late=query.late,
         ),
         f"api:{asking.token_id if asking else 0}:{key}" if key else None,
         sender,
