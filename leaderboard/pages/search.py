@@ -15,9 +15,9 @@ from leaderboard.pages.tasks import overviews
 from leaderboard.services import phase_rules, policy, shown_names
 from leaderboard.services.phase_rules import PhaseRule
 from leaderboard.services.policy import Sight, Viewer
-from leaderboard.services.runs import filed
 from leaderboard.services.shown_names import ShownNames
 from leaderboard.services.suites import records
+from leaderboard.services.tasks import filed
 from leaderboard.tables.record import Column, Files, Table
 
 LEAST, MOST = 2, 100
