@@ -1,14 +1,15 @@
 """An organiser's road: a draft, a look at it, published, revised."""
 
 import io
+import zipfile
 from typing import Any
 
 import pytest
 from sqlalchemy import func, select
 
-from leaderboard.db.tables import Job, Phase, Task
-from tests.make import pages
-from tests.make.worlds import QRELS, TOPICS
+from leaderboard.db.tables import Job, Phase, Run, Task
+from tests.make import build, pages
+from tests.make.worlds import QRELS, RUN, TOPICS
 from tests.web.conftest import Site
 
 NEW = "/tasks/new"
@@ -254,3 +255,20 @@ def test_a_task_closes_at_its_date(site: Site) -> None:
         as_text=True
     )
     assert "until" in site.browser().get("/tasks/robots/about").get_data(as_text=True)
+
+
+def test_a_zip_with_a_folder_named_as_a_team_gives_no_link(site: Site) -> None:
+    """The organiser files a run for Bears, whose members stay unlisted; a link for one is refused."""
+    olga, packed = site.browser("Olga"), io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("Bears/filed.run", RUN)
+    fields = {"team": "folder", "file": (io.BytesIO(packed.getvalue()), "runs.zip")}
+    assert olga.post("/tasks/robots/submit", data=fields).status_code == 303
+    build.drain(site.database)
+    with site.database.read() as session:
+        assert session.scalars(select(Run.filed).where(Run.team_id == site.world.bears)).all() == [True]
+    shown = olga.get("/tasks/robots/members")
+    assert "Berta" in shown.text
+    assert "Carl" not in shown.text
+    assert olga.post(f"/tasks/robots/members/{site.world.carl}/link").status_code == 404
+    assert olga.post(f"/tasks/robots/members/{site.world.berta}/link").status_code == 201
