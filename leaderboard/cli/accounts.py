@@ -8,19 +8,11 @@ import click
 from leaderboard.cli.site import data_option, opened, site_address
 from leaderboard.errors import Conflict
 from leaderboard.pages import tokens as token_pages
-from leaderboard.services.accounts import (
-    accounts,
-    closing,
-    passwords,
-    reset_links,
-    second_factors,
-    token_secrets,
-    tokens,
-)
+from leaderboard.services.accounts import accounts, closing, passwords, second_factors, token_secrets, tokens
 from leaderboard.services.accounts.passwords import AccountPassword
 from leaderboard.services.accounts.tokens import DAYS, KINDS, PERSONAL, Scope, TokenRequest
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.tasks import roles
+from leaderboard.services.tasks import reset_links, roles
 from leaderboard.settings import Settings
 
 

@@ -14,9 +14,9 @@ from leaderboard.errors import Invalid, Problem
 from leaderboard.services import phase_rules, policy, shown_names
 from leaderboard.services.phase_rules import PhaseRule
 from leaderboard.services.policy import Viewer
-from leaderboard.services.runs import filed
 from leaderboard.services.shown_names import ShownNames
 from leaderboard.services.suites import records
+from leaderboard.services.tasks import filed
 from leaderboard.tables.record import Column, Files, Place, Table
 
 LEAST, MOST = 2, 100

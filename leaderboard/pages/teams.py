@@ -12,10 +12,9 @@ from leaderboard.errors import NotFound, SignInNeeded
 from leaderboard.services import phase_rules, policy, shown_names
 from leaderboard.services.accounts.teams import CAPTAIN, TeamDetails
 from leaderboard.services.policy import Viewer
-from leaderboard.services.runs import filed
-from leaderboard.services.runs.filed import FiledRuns
 from leaderboard.services.runs.names import RunName
-from leaderboard.services.tasks import entries
+from leaderboard.services.tasks import entries, filed
+from leaderboard.services.tasks.filed import FiledRuns
 from leaderboard.tables.record import Column, Place, Table
 
 

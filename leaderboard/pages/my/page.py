@@ -21,10 +21,11 @@ from leaderboard.services.evaluations import choices
 from leaderboard.services.jobs import queue
 from leaderboard.services.jobs.queue import RunState
 from leaderboard.services.policy import Viewer
-from leaderboard.services.runs import filed, limits
-from leaderboard.services.runs.filed import FiledRuns
+from leaderboard.services.runs import limits
 from leaderboard.services.runs.limits import Quota
 from leaderboard.services.statistics.standings import Place
+from leaderboard.services.tasks import filed
+from leaderboard.services.tasks.filed import FiledRuns
 
 MOST_UPLOADS = 100
 """The newest uploads that are listed."""

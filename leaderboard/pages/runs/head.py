@@ -21,8 +21,8 @@ from leaderboard.services.evaluations.shown import (
     shown_edition,
 )
 from leaderboard.services.policy import Sight, Viewer
-from leaderboard.services.runs import filed
 from leaderboard.services.shown_names import ShownNames
+from leaderboard.services.tasks import filed
 from leaderboard.services.tasks.head import TaskHead
 
 

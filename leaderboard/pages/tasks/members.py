@@ -7,8 +7,8 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Account, Member, Team
-from leaderboard.services.accounts import reset_links
 from leaderboard.services.policy import Viewer, own_task
+from leaderboard.services.tasks import reset_links
 from leaderboard.tables.record import Column, Files, Table
 
 

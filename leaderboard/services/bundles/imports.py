@@ -32,8 +32,7 @@ from leaderboard.services.bundles.opening import BundleFiles
 from leaderboard.services.bundles.records import FOLDER, TABLES, Record, RecordTable
 from leaderboard.services.policy import Viewer
 from leaderboard.services.pseudonyms.pseudonyms import SEED_BYTES
-from leaderboard.services.runs import filed
-from leaderboard.services.tasks import slugs
+from leaderboard.services.tasks import filed, slugs
 
 REMEDY = "Get the bundle again; nothing was stored."
 

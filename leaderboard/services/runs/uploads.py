@@ -30,10 +30,10 @@ from leaderboard.services.jobs import queue
 from leaderboard.services.policy import Viewer
 from leaderboard.services.reproductions import links
 from leaderboard.services.reproductions.links import OriginalRuns
-from leaderboard.services.runs import admission, facts, filed, limits, prepare
+from leaderboard.services.runs import admission, facts, limits, prepare
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.prepare import PackedRun, PreparedUpload
-from leaderboard.services.tasks import entries
+from leaderboard.services.tasks import entries, filed
 from leaderboard.services.webhooks import events
 from leaderboard.trec.runs.reports import Report
 

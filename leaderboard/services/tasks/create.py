@@ -15,8 +15,15 @@ from leaderboard.services.qrels import files as qrels
 from leaderboard.services.qrels.lines import Origin
 from leaderboard.services.revisions import publish as revisions
 from leaderboard.services.revisions.publish import NewRevision
-from leaderboard.services.runs import filed
-from leaderboard.services.tasks import phases, setting_values, slugs, templates, topic_changes, topic_sets
+from leaderboard.services.tasks import (
+    filed,
+    phases,
+    setting_values,
+    slugs,
+    templates,
+    topic_changes,
+    topic_sets,
+)
 from leaderboard.services.tasks.drafts import PreparedTask
 from leaderboard.trec.topics import topics as trec_topics
 

@@ -13,7 +13,7 @@ from leaderboard.pages import teams as team_pages
 from leaderboard.pages.teams import TeamPage
 from leaderboard.services.accounts import invitations, merges, teams
 from leaderboard.services.accounts.teams import CAPTAIN, TeamDetails
-from leaderboard.services.runs import filed
+from leaderboard.services.tasks import filed
 from leaderboard.web import responses
 from leaderboard.web.accounts.invitations import invited
 from leaderboard.web.errors import form_again, wants_json

@@ -8,8 +8,7 @@ from leaderboard.services.accounts.invitations import InvitationRequest
 from leaderboard.services.accounts.teams import TeamDetails
 from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.pseudonyms import pseudonyms, reviews
-from leaderboard.services.runs import filed
-from leaderboard.services.tasks import entries
+from leaderboard.services.tasks import entries, filed
 from leaderboard.services.tasks.entries import EntryRequest
 from leaderboard.web.addresses import absolute
 from leaderboard.web.api.answers import TeamAnswer

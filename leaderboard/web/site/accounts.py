@@ -6,7 +6,8 @@ from flask.typing import ResponseReturnValue
 from leaderboard.errors import Invalid, LeaderboardError
 from leaderboard.pages import invitations as invited
 from leaderboard.pages.site import accounts as pages
-from leaderboard.services.accounts import accounts, closing, invitations, reset_links
+from leaderboard.services.accounts import accounts, closing, invitations
+from leaderboard.services.tasks import reset_links
 from leaderboard.web import responses
 from leaderboard.web.accounts.invitations import invited as invited_link
 from leaderboard.web.errors import form_again, wants_json

@@ -5,7 +5,8 @@ from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import Forbidden
 from leaderboard.pages.tasks import members as pages
-from leaderboard.services.accounts import accounts, reset_links
+from leaderboard.services.accounts import accounts
+from leaderboard.services.tasks import reset_links
 from leaderboard.web import responses
 from leaderboard.web.errors import form_again, wants_json
 from leaderboard.web.rules import SIGNED_IN, rule

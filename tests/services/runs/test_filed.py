@@ -16,17 +16,17 @@ from leaderboard.pages.runs.run import facts, run_page
 from leaderboard.pages.search import search_page
 from leaderboard.pages.tasks.members import member_list
 from leaderboard.pages.teams import team_page
-from leaderboard.services.accounts import accounts, reset_links
+from leaderboard.services.accounts import accounts
 from leaderboard.services.accounts import teams as team_services
 from leaderboard.services.bundles import found, making, opening, taking
 from leaderboard.services.bundles.found import FoundChoice
 from leaderboard.services.bundles.importing import ImportRequest
 from leaderboard.services.bundles.making import FolderRequest
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
-from leaderboard.services.runs import batches, filed
+from leaderboard.services.runs import batches
 from leaderboard.services.runs.batch_plans import BY_FOLDER, BY_LIST, BatchFile, BatchRequest, plan
 from leaderboard.services.runs.lists import read_list
-from leaderboard.services.tasks import announcements
+from leaderboard.services.tasks import announcements, filed, reset_links
 from leaderboard.services.tasks.announcements import AnnouncementDraft
 from leaderboard.trec.read.lines import Limits
 from tests.make import build, bundles, people

@@ -1,14 +1,15 @@
 """An organiser's road: a draft, a look at it, published, revised."""
 
 import io
+import zipfile
 from typing import Any
 
 import pytest
 from sqlalchemy import func, select
 
-from leaderboard.db.tables import Job, Phase, Task, Topic
-from tests.make import pages
-from tests.make.worlds import QRELS, TOPICS
+from leaderboard.db.tables import Job, Phase, Run, Task, Topic
+from tests.make import build, pages
+from tests.make.worlds import QRELS, RUN, TOPICS
 from tests.web.conftest import Site
 
 NEW = "/tasks/new"
@@ -274,3 +275,20 @@ def test_how_topics_are_read_is_shown_before_they_are_stored(site: Site) -> None
     with site.database.read() as session:
         found = select(Topic.title).join(Task, Task.id == Topic.task_id).where(Task.slug == "new-robots-2026")
         assert session.scalars(found.order_by(Topic.position)).all() == ["one", "two"]
+
+
+def test_a_zip_with_a_folder_named_as_a_team_gives_no_link(site: Site) -> None:
+    """The organiser files a run for Bears, whose members stay unlisted; a link for one is refused."""
+    olga, packed = site.browser("Olga"), io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("Bears/filed.run", RUN)
+    fields = {"team": "folder", "file": (io.BytesIO(packed.getvalue()), "runs.zip")}
+    assert olga.post("/tasks/robots/submit", data=fields).status_code == 303
+    build.drain(site.database)
+    with site.database.read() as session:
+        assert session.scalars(select(Run.filed).where(Run.team_id == site.world.bears)).all() == [True]
+    shown = olga.get("/tasks/robots/members")
+    assert "Berta" in shown.text
+    assert "Carl" not in shown.text
+    assert olga.post(f"/tasks/robots/members/{site.world.carl}/link").status_code == 404
+    assert olga.post(f"/tasks/robots/members/{site.world.berta}/link").status_code == 201

@@ -7,8 +7,9 @@ import pytest
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import TaskRole
 from leaderboard.errors import Conflict, Forbidden, NotFound
-from leaderboard.services.accounts import accounts, closing, reset_links
+from leaderboard.services.accounts import accounts, closing
 from leaderboard.services.policy import OPERATOR
+from leaderboard.services.tasks import reset_links
 from tests.make import people, worlds
 from tests.make.people import viewer
 from tests.make.worlds import World
