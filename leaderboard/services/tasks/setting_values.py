@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from leaderboard.services import prose
+
 TEXT_CHARACTERS = 100_000
 LINE_CHARACTERS = 300
 MOST_LINKS = 30
@@ -34,9 +36,9 @@ def line(longest: int = LINE_CHARACTERS, shortest: int = 0) -> Read:
 
 
 def text(given: str) -> str:
-    """A text of many lines."""
-    if len(given) > TEXT_CHARACTERS:
-        raise ValueError(f"may have at most {TEXT_CHARACTERS:,} characters.")
+    """A text of many lines, in Markdown."""
+    if rule := prose.broken_rule(given):
+        raise ValueError(rule)
     return given
 
 
