@@ -21,7 +21,10 @@ OPEN, BY_INVITATION, CLOSED = "open", "invitation", "closed"
 
 
 def _documented(default: Any, text: str, choices: tuple[str, ...] = (), *, is_secret: bool = False) -> Any:
-    return field(default=default, metadata={"help": text, "choices": choices, "secret": is_secret})
+    # A secret is no part of what a message or a log may show of the settings.
+    return field(
+        default=default, repr=not is_secret, metadata={"help": text, "choices": choices, "secret": is_secret}
+    )
 
 
 @dataclass(frozen=True, slots=True)

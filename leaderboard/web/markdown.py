@@ -1,8 +1,12 @@
 """Markdown written by users, as HTML that cannot carry a script, an image or an unmarked link."""
 
+from functools import lru_cache
+
 import nh3
 from markdown_it import MarkdownIt
 from markupsafe import Markup
+
+from leaderboard.services import prose
 
 _PARSER = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable("table").disable("image")
 _TAGS = {
@@ -26,14 +30,18 @@ _CLEANER = nh3.Cleaner(
 )
 
 
+@lru_cache(maxsize=64)
 def render(text: str) -> Markup:
     """The text as safe HTML: no raw HTML, no images, links to http and https only.
 
-    A page has one first-level heading, its own; the text's become second-level.
+    A page has one first-level heading, its own; the text's become second-level. A text from before there were
+    limits that is beyond them is shown as it was written.
 
     >>> render("*Hi* <script>x</script> [a](javascript:x)")
     Markup('<p><em>Hi</em> &lt;script&gt;x&lt;/script&gt; [a](javascript:x)</p>\\n')
     """
+    if prose.broken_rule(text):
+        return Markup("<pre>{}</pre>\n").format(text)
     tokens = _PARSER.parse(text)
     for token in tokens:
         if token.type in ("heading_open", "heading_close") and token.tag == "h1":

@@ -6,12 +6,11 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from leaderboard.errors import Invalid, NotFound, Problem
-from leaderboard.services import audit, collections
+from leaderboard.services import audit, collections, prose
 from leaderboard.services.assessors import links
 from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks import grade_scales
 
-MOST_CHARACTERS = 100_000
 EXAMPLE_CHARACTERS = 20_000
 MOST_EXAMPLES = 50
 
@@ -19,8 +18,8 @@ MOST_EXAMPLES = 50
 def set_text(session: Session, viewer: Viewer, slug: str, number: int, text: str) -> None:
     """Set what assessors read first, as Markdown; raises Invalid where it is too long."""
     _, pool = links.own_pool(session, viewer, slug, number)
-    if len(text) > MOST_CHARACTERS:
-        raise Invalid(f"Guidelines may have at most {MOST_CHARACTERS:,} characters.")
+    if rule := prose.broken_rule(text):
+        raise Invalid(f"The guidelines {rule} Write them more simply.")
     pool.guidelines = text.replace("\r\n", "\n").strip()
     audit.record(session, viewer, "pool.guidelines", f"pool:{pool.id}")
 

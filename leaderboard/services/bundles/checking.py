@@ -14,6 +14,7 @@ from sqlalchemy import CheckConstraint, Column
 
 from leaderboard.errors import Invalid, LeaderboardError, Problem
 from leaderboard.measures.naming import parse
+from leaderboard.services import prose
 from leaderboard.services.accounts import names
 from leaderboard.services.accounts.teams import HOME_PAGE
 from leaderboard.services.bundles.opening import BundleFiles
@@ -353,6 +354,8 @@ _RULES: dict[tuple[str, str], Callable[[Any], str | None]] = {
     ("runs", "name"): lambda name: "" if RUN_NAME.fullmatch(name) else "is not a run's name.",
     ("uploads", "report"): _is_report,
     ("pools", "method"): _is_pool_method,
+    ("pools", "guidelines"): prose.broken_rule,
+    ("announcements", "body"): prose.broken_rule,
     ("announcements", "recipients"): lambda to: (
         "" if to["kind"] in announcements.KINDS else f"must be of a kind of {', '.join(announcements.KINDS)}."
     ),

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import LabellingRound, LabellingShare, LabellingTopic, Phase, Run, Task, Topic
 from leaderboard.errors import Conflict, Invalid, NotFound, Problem
-from leaderboard.services import audit, policy
+from leaderboard.services import audit, policy, prose
 from leaderboard.services.answers import store
 from leaderboard.services.labelling.items import topics_by_chance
 from leaderboard.services.labelling.kinds import ASSIGNMENTS, KINDS, NUGGETS, SUPPORT
@@ -258,6 +258,8 @@ def _wrong(plan: RoundPlan) -> Iterator[Problem]:
     if len(plan.guidelines) > GUIDELINE_CHARACTERS:
         rule = f"may have at most {GUIDELINE_CHARACTERS:,} characters."
         yield Problem(rule, "Shorten them.", field="guidelines")
+    elif rule := prose.broken_rule(plan.guidelines):
+        yield Problem(rule, "Write them more simply.", field="guidelines")
 
 
 def _unknown(

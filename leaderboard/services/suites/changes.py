@@ -12,7 +12,7 @@ from leaderboard.db.tables import Suite, SuiteMember, Task
 from leaderboard.errors import MAX_PROBLEMS, Conflict, Forbidden, Invalid, NotFound, Problem
 from leaderboard.measures.naming import parse
 from leaderboard.measures.record import Measure
-from leaderboard.services import audit, policy
+from leaderboard.services import audit, policy, prose
 from leaderboard.services.policy import Viewer
 from leaderboard.services.statistics.requests import refusal
 from leaderboard.services.suites import drafts, records
@@ -179,6 +179,8 @@ def _of_suite(draft: SuiteDraft) -> Iterator[Problem]:
         yield Problem(
             f"has at most {DESCRIPTION_CHARACTERS:,} characters.", "Shorten it.", None, "description"
         )
+    elif rule := prose.broken_rule(draft.description):
+        yield Problem(rule, "Write it more simply.", None, "description")
     if len(draft.members) < 2 or len(draft.members) > MOST_MEMBERS:
         rule = f"A suite has 2 to {MOST_MEMBERS} members; this one has {len(draft.members)}."
         yield Problem(rule, "Write a line for each.", None, "members")

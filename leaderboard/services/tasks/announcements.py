@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import Account, Announcement, Entry, Member, Run, Task, TaskRole, Team, Upload
 from leaderboard.errors import Conflict, Invalid, Problem
-from leaderboard.services import audit, newest_news, policy, throttles
+from leaderboard.services import audit, newest_news, policy, prose, throttles
 from leaderboard.services.mail import outbox
 from leaderboard.services.mail.outbox import MailDraft
 from leaderboard.services.mail.server import one_line
@@ -118,6 +118,8 @@ def _require_words(draft: AnnouncementDraft) -> None:
     if len(draft.title) > TITLE_CHARACTERS or len(draft.body) > BODY_CHARACTERS:
         most = f"At most {TITLE_CHARACTERS} characters of title and {BODY_CHARACTERS:,} of text are taken."
         raise _refused("body", "", most, "Write less, and link to the rest.")
+    if rule := prose.broken_rule(draft.body):
+        raise _refused("body", "", f"The text {rule}", "Write it more simply.")
     if draft.kind not in KINDS:
         raise _refused(
             "recipients", draft.kind[:40], "Recipients must be chosen.", f"Choose {', '.join(KINDS)}."

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from leaderboard.errors import Invalid
+from leaderboard.services import prose
 from leaderboard.services.tasks import dates
 
 TEXT_CHARACTERS = 100_000
@@ -38,9 +39,9 @@ def line(longest: int = LINE_CHARACTERS, shortest: int = 0) -> Read:
 
 
 def text(given: str) -> str:
-    """A text of many lines."""
-    if len(given) > TEXT_CHARACTERS:
-        raise ValueError(f"may have at most {TEXT_CHARACTERS:,} characters.")
+    """A text of many lines, in Markdown."""
+    if rule := prose.broken_rule(given):
+        raise ValueError(rule)
     return given
 
 
