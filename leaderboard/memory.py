@@ -19,13 +19,12 @@ import numpy as np
 Value = TypeVar("Value")
 Given = ParamSpec("Given")
 
-USUAL = 48 * 2**20
+USUAL = 32 * 2**20
 """Bytes of the budget, unless the settings say otherwise."""
 OF_AN_ENTRY = 300
 """Bytes that an entry takes beside its key and value."""
-TRIM_AFTER = 8 * 2**20
-"""Bytes that are dropped before the freed memory is given back to the machine."""
-TRIM_EVERY_S = 5.0
+TRIM_EVERY_S = 10.0
+"""How often, while values are kept, freed memory is given back to the machine."""
 _OPAQUE = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType, type(threading.Lock()))
 _FLAT = (str, bytes, bytearray, int, float, complex, bool, type(None))
 
@@ -46,7 +45,6 @@ class MemoryBudget:
         self._used = 0
         self._order: OrderedDict[_Entry, None] = OrderedDict()
         self._lock = threading.RLock()
-        self._dropped = 0
         self._trimmed_at = 0.0
 
     @property
@@ -82,12 +80,11 @@ class MemoryBudget:
         del self._order[entry]
         del entry.cache._entries[entry.key]
         self._used -= entry.size
-        self._dropped += entry.size
 
     def _trim(self) -> None:
         at = time.monotonic()
-        if self._dropped >= TRIM_AFTER and at - self._trimmed_at >= TRIM_EVERY_S:
-            self._dropped, self._trimmed_at = 0, at
+        if at - self._trimmed_at >= TRIM_EVERY_S:
+            self._trimmed_at = at
             give_back()
 
 
@@ -247,7 +244,7 @@ def give_back() -> None:
 
 
 M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
-ARENAS, MAPPED_FROM = 2, 128 * 1024
+ARENAS, MAPPED_FROM = 1, 128 * 1024
 
 
 def hold_together() -> None:

@@ -11,7 +11,7 @@ from leaderboard.db.engine import Database
 from leaderboard.mirror import mirror as mirrors
 from leaderboard.pages.bundles import mirrored
 from leaderboard.services.policy import ANONYMOUS
-from leaderboard.web import create_app
+from leaderboard.web import create_app, load_templates
 
 EVERY = 25
 """Addresses between two lines of progress."""
@@ -31,6 +31,7 @@ def mirror(folder: Path, slug: str | None, data: Path | None) -> None:
     with opened(data) as (database, settings):
         # Each page is asked for once, and by nobody who could ask for too many.
         app = create_app(replace(settings, kept_bytes=0, computed_pages=0, access_log=False), database)
+        load_templates(app, settings.data)
         only = (slug, _runs(database, slug)) if slug else None
         record = mirrors.write(app, folder, site_address(settings), only, _tell)
     click.echo(

@@ -57,10 +57,19 @@ class Addresses:
         self._urls = urls
         self._site = site
         self._only = only
+        self._known: dict[str, PageAddress | None] = {}
 
     def address(self, link: str, of: str = "/") -> PageAddress | None:
         """What a link on the page `of` leads to; None where that is elsewhere or not mirrored."""
-        parts = urlsplit(urljoin(self._site + of, link))
+        # Pages of a site have mostly the same links.
+        whole = link if link.startswith("/") and not link.startswith("//") else urljoin(self._site + of, link)
+        whole = whole.partition("#")[0]
+        if whole not in self._known:
+            self._known[whole] = self._found(urljoin(self._site + of, whole))
+        return self._known[whole]
+
+    def _found(self, whole: str) -> PageAddress | None:
+        parts = urlsplit(whole)
         if not self.is_own(parts.geturl()):
             return None
         path = unquote(parts.path)

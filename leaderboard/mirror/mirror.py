@@ -2,14 +2,16 @@
 
 import hashlib
 import json
+import multiprocessing
 import os
 import posixpath
 import shutil
-from collections import deque
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from html import unescape
 from importlib.metadata import version
 from pathlib import Path
@@ -17,11 +19,11 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from flask import Flask, render_template
-from flask.testing import FlaskClient
 
 from leaderboard.errors import Invalid
 from leaderboard.mirror.addresses import HTML, Addresses, PageAddress, file_of
 from leaderboard.mirror.rewriting import Link, links, rewritten
+from leaderboard.web.session import database
 
 RECORD, SUMS = "mirror.json", "SHA256SUMS"
 """What a mirror says of itself, and the digests of all its files."""
@@ -55,6 +57,17 @@ class _Written:
     aliases: dict[PageAddress, PageAddress] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
 
+    def note(self, address: PageAddress, taken: "_Taken") -> None:
+        """Remember what became of an address."""
+        if taken.alias is not None:
+            self.aliases[address] = taken.alias
+        elif taken.status != 200:
+            self.left_out.append(f"{address} ({taken.status})")
+        else:
+            self.files[address] = taken.file
+            if taken.is_page:
+                self.pages[taken.file] = address
+
     def file(self, address: PageAddress | None) -> str | None:
         """The file of an address, also of one that leads on to another."""
         for _ in range(9):
@@ -78,13 +91,15 @@ def write(
     start = addresses.address(f"/tasks/{only[0]}" if only else "/")
     with _taking_place_of(folder) as unfinished:
         written = _Written(unfinished)
+        note = f"<p>Mirrored on {datetime.now(UTC):%Y-%m-%d} from {site}, without what needs a server.</p>"
+        work = _Work(app, addresses, written, site, note)
         if start is not None:
-            _crawl(app.test_client(), addresses, start, written, site, tell)
+            _crawl(work, start, tell)
         if not written.pages or start is None:
             raise Invalid(
                 "There is no page to begin with that a visitor is shown; publish the task, or name another."
             )
-        _link(app, addresses, start, written, site)
+        _link(work, start)
         return _record(written, site, only)
 
 
@@ -104,58 +119,107 @@ def _taking_place_of(folder: Path) -> Iterator[Path]:
     os.replace(unfinished, folder)
 
 
-def _crawl(
-    client: FlaskClient, addresses: Addresses, start: PageAddress, written: _Written, site: str, tell: Tell
-) -> None:
-    waiting, known = deque([start]), {start}
-    while waiting:
-        address = waiting.popleft()
-        for other in _take(client, addresses, address, written, site):
-            if other not in known:
-                known.add(other)
-                waiting.append(other)
-        tell(len(known) - len(waiting), len(known))
+def _crawl(work: "_Work", start: PageAddress, tell: Tell) -> None:
+    """Write all that leads from the first page, step by step: what is met first is asked for first."""
+    written, wave, known = work.written, [start], {start}
+    with _processes(work) as each:
+        while wave:
+            following = []
+            for address, taken in zip(wave, each(_take, wave), strict=True):
+                written.note(address, taken)
+                for other in taken.links:
+                    if other not in known:
+                        known.add(other)
+                        following.append(other)
+                tell(len(written.files) + len(written.aliases) + len(written.left_out), len(known))
+            wave = following
 
 
-def _take(
-    client: FlaskClient, addresses: Addresses, address: PageAddress, written: _Written, site: str
-) -> list[PageAddress]:
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """What became of an address: a file, or why there is none; where it leads."""
+
+    file: str = ""
+    is_page: bool = False
+    alias: PageAddress | None = None
+    status: int = 200
+    links: tuple[PageAddress, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What processes that write a mirror share."""
+
+    app: Flask
+    addresses: Addresses
+    written: _Written
+    site: str
+    note: str = ""
+
+
+_work: list[_Work] = []
+"""That of this process, and of those that are forked from it."""
+Each = Callable[[Callable[[PageAddress], Any], Sequence[PageAddress]], Iterable[Any]]
+
+
+@contextmanager
+def _processes(work: _Work) -> Iterator[Each]:
+    """A map over addresses, in their order, by as many processes as there are processors."""
+    _work.append(work)
+    count = (os.cpu_count() or 1) if sys.platform == "linux" else 1
+    try:
+        if count == 1:
+            yield map
+            return
+        with multiprocessing.get_context("fork").Pool(count, _begin) as pool:
+            yield partial(pool.imap, chunksize=4)
+    finally:
+        _work.pop()
+
+
+def _begin() -> None:
+    """Leave the connections to the process that opened them."""
+    with _work[-1].app.app_context():
+        database().forget_connections()
+
+
+def _take(address: PageAddress) -> _Taken:
     """Write one address as it is, and tell what it leads to."""
-    answer = client.get(quote(address.path) + (f"?{address.query}" if address.query else ""), base_url=site)
+    work = _work[-1]
+    client, path = work.app.test_client(), quote(address.path)
+    answer = client.get(path + (f"?{address.query}" if address.query else ""), base_url=work.site)
     if 300 <= answer.status_code < 400:
-        target = addresses.address(answer.headers["Location"], address.path)
+        target = work.addresses.address(answer.headers["Location"], address.path)
         if target is not None and target != address:
-            written.aliases[address] = target
-            return [target]
+            return _Taken(alias=target, links=(target,))
     if answer.status_code != 200:
-        written.left_out.append(f"{address} ({answer.status_code})")
-        return []
+        return _Taken(status=answer.status_code)
     kind = answer.mimetype or ""
     file = file_of(address, kind)
-    path = written.folder / file
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("wb") as stream:
+    target_file = work.written.folder / file
+    target_file.parent.mkdir(parents=True, exist_ok=True)
+    with target_file.open("wb") as stream:
         stream.writelines(answer.iter_encoded())
-    written.files[address] = file
     if kind != HTML:
-        return []
-    written.pages[file] = address
-    found = (addresses.address(link, address.path) for link in links(path.read_text(encoding="utf-8")))
-    return [other for other in found if other is not None]
+        return _Taken(file)
+    page = target_file.read_text(encoding="utf-8")
+    found = (work.addresses.address(link, address.path) for link in links(page))
+    return _Taken(file, is_page=True, links=tuple(dict.fromkeys(other for other in found if other)))
 
 
-def _link(app: Flask, addresses: Addresses, start: PageAddress, written: _Written, site: str) -> None:
+def _link(work: _Work, start: PageAddress) -> None:
     """Lead the links of all pages among the files, and write the search."""
-    note = f"<p>Mirrored on {datetime.now(UTC):%Y-%m-%d} from {site}, without what needs a server.</p>"
+    app, addresses, written, site = work.app, work.addresses, work.written, work.site
     entries = []
-    for file, address in written.pages.items():
-        page = (written.folder / file).read_text(encoding="utf-8")
-        if address.endpoint in SEARCHED and not address.query:
-            entries.append((SEARCHED.index(address.endpoint), _title(page), file))
-        _write(written.folder / file, rewritten(page, _leading(addresses, written, address.path, file), note))
+    with _processes(work) as each:
+        pages = list(written.pages.items())
+        for (file, address), title in zip(pages, each(_led, [of for _, of in pages]), strict=True):
+            if address.endpoint in SEARCHED and not address.query:
+                entries.append((SEARCHED.index(address.endpoint), title, file))
     with app.test_request_context("/search", base_url=site):
         page = render_template("mirror/search.html", script=f"/{SCRIPT}")
-    _write(written.folder / SEARCH, rewritten(page, _leading(addresses, written, "/search", SEARCH), note))
+    leading = _leading(addresses, written, "/search", SEARCH)
+    _write(written.folder / SEARCH, rewritten(page, leading, work.note))
     script = app.jinja_env.get_template("mirror/search.js").render(
         entries=json.dumps([entry[1:] for entry in sorted(entries)], ensure_ascii=False)
     )
@@ -163,6 +227,16 @@ def _link(app: Flask, addresses: Addresses, start: PageAddress, written: _Writte
     if start.path != "/":
         page = f'<!doctype html><meta http-equiv="refresh" content="0; url={quote(written.files[start])}">'
         _write(written.folder / "index.html", page)
+
+
+def _led(address: PageAddress) -> str:
+    """Rewrite the file of a page; its title."""
+    work = _work[-1]
+    file = work.written.files[address]
+    path = work.written.folder / file
+    page = path.read_text(encoding="utf-8")
+    _write(path, rewritten(page, _leading(work.addresses, work.written, address.path, file), work.note))
+    return _title(page)
 
 
 def _title(page: str) -> str:
