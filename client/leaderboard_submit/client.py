@@ -133,7 +133,7 @@ class Client:
         return precheck.Limits(
             depth=told["depth"],
             topics=topics or None,
-            largest_bytes=max(sizes) if sizes and None not in sizes else None,
+            largest_bytes=None if None in sizes else max(sizes, default=None),
         )
 
     def check(self, task: str, run: Any, *, tag: str = "run") -> Verdict:

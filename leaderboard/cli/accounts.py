@@ -102,7 +102,9 @@ def reopen(name: str, data: Path | None) -> None:
 
 @account.command("sign-out")
 @click.argument("name", required=False)
-@click.option("--everybody", is_flag=True, help="End the sessions of all accounts.")
+@click.option(
+    "--everybody", is_flag=True, help="End the sessions of all accounts.  [this or NAME is required]"
+)
 @data_option
 def sign_out(name: str | None, everybody: bool, data: Path | None) -> None:
     """End all sessions of an account, or of everybody."""

@@ -7,6 +7,7 @@ from typing import cast
 import click
 
 from leaderboard.cli.site import FILE, data_option, opened
+from leaderboard.cli.usual import note_option
 from leaderboard.pages.nuggets.facts import AnswersFacts
 from leaderboard.pages.revisions import previews
 from leaderboard.services.nuggets import uploads
@@ -47,7 +48,7 @@ def nuggets() -> None:
     help="Whether measures of vital nuggets are over topics without any.  [as before]",
 )
 @click.option("--line", default=MAIN, show_default=True, help="Another line than the board's, by its name.")
-@click.option("--note", default="", help="What changed and why; shown beside the revision.")
+@note_option
 @click.option("--preview", "only_preview", is_flag=True, help="Say what was understood, and add nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask before adding.")
 @data_option
@@ -67,8 +68,6 @@ def add(
     Asked for at a terminal only. Parts that are not given stay as they are.
     """
     files = {part: PartFile(path, path.name) for part in PARTS if (path := sent[part]) is not None}
-    if not note and not only_preview:
-        raise click.UsageError("Missing option '--note'.")
     with opened(data) as (database, _):
         with database.read() as session:
             prepared = uploads.prepare(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from leaderboard.cli.site import FILE, data_option, opened
+from leaderboard.cli.usual import note_option
 from leaderboard.pages.revisions import files, lists, previews
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.qrels import files as service
@@ -31,7 +32,7 @@ def qrels() -> None:
 @qrels.command()
 @click.argument("slug")
 @click.argument("file", type=FILE, required=False)
-@click.option("--note", default="", help="What changed and why; shown beside the revision.")
+@note_option
 @click.option("--preferences", is_flag=True, help="FILE holds preferences: topic, better, worse, weight.")
 @click.option(
     "--second-column",
@@ -86,8 +87,6 @@ def add(
     """
     if file is None and not (distractors or no_distractors or leave_out or no_leave_out or earlier):
         raise click.UsageError("Give a file of judgments, --distractors, --leave-out or --earlier.")
-    if not note and not only_preview:
-        raise click.UsageError("Missing option '--note'.")
     with opened(data) as (database, _):
         prepared = None
         if file is not None:

@@ -65,11 +65,18 @@ def run() -> None:
 @run.command()
 @click.argument("slug")
 @click.argument("files", type=click.Path(exists=True, path_type=Path), nargs=-1, required=True)
-@click.option("--team", help="Team the runs belong to; made where there is none.")
 @click.option(
-    "--list", "rows", type=FILE, help="CSV that says whose runs these are: run,team,kind,reproduces."
+    "--team", help="Team the runs belong to, created if it is new.  [this, --list or --by-folder is required]"
 )
-@click.option("--by-folder", is_flag=True, help="The folder of a file names its team.")
+@click.option(
+    "--list",
+    "rows",
+    type=FILE,
+    help="CSV that says whose runs these are: run,team,kind,reproduces.  [required without --team]",
+)
+@click.option(
+    "--by-folder", is_flag=True, help="The folder of a file names its team.  [required without --team]"
+)
 @click.option("--kind", type=click.Choice(KINDS), default="official", show_default=True)
 @click.option("--name-from", type=click.Choice(["file", "tag"]), default="file", show_default=True)
 @click.option("--phase", default="", help="Phase of the task they are sent to [the one that takes runs].")
@@ -210,7 +217,7 @@ def describe(run_id: int, data: Path | None, **facts: str | None) -> None:
     metavar="ORIGINAL OWN",
     help="What the original and this run are to be better than, by their numbers.",
 )
-@click.option("--undo", is_flag=True, help="Take it back.")
+@click.option("--undo", is_flag=True, help="Take it back.  [this or ORIGINAL is required]")
 @data_option
 def reproduces(
     run_id: int, original: int | None, baselines: tuple[int, int] | None, undo: bool, data: Path | None

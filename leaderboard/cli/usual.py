@@ -1,4 +1,7 @@
-"""A group of commands of which one is meant where none is named."""
+"""A group of commands with a usual one, and an option that is required unless another is given."""
+
+from collections.abc import Mapping
+from typing import Any
 
 import click
 
@@ -11,3 +14,30 @@ class UsualCommand(click.Group):
         if args and args[0] not in (*self.commands, "-h", "--help"):
             args = [next(iter(self.commands)), *args]
         return super().parse_args(ctx, args)
+
+
+class RequiredUnless(click.Option):
+    """An option that is required unless another one is given; the help says so, as of any required one."""
+
+    def __init__(self, *args: Any, unless: str, **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self.unless = unless
+        self.help = f"{self.help}  [required unless {unless}]"
+
+    def handle_parse_result(
+        self, ctx: click.Context, opts: Mapping[str, Any], args: list[str]
+    ) -> tuple[Any, list[str]]:
+        """The value; raises MissingParameter where neither option is given."""
+        other = next(one.name for one in ctx.command.params if self.unless in one.opts)
+        if not opts.get(self.name or "") and other not in opts and not ctx.resilient_parsing:
+            raise click.MissingParameter(ctx=ctx, param=self)
+        return super().handle_parse_result(ctx, opts, args)
+
+
+note_option = click.option(
+    "--note",
+    cls=RequiredUnless,
+    unless="--preview",
+    default="",
+    help="What changed and why; shown beside the revision.",
+)

@@ -47,6 +47,10 @@ def test_a_file_then_the_board_of_a_task(data: Path, tmp_path: Path) -> None:
     assert revisions(data) == []
     made = run(data, *given, "--note", "A file.", "--yes")
     assert made.exit_code == 0, made.output
+    # Boards of judges are no trec_eval's.
+    shown = run(data, "board", "judged").output
+    assert "qrels revision 1" in shown
+    assert "trec_eval" not in shown
     assert "Reference 1 of judged: 5 runs on 3 topics." in made.output
     again = run(data, "reference", "set", "judged", "--task", "t", "--measure", "nDCG@10", "--note", "Ours.")
     assert again.exit_code == 0, again.output
@@ -57,8 +61,8 @@ def test_a_file_then_the_board_of_a_task(data: Path, tmp_path: Path) -> None:
 @for_every(
     "case",
     [
-        ((), "Name a task (--task) or a board file (--file); one of the two."),
-        (("--task", "t", "--machine"), "--declared and --machine are of a board file"),
+        (("--note", "x"), "Name a task (--task) or a board file (--file); one of the two."),
+        (("--task", "t", "--machine", "--note", "x"), "--declared and --machine are of a board file"),
         (("--task", "t"), "Missing option '--note'."),
         (("--task", "nothing", "--note", "x"), "There is no task 'nothing'."),
         (("--task", "t", "--measure", "RR", "--note", "x"), "The board has no measure RR"),

@@ -118,15 +118,15 @@ def test_the_board_is_printed_as_table_json_and_csv(task, tmp_path: Path) -> Non
     assert data["rows"][0]["scores"]["AP"] == (1 + 1 + (1 / 2 + 2 / 3) / 2) / 3
     assert [row["rank"] for row in data["rows"]] == [1, None]
     rows = list(csv.reader(io.StringIO(task("board", "t", "--measure", "P@2", "--format", "csv").output)))
-    assert rows[0][:7] == ["rank", "run", "team", "kind", "AP", "P@2", "state"]
-    assert float(rows[1][5]) == data["rows"][0]["scores"]["P@2"]
+    assert rows[0][:8] == ["rank", "run", "run_id", "team", "kind", "AP", "P@2", "state"]
+    assert float(rows[1][6]) == data["rows"][0]["scores"]["P@2"]
 
 
 def test_no_spreadsheet_runs_a_team_s_name_in_a_board(task, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     """The board that is printed as CSV quotes formulas as the site's files do."""
     task("run", "add", "t", build.run_file(tmp_path, GOOD, "good"), "--team", "＝cmd")
     rows = list(csv.reader(io.StringIO(task("board", "t", "--format", "csv").output)))
-    assert rows[1][2] == "'＝cmd"
+    assert rows[1][3] == "'＝cmd"
 
 
 def test_a_revision_is_added_and_scored(task, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

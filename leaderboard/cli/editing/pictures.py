@@ -15,8 +15,12 @@ def _command(kind: PictureKind, about: str) -> click.Command:
     @click.command(kind.name, help=about)
     @click.argument("slug")
     @click.argument("file", type=FILE, required=False)
-    @click.option("--alt", default="", help="What it shows, read out to who does not see it; needed.")
-    @click.option("--remove", is_flag=True, help="Take it away.")
+    @click.option(
+        "--alt",
+        default="",
+        help="What it shows, for screen readers.  [required with FILE; alone it is replaced]",
+    )
+    @click.option("--remove", is_flag=True, help="Remove it.  [this, FILE or --alt is required]")
     @click.option("--reason", default="", help="Why; participants of a published task read it.")
     @data_option
     def command(slug: str, file: Path | None, alt: str, remove: bool, reason: str, data: Path | None) -> None:

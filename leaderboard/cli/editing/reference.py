@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from leaderboard.cli.site import FILE, data_option, opened
+from leaderboard.cli.usual import note_option
 from leaderboard.pages.revisions import previews
 from leaderboard.services.judges import references
 from leaderboard.services.policy import OPERATOR
@@ -19,12 +20,19 @@ def reference() -> None:
 
 @reference.command("set")
 @click.argument("slug")
-@click.option("--task", "source", default="", help="The task whose board it is, by its name in addresses.")
-@click.option("--file", "board", type=FILE, help="A board file, in place of a task.")
+@click.option(
+    "--task",
+    "source",
+    default="",
+    help="The task whose board it is, by its name in addresses.  [this or --file is required]",
+)
+@click.option(
+    "--file", "board", type=FILE, help="A board file, in place of a task.  [this or --task is required]"
+)
 @click.option("--measure", default="", help="Measure of the board  [what it is ranked by, or its only one].")
 @click.option("--declared", type=FILE, help="CSV of what the runs of a file declare: run,team,llm,reranker.")
 @click.option("--machine", "is_machine", is_flag=True, help="A machine judged the board of the file.")
-@click.option("--note", default="", help="What is new; shown beside the revision.")
+@note_option
 @click.option("--preview", "only_preview", is_flag=True, help="Check it, and choose nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask before choosing it.")
 @data_option
@@ -48,8 +56,6 @@ def set_(
         raise click.UsageError("Name a task (--task) or a board file (--file); one of the two.")
     if board is None and (declared is not None or is_machine):
         raise click.UsageError("--declared and --machine are of a board file; a task says both itself.")
-    if not note and not only_preview:
-        raise click.UsageError("Missing option '--note'.")
     with opened(data) as (database, _):
         with database.read() as session:
             prepared = (

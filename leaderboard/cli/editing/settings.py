@@ -162,9 +162,9 @@ def topics(slug: str, file: Path, topic_fields: str, dry_run: bool, data: Path |
 @click.command()
 @click.argument("slug")
 @click.argument("topic_id")
-@click.option("--title", help="Another title.")
-@click.option("--description", help="Another description.")
-@click.option("--narrative", help="Another narrative.")
+@click.option("--title", help="Another title.  [required without the others]")
+@click.option("--description", help="Another description.  [required without the others]")
+@click.option("--narrative", help="Another narrative.  [required without the others]")
 @data_option
 def topic(slug: str, topic_id: str, data: Path | None, **parts: str | None) -> None:
     """Correct what is given of a topic, and leave the rest as it is; no score depends on it."""

@@ -19,12 +19,17 @@ def install() -> None:
 
 
 @install.command()
-@click.option("--print", "is_printed", is_flag=True, help="Print both units; nothing is written.")
+@click.option(
+    "--print",
+    "is_printed",
+    is_flag=True,
+    help="Print both units, and write nothing.  [required without --to]",
+)
 @click.option(
     "--to",
     "folder",
     type=click.Path(file_okay=False, exists=True, path_type=Path),
-    help="Write them to this folder, such as /etc/systemd/system.",
+    help="Write them to this folder, such as /etc/systemd/system.  [required without --print]",
 )
 @click.option("--user", default=USER, show_default=True, help="The account of the machine that it runs as.")
 @click.option("--force", is_flag=True, help="Replace units of these names that say something else.")

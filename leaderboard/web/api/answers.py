@@ -105,7 +105,8 @@ class PhaseAnswer:
     ranked: bool
     runs_per_day: int | None
     runs_in_all: int | None
-    largest_bytes: int | None
+    largest_bytes: int
+    """Most bytes of a file as it is sent, by the phase's limit and the site's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -203,6 +203,7 @@ def _placeholders(one: Operation) -> list[dict[str, Any]]:
             "required": True,
             "description": glossary.of_placeholder(one.path, found["name"]),
             "schema": NUMBER if found["kind"] == "id" else {"type": "string", "minLength": 1},
+            **_example(found["name"]),
         }
         for found in PLACEHOLDER.finditer(one.path)
     ]
@@ -219,9 +220,14 @@ def _query(wanted: type | None) -> list[dict[str, Any]]:
             "required": field.default is MISSING,
             "description": glossary.of_property(wanted, field.name),
             "schema": _schema(kinds[field.name], field.default),
+            **_example(field.name),
         }
         for field in fields(wanted)
     ]
+
+
+def _example(name: str) -> dict[str, Any]:
+    return {"example": glossary.EXAMPLES[name]} if name in glossary.EXAMPLES else {}
 
 
 def _schema(kind: Any, default: Any) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from leaderboard.web.api.answers import (
 from leaderboard.web.api.operations import Reply, operation
 from leaderboard.web.api.reads import lists
 from leaderboard.web.rules import SIGNED_IN, Rule
-from leaderboard.web.session import reading, viewer
+from leaderboard.web.session import reading, settings, viewer
 
 TASKS = 20
 """Tasks in an answer that is not asked for more."""
@@ -200,7 +200,7 @@ def _phase(row: PhaseRow) -> PhaseAnswer:
         ranked=row.ranked,
         runs_per_day=row.runs_per_day,
         runs_in_all=row.runs_in_all,
-        largest_bytes=row.largest_bytes,
+        largest_bytes=min(row.largest_bytes or settings().upload_bytes, settings().upload_bytes),
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from leaderboard.services.collections import CollectionRow
 from leaderboard.web.api.answers import Moment
 
 
@@ -67,6 +68,13 @@ class CollectionAnswer:
     """How many documents it has, null where nobody said."""
     link_template: str
     """The address of a document elsewhere, with `{docno}` in it; empty for none."""
+
+
+def collection_answer(found: CollectionRow) -> CollectionAnswer:
+    """A collection as the API says it."""
+    return CollectionAnswer(
+        collection=found.name, documents=found.stored, size=found.size, link_template=found.link_template
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

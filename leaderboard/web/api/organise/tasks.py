@@ -7,21 +7,23 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from leaderboard.errors import NotFound
 from leaderboard.pages.tasks import settings as settings_pages
 from leaderboard.services import collections, policy
 from leaderboard.services.accounts.tokens import Scope
-from leaderboard.services.collections import CollectionRow
 from leaderboard.services.jobs import failed
 from leaderboard.services.tasks import create, dates, drafts, life, organise, templates
 from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.services.tasks.life import NEWEST, TaskCopy
 from leaderboard.services.tasks.settings import change
-from leaderboard.tables.record import Column, Table
 from leaderboard.trec.read.bundles import base_name
-from leaderboard.web.api.operations import Reply, operation
-from leaderboard.web.api.organise.answers import CollectionAnswer, Done, OwnTask, SettingsAnswer
-from leaderboard.web.api.reads.lists import ListQuery, Rows, part
+from leaderboard.web.api.operations import operation
+from leaderboard.web.api.organise.answers import (
+    CollectionAnswer,
+    Done,
+    OwnTask,
+    SettingsAnswer,
+    collection_answer,
+)
 from leaderboard.web.rules import SIGNED_IN, Body, Rule
 from leaderboard.web.session import finish_reading, reading, viewer, wake, writing
 
@@ -136,32 +138,7 @@ def add_collection(name: str, file: Path) -> CollectionAnswer:
     finish_reading()
     documents = collections.prepare(file)
     with writing() as session:
-        return _collection(collections.add(session, asker, name, documents=documents))
-
-
-@operation("GET", "/collections", Rows, query=ListQuery)
-def list_collections(query: ListQuery) -> Reply:
-    """List the collections that tasks may be on
-
-    Those that only drafts of others use are not among them.
-    """
-    columns: list[Column[CollectionRow]] = [
-        Column(key="collection", value=lambda row: row.name),
-        Column(key="documents", value=lambda row: row.stored),
-        Column(key="size", value=lambda row: row.size),
-        Column(key="link_template", value=lambda row: row.link_template),
-    ]
-    rows = collections.seen(reading(), viewer())
-    return part(Table(name="collections", caption="", columns=columns, rows=rows), query, "collection")
-
-
-@operation("GET", "/collections/<name>", CollectionAnswer)
-def show_collection(name: str) -> CollectionAnswer:
-    """Look up a collection"""
-    found = next((row for row in collections.seen(reading(), viewer()) if row.name == name), None)
-    if found is None:
-        raise NotFound(f"There is no collection {name[:100]!r}.")
-    return _collection(found)
+        return collection_answer(collections.add(session, asker, name, documents=documents))
 
 
 @operation("GET", "/tasks/<slug>/settings", SettingsAnswer, rule=Rule(SIGNED_IN))
@@ -268,8 +245,6 @@ def evaluate_again(slug: str, job_id: int) -> Done:
 OPERATIONS = (
     make_task,
     add_collection,
-    list_collections,
-    show_collection,
     task_settings,
     settle_task,
     date_task,
@@ -281,12 +256,6 @@ OPERATIONS = (
     discard_task,
     evaluate_again,
 )
-
-
-def _collection(found: CollectionRow) -> CollectionAnswer:
-    return CollectionAnswer(
-        collection=found.name, documents=found.stored, size=found.size, link_template=found.link_template
-    )
 
 
 def _settings(slug: str, changed: tuple[str, ...] = ()) -> SettingsAnswer:

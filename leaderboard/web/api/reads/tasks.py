@@ -5,16 +5,19 @@ from typing import Any
 
 from flask import Response
 
+from leaderboard.errors import NotFound
 from leaderboard.pages.boards import history, intervals, tables, view
 from leaderboard.pages.boards.view import BoardChoice
 from leaderboard.pages.tasks import news
-from leaderboard.services import snapshots
+from leaderboard.services import collections, snapshots
 from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.boards import board as boards
+from leaderboard.services.collections import CollectionRow
 from leaderboard.services.statistics.requests import WaitingResult
+from leaderboard.tables.record import Column, Table
 from leaderboard.web import responses
 from leaderboard.web.api.operations import Reply, operation
-from leaderboard.web.api.organise.answers import Done
+from leaderboard.web.api.organise.answers import CollectionAnswer, Done, collection_answer
 from leaderboard.web.api.reads.lists import ListQuery, Rows, part
 from leaderboard.web.rules import PUBLIC, Rule
 from leaderboard.web.session import have_computed, reading, viewer
@@ -124,6 +127,31 @@ def show_snapshot(address: str) -> Response:
     return responses.as_stored(snapshots.opened(reading(), viewer(), address).body, "application/json")
 
 
+@operation("GET", "/collections", Rows, query=ListQuery)
+def list_collections(query: ListQuery) -> Reply:
+    """List the collections that tasks may be on
+
+    Those that only drafts of others use are not among them.
+    """
+    columns: list[Column[CollectionRow]] = [
+        Column(key="collection", value=lambda row: row.name),
+        Column(key="documents", value=lambda row: row.stored),
+        Column(key="size", value=lambda row: row.size),
+        Column(key="link_template", value=lambda row: row.link_template),
+    ]
+    rows = collections.seen(reading(), viewer())
+    return part(Table(name="collections", caption="", columns=columns, rows=rows), query, "collection")
+
+
+@operation("GET", "/collections/<name>", CollectionAnswer)
+def show_collection(name: str) -> CollectionAnswer:
+    """Look up a collection"""
+    found = next((row for row in collections.seen(reading(), viewer()) if row.name == name), None)
+    if found is None:
+        raise NotFound(f"There is no collection {name[:100]!r}.")
+    return collection_answer(found)
+
+
 @operation("GET", "/tasks/<slug>/intervals", Rows, query=MeasureQuery, rule=COMPUTED)
 def mean_intervals(slug: str, query: MeasureQuery) -> Reply:
     """The intervals of means and ranks on a board"""
@@ -151,6 +179,8 @@ OPERATIONS = (
     editions,
     list_snapshots,
     show_snapshot,
+    list_collections,
+    show_collection,
     mean_intervals,
     compute_statistics,
 )
