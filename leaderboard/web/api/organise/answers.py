@@ -180,9 +180,10 @@ class PoolMade:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelsMade:
-    """Labels that came in by a file: new ones, known ones, and those outside the pool."""
+    """Labels that came in by a file: new ones, known ones, those outside the pool, those without a grade."""
 
     assessor: str
     added: int
     known: int
     outside: int
+    skipped: int = 0
