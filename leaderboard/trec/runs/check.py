@@ -37,7 +37,8 @@ class Rules:
     topics: the ids it may hold, None for any; depth: most documents a topic, None for any;
     tag_pattern: a regular expression for the whole tag, None or '' for any; unknown_docnos: takes a
     buffer and where docnos lie in it, gives the places of those not in the collection; judged: topics
-    with judgments, empty where none are; scored: those of the topics that count, None for all of them.
+    with judgments, empty where none are; scored: those of the topics that count, None for all of them;
+    dialect: the version of trec_eval, which says whether a line may begin with `#`.
     """
 
     topics: tuple[str, ...] | None = None
@@ -46,6 +47,7 @@ class Rules:
     unknown_docnos: UnknownDocnos | None = None
     judged: Collection[str] = ()
     scored: Collection[str] | None = None
+    dialect: int = 10
 
     @property
     def expected(self) -> Collection[str]:
@@ -65,7 +67,11 @@ def read_and_check(
     """
     try:
         scanned = scan_run(
-            path, lambda: Checked(rules, [make() for make in others]), strict=True, limits=limits
+            path,
+            lambda: Checked(rules, [make() for make in others]),
+            strict=True,
+            limits=limits,
+            dialect=rules.dialect,
         )
     except Invalid as error:
         return None, Report(grouped(error.problems) or (Problem(error.message),))
@@ -181,7 +187,7 @@ def _unknown_topics(run: Checked, rules: Rules) -> Iterator[Problem]:
     # Two ids that stand for one topic cannot both be mended.
     meant_ids = [meant for meant in unknown.values() if meant]
     is_clear = len({*meant_ids, *run.depths}) == len(meant_ids) + len(run.depths)
-    fix = "topics" if is_clear and rules.topics is not None else ""
+    fix = "topics" if is_clear else ""
     owner = "The task" if rules.topics is not None else "The qrels file"
     for difference, topics in kinds.items():
         first, meant = topics[0], unknown[topics[0]]
