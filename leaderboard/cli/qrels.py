@@ -8,10 +8,12 @@ import click
 
 from leaderboard.cli.site import FILE, data_option, opened
 from leaderboard.pages.revisions import files, lists, previews
+from leaderboard.services import policy
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.qrels import files as service
 from leaderboard.services.revisions import drafts, rounds
 from leaderboard.trec.qrels.distractors import read_distractors
+from leaderboard.trec.read import forms
 
 if TYPE_CHECKING:
     from leaderboard.pages.revisions.judgment_changes import LeftOutChange
@@ -37,6 +39,14 @@ def qrels() -> None:
     "--second-column",
     type=click.Choice(["subtopics", "rounds"]),
     help="What the second column of FILE is. [seen in it]",
+)
+@click.option(
+    "--map",
+    "mapping",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="How to read FILE: WORD=NUMBER for a grade, grade=NUMBER where there are none, "
+    "columns=topic,iteration,docno,grade, or topics=task to write topic ids as the task's; repeatable.",
 )
 @click.option(
     "--distractors",
@@ -65,6 +75,7 @@ def add(
     note: str,
     preferences: bool,
     second_column: str | None,
+    mapping: tuple[str, ...],
     distractors: Path | None,
     no_distractors: bool,
     leave_out: Path | None,
@@ -92,7 +103,12 @@ def add(
         prepared = None
         if file is not None:
             kind = "preference" if preferences else "graded"
-            prepared = service.prepare(file, kind=kind, second=second_column or "")
+            with database.read() as session:
+                dialect = policy.own_task(session, OPERATOR, slug).dialect
+            how = forms.asked(mapping, dialect)
+            prepared = service.prepare(file, kind=kind, second=second_column or "", asked=how)
+            for warning in prepared.warnings:
+                click.echo(f"note: {warning}", err=True)
         others = frozenset() if no_distractors else read_distractors(distractors) if distractors else None
         wish = rounds.wished(
             leave_out, changed_docnos, earlier=rounds.numbers(earlier), later=later, drop=no_leave_out
@@ -116,8 +132,6 @@ def add(
             return
         with database.write() as session:
             revision = drafts.publish(session, OPERATOR, slug, token, base=found.base)
-        for warning in prepared.warnings if prepared is not None else ():
-            click.echo(f"warning: {warning}", err=True)
         _tell_made(revision, slug if line == "main" else f"line {line} of {slug}")
 
 
