@@ -59,6 +59,7 @@ def qrels() -> None:
     type=FILE,
     help="Documents left out by topic: topic and docno a line, qrels, or BRIGHT's topics. [those before]",
 )
+@click.option("--leave-out-query", is_flag=True, help="Leave out the document whose docno is the topic's id.")
 @click.option("--no-leave-out", is_flag=True, help="Leave no document out.")
 @click.option("--changed-docnos", type=FILE, help="Of those: the old docno and today's, a line.")
 @click.option("--earlier", default="", help="Leave out what revisions of these numbers judge, such as 1,2.")
@@ -79,6 +80,7 @@ def add(
     distractors: Path | None,
     no_distractors: bool,
     leave_out: Path | None,
+    leave_out_query: bool,
     no_leave_out: bool,
     changed_docnos: Path | None,
     earlier: str,
@@ -95,7 +97,9 @@ def add(
     Asked for at a terminal only. The board switches when all runs are scored. Without FILE the newest
     judgments stay and what stands beside them changes; with --earlier those stay that are new.
     """
-    if file is None and not (distractors or no_distractors or leave_out or no_leave_out or earlier):
+    if file is None and not (
+        distractors or no_distractors or leave_out or leave_out_query or no_leave_out or earlier
+    ):
         raise click.UsageError("Give a file of judgments, --distractors, --leave-out or --earlier.")
     if not note and not only_preview:
         raise click.UsageError("Missing option '--note'.")
@@ -111,7 +115,12 @@ def add(
                 click.echo(f"note: {warning}", err=True)
         others = frozenset() if no_distractors else read_distractors(distractors) if distractors else None
         wish = rounds.wished(
-            leave_out, changed_docnos, earlier=rounds.numbers(earlier), later=later, drop=no_leave_out
+            leave_out,
+            changed_docnos,
+            earlier=rounds.numbers(earlier),
+            later=later,
+            drop=no_leave_out,
+            query=leave_out_query,
         )
         with database.write() as session:
             token = drafts.keep(

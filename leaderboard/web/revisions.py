@@ -205,6 +205,7 @@ def _left_out(form: "MultiDict[str, str]") -> RevisionLeftOut | None:
         earlier=rounds.numbers(form.get("earlier", "")),
         later=number("later", None),
         drop=bool(form.get("no_left_out")),
+        query=bool(form.get("leave_out_query")),
     )
 
 

@@ -33,15 +33,15 @@ ANY_WRITE = (Scope.SUBMIT, Scope.ORGANISE)
 class JudgmentsQuery:
     """What the file holds, who judged, and what to say of it.
 
-    holds: graded judgments, preferences, a list of distractors, or one of documents left out by topic; of a
-    task of answers one part of its judgments; or several parts in a zip whose files are named by them, of
-    rankings qrels, distractors, left_out and changed_docnos. second: what the second column of graded
+    holds: graded judgments, preferences, a list of distractors, or one of documents left out by topic; of
+    a task of answers one part of its judgments; or several parts in a zip whose files are named by them,
+    of rankings qrels, distractors, left_out and changed_docnos. second: what the second column of graded
     judgments is, empty for nothing. map: how they are read, such as relevant=1,nonrelevant=0 or
-    columns=topic,-,docno,grade or topics=task. origin: both is a machine edited by people, of answers only.
-    line: which line of judgments, empty for the board's. leaves_out: whether topics without vital nuggets
-    are left out of measures of these; as before where nothing is said. earlier: numbers of earlier
-    revisions, such as 1,2, whose judged documents are left out; later: of a draft without qrels, whose
-    new judgments stay.
+    columns=topic,-,docno,grade or topics=task. origin: both is a machine edited by people, of answers
+    only. line: which line of judgments, empty for the board's. leaves_out: whether topics without vital
+    nuggets are left out of measures of these; as before where nothing is said. earlier: numbers of
+    earlier revisions, such as 1,2, whose judged documents are left out; later: of a draft without qrels,
+    whose new judgments stay. leave_out_query: the document whose docno is the topic's id is left out.
     """
 
     holds: Literal[
@@ -65,6 +65,7 @@ class JudgmentsQuery:
     leaves_out: bool | None = None
     earlier: str = ""
     later: int | None = None
+    leave_out_query: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +130,8 @@ def _draft_rankings(
     distractors = None if listed is None else read_distractors(listed)
     changed = files.get("changed_docnos")
     earlier = rounds.numbers(query.earlier)
-    wish = rounds.wished(files.get("left_out"), changed, earlier=earlier, later=query.later)
+    listed_docnos, is_query = files.get("left_out"), query.leave_out_query
+    wish = rounds.wished(listed_docnos, changed, earlier=earlier, later=query.later, query=is_query)
     with writing() as session:
         token = drafts.keep(
             session,
