@@ -48,6 +48,8 @@ class Converted:
     grades: "_Grades"
     numbered: bool = True
     tagged: bool = True
+    columns: tuple[str, ...] = ()
+    """What the columns were taken for unasked, where neither a heading nor the usual number tells."""
 
     def open(self, mode: Literal["rb"]) -> io.BufferedReader:
         """The lines from the beginning."""
@@ -55,8 +57,9 @@ class Converted:
 
     @property
     def guessed(self) -> tuple[str, ...]:
-        """Words that were given a number unasked."""
-        return tuple(
+        """What was taken for granted, as a mapping says it."""
+        columns = (f"columns={','.join(self.columns)}",) if self.columns else ()
+        return columns + tuple(
             f"{word.decode('utf-8', 'replace')}={grade}" for word, grade in self.grades.guessed.items()
         )
 
@@ -310,7 +313,9 @@ def _table(source: Source, columns: _Columns, kind: Kind, limits: Limits, asked:
             yield b"\n" * (number - at - 1) + _line(row, places, kind, grades, asked) + b"\n"
             at = number
 
-    return Converted(lines, kind, _said(columns, kind, asked), grades, tagged="tag" in places)
+    is_guess = kind == "qrels" and len(names) > 4 and not (columns.heading or asked.columns)
+    said = _said(columns, kind, asked)
+    return Converted(lines, kind, said, grades, tagged="tag" in places, columns=names if is_guess else ())
 
 
 def _rows(source: Source, columns: _Columns, limits: Limits, kind: Kind) -> Iterator[tuple[int, list[bytes]]]:

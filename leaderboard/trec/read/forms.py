@@ -75,8 +75,8 @@ def asked(texts: Collection[str], dialect: int = 10) -> Asked:
     ({b'relevant': 1, b'highly relevant': 2}, ('topic', '-', 'docno', 'grade'))
     """
     made = Asked(dialect)
-    for text in texts:
-        parts = [text] if text.strip().startswith("columns=") else re.split(r"[,;\n]", text)
+    for text in (line for one in texts for line in one.splitlines()):
+        parts = [text] if text.strip().startswith("columns=") else re.split(r"[,;]", text)
         for part in parts:
             if part.strip():
                 made = _said(made, part.strip())
@@ -87,7 +87,7 @@ def _said(made: Asked, part: str) -> Asked:
     name, sign, value = (word.strip() for word in part.rpartition("="))
     if name == "columns":
         columns = tuple(re.split(r"[,\s]+", value))
-        known = {"-", *ROLES}
+        known = {"-", "probability", *ROLES}
         if {"topic", "docno"} <= set(columns) <= known:
             return replace(made, columns=columns)
     elif name == "topics" and value == "task":

@@ -269,6 +269,8 @@ def _split_topics(run: Scanned[Checked]) -> Iterator[Problem]:
 
 def _missing_topics(run: Checked, rules: Rules) -> Iterator[Problem]:
     missing = _missing(run, rules)
+    if missing and rules.expected and (is_caused := _follows(run, rules)):
+        missing = [topic for topic in missing if topic not in is_caused]
     if missing:
         remedy = "They score as rankings without documents."
         yield Problem(f"The run has no documents for {_topics(missing)}.", remedy)
@@ -278,7 +280,7 @@ def _unjudged_topics(run: Checked, rules: Rules) -> Iterator[Problem]:
     judged = set(rules.judged)
     unjudged = [topic for topic in run.depths if topic not in judged]
     # Where the task's topics are known, rankings of those that nobody judged are no fault of the run.
-    if rules.topics is None and judged and unjudged:
+    if rules.topics is None and judged and 0 < len(unjudged) < len(run.depths):
         yield Problem(f"There are no judgments for {_topics(unjudged)}.", "They do not count in the means.")
 
 
@@ -300,6 +302,13 @@ def _unknown_docnos(run: Checked) -> Iterator[Problem]:
 
 def _missing(run: Checked, rules: Rules) -> list[str]:
     return [topic for topic in rules.expected if topic not in run.depths]
+
+
+def _follows(run: Checked, rules: Rules) -> set[str]:
+    """Topics that are missing because the run writes their ids otherwise, which is a problem of its own."""
+    names = TopicNames(rules.expected)
+    unknown = [topic for topic in run.depths if topic not in names]
+    return set(rules.expected) if len(unknown) == len(run.depths) else set(map(names.meant, unknown))
 
 
 def _topics(topics: Collection[str]) -> str:

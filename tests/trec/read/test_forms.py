@@ -192,3 +192,52 @@ def test_lines_keep_their_numbers(tmp_path: Path) -> None:
     with pytest.raises(Invalid) as caught:
         read_qrels(path)
     assert [(one.line, one.value) for one in caught.value.problems] == [(None, "1.5")]
+
+
+def test_one_cause_gives_one_message(tmp_path: Path) -> None:
+    """A run of other topics gets no warning that follows from it; what else is missing is still said."""
+    run = tmp_path / "run"
+    run.write_text("MB001 Q0 a 1 2 t\nMB002 Q0 a 1 2 t\n")
+    _, report = read_and_check(run, Rules(topics=("1", "2", "3")))
+    assert [problem.rule for problem in report.problems] == [
+        "All 2 topic ids have the prefix MB00 too many: MB001 is 1."
+    ]
+    assert report.warnings == ()
+    run.write_text("1 Q0 a 1 2 t\n02 Q0 a 1 2 t\n")
+    _, report = read_and_check(run, Rules(topics=("1", "2", "3")))
+    assert [problem.value for problem in report.problems] == ["02"]
+    assert [warning.rule for warning in report.warnings] == ["The run has no documents for 1 topic (3)."]
+
+
+def test_ids_that_differ_by_a_suffix_are_mapped(tmp_path: Path) -> None:
+    """The suffix is named, and the fix writes the ids of the other file."""
+    run = tmp_path / "run"
+    run.write_text("q1 Q0 a 1 2 x\nq2 Q0 b 1 2 x\n")
+    _, report = read_and_check(run, Rules(judged=("q1.1", "q2.1")))
+    assert [(problem.rule, problem.fix) for problem in report.problems] == [
+        ("All 2 topic ids lack the suffix .1: q1 is q1.1.", "topics")
+    ]
+
+
+READ_AS_QRELS = {
+    "comma.qrels.csv": {"1": 1, "2": 1},
+    "dict.qrels.json": {"1": 2, "2": 2},
+    "float.qrels": {"1": 2, "2": 1},
+    "hash-ids.qrels": {"c": 1},
+    "header-blanks.qrels": {"1": 1, "2": 1},
+    "header.qrels.tsv": {"1": 1, "2": 1},
+    "letor.qrels": {"1": 2},
+    "ltr.qrels": {"1": 2},
+    "prels.qrels": {"1": 2},
+    "prob5.qrels": {"1": 2, "2": 1},
+    "slash.qrels": {"set_A/Problem_1": 1, "set_A/Problem_2.json": 1},
+    "words.qrels": {"1": 2},
+}
+"""File -> how many judgments each topic has."""
+
+
+@pytest.mark.parametrize("name", READ_AS_QRELS)
+def test_public_forms_of_judgments_are_read(name: str, shared_data: Path) -> None:
+    """The files that 1.0.0 refused or read in part."""
+    judgments = read_qrels(shared_data / "odd-inputs" / name).judgments
+    assert {topic: len(grades) for topic, grades in judgments.items()} == READ_AS_QRELS[name]

@@ -148,6 +148,7 @@ class DraftAnswer:
 
     answers: what it holds of nuggets and labels, who made them, what was noticed; null of other judgments.
     left_out: documents left out by topic, before and after, and what the runs have of them; null for none.
+    read_as: how the file was read, lines that were skipped too; in the answer to sending it only.
     """
 
     draft: str
@@ -160,6 +161,7 @@ class DraftAnswer:
     refused: str
     answers: Mapping[str, Any] | None = None
     left_out: Mapping[str, Any] | None = None
+    read_as: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
