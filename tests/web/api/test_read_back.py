@@ -72,6 +72,7 @@ def _done(response: TestResponse) -> dict[str, Any]:
     return response.json  # type: ignore[no-any-return]
 
 
+COLUMNS = "topic,iteration,docno,grade"
 HEADINGS = "topic, title, judged, relevant, grade 2, grade 1, grade 0"
 EXPORTS: dict[str, tuple[Callable[[Program, bytes], object], object]] = {
     "/tasks/robots/topics.csv": (
@@ -81,8 +82,14 @@ EXPORTS: dict[str, tuple[Callable[[Program, bytes], object], object]] = {
     "/tasks/robots/topics.json": (_new_topics, "3 topics. JSON: id=topic, title=title."),
     "/tasks/robots/revisions/1/qrels.txt": (_revision("graded&second=rounds"), (0, 0, 0)),
     f"{POOL}/settled.qrels": (_revision("graded&second=rounds"), (0, 1, 2)),
-    f"{POOL}/settled.qrels?columns=probability": (_revision("graded&second=rounds"), (0, 1, 2)),
-    f"{POOL}/settled.qrels?columns=both": (_revision("graded&second=rounds"), (0, 1, 2)),
+    f"{POOL}/settled.qrels?columns=probability": (
+        _revision(f"graded&second=rounds&map=columns%3D{COLUMNS},probability"),
+        (0, 1, 2),
+    ),
+    f"{POOL}/settled.qrels?columns=both": (
+        _revision(f"graded&second=rounds&map=columns%3D{COLUMNS},-,probability"),
+        (0, 1, 2),
+    ),
     "/tasks/robots/clicks.txt?least=1": (_revision("preference"), (1, 0, 0)),
     "/runs/1/file": (_run, "accepted"),
     f"{POOL}/documents.txt": (_pool, 4),
