@@ -9,10 +9,12 @@ import click
 from leaderboard.cli.site import FILE, data_option, opened
 from leaderboard.cli.usual import note_option
 from leaderboard.pages.revisions import files, lists, previews
+from leaderboard.services import policy
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.qrels import files as service
 from leaderboard.services.revisions import drafts, rounds
 from leaderboard.trec.qrels.distractors import read_distractors
+from leaderboard.trec.read import forms
 
 if TYPE_CHECKING:
     from leaderboard.pages.revisions.judgment_changes import LeftOutChange
@@ -40,6 +42,14 @@ def qrels() -> None:
     help="What the second column of FILE is. [seen in it]",
 )
 @click.option(
+    "--map",
+    "mapping",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="How to read FILE: WORD=NUMBER for a grade, grade=NUMBER where there are none, "
+    "columns=topic,iteration,docno,grade, or topics=task to write topic ids as the task's; repeatable.",
+)
+@click.option(
     "--distractors",
     type=FILE,
     help="Docnos known not to be relevant to any topic, one a line. [those before]",
@@ -50,6 +60,7 @@ def qrels() -> None:
     type=FILE,
     help="Documents left out by topic: topic and docno a line, qrels, or BRIGHT's topics. [those before]",
 )
+@click.option("--leave-out-query", is_flag=True, help="Leave out the document whose docno is the topic's id.")
 @click.option("--no-leave-out", is_flag=True, help="Leave no document out.")
 @click.option("--changed-docnos", type=FILE, help="Of those: the old docno and today's, a line.")
 @click.option("--earlier", default="", help="Leave out what revisions of these numbers judge, such as 1,2.")
@@ -66,9 +77,11 @@ def add(
     note: str,
     preferences: bool,
     second_column: str | None,
+    mapping: tuple[str, ...],
     distractors: Path | None,
     no_distractors: bool,
     leave_out: Path | None,
+    leave_out_query: bool,
     no_leave_out: bool,
     changed_docnos: Path | None,
     earlier: str,
@@ -85,16 +98,28 @@ def add(
     Asked for at a terminal only. The board switches when all runs are scored. Without FILE the newest
     judgments stay and what stands beside them changes; with --earlier those stay that are new.
     """
-    if file is None and not (distractors or no_distractors or leave_out or no_leave_out or earlier):
+    if file is None and not (
+        distractors or no_distractors or leave_out or leave_out_query or no_leave_out or earlier
+    ):
         raise click.UsageError("Give a file of judgments, --distractors, --leave-out or --earlier.")
     with opened(data) as (database, _):
         prepared = None
         if file is not None:
             kind = "preference" if preferences else "graded"
-            prepared = service.prepare(file, kind=kind, second=second_column or "")
+            with database.read() as session:
+                dialect = policy.own_task(session, OPERATOR, slug).dialect
+            how = forms.asked(mapping, dialect)
+            prepared = service.prepare(file, kind=kind, second=second_column or "", asked=how)
+            for warning in prepared.warnings:
+                click.echo(f"note: {warning}", err=True)
         others = frozenset() if no_distractors else read_distractors(distractors) if distractors else None
         wish = rounds.wished(
-            leave_out, changed_docnos, earlier=rounds.numbers(earlier), later=later, drop=no_leave_out
+            leave_out,
+            changed_docnos,
+            earlier=rounds.numbers(earlier),
+            later=later,
+            drop=no_leave_out,
+            query=leave_out_query,
         )
         with database.write() as session:
             token = drafts.keep(
@@ -115,8 +140,6 @@ def add(
             return
         with database.write() as session:
             revision = drafts.publish(session, OPERATOR, slug, token, base=found.base)
-        for warning in prepared.warnings if prepared is not None else ():
-            click.echo(f"warning: {warning}", err=True)
         _tell_made(revision, slug if line == "main" else f"line {line} of {slug}")
 
 

@@ -81,6 +81,14 @@ for command in (*settings.COMMANDS, *pictures.COMMANDS):
     type=click.Choice(["subtopics", "rounds"]),
     help="What the second column of the judgments is. [seen in it]",
 )
+@click.option(
+    "--qrels-map",
+    "mapping",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="How to read the judgments: WORD=NUMBER for a grade, grade=NUMBER where there are none, "
+    "columns=topic,iteration,docno,grade, or topics=task to write topic ids as the task's; repeatable.",
+)
 @click.option("--draft", is_flag=True, help="Keep it a draft that only organisers see.")
 @data_option
 def create(
@@ -90,6 +98,7 @@ def create(
     dialect: str,
     measures: tuple[str, ...],
     second: str | None,
+    mapping: tuple[str, ...],
     draft: bool,
     organiser: str | None,
     visibility: str | None,
@@ -111,11 +120,14 @@ def create(
         visibility=visibility or drafts.usual_visibility(takes, preset),
         template=template or "",
         second=second or "",
+        map="\n".join(mapping),
         **options,  # type: ignore[arg-type]
     )
     with opened(data) as (database, _):
         prepared = drafts.prepare(wanted)
         click.echo(f"Topics: {prepared.topics}")
+        for warning in prepared.qrels.warnings if prepared.qrels is not None else ():
+            click.echo(f"note: {warning}", err=True)
         with database.write() as session:
             tasks.create(session, OPERATOR, prepared)
             if organiser:

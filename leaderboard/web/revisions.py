@@ -18,6 +18,7 @@ from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.services.qrels.left_out import RevisionLeftOut
 from leaderboard.services.revisions import drafts, rounds
 from leaderboard.trec.qrels.distractors import read_distractors
+from leaderboard.trec.read import forms
 from leaderboard.web import responses
 from leaderboard.web.addresses import whole
 from leaderboard.web.charts import Ranks, SlopeChart, slope_chart
@@ -138,10 +139,11 @@ def line(slug: str, line_id: int, number: int) -> ResponseReturnValue:
 def send(slug: str) -> ResponseReturnValue:
     """Keep judgments as a draft, and show what they would change."""
     asker = viewer()
-    takes = policy.own_task(reading(), asker, slug).kind
+    task = policy.own_task(reading(), asker, slug)
+    takes, dialect = task.kind, task.dialect
     finish_reading()
     try:
-        token = _keep(slug) if takes == "rankings" else _keep_others(slug, _FORMS[takes])
+        token = _keep(slug, dialect) if takes == "rankings" else _keep_others(slug, _FORMS[takes])
     except LeaderboardError as error:
         if wants_json():
             raise
@@ -162,14 +164,15 @@ def _keep_others(slug: str, module: str) -> str:
         return drafts.keep(session, viewer(), slug, made, request.form.get("note", ""), line=line)
 
 
-def _keep(slug: str) -> str:
+def _keep(slug: str, dialect: int) -> str:
     form, asker = request.form, viewer()
     file, listed, wish = received("qrels"), received("distractors"), _left_out(form)
     if file is None and listed is None and wish is None and not form.get("no_distractors"):
         raise Invalid("Choose a file of judgments, a list of distractors or of documents left out.")
     holds = form.get("holds", "")
     kind, second = ("preference", "") if holds == "preference" else ("graded", holds)
-    prepared = qrels.prepare(file.path, file.name, kind, second) if file is not None else None
+    asked = forms.asked([form.get("map", "")], dialect)
+    prepared = qrels.prepare(file.path, file.name, kind, second, asked) if file is not None else None
     distractors = None
     if listed is not None:
         distractors = read_distractors(listed.path)
@@ -202,6 +205,7 @@ def _left_out(form: "MultiDict[str, str]") -> RevisionLeftOut | None:
         earlier=rounds.numbers(form.get("earlier", "")),
         later=number("later", None),
         drop=bool(form.get("no_left_out")),
+        query=bool(form.get("leave_out_query")),
     )
 
 

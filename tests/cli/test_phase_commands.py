@@ -30,12 +30,12 @@ def _phase(*arguments: object) -> Result:
 
 def test_runs_are_sent_to_a_phase(data: Path) -> None:
     """`run add --phase` takes the rules of that phase: its topics and its largest file."""
-    _phase("add", "t", "small", "--topics", "1", "--largest-bytes", 10)
+    _phase("add", "t", "small", "--topics", "1", "--largest-bytes", 20)
     _phase("add", "t", "one", "--topics", "1")
     path = build.run_file(data, {"1": ["a", "c"]})
     refused = _call("run", "add", "t", path, "--team", "Lab", "--phase", "small")
     assert refused.exit_code == 1
-    assert "The phase small takes files of at most 10 bytes" in refused.stderr
+    assert "The phase small takes files of at most 20 bytes" in refused.stderr
     assert _call("run", "add", "t", path, "--team", "Lab", "--phase", "none").exit_code == 1
     taken = _call("run", "add", "t", path, "--team", "Lab", "--phase", "one")
     assert taken.exit_code == 0, taken.output

@@ -105,3 +105,24 @@ def test_a_note_is_asked_for(site, tmp_path: Path) -> None:  # type: ignore[no-u
     refused = site("qrels", "add", "t", build.qrels_file(tmp_path, BETTER, "v2"))
     assert refused.exit_code == 2
     assert "--note" in refused.stderr
+
+
+def test_judgments_are_read_by_a_mapping(site, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """What is guessed stops the command with the options to confirm it; what was read is printed."""
+    words = tmp_path / "words"
+    words.write_text("1 0 x relevant\n1 0 a nonrelevant\n")
+    stopped = site("qrels", "add", "t", words, "--note", "words", "--yes")
+    assert stopped.exit_code == 1
+    assert "--map relevant=1 --map nonrelevant=0" in stopped.stderr
+    assert len(site("qrels", "list", "t").stdout.splitlines()) == 1
+    added = site("qrels", "add", "t", words, "--note", "words", "--yes", "--map", "relevant=3,nonrelevant=0")
+    assert "note: Grades in words were read as relevant=3, nonrelevant=0." in added.stderr
+    assert "1 0 x 3\n" in site("qrels", "export", "t", 2).stdout
+
+
+def test_the_document_that_is_the_query_is_left_out(site, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """The docno that is the topic's id, for every judged topic."""
+    judged = build.qrels_file(tmp_path, {"1": {"1": 0, "x": 1}, "2": {"a": 1}}, "self")
+    added = site("qrels", "add", "t", judged, "--note", "self", "--yes", "--leave-out-query")
+    assert "Documents left out: 2 of 2 topics (0 before)." in added.stderr, added.output
+    assert site("qrels", "export", "t", 2, "--part", "left_out").stdout == "1 1\n2 2\n"

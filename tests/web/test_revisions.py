@@ -275,3 +275,33 @@ def test_many_topics_and_runs_are_cut_with_a_link_to_all(
     assert len(pages.table(organiser.get(f"{LIST}/2"), "Topics whose")) == 1
     assert len(pages.table(organiser.get(f"{LIST}/2?all="), "Topics whose")) == 3
     assert len(pages.table(organiser.get(f"{LIST}/2?all="), "Ranks by")) == 2
+
+
+def test_judgments_of_another_form_are_confirmed_before_they_are_kept(organiser: FlaskClient) -> None:
+    """Grades in words come back with numbers to confirm; sent again with these, they are a draft."""
+    words = "1 0 x relevant\n1 0 a nonrelevant\n2 0 a relevant\n"
+    fields = {**pages.form(organiser.get(LIST), LIST), "note": "Words."}
+    asked = organiser.post(LIST, data={**fields, "qrels": _file(words)})
+    assert asked.status_code == 422
+    said = "The file can be read like this: relevant=1, nonrelevant=0."
+    assert said in pages.main(asked)
+    assert pages.form(asked, LIST)["map"] == "relevant=1\nnonrelevant=0"
+    kept = organiser.post(LIST, data={**fields, "qrels": _file(words), "map": "relevant=2, nonrelevant=0"})
+    grades = pages.table(organiser.get(kept.headers["Location"]), "Judged documents by grade")
+    assert ["2", "1", "2", "+1"] in grades
+
+
+def test_judgments_of_no_topic_of_the_task_are_not_kept(organiser: FlaskClient) -> None:
+    """Both kinds of ids are shown, and the mapping that makes them the same; with it they are kept."""
+    prefixed = BETTER.replace("1 0", "MB001 0").replace("2 0", "MB002 0").replace("3 0", "MB003 0")
+    fields = {**pages.form(organiser.get(LIST), LIST), "note": "Prefixed."}
+    refused = organiser.post(LIST, data={**fields, "qrels": _file(prefixed)})
+    assert refused.status_code == 422
+    assert (
+        "No judged topic is a topic of the task: the file has MB001, MB002, MB003; the task has 1, 2, 3. The "
+        "file's ids have the prefix MB00 too many: to read MB001 as 1, send the mapping topics=task "
+        "(--map topics=task)."
+    ) in pages.main(refused)
+    assert pages.form(refused, LIST)["map"] == "topics=task"
+    kept = organiser.post(LIST, data={**fields, "qrels": _file(prefixed), "map": "topics=task"})
+    assert organiser.get(f"{kept.headers['Location']}.json").get_json()["changes"]["added"] == 3

@@ -23,7 +23,7 @@ DEFAULT_MEASURES = (
 OF_ANSWERS = ("nuggets", "assignments", "support", "argue", "missing")
 OF_RANKINGS = (
     "no_summary", "level", "dialect", "depth", "judged_only", "complete", "collection_size",
-    "second_column", "preferences", "documents", "dissimilarities", "threads",
+    "second_column", "preferences", "documents", "dissimilarities", "leave_out_query", "mapping", "threads",
 )  # fmt: skip
 EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 HELD_BYTES = 2**23
@@ -107,6 +107,19 @@ BLAS_THREADS = "OPENBLAS_NUM_THREADS"
     "--documents", type=EXISTING, help="The documents' text (corpus.jsonl, TREC, TSV), for measures that do."
 )
 @click.option("--dissimilarities", type=EXISTING, help="Dissimilarities of documents, instead of their text.")
+@click.option(
+    "--leave-out-query",
+    is_flag=True,
+    help="Leave out the document whose docno is the topic's id, as BEIR does for ArguAna.",
+)
+@click.option(
+    "--map",
+    "mapping",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="How to read QRELS: WORD=NUMBER for a grade, grade=NUMBER where there are none, or "
+    "columns=topic,iteration,docno,grade; repeatable.",
+)
 @click.option("--threads", type=click.IntRange(1, 2), help="That read a large run. [as many as cores]")
 @click.option(
     "--format", "layout", type=click.Choice(["trec", "tsv", "json"]), default="trec", show_default=True
@@ -136,6 +149,8 @@ def evaluate(
     preferences: Path | None,
     documents: Path | None,
     dissimilarities: Path | None,
+    leave_out_query: bool,
+    mapping: tuple[str, ...],
     threads: int | None,
     layout: str,
 ) -> None:
@@ -162,9 +177,19 @@ def evaluate(
     qrels, *runs = files
     if not runs:
         raise click.UsageError("Missing argument 'RUN...'.", context)
-    second = second_column or ""
+    from leaderboard.trec.read.forms import asked
+
     inputs = Inputs(
-        qrels, collection_size, preferences, documents, dissimilarities, second, leave_out, changed_docnos
+        qrels,
+        collection_size,
+        preferences,
+        documents,
+        dissimilarities,
+        second_column or "",
+        leave_out,
+        changed_docnos,
+        asked(mapping),
+        leave_out_query,
     )
     as_trec_eval = layout == "trec"
     default = (*(("runid", "num_q") if as_trec_eval else ()), *DEFAULT_MEASURES)
@@ -217,13 +242,16 @@ def _text(
 
     scorer = Scorer(inputs, options)
     # Beside the scores, which stay as trec_eval's readers know them.
-    for note in (*scorer.notes, *scorer.left_out_notes()):
+    for note in scorer.left_out_notes():
         click.echo(note, err=True)
     reports, facts = scorer.all(runs), scorer.left_out_facts()
     if layout == "json":
         whole = list(reports)
-        return iter([as_json(whole, dialect=options.dialect, per_topic=per_topic, facts=facts)])
-    if layout == "tsv":
-        return tsv(reports, per_topic=per_topic)
-    lines = scorer.lines if len(runs) == 1 else list(dict.fromkeys([TAG, *scorer.lines]))
-    return trec(reports, lines, per_topic=per_topic, summary=summary)
+        yield as_json(whole, dialect=options.dialect, per_topic=per_topic, facts=facts)
+    elif layout == "tsv":
+        yield from tsv(reports, per_topic=per_topic)
+    else:
+        lines = scorer.lines if len(runs) == 1 else list(dict.fromkeys([TAG, *scorer.lines]))
+        yield from trec(reports, lines, per_topic=per_topic, summary=summary)
+    for note in scorer.notes:
+        click.echo(f"note: {note}", err=True)

@@ -1,6 +1,8 @@
 """Labels of one assessor from a file: of a person who judged elsewhere, or of a machine."""
 
-from collections.abc import Iterator
+import csv
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
@@ -20,9 +22,12 @@ from leaderboard.services.policy import Viewer
 from leaderboard.services.pools import documents
 from leaderboard.services.tasks import grade_scales
 from leaderboard.trec.qrels.qrels import read_qrels
-from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, text_of
+from leaderboard.trec.read.json_objects import objects
+from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, Problems, numbered_lines, shown, text_of
 
 ROWS_AT_ONCE = 5000
+ORDER = ("topic", "docno", "grade")
+FIELDS = frozenset(ORDER)
 SHOWN_UNKNOWN = 5
 
 
@@ -33,6 +38,8 @@ class PreparedLabels:
     labels: tuple[tuple[str, str, int], ...]
     """(topic, docno, grade)."""
     sha256: str
+    skipped: int = 0
+    """Documents that the assessor left without a grade."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +52,64 @@ class ImportedLabels:
     """Were imported before."""
     outside: int
     """Of documents that are not in the pool: left out."""
+    skipped: int = 0
+    """Documents without a grade in the file: left out."""
 
 
-def prepare(path: Path, limits: Limits = DEFAULT_LIMITS) -> PreparedLabels:
-    """Read `topic iteration docno grade` lines, or BEIR's columns; raises Invalid with the lines at fault."""
-    qrels = read_qrels(path, limits)
-    labels = tuple(
+def prepare(path: Path, name: str = "", limits: Limits = DEFAULT_LIMITS) -> PreparedLabels:
+    """Read qrels, or the assessments that a pool exports as CSV or JSON lines: those of one assessor.
+
+    name: whose labels, where the file has those of several. Raises Invalid with the lines at fault.
+    """
+    events = list(_events(path, limits))
+    labels, skipped = _in_force(events, name) if events else (_of_qrels(path, limits), 0)
+    digest = sha256(repr(labels).encode("utf-8", "surrogateescape")).hexdigest()
+    return PreparedLabels(labels, digest, skipped)
+
+
+def _of_qrels(path: Path, limits: Limits) -> tuple[tuple[str, str, int], ...]:
+    return tuple(
         (topic, text_of(docno), grade)
-        for topic, grades in qrels.judgments.items()
+        for topic, grades in read_qrels(path, limits).judgments.items()
         for docno, grade in grades.items()
     )
-    return PreparedLabels(labels, sha256(repr(labels).encode("utf-8", "surrogateescape")).hexdigest())
+
+
+def _events(path: Path, limits: Limits) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """The rows of a file that says by itself which field is topic, docno and grade; none of any other."""
+    lines = numbered_lines(path, limits)
+    number, first = next(((number, line) for number, line in lines if line.strip()), (0, ""))
+    if first.startswith("{"):
+        problems = Problems("file of labels")
+        yield from objects(path, problems)
+        problems.stop()
+    elif set(columns := next(csv.reader([first]), [])) >= FIELDS:
+        reader = csv.DictReader((line for _, line in lines), columns)
+        yield from ((number + reader.line_num, row) for row in reader)
+
+
+def _in_force(
+    events: Sequence[tuple[int, Mapping[str, Any]]], name: str
+) -> tuple[tuple[tuple[str, str, int], ...], int]:
+    """The last grade of each document that was not undone, and how many documents were left without one."""
+    problems = Problems("file of labels")
+    names = list(dict.fromkeys(str(row.get("assessor") or "") for _, row in events))
+    if len(names) > 1 and name not in names:
+        raise Invalid(f"The file has labels of {', '.join(names[:SHOWN_UNKNOWN])}: name one of them.")
+    own = [one for one in events if len(names) == 1 or one[1].get("assessor") == name]
+    last: dict[tuple[str, str], int | None] = {}
+    for line, row in sorted(own, key=lambda one: str(one[1].get("saved_at") or "")):
+        if str(row.get("undone")).casefold() == "true":
+            continue
+        topic, docno, grade = (str(row.get(key) if row.get(key) is not None else "") for key in ORDER)
+        if not topic or not docno or (grade and not re.fullmatch(r"-?\d{1,9}", grade)):
+            rule = "A label needs topic, docno and a whole number as grade, or none where it was skipped."
+            problems.add(Problem(rule, "Correct the line.", line, "grade", shown(grade)))
+            continue
+        last[topic, docno] = int(grade) if grade else None
+    problems.stop()
+    labels = tuple((*place, grade) for place, grade in sorted(last.items()) if grade is not None)
+    return labels, len(last) - len(labels)
 
 
 def add(
@@ -93,6 +147,7 @@ def add(
         added=len(fresh),
         known=len(of_pool) - len(fresh),
         outside=len(prepared.labels) - len(of_pool),
+        skipped=prepared.skipped,
     )
     audit.record(
         session,

@@ -97,7 +97,7 @@ def _prepared(
         return prepared
     rules = UploadRules(
         making.owner.id,
-        Rules(topics=making.topics, depth=None),
+        Rules(topics=making.topics, depth=None, dialect=making.owner.dialect),
         is_blind=False,
         answers=_answer_rules(making, about.get("report")),
     )

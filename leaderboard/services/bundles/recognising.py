@@ -7,8 +7,8 @@ from pathlib import Path
 
 from leaderboard.errors import Invalid, TooLarge
 from leaderboard.services.runs import lists
-from leaderboard.trec.qrels.qrels import BEIR_HEADER
 from leaderboard.trec.read.archives import Limits, plain_blocks
+from leaderboard.trec.read.forms import is_beir
 from leaderboard.trec.topics.records import ID_KEYS
 
 TOPICS, QRELS, RUN, LIST = "topics", "judgments", "run", "list of teams"
@@ -56,7 +56,7 @@ def _by_lines(lines: Sequence[bytes], name: str) -> tuple[str, str]:
         # Four words of which the last is a number are a title still, where but one tab is in the line.
         return TOPICS, ""
     fields = [line.split() for line in lines]
-    if tuple(fields[0]) == BEIR_HEADER or all(map(_is_judgment, fields)):
+    if is_beir(lines[0]) or all(map(_is_judgment, fields)):
         return QRELS, ""
     # One line out of order does not make a run another file: its check says what is wrong with it.
     if sum(map(_is_ranked, fields)) * 2 > len(fields):

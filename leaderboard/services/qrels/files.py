@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -22,6 +22,9 @@ from leaderboard.trec.qrels.revision_inputs import (
     pack_preferences,
     pack_subtopics,
 )
+from leaderboard.trec.read.forms import USUAL, Asked
+from leaderboard.trec.read.lines import shown
+from leaderboard.trec.topics.names import EXAMPLES, TopicNames
 
 KINDS = {
     "graded": "grades",
@@ -53,6 +56,8 @@ class PreparedQrels:
     """Values of the file's second column, where it was taken for rounds without being asked to."""
     subtopics: dict[str, dict[str, dict[bytes, int]]] = field(default_factory=dict)
     preferences: PreferenceJudgments | None = None
+    task_topics: bool = False
+    """Whether topic ids are to be written as the task's."""
 
     @property
     def made_by(self) -> tuple[str, str] | None:
@@ -99,17 +104,22 @@ class Change:
     topics_lost: tuple[str, ...]
 
 
-def prepare(path: Path, file_name: str = "", kind: str = "graded", second: str = "") -> PreparedQrels:
+def prepare(
+    path: Path, file_name: str = "", kind: str = "graded", second: str = "", asked: Asked = USUAL
+) -> PreparedQrels:
     """The judgments of a file; raises Invalid with the lines at fault.
 
     kind is `preference` for a file of preferences; second says what the second column of a qrels file is,
-    `subtopics` or `rounds`; empty: what is seen in it.
+    `subtopics` or `rounds`; empty: what is seen in it. asked says how grades, columns and topics are read;
+    what is a guess is refused with the mapping to confirm, before anything is stored.
     """
     name, sha256 = file_name or path.name, hashlib.sha256(path.read_bytes()).hexdigest()
     if kind == "preference":
         read = read_preferences(path)
         return of_preferences(read, name, sha256)
-    qrels = read_qrels(path, second=second)
+    qrels = read_qrels(path, second=second, asked=asked)
+    if qrels.guessed:
+        raise _unconfirmed(qrels.guessed)
     made = (
         of_subtopics(qrels.subtopics, name, sha256, tuple(qrels.notes))
         if qrels.kind == "subtopic"
@@ -117,7 +127,63 @@ def prepare(path: Path, file_name: str = "", kind: str = "graded", second: str =
     )
     if not made.rows:
         raise Invalid(f"{name} holds no judgment.")
+    made = replace(made, task_topics=asked.task_topics)
     return made if second else replace(made, rounds=qrels.rounds)
+
+
+def _unconfirmed(guessed: Sequence[str]) -> Invalid:
+    """The error of a file whose reading its sender has to confirm, with the mapping to send."""
+    words = " ".join(f"--map {shown(one)!r}" if " " in one else f"--map {shown(one)}" for one in guessed)
+    rule = f"The file can be read like this: {', '.join(map(shown, guessed))}."
+    remedy = f"Confirm or correct it under Mapping and send the file again ({words})."
+    problem = Problem(rule, remedy, None, "map")
+    return Invalid(f"{rule} {remedy}", [problem], map="\n".join(guessed))
+
+
+def as_task(prepared: PreparedQrels, topics: Collection[str]) -> PreparedQrels:
+    """The judgments with the topics of a task, written as the task writes them where that was asked for.
+
+    Raises Invalid where no judged topic is one of the task's, with ids of both, and how the ids differ.
+    """
+    names = TopicNames(topics)
+    unknown = [topic for topic in prepared.topics if topic not in names]
+    if not unknown or not topics:
+        return prepared
+    meant = {topic: names.meant(topic) for topic in unknown}
+    if prepared.task_topics and prepared.preferences is None:
+        return _renamed(prepared, {topic: one for topic, one in meant.items() if one})
+    if len(unknown) < len(prepared.topics):
+        return prepared
+    some = ", ".join(map(shown, unknown[:EXAMPLES]))
+    rule = f"No judged topic is a topic of the task: the file has {some}; the task has {names.examples()}."
+    first = next((topic for topic in unknown if meant[topic]), "")
+    remedy = "Send the judgments of these topics, or make the task with the topics of these judgments."
+    if first:
+        difference = names.difference(first, meant[first])
+        remedy = (
+            f"The file's ids {difference}: to read {shown(first)} as {shown(meant[first])}, send the mapping "
+            "topics=task (--map topics=task)."
+        )
+    problem = Problem(rule, remedy, None, "topic", shown(unknown[0]), len(unknown))
+    raise Invalid(f"{rule} {remedy}", [problem], map="topics=task" if first else "")
+
+
+def _renamed(prepared: PreparedQrels, ids: Mapping[str, str]) -> PreparedQrels:
+    wanted = [ids.get(topic, topic) for topic in prepared.topics]
+    if len(set(wanted)) < len(wanted):
+        twice = next(topic for topic in wanted if wanted.count(topic) > 1)
+        both = [topic for topic in prepared.topics if ids.get(topic, topic) == twice]
+        rule = f"Topics {' and '.join(map(shown, both[:2]))} would both become {shown(twice)}."
+        raise Invalid(rule, [Problem(rule, "Say in the file which is which.", None, "topic", shown(both[1]))])
+    first = next(iter(ids))
+    rule = f"{len(ids):,} of {len(wanted):,} topic ids were written as the task's, such as "
+    note = Problem(f"{rule}{shown(first)} as {shown(ids[first])}.")
+    name, sha256, warnings = prepared.file_name, prepared.sha256, (*prepared.warnings, note)
+    if prepared.kind == "subtopic":
+        parts = {ids.get(topic, topic): part for topic, part in prepared.subtopics.items()}
+        return of_subtopics(parts, name, sha256, warnings)
+    grades = {ids.get(topic, topic): grades for topic, grades in prepared.judgments.items()}
+    return replace(of_grades(grades, name, sha256, warnings), rounds=prepared.rounds)
 
 
 def of_grades(

@@ -41,12 +41,14 @@ class RevisionLeftOut:
     """What is asked for of documents left out: a list, or residual judgments, made of earlier revisions.
 
     earlier: the numbers of the revisions whose judged documents are left out; later: the revision whose new
-    judgments stay, where no file of them is sent, None for the newest one.
+    judgments stay, where no file of them is sent, None for the newest one. query: also the document whose
+    docno is the topic's id.
     """
 
     given: LeftOutList = field(default_factory=LeftOutList)
     earlier: tuple[int, ...] = ()
     later: int | None = None
+    query: bool = False
 
 
 def listed(path: Path | None, changed: Path | None = None) -> LeftOutList:

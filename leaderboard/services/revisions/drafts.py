@@ -9,12 +9,12 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
-from leaderboard.db.tables import Qrels, QrelsRevision
+from leaderboard.db.tables import Qrels, QrelsRevision, Topic
 from leaderboard.errors import Invalid, NotFound, Problem
 from leaderboard.services import policy
 from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels import judged_inputs, lines
-from leaderboard.services.qrels.files import PreparedQrels, newest
+from leaderboard.services.qrels.files import PreparedQrels, as_task, newest
 from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.services.qrels.left_out import LeftOutList, RevisionLeftOut, of_revision
 from leaderboard.services.qrels.lines import DRAFT, Origin
@@ -69,6 +69,9 @@ def keep(
             f"A revision needs a note of at most {NOTE_CHARACTERS} characters: the board's history shows it.",
             [problem],
         )
+    if prepared is not None and prepared.kind in ("graded", "subtopic", "preference"):
+        topics = session.scalars(select(Topic.topic_id).where(Topic.task_id == task.id))
+        prepared = as_task(prepared, topics.all())
     judged, given = rounds.judged(session, task.id, prepared, left_out)
     by = Origin(origin, origin_name)
     target = revisions.target_of(session, task.id, judged.kind, line)

@@ -14,6 +14,7 @@ from leaderboard.services.qrels.files import PreparedQrels
 from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.services.qrels.left_out import LeftOutList, RevisionLeftOut
 from leaderboard.services.revisions import publish
+from leaderboard.trec.qrels.left_out import with_queries
 
 
 def judged(
@@ -25,6 +26,16 @@ def judged(
     judges. Raises Invalid for a revision that the task does not have, or whose judgments are not graded, and
     for one that is both earlier and later.
     """
+    made, given = _judged(session, task_id, prepared, wish)
+    if wish is not None and wish.query:
+        given = given or LeftOutList()
+        given = replace(given, listed=with_queries(given.listed, made.topics))
+    return made, given
+
+
+def _judged(
+    session: Session, task_id: int, prepared: PreparedQrels | None, wish: RevisionLeftOut | None
+) -> tuple[PreparedQrels, LeftOutList | None]:
     if wish is None or not wish.earlier:
         return prepared or publish.unchanged(session, task_id), None if wish is None else wish.given
     if wish.given.path is not None:
@@ -52,20 +63,22 @@ def wished(
     earlier: Sequence[int] = (),
     later: int | None = None,
     drop: bool = False,
+    query: bool = False,
 ) -> RevisionLeftOut | None:
     """What is asked for of documents left out: a list, a residual round, nothing (drop); None: as before.
 
-    changed: a file of docnos that changed. Raises Invalid with the lines at fault, and for what contradicts.
+    changed: a file of docnos that changed; query: the document whose docno is the topic's id too. Raises
+    Invalid with the lines at fault, and for what contradicts.
     """
-    if drop and (path is not None or earlier):
+    if drop and (path is not None or earlier or query):
         raise Invalid("Documents are to be left out, and none are to be left out: choose one of these.")
     if later is not None and not earlier:
         raise Invalid("New judgments of a later revision need earlier ones that they are new against.")
     if changed is not None and path is None and not earlier:
         raise Invalid("Changed docnos are those of documents left out; name a list of them too.")
-    if path is None and not earlier and not drop:
+    if path is None and not earlier and not drop and not query:
         return None
-    return RevisionLeftOut(left_out.listed(path, changed), tuple(earlier), later)
+    return RevisionLeftOut(left_out.listed(path, changed), tuple(earlier), later, query)
 
 
 def numbers(text: str) -> tuple[int, ...]:

@@ -206,6 +206,7 @@ def _rules(session: Session, task: Task, phase: Phase, team_id: int | None) -> U
         unknown_docnos=None if known is None else partial(DocnoFilter.unknown, known),
         judged=tuple(revision.topics) if revision else (),
         scored=None if len(scored) == len(topics) else scored,
+        dialect=task.dialect,
     )
     runs = session.execute(
         select(Run.id, Run.name, Run.sketch).where(Run.task_id == task.id, Run.team_id == team_id)

@@ -13,6 +13,7 @@ from leaderboard.services.qrels.files import PreparedQrels
 from leaderboard.services.tasks import board_measures, setting_values, slugs, templates
 from leaderboard.services.tasks.setting_values import Read
 from leaderboard.services.tasks.templates import TaskTemplate
+from leaderboard.trec.read import forms
 from leaderboard.trec.topics import topics as trec_topics
 from leaderboard.trec.topics.topics import TopicsFile
 
@@ -54,6 +55,8 @@ class TaskDraft:
     qrels_name: str = ""
     second: str = ""
     """What the second column of the qrels is: `subtopics`, `rounds`, or empty for what is seen in it."""
+    map: str = ""
+    """How the qrels are read: grades, columns and topics, as `forms.asked` takes them."""
     collection: str | None = None
     documents: Path | None = None
     depth: int = 1000
@@ -126,7 +129,11 @@ def prepare(draft: TaskDraft) -> PreparedTask:
     topics = trec_topics.read(draft.topics, draft.topic_fields)
     if draft.topics_seen is not None:
         topics.require_seen(draft.topics_seen)
-    judged = qrels.prepare(draft.qrels, draft.qrels_name, second=draft.second) if draft.qrels else None
+    judged = None
+    if draft.qrels:
+        asked = forms.asked([draft.map], draft.dialect)
+        judged = qrels.prepare(draft.qrels, draft.qrels_name, second=draft.second, asked=asked)
+        judged = qrels.as_task(judged, [topic.topic_id for topic in topics.topics])
     measures, primary = _measures(draft, judged)
     documents = collections.prepare(draft.documents) if draft.documents else None
     return PreparedTask(draft, topics, judged, documents, measures, primary)

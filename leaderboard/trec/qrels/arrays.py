@@ -1,17 +1,20 @@
 """A qrels file straight to arrays, without a Python object for each judgment."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 
+from leaderboard.errors import Problem
 from leaderboard.measures.judged import IntArray
 from leaderboard.trec.qrels.align import CompiledJudgments, compiled
 from leaderboard.trec.read import kernel
 from leaderboard.trec.read.buffers import Buffer, TooLong
 from leaderboard.trec.read.columns import BYTES, Columns, Int32
 from leaderboard.trec.read.entries import ID_BYTES
+from leaderboard.trec.read.forms import USUAL, Asked
 from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, text_of
 from leaderboard.trec.read.scattered import Scattered
 
@@ -23,19 +26,28 @@ class _Irregular(Exception):
     """Something that the careful reader must look at."""
 
 
-def read_judgments(path: Path, limits: Limits = DEFAULT_LIMITS, second: str = "") -> CompiledJudgments:
+def read_judgments(
+    path: Path,
+    limits: Limits = DEFAULT_LIMITS,
+    second: str = "",
+    asked: Asked = USUAL,
+    say: Callable[[Problem], None] = lambda _: None,
+) -> CompiledJudgments:
     """The judgments of a qrels file, ready to be aligned with runs.
 
     Plain four-column files are read in bulk; any other goes through `read_qrels`, whose rules and
     errors these are, and subtopics are kept, as second says. What bulk reading takes, `read_qrels` takes too.
+    say takes what is to be known of the file.
     """
     try:
-        if second != "subtopics":
+        if second != "subtopics" and not asked.columns:
             return _in_bulk(path, limits)
     except _Irregular:
         pass
     # Most files need neither, and a short command would wait for both.
-    qrels = import_module("leaderboard.trec.qrels.qrels").read_qrels(path, limits, second)
+    qrels = import_module("leaderboard.trec.qrels.qrels").read_qrels(path, limits, second, asked)
+    for note in qrels.notes:
+        say(note)
     compiled_slowly: CompiledJudgments = import_module("leaderboard.trec.qrels.compiling").compile_qrels(
         qrels
     )
@@ -46,6 +58,8 @@ def _in_bulk(path: Path, limits: Limits) -> CompiledJudgments:
     scattered, room, iteration = Scattered(), Columns.with_room(0, 0), None
     try:
         for buffer in Buffer(path, limits):
+            if buffer.marked:
+                raise _Irregular
             if len(room.at) <= buffer.end // SHORTEST_JUDGMENT:
                 room = Columns.with_room(*[buffer.end // SHORTEST_JUDGMENT + 1] * 2)
             parsed = kernel.columns(

@@ -5,7 +5,7 @@ where whatever was judged in earlier rounds is left out.
 """
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -84,6 +84,16 @@ def read_left_out(
         repeated += reader.repeated
     named = {text_of(topic): frozenset(docnos) for topic, docnos in by_topic.items()}
     return LeftOut(named, is_residual, repeated)
+
+
+def with_queries(left_out: LeftOut, topics: Iterable[str]) -> LeftOut:
+    """The same, and of each topic the document that has its id: the query itself, as in BEIR's ArguAna.
+
+    >>> with_queries(LeftOut({"1": frozenset([b"a"])}), ["1"]).count(["1"])
+    2
+    """
+    queries = {topic: left_out.by_topic.get(topic, frozenset()) | {bytes_of(topic)} for topic in topics}
+    return replace(left_out, by_topic={**left_out.by_topic, **queries})
 
 
 def read_renamed(path: Path, limits: Limits = DEFAULT_LIMITS) -> dict[bytes, bytes]:

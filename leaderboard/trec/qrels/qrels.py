@@ -3,28 +3,38 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 
 from leaderboard.errors import MAX_PROBLEMS, Invalid, Problem
 from leaderboard.trec.read.entries import GRADE_DIGITS, ID_BYTES, hidden_entries, hides_entries, unfit_text
+from leaderboard.trec.read.forms import (
+    USUAL,
+    Asked,
+    is_beir,
+    is_comment,
+    is_entry,
+    skipped,
+    unnumbered,
+    usual,
+)
 from leaderboard.trec.read.lines import (
+    BOM_NOTE,
     DEFAULT_LIMITS,
     OLD_MAC,
     Limits,
     Problems,
+    Source,
     has_bare_cr,
     raw_lines,
     shown,
+    starts_with_mark,
     text_of,
 )
 
-BEIR_HEADER = (b"query-id", b"corpus-id", b"score")
 SECOND_COLUMNS = ("", "subtopics", "rounds")
 """What the second column is: what the file shows, or what its sender says (rounds: it is passed over)."""
 LABELS_NAMED = 10
 
-_RUN_LINE = re.compile(rb"\S+\s+\S+\s+\S+\s+-?\d+\s+[-+.\deE]+\s+\S+")
 _GRADE = re.compile(rb"[+-]?\d{1,%d}|L\d" % GRADE_DIGITS)
 
 Fields = tuple[bytes, bytes, bytes, bytes]
@@ -37,7 +47,8 @@ class Qrels:
 
     judgments: topic -> docno -> grade, of several subtopics the highest; subtopics: topic ->
     subtopic -> docno -> grade, {} unless kind is 'subtopic'; notes are oddities seen while reading;
-    rounds names the values of a second column that was passed over although a topic has several of them.
+    rounds names the values of a second column that was passed over although a topic has several of them;
+    guessed are words for grades that were given numbers unasked, each as WORD=NUMBER.
     """
 
     judgments: dict[str, dict[bytes, int]]
@@ -45,6 +56,7 @@ class Qrels:
     notes: tuple[Problem, ...] = ()
     subtopics: dict[str, dict[str, dict[bytes, int]]] = field(default_factory=dict)
     rounds: str = ""
+    guessed: tuple[str, ...] = ()
 
     def entries(self) -> Iterator[tuple[str, str, bytes, int]]:
         """Every judgment as (topic, subtopic, docno, grade); subtopic is '' in graded qrels."""
@@ -62,31 +74,40 @@ class Qrels:
         return dict(sorted(Counter(entry[3] for entry in self.entries()).items()))
 
 
-def read_qrels(path: Path, limits: Limits = DEFAULT_LIMITS, second: str = "") -> Qrels:
-    """The judgments in a file: `topic iteration docno grade`, BEIR's three columns, or NTCIR's L0 to L3.
+def read_qrels(
+    path: Source, limits: Limits = DEFAULT_LIMITS, second: str = "", asked: Asked = USUAL
+) -> Qrels:
+    """The judgments in a file: `topic iteration docno grade`, or another form that `forms.usual` knows.
 
-    Blank lines and `#` comments are passed over, negative grades kept. The qrels are of kind 'subtopic'
+    Blank lines and `#` comments are skipped, negative grades kept. The qrels are of kind 'subtopic'
     where second says so or, second being empty, some document of a topic has several values in the second
     column. Raises Invalid with up to 25 problems.
     """
     if second not in SECOND_COLUMNS:
         raise Invalid(f"The second column is `subtopics` or `rounds`, not {shown(second)!r}.")
-    reader = _Reader(second)
-    for number, line in raw_lines(path, limits):
-        if line.startswith(b"#"):
-            reader.pass_over(number, line)
-        elif line.strip():
-            reader.add(number, line)
-    if reader.conflicts:
-        reader.add_conflicts(path, limits)
-    return reader.qrels()
+    source = usual(path, "qrels", limits, asked)
+    reader = _Reader(second, asked.dialect)
+    with unnumbered(source):
+        for number, line in raw_lines(source, limits):
+            if reader.is_comment(line):
+                reader.pass_over(number, line)
+            elif line.strip():
+                reader.add(number, line)
+        if reader.conflicts:
+            reader.add_conflicts(source, limits)
+        qrels = reader.qrels()
+    mark = [BOM_NOTE] if starts_with_mark(path, limits) else []
+    notes = (*mark, *getattr(source, "notes", ()), *qrels.notes)
+    return replace(qrels, notes=notes, guessed=getattr(source, "guessed", ()))
 
 
 class _Reader:
     """Collects judgments line by line."""
 
-    def __init__(self, second: str) -> None:
+    def __init__(self, second: str, dialect: int) -> None:
         self.second = second
+        self.dialect = dialect
+        self.comments: list[tuple[int, bytes]] = []
         self.problems = Problems("qrels file")
         self.tabs = False
         self.columns = 0
@@ -94,17 +115,20 @@ class _Reader:
         self.conflicts: dict[tuple[bytes, ...], tuple[int, int, int]] = {}
         self.doubled: Problem | None = None
 
+    def is_comment(self, line: bytes) -> bool:
+        """Whether a line is none of the judgments because it begins with `#`."""
+        return is_comment(line, self.dialect, fields=4)
+
     def pass_over(self, number: int, line: bytes) -> None:
-        """Look at a comment, which must not hide judgments."""
+        """Count a comment, which must not hide judgments."""
+        self.comments.append((number, line[:200]))
         if hides_entries(line, 0, 0):
             self.problems.add(hidden_entries(number, line))
 
     def add(self, number: int, line: bytes) -> None:
         """Take a line that is neither blank nor a comment."""
-        if not self.columns:
-            if self._is_header(line):
-                return
-            self._require_judgments(number, line)
+        if not self.columns and self._is_header(line):
+            return
         fields = self._fields(number, line)
         if fields is None:
             return
@@ -121,11 +145,11 @@ class _Reader:
             rule = "The same judgment comes twice."
             self.doubled = Problem(rule, "It was taken once.", number, "docno", shown(docno))
 
-    def add_conflicts(self, path: Path, limits: Limits) -> None:
+    def add_conflicts(self, path: Source, limits: Limits) -> None:
         """Make a problem of every document graded twice; the file is read again for the first lines."""
         firsts: dict[tuple[bytes, ...], int] = {}
         for number, line in raw_lines(path, limits):
-            fields = None if line.startswith(b"#") else self._parted(line)
+            fields = None if self.is_comment(line) else self._parted(line)
             if fields and fields[:3] in self.conflicts:
                 firsts.setdefault(fields[:3], number)
         for key, (number, before, grade) in self.conflicts.items():
@@ -145,6 +169,9 @@ class _Reader:
         }
         judgments = {topic: _highest(list(parts.values())) for topic, parts in subtopics.items()}
         notes = () if self.doubled is None else (self.doubled,)
+        if self.comments:
+            one = next((each for each in self.comments if is_entry(each[1], 4)), self.comments[0])
+            notes = (skipped(len(self.comments), *one), *notes)
         if self._judges_subtopics(subtopics):
             return Qrels(judgments, "subtopic", notes, subtopics)
         rounds = _rounds(subtopics)
@@ -158,20 +185,9 @@ class _Reader:
             sum(map(len, parts.values())) > len(set().union(*parts.values())) for parts in parts_of.values()
         )
 
-    def _require_judgments(self, number: int, line: bytes) -> None:
-        """Raise Invalid where the first line shows that the file is a run or holds topics."""
-        if _RUN_LINE.fullmatch(line.strip()):
-            rule, remedy = "This is a run, not judgments.", "Send it as a run; qrels have four columns."
-        elif line.lstrip().startswith((b"<", b"{")) or _is_title(line):
-            rule, remedy = "This is a topics file, not judgments.", "Put it under Topics."
-        else:
-            return
-        self.problems.add(Problem(rule, remedy, number, "", shown(line)))
-        self.problems.stop()
-
     def _is_header(self, line: bytes) -> bool:
         """Whether this first line is BEIR's header; from there on tabs alone separate the columns."""
-        if tuple(line.lower().split()) != BEIR_HEADER:
+        if not is_beir(line):
             return False
         self.tabs, self.columns = True, 3
         return True
@@ -215,7 +231,7 @@ class _Reader:
         elif count == 6:
             remedy = "This looks like a run; send the qrels."
         elif count == 5:
-            remedy = "Judgments with inclusion probabilities cannot be read; leave that column out."
+            remedy = "Say what the columns are: map columns=topic,iteration,docno,-,grade (--map)."
         else:
             remedy = "Separate the fields by tabs." if self.tabs else "Separate the fields by blanks or tabs."
         return Problem(rule, remedy, number, "", shown(line))
@@ -230,11 +246,6 @@ def _highest(parts: list[dict[bytes, int]]) -> dict[bytes, int]:
         for docno, grade in grades.items():
             highest[docno] = max(grade, highest.get(docno, grade))
     return highest
-
-
-def _is_title(line: bytes) -> bool:
-    """Whether a line is an id, a tab and a text."""
-    return len(line.split(b"\t")) == 2 and not _GRADE.fullmatch(line.split()[-1])
 
 
 def _rounds(parts_of: dict[str, dict[str, dict[bytes, int]]]) -> str:

@@ -55,12 +55,12 @@ _CODECS = (
     _Codec("zstd", b"\x28\xb5\x2f\xfd"),
 )
 _REFUSED = {
-    b"PK\x03\x04": "zip",
-    b"PK\x05\x06": "zip",
+    b"PK\x05\x06": "empty zip",
     b"7z\xbc\xaf\x27\x1c": "7z",
     b"Rar!": "rar",
     b"\x1f\x9d": "compress (.Z)",
 }
+_ZIP = b"PK\x03\x04"
 _PACKED = [codec.magic for codec in _CODECS] + list(_REFUSED)
 HEAD_BYTES = 512
 """In which it is seen that a file is an archive."""
@@ -77,10 +77,11 @@ class Source(Protocol):
 def plain_blocks(path: Source, limits: Limits = DEFAULT_LIMITS) -> Iterator[bytes]:
     """The file's plain bytes in blocks of at most some MB; .gz, .bz2, .xz and .zst by their first bytes.
 
-    Concatenated members are read as one. Raises Invalid for zip, tar and other archives and for damaged or
-    truncated ones, TooLarge beyond limits.plain_bytes, limits.ratio or limits.memory.
+    Concatenated members are read as one, and a zip of one file as that file. Raises Invalid for other zips,
+    for tar and other archives and for damaged or truncated ones, TooLarge beyond limits.plain_bytes,
+    limits.ratio or limits.memory.
     """
-    with path.open("rb") as file:
+    with _opened(path, limits) as file:
         head = file.peek(8)[:8]
         _refuse_archive(head)
         yield from _guarded(_raw(file, head, limits), limits, within=_codec(head) is not None)
@@ -92,7 +93,7 @@ def plain_filler(path: Source, limits: Limits = DEFAULT_LIMITS) -> Iterator[Call
 
     Bytes of a file that is not packed are copied nowhere else. Refuses what `plain_blocks` refuses.
     """
-    with path.open("rb") as file:
+    with _opened(path, limits) as file:
         head = file.peek(HEAD_BYTES)[:HEAD_BYTES]
         _refuse_archive(head)
         if codec := _codec(head):
@@ -100,6 +101,18 @@ def plain_filler(path: Source, limits: Limits = DEFAULT_LIMITS) -> Iterator[Call
         else:
             _refuse_content(head, within=False)
             yield _from_file(file, limits)
+
+
+@contextmanager
+def _opened(path: Source, limits: Limits) -> Iterator[BufferedReader]:
+    """The file, or the one file of a zip: hidden ones, such as those of __MACOSX, do not count."""
+    with path.open("rb") as file:
+        if not file.peek(8).startswith(_ZIP):
+            yield file
+            return
+        # Few files are zips, and a short command would wait for what reads them.
+        with import_module("leaderboard.trec.read.bundles").only_file(file, limits) as member:
+            yield member
 
 
 def _from_file(file: BufferedReader, limits: Limits) -> Callable[[memoryview], int]:

@@ -9,10 +9,14 @@ import stat
 import zipfile
 import zlib
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
+from shutil import copyfileobj
 from struct import unpack_from
-from typing import IO
+from tempfile import TemporaryFile
+from typing import IO, cast
 
 from leaderboard.errors import Invalid, Problem, TooLarge
 from leaderboard.trec.read.archives import RATIO_FLOOR, READ_BYTES, Limits, any_blocks
@@ -91,6 +95,42 @@ def unbundled(
             )
         else:
             yield member
+
+
+@contextmanager
+def only_file(file: BufferedReader, limits: Limits) -> Iterator[BufferedReader]:
+    """The one file of an open zip, hidden ones left out; raises Invalid for several or a damaged zip."""
+    with ExitStack() as stack:
+        try:
+            if not file.seekable():
+                copy = stack.enter_context(TemporaryFile())
+                copyfileobj(file, copy)
+                file = cast(BufferedReader, copy)
+            _require_short_file(file, MOST_MEMBERS)
+            archive = stack.enter_context(zipfile.ZipFile(file))
+            infos = [one for one in archive.infolist() if not (one.is_dir() or is_hidden(one.filename))]
+            fault = _of_office([one.filename for one in infos]) or _several(infos)
+            if fault := fault or _fault_of(infos[0], limits):
+                raise Invalid(" ".join(fault), [Problem(*fault)])
+            yield cast(BufferedReader, stack.enter_context(archive.open(infos[0])))
+        except _ZIP_ERRORS as error:
+            raise Invalid("The zip archive is damaged. Make it anew and send it again.") from error
+
+
+def _several(infos: list[zipfile.ZipInfo]) -> tuple[str, str] | None:
+    if len(infos) == 1:
+        return None
+    names = ", ".join(member_name(info.filename) for info in infos[:3])
+    rule = (
+        f"This is a zip archive of {len(infos):,} files ({names})." if infos else "This zip archive is empty."
+    )
+    return rule, "Send the one file meant here, plain, in a zip of its own, or as .gz, .bz2, .xz or .zst."
+
+
+def _of_office(names: list[str]) -> tuple[str, str] | None:
+    if "xl/workbook.xml" in names or {"mimetype", "content.xml"} <= set(names):
+        return "This is a spreadsheet.", "Save the sheet as CSV or as text with tabs and send that."
+    return None
 
 
 def zip_names(path: Path, most: int = MOST_MEMBERS) -> list[str]:
@@ -202,9 +242,13 @@ def _zipped(path: Path, folder: Path, limits: Limits, most: int) -> Iterator[Bun
 def _require_short_directory(path: Path, most: int) -> None:
     """Raise TooLarge where a zip's list of members is long: reading it would take memory without end."""
     with path.open("rb") as file:
-        size = file.seek(0, 2)
-        file.seek(max(0, size - _ZIP_END_BYTES - _ZIP_COMMENT_BYTES - _LOCATOR_BYTES))
-        tail = file.read()
+        _require_short_file(file, most)
+
+
+def _require_short_file(file: BufferedReader, most: int) -> None:
+    size = file.seek(0, 2)
+    file.seek(max(0, size - _ZIP_END_BYTES - _ZIP_COMMENT_BYTES - _LOCATOR_BYTES))
+    tail = file.read()
     at = tail.rfind(_ZIP_END)
     if at < 0 or len(tail) < at + _ZIP_END_BYTES:
         raise Invalid("The zip archive is cut off. Make it anew and send it again.")
@@ -225,18 +269,24 @@ def _unzipped(
 ) -> tuple[BundledFile, int]:
     """A member unpacked, with its size; or with its problem and 0."""
     name = info.filename
-    if stat.S_ISLNK(info.external_attr >> 16):
-        return _refused(name, "This is a link, not a file.", "Put the file itself into the archive."), 0
-    if info.flag_bits & 1:
-        return _refused(name, "This file is encrypted.", "Make the archive without a password."), 0
-    if info.compress_type not in _ZIP_METHODS:
-        return _refused(name, "It is compressed in an unusual way.", "Make the archive with plain zip."), 0
-    if info.file_size > max(RATIO_FLOOR, limits.ratio * info.compress_size):
-        rule = f"It expands more than {limits.ratio} times; no run does."
-        return _refused(name, rule, "Send the run without padding."), 0
+    if fault := _fault_of(info, limits):
+        return _refused(name, *fault), 0
     with archive.open(info) as member:
         size = _write(_pieces(member), target, most)
     return BundledFile(member_name(name), target, leads_outside=leads_outside(name)), size
+
+
+def _fault_of(info: zipfile.ZipInfo, limits: Limits) -> tuple[str, str] | None:
+    """Rule and remedy where a member is not taken."""
+    if stat.S_ISLNK(info.external_attr >> 16):
+        return "This is a link, not a file.", "Put the file itself into the archive."
+    if info.flag_bits & 1:
+        return "This file is encrypted.", "Make the archive without a password."
+    if info.compress_type not in _ZIP_METHODS:
+        return "It is compressed in an unusual way.", "Make the archive with plain zip."
+    if info.file_size > max(RATIO_FLOOR, limits.ratio * info.compress_size):
+        return f"It expands more than {limits.ratio} times; no run does.", "Send the run without padding."
+    return None
 
 
 def _pieces(file: IO[bytes]) -> Iterator[bytes]:

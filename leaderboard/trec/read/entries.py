@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Never
 
 from leaderboard.errors import Problem
+from leaderboard.trec.read.forms import is_comment
 from leaderboard.trec.read.lines import (
     OLD_MAC,
     Limits,
@@ -86,7 +87,9 @@ def unfit_text(number: int, line: bytes) -> Problem | None:
     return None
 
 
-def explain(path: Source, limits: Limits, strict: bool, suspects: Collection[bytes]) -> Never:
+def explain(
+    path: Source, limits: Limits, strict: bool, suspects: Collection[bytes], dialect: int = 10
+) -> Never:
     """Raise Invalid with up to 25 problems of a run file that bulk reading could not take.
 
     suspects: topics known to have a document twice; of other topics only neighbouring lines are compared.
@@ -96,7 +99,7 @@ def explain(path: Source, limits: Limits, strict: bool, suspects: Collection[byt
     seen: dict[bytes, dict[bytes, int]] = {}
     current = b""
     for number, line in raw_lines(path, limits):
-        fields = [] if line.startswith(b"#") else line.split()
+        fields = [] if is_comment(line, dialect) else line.split()
         if not fields:
             if hides_entries(line, 0, 0):
                 problems.add(hidden_entries(number, line))

@@ -7,6 +7,7 @@ from leaderboard.trec.read.archives import BLOCK_BYTES, DEFAULT_LIMITS, Limits, 
 
 __all__ = [
     "BOM",
+    "BOM_NOTE",
     "DEFAULT_LIMITS",
     "OLD_MAC",
     "Limits",
@@ -19,6 +20,7 @@ __all__ = [
     "plain_blocks",
     "raw_lines",
     "shown",
+    "starts_with_mark",
     "text_of",
     "undecodable",
 ]
@@ -26,6 +28,12 @@ __all__ = [
 BOM = b"\xef\xbb\xbf"
 SHOWN_CHARACTERS = 80
 OLD_MAC = "The lines end in CR alone, as on old Macs; end them in LF or CR LF."
+
+BOM_NOTE = Problem(
+    "The file starts with a byte order mark.",
+    "It was ignored; trec_eval would make it part of the first topic id.",
+    1,
+)
 
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -68,6 +76,11 @@ def text_of(value: bytes) -> str:
 def bytes_of(text: str) -> bytes:
     """The bytes an id came as."""
     return text.encode("utf-8", "surrogateescape")
+
+
+def starts_with_mark(path: Source, limits: Limits = DEFAULT_LIMITS) -> bool:
+    """Whether the file starts with a byte order mark."""
+    return next(plain_blocks(path, limits), b"").startswith(BOM)
 
 
 def has_bare_cr(line: bytes) -> bool:

@@ -11,6 +11,7 @@ from leaderboard.measures.judged import FloatArray
 from leaderboard.trec.read import kernel, metadata
 from leaderboard.trec.read.columns import AGAINST, BYTES, COMMENTS, RANK, SECOND, TAGS, Columns
 from leaderboard.trec.read.entries import CONTROL_BYTES, SCORE_BYTES, Form, form_of, hides_entries, is_rank
+from leaderboard.trec.read.forms import is_comment, is_entry, skipped
 from leaderboard.trec.read.kernel import Parsed
 from leaderboard.trec.read.lines import shown
 
@@ -44,8 +45,12 @@ class Oddities:
     """Collects a run's tags, comments, and notes on what is odd, each with the first line it was seen on."""
 
     strict: bool
+    dialect: int = 10
 
     def __post_init__(self) -> None:
+        self._skipped = 0
+        self._example: tuple[int, bytes] = 0, b""
+        self._in_header = False
         self.form: Form | None = None
         self.tag = b""
         self.tags: dict[bytes, None] = {}
@@ -58,15 +63,15 @@ class Oddities:
         self.form = self.form or Form(6, self.strict)
         if parsed.flags & (BYTES | COMMENTS):
             lines = bytes(body[: parsed.consumed]).split(b"\n")
-            self._add_comments(lines)
+            self._add_comments(lines, line)
             if self.strict:
-                _require_text(lines)
+                _require_text(self._texts(lines))
         tag = bytes(body[parsed.tag_at : parsed.tag_at + parsed.tag_length])
         several = parsed.flags & TAGS and len(self.tags) < TAGS_KEPT
         odd = parsed.flags & (SECOND | RANK | AGAINST)
         if (several or odd) and parsed.entries and self._fruitless < FRUITLESS:
             before = len(self.notes), len(self.tags)
-            numbers, rows = _rows(bytes(body[: parsed.consumed]).split(b"\n"), line)
+            numbers, rows = self._rows(bytes(body[: parsed.consumed]).split(b"\n"), line)
             columns: list[Column] = list(zip(*rows, strict=False))
             self._note_columns(numbers, columns, _scores(columns[4]))
             self._fruitless += (len(self.notes), len(self.tags)) == before
@@ -80,8 +85,8 @@ class Oddities:
             raise Doubtful
         lines = text.removesuffix(b"\n").split(b"\n")
         if self.strict:
-            _require_text(lines)
-        numbers, rows = _rows(lines, line)
+            _require_text(self._texts(lines))
+        numbers, rows = self._rows(lines, line)
         if not all(map(self._fits, rows)) or self._hides_entries(text, lines):
             raise Doubtful
         firsts = [place for place, row in enumerate(rows) if not place or row[0] != rows[place - 1][0]]
@@ -89,7 +94,7 @@ class Oddities:
         if not final and firsts:
             kept = firsts.pop()
             taken = numbers[kept] - line
-        self._add_comments(lines[:taken])
+        self._add_comments(lines[:taken], line)
         consumed = sum(map(len, lines[:taken])) + taken
         return Entries(*self._columns(numbers[:kept], rows[:kept], firsts, line), consumed, taken)
 
@@ -130,10 +135,38 @@ class Oddities:
             raise Doubtful
         return _laid_out(topics, docnos, scores, firsts, [number - line for number in numbers])
 
-    def _add_comments(self, lines: list[bytes]) -> None:
-        for line in lines:
-            if line.startswith(b"#") and len(self.comments) < metadata.MAX_LINES:
+    def _rows(self, lines: list[bytes], line: int) -> tuple[list[int], list[list[bytes]]]:
+        """The numbers of the lines that hold entries, and their fields."""
+        numbers, rows = [], []
+        for number, text in enumerate(lines, line):
+            if text and not self.is_comment(text) and (fields := text.split()):
+                numbers.append(number)
+                rows.append(fields)
+        return numbers, rows
+
+    def skipped_notes(self) -> list[Problem]:
+        """The note on the lines that were skipped because they begin with `#`, but for a header."""
+        return [skipped(self._skipped, *self._example)] if self._skipped else []
+
+    def is_comment(self, line: bytes) -> bool:
+        """Whether a line is none of the entries because it begins with `#`."""
+        return is_comment(line, self.dialect)
+
+    def _texts(self, lines: list[bytes]) -> list[bytes]:
+        return [line for line in lines if not self.is_comment(line)]
+
+    def _add_comments(self, lines: list[bytes], first: int) -> None:
+        for number, line in enumerate(lines, first):
+            if not self.is_comment(line):
+                continue
+            if len(self.comments) < metadata.MAX_LINES:
                 self.comments.append(line.decode("utf-8", "replace"))
+            self._in_header = self._in_header or b"ir_metadata.start" in line
+            if not self._in_header:
+                self._skipped += 1
+                if not self._example[0] or (is_entry(line, 6) and not is_entry(self._example[1], 6)):
+                    self._example = number, line
+            self._in_header = self._in_header and b"ir_metadata.end" not in line
 
     def _note_columns(self, numbers: list[int], columns: list[Column], scores: FloatArray) -> None:
         self._note_second(numbers, columns[1])
@@ -172,19 +205,9 @@ class Oddities:
             self.note(numbers[place], "rank", texts[place], rule, remedy, "ranks")
 
 
-def _rows(lines: list[bytes], line: int) -> tuple[list[int], list[list[bytes]]]:
-    """The numbers of the lines that hold entries, and their fields."""
-    numbers, rows = [], []
-    for number, text in enumerate(lines, line):
-        if text and not text.startswith(b"#") and (fields := text.split()):
-            numbers.append(number)
-            rows.append(fields)
-    return numbers, rows
-
-
 def _require_text(lines: list[bytes]) -> None:
-    """Raise Doubtful unless all but comments is text without control characters."""
-    text = b"\n".join(line for line in lines if not line.startswith(b"#"))
+    """Raise Doubtful unless the lines are text without control characters."""
+    text = b"\n".join(lines)
     if len(text.translate(None, CONTROL_BYTES)) < len(text):
         raise Doubtful
     try:

@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from leaderboard.errors import Problem
-from leaderboard.trec.read import kernel, metadata
+from leaderboard.trec.read import forms, kernel, metadata
 from leaderboard.trec.read.ahead import ALONE, Irregular, in_order, last_topic
 from leaderboard.trec.read.blocks import Block, Consumer, block_in
 from leaderboard.trec.read.buffers import Buffer, TooLong
-from leaderboard.trec.read.columns import Columns
+from leaderboard.trec.read.columns import COMMENTS, Columns
 from leaderboard.trec.read.entries import Form, explain
 from leaderboard.trec.read.kernel import Parsed
-from leaderboard.trec.read.lines import Limits, Source, text_of
+from leaderboard.trec.read.lines import BOM_NOTE, Limits, Source, text_of
 from leaderboard.trec.read.oddities import Doubtful, Entries, Oddities
 from leaderboard.trec.read.scattered import Scattered
 
@@ -53,30 +53,52 @@ class Ahead:
 
 
 def scan_run(
-    path: Source, start: Callable[[], C], *, strict: bool, limits: Limits, ahead: Ahead | None = None
+    path: Source,
+    start: Callable[[], C],
+    *,
+    strict: bool,
+    limits: Limits,
+    ahead: Ahead | None = None,
+    dialect: int = 10,
 ) -> Scanned[C]:
     """Read a run file once and give its blocks, each with distinct documents, to a consumer.
 
     A file whose topics are not all together is read again and held in memory, and start is called
     again. strict and errors are as in `read_run`. ahead: a large file is read by several threads with the
     kernel in C; one that is irregular is begun again without them, so that nothing said of it differs.
+    Runs of other forms are read too, as `forms.usual` says. dialect: with 9, entries may begin with `#`.
     """
-    try:
-        with suppress(_SplitTopic):
-            return _whole_topics(path, start, strict, limits, ahead)
-        return _scan(_ScatteredReader(path, strict, limits), start())
-    except Doubtful as doubt:
-        explain(path, limits, strict, doubt.topics)
+    source = forms.usual(path, "run", limits, strict=strict)
+    how = _How(source, strict, limits, dialect)
+    with forms.unnumbered(source):
+        try:
+            scanned = _scanned(how, start, ahead)
+        except Doubtful as doubt:
+            explain(source, limits, strict, doubt.topics, dialect)
+    if source is path:
+        return scanned
+    tags = (scanned.tag, scanned.tags) if getattr(source, "tagged", True) else ("", ())
+    notes = (*getattr(source, "notes", ()), *scanned.notes)
+    return replace(scanned, tag=tags[0], tags=tags[1], notes=notes)
 
 
-def _whole_topics(
-    path: Source, start: Callable[[], C], strict: bool, limits: Limits, ahead: Ahead | None
-) -> Scanned[C]:
-    # With numpy alone threads would wait for each other.
-    if ahead and ahead.threads > 1 and kernel.native is not None:
-        with suppress(Irregular):
-            return _scan(_AheadReader(path, strict, limits, ahead), start())
-    return _scan(_Reader(path, strict, limits), start())
+class _How(NamedTuple):
+    """The file and how it is read."""
+
+    path: Source
+    strict: bool
+    limits: Limits
+    dialect: int
+
+
+def _scanned(how: _How, start: Callable[[], C], ahead: Ahead | None) -> Scanned[C]:
+    with suppress(_SplitTopic):
+        # With numpy alone threads would wait for each other.
+        if ahead and ahead.threads > 1 and kernel.native is not None:
+            with suppress(Irregular):
+                return _scan(_AheadReader(how, ahead), start())
+        return _scan(_Reader(how), start())
+    return _scan(_ScatteredReader(how), start())
 
 
 def _scan(reader: "_Reader", consumer: C) -> Scanned[C]:
@@ -94,7 +116,7 @@ def _scan(reader: "_Reader", consumer: C) -> Scanned[C]:
         entries=reader.entries,
         split_topics=tuple(map(text_of, reader.split)),
         metadata=metadata.parse(odd.comments),
-        notes=tuple(odd.notes.values()),
+        notes=(*odd.notes.values(), *odd.skipped_notes()),
     )
 
 
@@ -105,12 +127,10 @@ class _SplitTopic(Exception):
 class _Reader:
     """Cuts the plain bytes of a file into blocks of whole topics."""
 
-    def __init__(self, path: Source, strict: bool, limits: Limits) -> None:
-        self.path = path
-        self.strict = strict
-        self.limits = limits
-        self.form = Form(6, strict)
-        self.oddities = Oddities(strict)
+    def __init__(self, how: _How) -> None:
+        self.path, self.strict, self.limits, self.dialect = how
+        self.form = Form(6, how.strict)
+        self.oddities = Oddities(how.strict, how.dialect)
         self.entries = 0
         self.line = 1
         self.split: dict[bytes, None] = {}
@@ -135,8 +155,7 @@ class _Reader:
         try:
             for filled in buffer:
                 if filled.marked and self.line == 1:
-                    rule = "The file starts with a byte order mark."
-                    self.oddities.note(1, "", b"", rule, "It was ignored.")
+                    self.oddities.note(1, "", b"", BOM_NOTE.rule, BOM_NOTE.remedy)
                 yield filled
         except TooLong:
             raise Doubtful from None
@@ -158,11 +177,18 @@ class _Reader:
         if self.oddities.form is None or self.oddities.form.columns == 6:
             self._room = _roomy(self._room, end)
             parsed = self._parsed(body, end, final, self._room)
-            if parsed.ok:
+            if parsed.ok and not self._hides_ids(body, end, parsed):
                 self.oddities.look(body, parsed, self.line)
                 columns = self._room.cut(parsed.entries, parsed.groups)
                 return Entries(body, columns, parsed.consumed, parsed.lines)
         return self.oddities.read(bytes(body[:end]), self.line, final)
+
+    def _hides_ids(self, body: bytearray, end: int, parsed: Parsed) -> bool:
+        """Whether lines that the kernel skipped as comments are entries in this dialect."""
+        if self.dialect != 9 or not parsed.flags & COMMENTS:
+            return False
+        lines = bytes(body[:end]).split(b"\n")
+        return any(forms.is_entry(line, 6) for line in lines if line.startswith(b"#"))
 
     def _parsed(self, body: bytearray, end: int, final: bool, room: Columns) -> Parsed:
         return kernel.columns(
@@ -189,8 +215,8 @@ class _Part(NamedTuple):
 class _AheadReader(_Reader):
     """The same by several threads that have a part each; raises Irregular where one has to read all lines."""
 
-    def __init__(self, path: Source, strict: bool, limits: Limits, ahead: Ahead) -> None:
-        super().__init__(path, strict, limits)
+    def __init__(self, how: _How, ahead: Ahead) -> None:
+        super().__init__(how)
         self._ahead = ahead
         self._bodies: list[bytearray] = []
         self._rooms: list[Columns] = []
@@ -225,7 +251,8 @@ class _AheadReader(_Reader):
     def _worked(self, part: _Part) -> tuple[_Part, Parsed, Block | None]:
         """In any thread: what the kernel says, and the block, None where it is not what it was cut for."""
         parsed = self._parsed(part.body, part.end, part.final, part.room)
-        if not parsed.ok or parsed.consumed != part.cut:
+        is_whole = parsed.ok and parsed.consumed == part.cut
+        if not is_whole or self._hides_ids(part.body, part.end, parsed):
             return part, parsed, None
         block = block_in(part.body, part.room.cut(parsed.entries, parsed.groups))
         block.doubled()

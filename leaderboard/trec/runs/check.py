@@ -37,7 +37,8 @@ class Rules:
     topics: the ids it may hold, None for any; depth: most documents a topic, None for any;
     tag_pattern: a regular expression for the whole tag, None or '' for any; unknown_docnos: takes a
     buffer and where docnos lie in it, gives the places of those not in the collection; judged: topics
-    with judgments, empty where none are; scored: those of the topics that count, None for all of them.
+    with judgments, empty where none are; scored: those of the topics that count, None for all of them;
+    dialect: the version of trec_eval, which says whether a line may begin with `#`.
     """
 
     topics: tuple[str, ...] | None = None
@@ -46,6 +47,7 @@ class Rules:
     unknown_docnos: UnknownDocnos | None = None
     judged: Collection[str] = ()
     scored: Collection[str] | None = None
+    dialect: int = 10
 
     @property
     def expected(self) -> Collection[str]:
@@ -65,7 +67,11 @@ def read_and_check(
     """
     try:
         scanned = scan_run(
-            path, lambda: Checked(rules, [make() for make in others]), strict=True, limits=limits
+            path,
+            lambda: Checked(rules, [make() for make in others]),
+            strict=True,
+            limits=limits,
+            dialect=rules.dialect,
         )
     except Invalid as error:
         return None, Report(grouped(error.problems) or (Problem(error.message),))
@@ -181,7 +187,7 @@ def _unknown_topics(run: Checked, rules: Rules) -> Iterator[Problem]:
     # Two ids that stand for one topic cannot both be mended.
     meant_ids = [meant for meant in unknown.values() if meant]
     is_clear = len({*meant_ids, *run.depths}) == len(meant_ids) + len(run.depths)
-    fix = "topics" if is_clear and rules.topics is not None else ""
+    fix = "topics" if is_clear else ""
     owner = "The task" if rules.topics is not None else "The qrels file"
     for difference, topics in kinds.items():
         first, meant = topics[0], unknown[topics[0]]
@@ -263,6 +269,8 @@ def _split_topics(run: Scanned[Checked]) -> Iterator[Problem]:
 
 def _missing_topics(run: Checked, rules: Rules) -> Iterator[Problem]:
     missing = _missing(run, rules)
+    if missing and rules.expected and (is_caused := _follows(run, rules)):
+        missing = [topic for topic in missing if topic not in is_caused]
     if missing:
         remedy = "They score as rankings without documents."
         yield Problem(f"The run has no documents for {_topics(missing)}.", remedy)
@@ -272,7 +280,7 @@ def _unjudged_topics(run: Checked, rules: Rules) -> Iterator[Problem]:
     judged = set(rules.judged)
     unjudged = [topic for topic in run.depths if topic not in judged]
     # Where the task's topics are known, rankings of those that nobody judged are no fault of the run.
-    if rules.topics is None and judged and unjudged:
+    if rules.topics is None and judged and 0 < len(unjudged) < len(run.depths):
         yield Problem(f"There are no judgments for {_topics(unjudged)}.", "They do not count in the means.")
 
 
@@ -294,6 +302,13 @@ def _unknown_docnos(run: Checked) -> Iterator[Problem]:
 
 def _missing(run: Checked, rules: Rules) -> list[str]:
     return [topic for topic in rules.expected if topic not in run.depths]
+
+
+def _follows(run: Checked, rules: Rules) -> set[str]:
+    """Topics that are missing because the run writes their ids otherwise, which is a problem of its own."""
+    names = TopicNames(rules.expected)
+    unknown = [topic for topic in run.depths if topic not in names]
+    return set(rules.expected) if len(unknown) == len(run.depths) else set(map(names.meant, unknown))
 
 
 def _topics(topics: Collection[str]) -> str:

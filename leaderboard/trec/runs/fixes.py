@@ -12,6 +12,7 @@ import numpy as np
 
 from leaderboard.errors import Invalid, Problem
 from leaderboard.trec.read.entries import form_of, is_rank
+from leaderboard.trec.read.forms import is_comment, usual
 from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, Source, bytes_of, raw_lines, shown, text_of
 from leaderboard.trec.runs.check import Rules, fitting_tag
 from leaderboard.trec.topics.names import TopicNames
@@ -91,8 +92,9 @@ def fixed(source: Source, fixing: Fixing, limits: Limits = DEFAULT_LIMITS) -> It
     Invalid where a line cannot be read, where two ids would become one, and for more lines than are held.
     """
     topics = _Topics(fixing)
-    groups = _parts(source, limits)
-    if OF_RANKINGS & fixing.counts.keys() and _is_split(source, limits):
+    source = usual(source, "run", limits)
+    groups = _parts(source, limits, fixing.rules.dialect)
+    if OF_RANKINGS & fixing.counts.keys() and _is_split(source, limits, fixing.rules.dialect):
         groups = _joined(groups)
     for group in groups:
         entries = [entry for entry in group if entry.fields]
@@ -109,7 +111,7 @@ class _Topics:
 
     def __init__(self, fixing: Fixing) -> None:
         self._fixing = fixing
-        self._names = TopicNames(fixing.rules.topics or ())
+        self._names = TopicNames(fixing.rules.topics or sorted(fixing.rules.judged))
         self._sent: dict[bytes, bytes] = {}
         """Topic as it is written now -> as it was sent."""
 
@@ -137,12 +139,12 @@ def _retag(entry: _Entry, fixing: Fixing) -> None:
         fixing.counts["tag"] += entry.put(5, bytes_of(wanted or tag))
 
 
-def _is_split(source: Source, limits: Limits) -> bool:
+def _is_split(source: Source, limits: Limits, dialect: int) -> bool:
     """Whether the lines of some topic are not all together."""
     seen: set[bytes] = set()
     topic = b""
     for _, line in raw_lines(source, limits):
-        first = [] if line.startswith(b"#") else line.split(None, 1)[:1]
+        first = [] if is_comment(line, dialect) else line.split(None, 1)[:1]
         if first and first[0] != topic:
             topic = first[0]
             if topic in seen:
@@ -166,13 +168,13 @@ def _joined(parts: Iterator[list[_Entry]]) -> Iterator[list[_Entry]]:
     yield from joined.values()
 
 
-def _parts(source: Source, limits: Limits) -> Iterator[list[_Entry]]:
+def _parts(source: Source, limits: Limits, dialect: int) -> Iterator[list[_Entry]]:
     """The lines of one topic after the other, comments with the lines that they stand among."""
     group: list[_Entry] = []
     topic, size = b"", 0
     columns = 0
     for number, line in raw_lines(source, limits):
-        fields = [] if line.startswith(b"#") else line.split()
+        fields = [] if is_comment(line, dialect) else line.split()
         if fields:
             columns = columns or form_of(fields, strict=True).columns
             if len(fields) != columns:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from leaderboard.errors import Invalid, LeaderboardError, MissingInput
+from leaderboard.errors import Invalid, LeaderboardError, MissingInput, Problem
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.grammar import with_level
 from leaderboard.measures.judged import FloatArray, Judged
@@ -23,7 +23,9 @@ from leaderboard.measures.trec_lines import Line, requested
 from leaderboard.trec.qrels.align import Aligner, CompiledJudgments
 from leaderboard.trec.qrels.arrays import read_judgments
 from leaderboard.trec.read.ahead import available_threads
-from leaderboard.trec.read.lines import DEFAULT_LIMITS
+from leaderboard.trec.read.blocks import Block
+from leaderboard.trec.read.forms import USUAL, Asked
+from leaderboard.trec.read.lines import DEFAULT_LIMITS, shown, text_of
 from leaderboard.trec.read.scanning import Ahead, scan_run
 from leaderboard.trec.scores.missed import missed
 from leaderboard.trec.scores.report import RunScores
@@ -51,6 +53,10 @@ class Inputs:
     """Lists of documents that are left out by topic."""
     changed_docnos: Path | None = None
     """What docnos of those lists are today."""
+    asked: Asked = USUAL
+    """What is said of grades, columns and topic ids of the qrels."""
+    without_query: bool = False
+    """Whether the document whose docno is the topic's id is left out, as BEIR does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +95,12 @@ class Scorer:
     """
 
     def __init__(self, inputs: Inputs, options: Options) -> None:
-        self.left_out = _left_out(inputs)
-        compiled = _judgments(inputs, self.left_out)
+        self._inputs, self._options = inputs, options
+        self.notes: list[str] = []
+        """What is to be known of how files were read, for standard error."""
+        asked = replace(inputs.asked, dialect=options.dialect)
+        self.left_out = _left_out(inputs, asked)
+        compiled = _judgments(inputs, self.left_out, asked, self._note_qrels)
         if not compiled.judgments.topics:
             raise Invalid(
                 f"{inputs.qrels} holds no judgments; give a qrels file with topic, 0, docno and grade."
@@ -98,16 +108,15 @@ class Scorer:
         judgments = replace(compiled.judgments, collection_size=inputs.collection_size)
         self._compiled = replace(compiled, judgments=judgments)
         self._absent = None if self.left_out is None else _leaving().compiled_left_out(self.left_out)
-        self._inputs, self._options = inputs, options
         self.lines: list[Line] = []
-        self.notes: list[str] = []
         if options.as_trec_eval:
-            self.lines, self.notes = requested(
+            self.lines, passed_over = requested(
                 options.names,
                 options.dialect,
                 options.level,
                 lambda: _selected(["all"], options, inputs, self._compiled),
             )
+            self.notes += passed_over
             self.measures = [line.measure for line in self.lines if line.measure is not None]
         else:
             self.measures = _selected(options.names, options, inputs, self._compiled)
@@ -127,12 +136,13 @@ class Scorer:
 
     def scores(self, path: Path) -> RunScores:
         """The scores of a run, named by its tag; raises Invalid where it has no judged topic."""
-        tag, judged = _read(self._aligned, path)
+        tag, judged, topics = _read(self._aligned, path)
         if not judged.retrieved.any():
-            raise Invalid(
-                f"{path} has no topic that {self._inputs.qrels} judges; check that both belong together."
-            )
-        return _scores(tag, judged, self.measures, self._options)
+            raise _nothing_common(path, topics, self._inputs.qrels, self.topics)
+        return _scores(tag or path.stem, judged, self.measures, self._options)
+
+    def _note_qrels(self, problem: Problem) -> None:
+        self.notes.append(f"{self._inputs.qrels}: {problem}")
 
     def all(self, runs: Iterable[Path]) -> Iterator[RunScores]:
         """The scores of every run as score_runs gives them."""
@@ -169,36 +179,66 @@ class Scorer:
         judged = Aligner(self._compiled, dialect=self._options.dialect).judged()
         return _scores("", judged, self.measures, replace(self._options, complete=True))
 
-    def _aligned(self, path: Path) -> tuple[str, Judged]:
-        """The tag of the run in a file, and what the judgments see of it."""
+    def _aligned(self, path: Path) -> tuple[str, Judged, list[str]]:
+        """The tag of the run in a file, what the judgments see of it, and the first of its topics."""
         options, depth = self._options, self._unlike.depth
         absent = self._absent
 
         def aligner() -> Aligner:
-            return Aligner(self._compiled, dialect=options.dialect, depth=options.depth, top=depth)
+            return _Aligner(self._compiled, dialect=options.dialect, depth=options.depth, top=depth)
 
         ahead = Ahead(lambda block: block.best(options.dialect), options.threads or available_threads())
-        scan = partial(scan_run, path, strict=False, limits=DEFAULT_LIMITS)
+        scan = partial(scan_run, path, strict=False, limits=DEFAULT_LIMITS, dialect=options.dialect)
         if absent is None:
             whole = scan(aligner, ahead=ahead)
-            tag, seen = whole.tag, whole.consumer
+            tag, seen, notes = whole.tag, whole.consumer, whole.notes
         else:
             # What is left of a block is put in order by itself.
             part = scan(lambda: _leaving().Leaving(aligner(), absent))
-            tag, seen = part.tag, part.consumer.consumer
+            tag, seen, notes = part.tag, part.consumer.consumer, part.notes
+        # What trec_eval ignores in a line, such as its rank, is not said here.
+        self.notes += [f"{path}: {note}" for note in notes if not note.field]
         judged = seen.judged()
         if depth:
             docnos = {topic: seen.top.get(place, []) for place, topic in enumerate(self.topics)}
             judged = replace(judged, dissimilarity=self._unlike.of(docnos))
-        return tag, judged
+        return tag, judged, getattr(seen, "first", [])
+
+
+class _Aligner(Aligner):
+    """One that keeps the first topics of a run, to show where none is judged."""
+
+    first: list[str]
+
+    def add(self, block: Block) -> None:
+        """Take a block."""
+        if not hasattr(self, "first"):
+            self.first = list(map(text_of, block.topics[:EXAMPLES]))
+        super().add(block)
+
+
+EXAMPLES = 3
+
+
+def _nothing_common(path: Path, topics: list[str], qrels: Path, judged: Sequence[str]) -> Invalid:
+    """The error of a run without a judged topic: ids of both, and how to make them the same."""
+    names = import_module("leaderboard.trec.topics.names").TopicNames(judged)
+    ids = f"the run has {', '.join(map(shown, topics))}; the qrels have {names.examples()}"
+    remedy = "Check that both belong together."
+    if topics and (meant := names.meant(topics[0])):
+        remedy = (
+            f"The run's ids {names.difference(topics[0], meant)}: `leaderboard check {path} --qrels {qrels} "
+            "--fix FILE` writes them as the qrels do."
+        )
+    return Invalid(f"{path} has no topic that {qrels} judges: {ids}. {remedy}")
 
 
 def _leaving() -> Any:
     return import_module(f"{QRELS}.left_out")
 
 
-def _left_out(inputs: Inputs) -> "LeftOut | None":
-    if not inputs.left_out:
+def _left_out(inputs: Inputs, asked: Asked) -> "LeftOut | None":
+    if not inputs.left_out and not inputs.without_query:
         if inputs.changed_docnos is not None:
             raise Invalid("Changed docnos are those of documents left out; name a list of them too.")
         return None
@@ -207,14 +247,22 @@ def _left_out(inputs: Inputs) -> "LeftOut | None":
     reading = _leaving()
     changed = None if inputs.changed_docnos is None else _read(reading.read_renamed, inputs.changed_docnos)
     left_out: LeftOut = reading.read_left_out(inputs.left_out, changed)
+    if inputs.without_query:
+        read_qrels = import_module(f"{QRELS}.qrels").read_qrels
+        judged = _read(partial(read_qrels, second=inputs.second, asked=asked), inputs.qrels).judgments
+        left_out = reading.with_queries(left_out, judged)
     return left_out
 
 
-def _judgments(inputs: Inputs, left_out: "LeftOut | None") -> CompiledJudgments:
+def _judgments(
+    inputs: Inputs, left_out: "LeftOut | None", asked: Asked, say: Callable[[Problem], None]
+) -> CompiledJudgments:
     if inputs.preferences is None and left_out is None:
-        return _read(partial(read_judgments, second=inputs.second), inputs.qrels)
+        return _read(partial(read_judgments, second=inputs.second, asked=asked, say=say), inputs.qrels)
     compiling, reading = import_module(f"{QRELS}.compiling"), import_module(f"{QRELS}.qrels")
-    qrels = _read(partial(reading.read_qrels, second=inputs.second), inputs.qrels)
+    qrels = _read(partial(reading.read_qrels, second=inputs.second, asked=asked), inputs.qrels)
+    for note in qrels.notes:
+        say(note)
     if left_out is not None:
         qrels = _leaving().without(qrels, left_out)
     preferences = None

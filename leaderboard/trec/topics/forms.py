@@ -5,7 +5,9 @@ import json
 import re
 from collections.abc import Mapping
 
+from leaderboard.trec.read.forms import ROLES
 from leaderboard.trec.read.lines import BOM
+from leaderboard.trec.read.other_forms import OTHERS
 from leaderboard.trec.topics.records import is_heading, squeezed
 
 HEAD_BYTES = 2**16
@@ -27,6 +29,11 @@ EMPTY = "an empty file"
 DELIMITERS = {TABS: "\t", COMMAS: ",", SEMICOLONS: ";", BARS: "|"}
 
 TEXT = "plain text"
+_NEVER_TOPICS = {
+    one.name: one.pattern
+    for one in OTHERS
+    if one.name in ("a picture", "a binary data file", "a file of MTEB results: scores, no rankings")
+}
 REFUSED: Mapping[str, tuple[str, str]] = {
     EMPTY: ("The file has no topics.", "Write TREC SGML, XML, JSON, or an id, a tab and the title a line."),
     "qrels": ("This is a qrels file, not topics.", "Put it under Judgments."),
@@ -51,6 +58,13 @@ REFUSED: Mapping[str, tuple[str, str]] = {
         "The lines do not begin with topic ids, so this is plain text and not topics.",
         "Write an id, a tab and the title on each line.",
     ),
+    **{
+        name: (
+            f"This is {name}; it has no topics.",
+            "Send the topics as text: an id, a tab and the title a line.",
+        )
+        for name in _NEVER_TOPICS
+    },
 }
 """Form -> what to say of it and the step that leads on, for forms that hold no topics or cannot be read."""
 
@@ -69,10 +83,8 @@ _JUDGED = re.compile(
     r"\S+\s+(?:0|Q0)\s+\S+\s+\S+|\S+\s+\S+\s+-?\d\s+\d\s+[\d.]+|\S+\s+0\s+\S+\s+-?\d+\s+[\d.]+", re.IGNORECASE
 )
 """Judgments whose grades are words or fractions, NIST's prels, and judgments with a probability."""
-_DOCUMENTS = frozenset(
-    {"docno", "docid", "doc", "document", "documentid", "corpusid", "cid", "pid", "passageid", "did"}
-)
-_RANKS = frozenset({"rank", "sim", "tag", "runid", "runtag"})
+_DOCUMENTS = frozenset(ROLES["docno"])
+_RANKS = frozenset((*ROLES["rank"], *ROLES["tag"], "sim"))
 _RUN = re.compile(r"\S+\s+Q0\s+\S+\s+\S+\s+\S+\s+\S+|\S+\t\S+\t\d+\t[+-]?\d*\.\d+", re.IGNORECASE)
 _LETOR = re.compile(r"[+-]?\d+(?:\.\d+)?\s+qid:\S+(?:\s+\d+:\S+)*(?:\s*#.*)?")
 _YAML = re.compile(r"---\s*$|%YAML|-\s+[\w-]+:(?:\s|$)|[A-Za-z_][\w-]*:\s*(?:\n\s*-|\n\s+\S)")
@@ -88,6 +100,7 @@ def form(head: bytes) -> str:
     ('tab-separated columns', 'JSON', 'an id, a colon and a title a line', 'Parquet')
     """
     magic = next((name for start, name in _MAGIC if head.startswith(start)), "")
+    magic = magic or next((name for name, known in _NEVER_TOPICS.items() if known.search(head)), "")
     if magic:
         return magic
     if head.startswith(b"PK") and _SHEET.search(head):

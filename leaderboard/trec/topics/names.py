@@ -1,4 +1,4 @@
-"""Topic ids that differ only by padding, prefix or case: which one was meant."""
+"""Topic ids that differ only by padding, prefix, suffix or case: which one was meant."""
 
 import re
 from collections import defaultdict
@@ -8,6 +8,7 @@ from leaderboard.trec.read.lines import shown
 
 EXAMPLES = 3
 
+_SUFFIX = re.compile(r"(?<=.)[._-][^._-]+$")
 _NUMBER_AT_END = re.compile(r"(\d+)\D*$", re.ASCII)
 
 
@@ -25,7 +26,7 @@ class TopicNames:
         return topic in self._topics
 
     def meant(self, topic: str) -> str:
-        """The one known id that differs by padding, prefix or case alone; '' without one.
+        """The one known id that differs by padding, prefix, suffix or case alone; '' without one.
 
         >>> TopicNames(["MB051", "MB052"]).meant("51")
         'MB051'
@@ -50,6 +51,10 @@ class TopicNames:
             return f"lack the prefix {shown(meant.removesuffix(topic))}"
         if topic.endswith(meant):
             return f"have the prefix {shown(topic.removesuffix(meant))} too many"
+        if topic.startswith(meant):
+            return f"have the suffix {shown(topic.removeprefix(meant))} too many"
+        if meant.startswith(topic):
+            return f"lack the suffix {shown(meant.removeprefix(topic))}"
         return "are written otherwise"
 
     def examples(self) -> str:
@@ -62,5 +67,5 @@ def _keys(topic: str) -> list[str]:
     letters = re.sub(r"[\W_]+", "", topic.casefold())
     number = _NUMBER_AT_END.search(topic)
     without_zeros = re.sub(r"(?<!\d)0+(?=\d)", "", letters)
-    keys = ["=" + letters, "0" + without_zeros]
+    keys = ["=" + letters, "0" + without_zeros, "." + _SUFFIX.sub("", topic)]
     return [*keys, "#" + number[1].lstrip("0")] if number else keys

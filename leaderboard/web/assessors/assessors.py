@@ -126,7 +126,7 @@ def add_labels(slug: str, number: int) -> ResponseReturnValue:
         file = received("labels")
         if file is None:
             raise Invalid("Choose a file of labels.")
-        prepared = labels.prepare(file.path)
+        prepared = labels.prepare(file.path, form.get("name", ""))
         with writing() as session:
             done = labels.add(
                 session,

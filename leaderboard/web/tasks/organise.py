@@ -88,6 +88,7 @@ def _draft() -> TaskDraft:
         template=template.key,
         kind=form.get("kind") or "rankings",
         second=form.get("second", ""),
+        map=form.get("map", ""),
         measures=tuple(re.split(r"[\s;]+", form.get("measures", "").strip())) if form.get("measures") else (),
         primary=form.get("primary", "").strip() or None,
         origin=form.get("origin", "human"),

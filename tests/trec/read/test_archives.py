@@ -14,7 +14,7 @@ import zstandard
 
 from leaderboard.errors import Invalid, TooLarge
 from leaderboard.trec.read import decoders
-from leaderboard.trec.read.archives import Limits, is_longer, plain_blocks
+from leaderboard.trec.read.archives import Limits, is_longer, plain_blocks, plain_filler
 from tests.trec.conftest import Written
 
 PLAIN = b"".join(b"1 Q0 d%d %d %d.5 tag\n" % (n, n, 50000 - n) for n in range(50000))
@@ -150,13 +150,46 @@ def test_many_tiny_members_are_refused(written: Written) -> None:
         list(plain_blocks(written(gzip.compress(b"") * 100_001)))
 
 
-def test_zip_is_refused_with_the_remedy(written: Written) -> None:
-    """A zip archive is named as such and the reader told what to send."""
+def zipped(*names: str) -> bytes:
+    """A zip of files of these names, each a line of a run."""
     archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w") as packed:
-        packed.writestr("run.txt", "1 Q0 d 1 1 t\n")
-    with pytest.raises(Invalid, match="This is a zip archive. Send the file itself, plain or as .gz"):
-        list(plain_blocks(written(archive.getvalue())))
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name in names:
+            packed.writestr(name, "1 Q0 d 1 1 t\n")
+    return archive.getvalue()
+
+
+def test_a_zip_of_one_file_is_that_file(written: Written) -> None:
+    """What macOS puts beside it does not count; the file in it may be compressed itself."""
+    alone = zipped("__MACOSX/._run.txt", "run.txt", ".DS_Store")
+    assert b"".join(plain_blocks(written(alone))) == b"1 Q0 d 1 1 t\n"
+    with plain_filler(written(alone)) as fill:
+        room = bytearray(100)
+        assert room[: fill(memoryview(room))] == b"1 Q0 d 1 1 t\n"
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (("a.txt", "b.txt"), r"This is a zip archive of 2 files \(a.txt, b.txt\)\. Send the one file"),
+        (("__MACOSX/._a", ".DS_Store"), "This zip archive is empty."),
+        (("xl/workbook.xml", "x"), "This is a spreadsheet. Save the sheet as CSV"),
+    ],
+)
+def test_other_zips_are_refused_with_the_remedy(
+    names: tuple[str, ...], message: str, written: Written
+) -> None:
+    """A zip of several files, or of none, and a spreadsheet are named."""
+    with pytest.raises(Invalid, match=message):
+        list(plain_blocks(written(zipped(*names))))
+
+
+def test_a_damaged_zip_is_named(written: Written) -> None:
+    """Bytes that do not match their checksum are not given out as the file's."""
+    start = zipped("run.txt").find(b"run.txt") + len("run.txt")
+    broken = zipped("run.txt")[:start] + b"\xff" * 4 + zipped("run.txt")[start + 4 :]
+    with pytest.raises(Invalid, match="The zip archive is damaged"):
+        list(plain_blocks(written(broken)))
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["tar", "tar.gz"])

@@ -192,7 +192,7 @@ def test_lenient_reading_takes_what_trec_eval_takes(written: Written) -> None:
     """A seventh field, bytes that are not UTF-8 and long docnos pass where only trec_eval's rules hold."""
     run = read_run(written(b"1 Q0 M\xfcller 1 1 t more\n1 Q0 " + b"x" * 300 + b" 2 0.5 t\n"), strict=False)
     assert run.rankings["1"].docnos.tolist() == [b"M\xfcller", b"x" * 300]
-    assert "at least 6 fields" in refusal(written, "1 Q0 a 1 1\n", strict=False)
+    assert "at least 6 fields" in refusal(written, "1 Q0 a 1 1 x\n1 Q0 b 1\n", strict=False)
 
 
 @pytest.mark.parametrize("content", ["{}", "# comment\n{}", "1\tQ0 c 1 9 t\n{}"])
@@ -234,7 +234,6 @@ def test_three_columns_are_ranks(written: Written) -> None:
 def test_three_columns_need_a_rank(written: Written) -> None:
     """The first line decides for three columns; a later one without a rank is refused."""
     assert "line 2: rank 'x': The third of three columns is the rank" in refusal(written, "1 a 1\n1 b x\n")
-    assert "at least 6 fields" in refusal(written, "1 a 1\n", strict=False)
 
 
 @pytest.mark.parametrize(
@@ -243,7 +242,10 @@ def test_three_columns_need_a_rank(written: Written) -> None:
         ("1 Q0 a 1 1 t\n1 Q0 b 2 2 t\n", "line 2: rank '2': The rank contradicts the score"),
         ("1 0 a 1 1 t\n", "line 1: iteration '0': The second column is not Q0. It is ignored."),
         ("1 Q0 a first 1 t\n", "line 1: rank 'first': The rank is not a whole number."),
-        (b"\xef\xbb\xbf1 Q0 a 1 1 t\n", "line 1: The file starts with a byte order mark. It was ignored."),
+        (
+            b"\xef\xbb\xbf1 Q0 a 1 1 t\n",
+            "line 1: The file starts with a byte order mark. It was ignored; trec_eval would make it part",
+        ),
     ],
 )
 def test_oddities_are_noted_once(content: str | bytes, note: str, written: Written) -> None:

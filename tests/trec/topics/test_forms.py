@@ -189,6 +189,8 @@ OTHERS = {
     b"PAR1\x15\x04": "This is a Parquet file. Write it as JSON lines",
     b"PK\x03\x04\x14\x00\x00\x00[Content_Types].xml": "This is a spreadsheet. Save the sheet as CSV and send that.",
     b"%PDF-1.7\n": "This is a PDF.",
+    b"\x89PNG\r\n\x1a\n": "This is a picture; it has no topics. Send the topics as text",
+    b'{"mteb_version": "1.0", "scores": {"test": []}}': "This is a file of MTEB results: scores, no rankings; it has",
     b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n": "Run git lfs pull in the repository",
     b"<!DOCTYPE html>\n<html><head></head></html>": "This is an HTML page, not topics",
     b"topics:\n  - id: 1\n    title: one\n": "This is YAML. Write the same as JSON",

@@ -164,6 +164,7 @@ class DraftAnswer:
 
     answers: what it holds of nuggets and labels, who made them, what was noticed; null of other judgments.
     left_out: documents left out by topic, before and after, and what the runs have of them; null for none.
+    read_as: how the file was read, lines that were skipped too; in the answer to sending it only.
     """
 
     draft: str
@@ -176,6 +177,7 @@ class DraftAnswer:
     refused: str
     answers: Mapping[str, Any] | None = None
     left_out: Mapping[str, Any] | None = None
+    read_as: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,9 +198,10 @@ class PoolMade:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelsMade:
-    """Labels that came in by a file: new ones, known ones, and those outside the pool."""
+    """Labels that came in by a file: new ones, known ones, those outside the pool, those without a grade."""
 
     assessor: str
     added: int
     known: int
     outside: int
+    skipped: int = 0

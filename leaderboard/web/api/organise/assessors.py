@@ -180,12 +180,13 @@ def assign(slug: str, number: int, body: AssignmentBody) -> Done:
 def add_labels(slug: str, number: int, query: LabelsQuery, file: Path) -> LabelsMade:
     """Hand in the labels of an assessor, or of a machine
 
-    The body is the file, in the form of qrels. Labels that are known already are counted and stay.
+    The body is the file, in the form of qrels or of a pool's assessments (CSV, JSON lines). Labels that are
+    known already are counted and stay.
     """
     asker = viewer()
     links.own_pool(reading(), asker, slug, number)
     finish_reading()
-    prepared = labels.prepare(file)
+    prepared = labels.prepare(file, query.name)
     with writing() as session:
         done = labels.add(
             session,

@@ -1,7 +1,7 @@
 """Operations on the judgments of an organiser's task: sent, looked at, published; snapshots of its board."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Literal
@@ -16,6 +16,7 @@ from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.services.qrels.left_out import LeftOutList, RevisionLeftOut
 from leaderboard.services.revisions import drafts, parts, rounds
 from leaderboard.trec.qrels.distractors import read_distractors
+from leaderboard.trec.read import forms
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.web.addresses import absolute
 from leaderboard.web.api.operations import operation
@@ -32,13 +33,15 @@ ANY_WRITE = (Scope.SUBMIT, Scope.ORGANISE)
 class JudgmentsQuery:
     """What the file holds, who judged, and what to say of it.
 
-    holds: graded judgments, preferences, a list of distractors, or one of documents left out by topic; of a
-    task of answers one part of its judgments; or several parts in a zip whose files are named by them, of
-    rankings qrels, distractors, left_out and changed_docnos. second: what the second column of graded
-    judgments is, empty for nothing. origin: both is a machine edited by people, of answers only. line: which
-    line of judgments, empty for the board's. leaves_out: whether topics without vital nuggets are left out of
-    measures of these; as before where nothing is said. earlier: numbers of earlier revisions, such as 1,2,
-    whose judged documents are left out; later: of a draft without qrels, whose new judgments stay.
+    holds: graded judgments, preferences, a list of distractors, or one of documents left out by topic; of
+    a task of answers one part of its judgments; or several parts in a zip whose files are named by them,
+    of rankings qrels, distractors, left_out and changed_docnos. second: what the second column of graded
+    judgments is, empty for nothing. map: how they are read, such as relevant=1,nonrelevant=0 or
+    columns=topic,-,docno,grade or topics=task. origin: both is a machine edited by people, of answers
+    only. line: which line of judgments, empty for the board's. leaves_out: whether topics without vital
+    nuggets are left out of measures of these; as before where nothing is said. earlier: numbers of
+    earlier revisions, such as 1,2, whose judged documents are left out; later: of a draft without qrels,
+    whose new judgments stay. leave_out_query: the document whose docno is the topic's id is left out.
     """
 
     holds: Literal[
@@ -53,6 +56,7 @@ class JudgmentsQuery:
         "parts",
     ] = "graded"
     second: str = ""
+    map: str = ""
     origin: Literal["human", "machine", "both"] | None = None
     origin_name: str = ""
     note: str = ""
@@ -61,6 +65,7 @@ class JudgmentsQuery:
     leaves_out: bool | None = None
     earlier: str = ""
     later: int | None = None
+    leave_out_query: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +104,8 @@ def draft_revision(slug: str, query: JudgmentsQuery, file: Path) -> DraftAnswer:
     publish or discard them. Of nuggets and labels, parts that are not sent stay as they are.
     """
     asker = viewer()
-    takes = policy.own_task(reading(), asker, slug).kind
+    task = policy.own_task(reading(), asker, slug)
+    takes, asked = task.kind, forms.asked([query.map], task.dialect)
     finish_reading()
     if query.holds not in OF_RANKINGS and not (query.holds == "parts" and takes == "rankings"):
         return _draft_answers(slug, query, file)
@@ -109,20 +115,23 @@ def draft_revision(slug: str, query: JudgmentsQuery, file: Path) -> DraftAnswer:
         raise Invalid("Only graded judgments have a second column.")
     if query.holds == "parts":
         with parts.parts_of(file) as files:
-            return _draft_rankings(slug, query, files)
+            return _draft_rankings(slug, query, files, asked)
     part = query.holds if query.holds in parts.PARTS else "qrels"
-    return _draft_rankings(slug, query, {part: file})
+    return _draft_rankings(slug, query, {part: file}, asked)
 
 
-def _draft_rankings(slug: str, query: JudgmentsQuery, files: Mapping[str, Path]) -> DraftAnswer:
+def _draft_rankings(
+    slug: str, query: JudgmentsQuery, files: Mapping[str, Path], asked: forms.Asked
+) -> DraftAnswer:
     sent, listed = files.get("qrels"), files.get("distractors")
     kind = "preference" if query.holds == "preference" else "graded"
     name = base_name(query.file_name)
-    prepared = None if sent is None else qrels.prepare(sent, name, kind, query.second)
+    prepared = None if sent is None else qrels.prepare(sent, name, kind, query.second, asked)
     distractors = None if listed is None else read_distractors(listed)
     changed = files.get("changed_docnos")
     earlier = rounds.numbers(query.earlier)
-    wish = rounds.wished(files.get("left_out"), changed, earlier=earlier, later=query.later)
+    listed_docnos, is_query = files.get("left_out"), query.leave_out_query
+    wish = rounds.wished(listed_docnos, changed, earlier=earlier, later=query.later, query=is_query)
     with writing() as session:
         token = drafts.keep(
             session,
@@ -136,7 +145,8 @@ def _draft_rankings(slug: str, query: JudgmentsQuery, files: Mapping[str, Path])
             left_out=wish,
             line=query.line or MAIN,
         )
-    return draft_answer(slug, token)
+    notes = () if prepared is None else tuple(map(str, prepared.warnings))
+    return replace(draft_answer(slug, token), read_as=notes)
 
 
 @operation(

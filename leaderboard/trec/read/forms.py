@@ -1,0 +1,257 @@
+"""What form a file of runs or judgments has, seen in its first block before anything is said about its lines.
+
+`usual` is asked by every reader of runs and qrels. It gives back the file where its lines are of the usual
+form, a `Converted` one where they can be turned into that form line by line, and raises Invalid with one
+sentence for a file of another kind.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from leaderboard.errors import Invalid, Problem, TooLarge
+from leaderboard.trec.read.archives import DEFAULT_LIMITS, Limits, Source, plain_blocks
+from leaderboard.trec.read.lines import BOM, shown
+
+if TYPE_CHECKING:
+    from leaderboard.trec.read.converted import Converted
+
+Kind = Literal["run", "qrels"]
+SAMPLED_BYTES = 2**16
+SAMPLED_LINES = 50
+_NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_GRADE = re.compile(rb"[+-]?\d{1,9}|L\d")
+_WHOLE = re.compile(rb"[+-]?\d+")
+RANK_NOT_GRADE = 5
+"""From which a number that counts up is taken for a rank in a file that was sent as judgments."""
+
+ROLES: Mapping[str, Collection[str]] = {
+    "topic": ("topic", "topicid", "queryid", "qid", "query", "q", "topicno", "topicnumber", "tid"),
+    "docno": (
+        "doc", "docno", "docid", "document", "documentid", "corpusid", "cid", "pid", "passageid", "did",
+        "passage", "itemid", "chunkid",
+    ),
+    "iteration": ("iter", "iteration", "q0", "0", "unused", "dummy", "zero", "round", "subtopic"),
+    "grade": (
+        "grade", "rel", "relevance", "label", "judgment", "judgement", "score", "relevancegrade",
+        "relevancelabel", "relevancescore", "qrel",
+    ),
+    "score": ("score", "sim", "similarity", "rsv"),
+    "rank": ("rank", "position", "pos"),
+    "tag": ("tag", "run", "runid", "runtag", "runname", "system", "systemid"),
+}  # fmt: skip
+"""Name of a column -> how headings write it, without case, blanks and signs."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How a file is to be read: the version of trec_eval, and what the sender says of grades and columns.
+
+    dialect: 9 takes a line that begins with `#` for an entry where it has the fields of one; 10 skips it.
+    words: grade as written -> number; columns: names of the columns in order, `-` for one to ignore;
+    grade: the grade of all documents in a file that has none.
+    """
+
+    dialect: int = 10
+    words: Mapping[bytes, int] = field(default_factory=dict)
+    columns: tuple[str, ...] = ()
+    grade: int | None = None
+    task_topics: bool = False
+    """Whether topic ids are to be written as the task's, where they differ by padding, prefix or suffix."""
+
+
+USUAL = Asked()
+MAP_REMEDY = "Write WORD=NUMBER, grade=NUMBER, columns=topic,iteration,docno,grade, or topics=task."
+
+
+def asked(texts: Collection[str], dialect: int = 10) -> Asked:
+    """What `--map` and the fields of the same name say; raises Invalid for anything else.
+
+    >>> made = asked(["relevant=1, highly relevant=2", "columns=topic,-,docno,grade"])
+    >>> made.words, made.columns
+    ({b'relevant': 1, b'highly relevant': 2}, ('topic', '-', 'docno', 'grade'))
+    """
+    made = Asked(dialect)
+    for text in (line for one in texts for line in one.splitlines()):
+        parts = [text] if text.strip().startswith("columns=") else re.split(r"[,;]", text)
+        for part in parts:
+            if part.strip():
+                made = _said(made, part.strip())
+    return made
+
+
+def _said(made: Asked, part: str) -> Asked:
+    name, sign, value = (word.strip() for word in part.rpartition("="))
+    if name == "columns":
+        columns = tuple(re.split(r"[,\s]+", value))
+        known = {"-", "probability", *ROLES}
+        if {"topic", "docno"} <= set(columns) <= known:
+            return replace(made, columns=columns)
+    elif name == "topics" and value == "task":
+        return replace(made, task_topics=True)
+    elif name and sign and re.fullmatch(r"[+-]?\d{1,9}", value):
+        if name == "grade":
+            return replace(made, grade=int(value))
+        return replace(made, words={**made.words, name.encode(): int(value)})
+    rule = "This says nothing about grades, columns or topics."
+    raise Invalid(
+        f"{shown(part)}: {rule} {MAP_REMEDY}", [Problem(rule, MAP_REMEDY, None, "map", shown(part))]
+    )
+
+
+class Head(NamedTuple):
+    """The beginning of a file: its first bytes, and its first lines with what may be a comment left out."""
+
+    block: bytes
+    lines: list[bytes]
+
+
+def usual(
+    source: Source, kind: Kind, limits: Limits = DEFAULT_LIMITS, asked: Asked = USUAL, *, strict: bool = True
+) -> "Source | Converted":
+    """The file where it is of the usual form, or the same as lines of that form.
+
+    Raises Invalid with one problem, the form by its name and what to do, for a file of another kind.
+    Archives, binary files and damaged ones are left to the reader, which has their sentences.
+    """
+    head = _head(source, limits)
+    is_told = head.lines or b"\0" in head.block or head.block.startswith(b"# ir_metadata.start")
+    # Lines that end in CR alone are the reader's to name.
+    if (
+        not is_told
+        or any(b"\r" in line for line in head.lines)
+        or (not asked.columns and _is_usual(head, kind, strict))
+    ):
+        return source
+    # Few files are of another form, and a short command would wait for what reads these.
+    if head.lines:
+        converting = import_module("leaderboard.trec.read.converted")
+        made: Converted | None = converting.converted(source, head, kind, limits, asked)
+        if made is not None:
+            return made
+    problem = import_module("leaderboard.trec.read.other_forms").problem_of(head, kind)
+    if problem is not None:
+        raise Invalid(f"The {_NAMES[kind]} cannot be read: {problem}", [problem])
+    return source
+
+
+_NAMES = {"run": "run", "qrels": "qrels file"}
+
+
+def _head(source: Source, limits: Limits) -> Head:
+    try:
+        block = next(plain_blocks(source, limits), b"")[:SAMPLED_BYTES]
+    except (Invalid, TooLarge):
+        # The reader meets the same, and says it.
+        return Head(b"", [])
+    block = block.removeprefix(BOM)
+    if b"\0" in block or block.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return Head(block, [])
+    lines = (line.removesuffix(b"\r") for line in block.split(b"\n"))
+    kept = [line for line in lines if line.strip() and not line.startswith(b"#")]
+    whole = kept if len(block) < SAMPLED_BYTES or len(kept) < 2 else kept[:-1]
+    return Head(block, whole[:SAMPLED_LINES])
+
+
+def _is_usual(head: Head, kind: Kind, strict: bool) -> bool:
+    """Whether a line of the first ones is as a reader of the usual form takes it."""
+    if not (lines := head.lines):
+        return False
+    if kind == "run":
+        if any(len(fields := line.split()) >= 6 and _NUMBER.fullmatch(fields[4]) for line in lines):
+            return True
+        return strict and all(is_ranked(line.split()) for line in lines)
+    if any(b"\t" in line and is_grade(line.split(b"\t")[-1].strip()) for line in lines[1:2]) and is_beir(
+        lines[0]
+    ):
+        return True
+    counts = {len(line.split()) for line in lines}
+    graded = all(is_grade(line.split()[-1]) for line in lines)
+    return counts <= {3, 4} and len(counts) == 1 and graded and not looks_ranked(lines, RANK_NOT_GRADE)
+
+
+def is_beir(line: bytes) -> bool:
+    """Whether a line is the heading of BEIR's judgments, with tabs."""
+    return tuple(line.lower().split()) == (b"query-id", b"corpus-id", b"score")
+
+
+def is_ranked(fields: list[bytes]) -> bool:
+    """Whether fields are topic, docno and rank."""
+    return len(fields) == 3 and fields[2].isdigit()
+
+
+def is_grade(text: bytes) -> bool:
+    """Whether a field is a grade as qrels have it."""
+    return _GRADE.fullmatch(text) is not None
+
+
+def is_number(text: bytes) -> bool:
+    """Whether a field is a decimal number."""
+    return _NUMBER.fullmatch(text) is not None
+
+
+def is_whole(text: bytes) -> bool:
+    """Whether a field is a whole number."""
+    return _WHOLE.fullmatch(text) is not None
+
+
+def looks_ranked(lines: list[bytes], least: int = 1) -> bool:
+    """Whether lines are `topic Q0 docno rank`: the last fields count up within topics, at least so far."""
+    rows = [line.split() for line in lines]
+    if not all(len(row) == 4 and row[1] == b"Q0" and row[3].isdigit() for row in rows):
+        return False
+    ranks = [int(row[3]) for row in rows]
+    steps = zip(rows, rows[1:], ranks, ranks[1:], strict=False)
+    counts = all(rank == before + 1 if one[0] == other[0] else rank < 2 for one, other, before, rank in steps)
+    return counts and ranks[0] < 2 and max(ranks) >= least
+
+
+def role_of(name: bytes, kind: Kind) -> str:
+    """What a column of a heading holds, '' where that is not known.
+
+    >>> role_of(b"Query-ID", "qrels"), role_of(b"score", "run"), role_of(b"colour", "run")
+    ('topic', 'score', '')
+    """
+    word = re.sub(r"[^a-z0-9]", "", name.decode("utf-8", "replace").casefold())
+    roles = {
+        "run": ("topic", "docno", "score", "rank", "tag", "iteration"),
+        "qrels": ("topic", "docno", "grade", "iteration"),
+    }
+    return next((role for role in roles[kind] if word in ROLES[role]), "")
+
+
+def is_entry(line: bytes, fields: int) -> bool:
+    """Whether a line that begins with `#` has the fields of an entry (6) or a judgment (4)."""
+    words = line.split()
+    if fields == 6:
+        return len(words) >= 6 and len(words[0]) > 1 and is_number(words[4])
+    return len(words) == 4 and len(words[0]) > 1 and is_grade(words[3])
+
+
+def is_comment(line: bytes, dialect: int, fields: int = 6) -> bool:
+    """Whether a line of a run, or with 4 fields of judgments, is a comment in this dialect."""
+    return line.startswith(b"#") and not (dialect == 9 and is_entry(line, fields))
+
+
+@contextmanager
+def unnumbered(source: "Source | Converted") -> Iterator[None]:
+    """Take the numbers of lines out of what is said of a file that has no such lines."""
+    try:
+        yield
+    except Invalid as error:
+        if getattr(source, "numbered", True):
+            raise
+        problems = [replace(problem, line=None) for problem in error.problems]
+        more = "" if len(problems) < 2 else f" (and {len(problems) - 1} more)"
+        message = error.message.split(": ", 1)[0] + f": {problems[0]}{more}" if problems else error.message
+        raise Invalid(message, problems) from error
+
+
+def skipped(count: int, line: int, text: bytes) -> Problem:
+    """The note on lines that begin with `#`: how many were skipped, and one of them."""
+    what = "1 line that begins with # was" if count == 1 else f"{count:,} lines that begin with # were"
+    remedy = "If these are entries, use dialect 9, where such ids count as trec_eval 9 counts them."
+    return Problem(f"{what} skipped as comments.", remedy, line, "", shown(text))
