@@ -3,12 +3,14 @@
     python -m benchmarks.damage DATA [--flips 1000] [--seed 1]
 
 DATA is the folder of a site on SQLite; nothing in it changes. Each flip takes a kind of stored bytes, one of
-its rows and one of its bits at random, asks the check of that kind about that place, and puts the bit back.
+its rows and one of its bits at random, asks the check of that kind about that place, and puts the bit back;
+then the same with a plain number of evaluations, their means and comparisons.
 Exit code 1 where one is not found.
 """
 
 import random
 import sqlite3
+import struct
 import sys
 import tempfile
 from argparse import ArgumentParser
@@ -18,7 +20,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sqlalchemy import LargeBinary, RowMapping, Table, select, type_coerce, update
+from sqlalchemy import LargeBinary, RowMapping, Table, select, text, type_coerce, update
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import metadata
@@ -60,6 +62,72 @@ KINDS = (
 )
 SECRETS = {("task", "click_key"), ("labelling_round", "secret"), ("idempotency_key", "body")}
 """Columns of bytes without a checksum: random bits, and answers of the API, which are kept for a day only."""
+
+
+PLAIN = {
+    "evaluation": ("scores and hits", ("run_id", "revision_id", "measure_version", "dialect")),
+    "evaluation_mean": ("scores and hits", ("evaluation_id", "topic_set_id", "mean", "topics")),
+    "statistic": ("comparisons", ("edition_id", "progress")),
+}
+"""Table -> the check that looks at it, and its columns of plain numbers."""
+
+
+class Number(NamedTuple):
+    """A plain number of which one bit is turned over."""
+
+    table: str
+    column: str
+    row: int
+    was: float
+    is_now: float
+
+
+@contextmanager
+def turned_number(database: Database, chance: random.Random) -> Iterator[Number]:
+    """One bit of a plain number in SQLite, at random, turned over until the end.
+
+    What the database itself refuses, such as two rows of one key, is passed over.
+    """
+    while (place := _one_number(database, chance)) is None or not _put(database, place, place.is_now):
+        pass
+    try:
+        yield place
+    finally:
+        assert _put(database, place, place.was)
+
+
+def _one_number(database: Database, chance: random.Random) -> Number | None:
+    table = chance.choice(sorted(PLAIN))
+    column = chance.choice(PLAIN[table][1])
+    with database.read() as session:
+        rows = session.execute(text(f"SELECT rowid, {column} FROM {table} WHERE {column} IS NOT NULL")).all()
+    if not rows:
+        return None
+    row, was = chance.choice(rows)
+    bit = chance.randrange(63)
+    if isinstance(was, int):
+        return Number(table, column, row, was, was ^ 1 << bit)
+    return Number(table, column, row, was, *struct.unpack("<d", turned(struct.pack("<d", was), bit)))
+
+
+def _put(database: Database, place: Number, value: float) -> bool:
+    """Write a number as a disk would, past references; whether the database takes it."""
+    with closing(sqlite3.connect(database.engine.url.database or "")) as connection:
+        try:
+            connection.execute(
+                f"UPDATE {place.table} SET {place.column} = ? WHERE rowid = ?", (value, place.row)
+            )
+            connection.commit()
+        except sqlite3.IntegrityError:
+            return False
+    return True
+
+
+def is_number_found(database: Database, place: Number) -> bool:
+    """Whether the checks that belong to a number find anything now."""
+    names = PLAIN[place.table][0], "references"
+    asked = [check for check in checks() if check.name in names]
+    return any(check.damage(database, one) for check in asked for one in check.places(database))
 
 
 def turned(body: bytes, bit: int) -> bytes:
@@ -140,6 +208,10 @@ def _turn(database: Database, flips: int, chance: random.Random) -> tuple[Counte
         name = f"{kind.table}.{kind.column}"
         tried[name] += 1
         found[name] += is_found(database, kind, row, chance.randrange(8 * len(row["stored_bytes"])))
+        with turned_number(database, chance) as place:
+            name = f"{place.table}.{place.column}"
+            tried[name] += 1
+            found[name] += is_number_found(database, place)
     database.dispose()
     return tried, found
 

@@ -1,9 +1,13 @@
 """Temporary files of a site: one folder, in the data folder, emptied when a web process starts alone."""
 
+import os
 import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BufferedRandom
 from pathlib import Path
 from typing import IO
 
@@ -57,3 +61,20 @@ def _is_alone(users: IO[bytes]) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+@contextmanager
+def whole_file(path: Path, mode: int = 0o600) -> Iterator[BufferedRandom]:
+    """A file that has its name once it is whole; nothing is left of it where anything fails."""
+    part = path.with_name(f"{path.name}.part")
+    part.unlink(missing_ok=True)
+    file = os.fdopen(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode), "w+b")
+    try:
+        # What was not written yet may find no room when the file is closed.
+        with file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)

@@ -18,7 +18,7 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Job
 from leaderboard.errors import LeaderboardError, StoreAway
 from leaderboard.services import finishing
-from leaderboard.services.evaluations import score
+from leaderboard.services.evaluations import damaged, score
 from leaderboard.services.jobs import leases, queue, workers
 from leaderboard.services.jobs.queue import Claim, ClaimLost
 from leaderboard.services.mail import outbox
@@ -79,6 +79,7 @@ class Evaluator:
         self._has_arrived = False
         self._looked_at = -LOOK_S
         self._expired_at = -EXPIRE_S
+        self._mended_at = -EXPIRE_S
         self._moved_at = -MOVE_S
         self._objects_at = -OBJECTS_S
         self._lost_at: float | None = None
@@ -108,7 +109,10 @@ class Evaluator:
                 return done
 
     def sweep(self) -> None:
-        """Say that this evaluator is at work, give back the jobs of those that are gone, drop old files."""
+        """Say that this evaluator is at work, give back the jobs of those that are gone, drop old files.
+
+        What is damaged is scored again; the log of an SQLite database is shortened where it is long.
+        """
         self._say_here()
         with self.database.write() as session:
             lost = leases.sweep(session, self.settings.lease_s)
@@ -123,6 +127,10 @@ class Evaluator:
                 prepared.refresh(session)
                 self._expired_at = time.monotonic()
         self._count_lost(len(lost))
+        if time.monotonic() - self._mended_at > EXPIRE_S:
+            damaged.drop_damaged(self.database)
+            self._mended_at = time.monotonic()
+        self.database.shorten_log()
         if self.database.objects is not None:
             self._sweep_objects()
 

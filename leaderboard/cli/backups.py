@@ -1,5 +1,6 @@
 """`leaderboard backup` and `leaderboard restore`; backups that `leaderboard serve` makes by itself."""
 
+import sys
 from pathlib import Path
 
 import click
@@ -26,6 +27,7 @@ def backup(file: Path, no_verify: bool, data: Path | None) -> None:
         made = backups.back_up(database, file, verify=not no_verify, progress=shown)
         elsewhere = _elsewhere(database)
     checked = "" if no_verify else ", restored once to see that it works"
+    end_shown()
     click.echo(f"{_described(made)} in {file}{checked}.")
     click.echo(f"SHA-256 {made.sha256}{elsewhere}")
 
@@ -39,6 +41,7 @@ def restore(file: Path, data: Path | None) -> None:
     keep_private(settings)
     open_database(settings).dispose()
     made = backups.restore(file, settings.url, progress=shown)
+    end_shown()
     database = open_database(settings)
     try:
         click.echo(f"{_described(made)} restored.{_elsewhere(database)}")
@@ -47,8 +50,15 @@ def restore(file: Path, data: Path | None) -> None:
 
 
 def shown(count: TableCount) -> None:
-    """Tell on stderr that a table is done."""
-    click.echo(f"  {count.table}: {count.rows:,}", err=True)
+    """Tell on a terminal which table was done last, in one line that the next one takes."""
+    if sys.stderr.isatty():
+        click.echo(f"\r\033[K{count.table}: {count.rows:,} rows", err=True, nl=False)
+
+
+def end_shown() -> None:
+    """Clear the line that tells of tables."""
+    if sys.stderr.isatty():
+        click.echo("\r\033[K", err=True, nl=False)
 
 
 def _elsewhere(database: Database) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from leaderboard.cli.backups import shown
+from leaderboard.cli.backups import end_shown, shown
 from leaderboard.cli.site import data_option, keep_private, open_database, opened
 from leaderboard.db import files, schema
 from leaderboard.db.engine import Database
@@ -33,6 +33,7 @@ def upgrade(data: Path | None) -> None:
         if found == schema.head():
             click.echo(f"The database is at schema {found}, the newest; nothing was done.")
             return
+        schema.require_known(found)
         path = files.file_of(database)
         if found is not None and path is not None:
             click.echo(f"Copied the database to {files.copy_file(database, path)} first.")
@@ -85,5 +86,6 @@ def copy(url: str, data: Path | None) -> None:
             counts = copies.copy(source, target, progress=shown)
         finally:
             target.dispose()
+    end_shown()
     rows = sum(count.rows for count in counts)
     click.echo(f"{rows:,} rows of {len(counts)} tables were copied; the digests of all tables are equal.")

@@ -34,6 +34,10 @@ REPLICA_AGAIN_S = 10.0
 """How long a replica that did not answer is left alone."""
 LOCK_WAIT_S = 30
 """How long a transaction waits for a lock of another one, unless the settings say otherwise."""
+LONGEST_LOG = 16 * 2**20
+"""Bytes of SQLite's log of writes from which on it is emptied, see `Database.shorten_log`."""
+CHECKPOINT_WAIT_S = 1.0
+"""How long readers may keep the log from being emptied, while no writer has its turn."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.001, 0.02
 """Between two looks at whether another process still writes; each pause is twice the one before."""
 PRAGMAS = (
@@ -149,6 +153,28 @@ class Database:
         for engine in (self.engine, self._replica):
             if engine is not None:
                 engine.dispose(close=False)
+
+    def shorten_log(self, longest: int = LONGEST_LOG, wait_s: float = CHECKPOINT_WAIT_S) -> bool:
+        """Empty SQLite's log of writes where it is longer than so many bytes; whether it was emptied.
+
+        SQLite starts it anew only in a moment without readers, for which a site that is read never waits.
+        Writers have their turn after it. Where they or readers do not let it through, it is left for later.
+        """
+        log_file = Path(f"{self.engine.url.database or ''}-wal")
+        if self._turns is None or not log_file.is_file() or log_file.stat().st_size <= longest:
+            return False
+        try:
+            with self._turns.taken(wait_s), self.engine.connect() as connection:
+                driver: Any = connection.connection.driver_connection
+                driver.execute(f"PRAGMA busy_timeout={_milliseconds(wait_s)}")
+                try:
+                    is_busy = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+                finally:
+                    driver.execute(f"PRAGMA busy_timeout={_milliseconds(self.lock_wait_s)}")
+        except (OperationalError, sqlite3.OperationalError) as error:
+            log.info("the log of writes was not shortened: %s", error)
+            return False
+        return not is_busy
 
     def dispose(self) -> None:
         """Close all connections."""

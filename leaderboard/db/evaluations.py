@@ -5,13 +5,37 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint, text
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy import CheckConstraint, Connection, ForeignKey, Index, UniqueConstraint, event, text
+from sqlalchemy.orm import Mapped, Mapper, mapped_column
 
+from leaderboard.checksums import of_row
 from leaderboard.db.base import Base, FloatArray
 
 
-class Evaluation(Base):
+class Summed:
+    """A row with a checksum over its plain values, so that a damaged number is no other number."""
+
+    checksum: Mapped[int | None]
+    """Of `summed`; written whenever the row is."""
+
+    @property
+    def summed(self) -> tuple[object, ...]:
+        """The values that the checksum is of."""
+        raise NotImplementedError
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the values are those that were stored."""
+        return self.checksum == of_row(self.summed)
+
+
+@event.listens_for(Summed, "before_insert", propagate=True)
+@event.listens_for(Summed, "before_update", propagate=True)
+def _sum(_: Mapper[Any], __: Connection, row: Summed) -> None:
+    row.checksum = of_row(row.summed)
+
+
+class Evaluation(Summed, Base):
     """One run under one revision by one measure; unique and immutable."""
 
     __tablename__ = "evaluation"
@@ -33,8 +57,13 @@ class Evaluation(Base):
     the other."""
     created_at: Mapped[datetime]
 
+    @property
+    def summed(self) -> tuple[object, ...]:
+        """Whose scores these are, and by what."""
+        return self.run_id, self.revision_id, self.measure, self.measure_version, self.dialect
 
-class EvaluationMean(Base):
+
+class EvaluationMean(Summed, Base):
     """An evaluation's aggregate over a topic set: mean, or sum where the measure sums."""
 
     __tablename__ = "evaluation_mean"
@@ -47,6 +76,11 @@ class EvaluationMean(Base):
     )
     mean: Mapped[float]
     topics: Mapped[int]
+
+    @property
+    def summed(self) -> tuple[object, ...]:
+        """All values."""
+        return self.evaluation_id, self.topic_set_id, float(self.mean), self.topics
 
 
 class Alignment(Base):
@@ -97,7 +131,7 @@ class Edition(Base):
     shown_to: Mapped[datetime | None]
 
 
-class Statistic(Base):
+class Statistic(Summed, Base):
     """One comparison of runs; immutable once computed, since nothing it depends on ever changes."""
 
     __tablename__ = "statistic"
@@ -116,3 +150,8 @@ class Statistic(Base):
     """Packed arrays, once computed."""
     created_at: Mapped[datetime]
     computed_at: Mapped[datetime | None]
+
+    @property
+    def summed(self) -> tuple[object, ...]:
+        """What is asked, by whom, and how far it is; the result has a checksum of its own."""
+        return self.edition_id, self.digest, self.asked_by, self.request, float(self.progress or 0.0)

@@ -45,11 +45,18 @@ def current_on(connection: Connection) -> str | None:
 def require_head(database: Database) -> None:
     """Raise SchemaOutdated, naming the command to run, unless the database is at the newest revision."""
     found, wanted = current(database), head()
+    require_known(found)
     if found != wanted:
         raise SchemaOutdated(
             f"The database is at schema {found or '(empty)'}, this program needs {wanted}. "
             "Run `leaderboard db upgrade` with the same settings, then start again."
         )
+
+
+def require_known(found: str | None) -> None:
+    """Raise SchemaOutdated where a newer program made what is at this revision."""
+    if found is not None and found > head():
+        raise SchemaOutdated(f"This was made by a newer program (schema {found}); install that.")
 
 
 def upgrade(database: Database, revision: str = "head") -> None:

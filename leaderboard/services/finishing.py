@@ -15,6 +15,8 @@ def finish(session: Session, claim: Claim, scored: RunScores) -> None:
     assert claim.edition_id is not None, "an evaluation belongs to an edition"
     queue.finish(session, claim)
     score.store(session, claim.subject_id, claim.edition_id, scored)
-    events.run_scored(session, claim.subject_id, claim.edition_id)
+    if scored.by_measure:
+        # Where nothing was missing but a mean, the run was scored before.
+        events.run_scored(session, claim.subject_id, claim.edition_id)
     editions.settle(session, claim.edition_id)
     prepared.prepare(session, editions.task_of(session, claim.edition_id))

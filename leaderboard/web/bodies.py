@@ -20,7 +20,7 @@ MOST_PARTS = 250
 REFUSAL = "leaderboard.refusal"
 """Key of the environment under which the server says why it read no body."""
 ADMITTED = "leaderboard.admitted"
-"""Key of the environment that says that the server asked the gate."""
+"""Key of the environment that says that the server asks the gate about large bodies."""
 
 
 class Look(Enum):
@@ -105,12 +105,11 @@ def limit_body() -> None:
     request.max_content_length = declared.limit(settings())
     if declared.body in (Body.UPLOAD, Body.FOLDER):
         request.max_form_parts = MOST_PARTS
-    if (
-        declared.takes_files
-        and request.method in ("PATCH", "POST", "PUT")
-        and ADMITTED not in request.environ
-    ):
-        require_room(settings(), request.content_length or 0)
+    length = request.content_length
+    # The gate is asked for large bodies only, and has looked for room before it let one in.
+    is_let_in = ADMITTED in request.environ and (length is None or length > Gate.small)
+    if declared.takes_files and request.method in ("PATCH", "POST", "PUT") and not is_let_in:
+        require_room(settings(), length or 0)
 
 
 def refuse_unread() -> None:

@@ -8,32 +8,46 @@ from flask import Blueprint, Response, jsonify
 from flask.typing import ResponseReturnValue
 from sqlalchemy.exc import SQLAlchemyError
 
+from leaderboard.errors import NoRoom
 from leaderboard.services.backups.backups import backup_age_s
 from leaderboard.services.jobs.health import JobHealth, health
 from leaderboard.settings import is_loopback
+from leaderboard.web.bodies import require_room
 from leaderboard.web.rules import PUBLIC, rule
-from leaderboard.web.session import client_ip, reading, viewer
+from leaderboard.web.session import client_ip, database, finish_reading, reading, settings, site, viewer
 
 log = logging.getLogger(__name__)
 blueprint = Blueprint("health", __name__)
 
 RETRY_S = 30
+NO_ROOM = "There is too little room left on the disk: no files are taken."
 
 
 @blueprint.get("/healthz")
 @rule(PUBLIC)
 def show() -> ResponseReturnValue:
-    """200 while the database answers and work is done, else 503 with the reason.
+    """200 while a run that is sent would be taken and scored, else 503 with the reason.
 
     What waits and who works is told to clients on this machine and to organisers only: from outside, the
     counts would show how busy a sealed task is.
     """
+    probe = site().probe
     try:
         state = health(reading())
-        return _answer(state.problem, _counts(state))
+        counts = _counts(state)
+        finish_reading()
+        return _answer(_disk() or probe.problem(database()) or state.problem(probe.up_s), counts)
     except SQLAlchemyError as error:
         log.warning("the database does not answer: %s", error)
         return _answer("The database does not answer.", {})
+
+
+def _disk() -> str:
+    try:
+        require_room(settings(), 0)
+    except NoRoom:
+        return NO_ROOM
+    return ""
 
 
 def _counts(state: JobHealth) -> dict[str, Any]:

@@ -1,18 +1,21 @@
 """Backups by command, and those that a running site makes by itself."""
 
+import errno
+import gc
 import os
 import time
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
-from leaderboard.cli import main
+from leaderboard.cli import failures, main
 from leaderboard.cli.serving import kept_backups
 from leaderboard.db.engine import Database
 from leaderboard.errors import Invalid
-from leaderboard.services.backups import backups
+from leaderboard.services.backups import archives, backups
 from leaderboard.settings import Settings
 from tests.make import build
 from tests.make.damage import turned
@@ -124,3 +127,49 @@ def test_a_running_site_backs_itself_up(site: Settings) -> None:
     (made,) = kept_backups.kept(folder)
     restored = backups.restore(made, f"sqlite:///{site.data / 'again.sqlite3'}")
     assert restored.rows > 0
+
+
+def test_a_full_disk_is_one_sentence_and_leaves_nothing(
+    site: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Wherever it fills: neither a part of the backup nor a word about what was being read."""
+    folder = tmp_path / "full"
+    folder.mkdir()
+    original = archives.packed_row
+    written = 0
+
+    def packed(row: tuple[object, ...]) -> bytes:
+        nonlocal written
+        written += 1
+        if written > 20:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return original(row)
+
+    monkeypatch.setattr(archives, "packed_row", packed)
+    refused = _run("backup", folder / "site.backup", "--data", site.data)
+    assert refused.exit_code == 1
+    assert refused.output == f"Error: No space left on device. {failures.NO_ROOM}\n"
+    assert list(folder.iterdir()) == []
+    gc.collect()
+    assert caplog.text == ""
+
+
+def test_a_newer_backup_or_database_names_the_schema(site: Settings, tmp_path: Path) -> None:
+    """Every command says so in a sentence, and none copies the database first."""
+    _run("backup", tmp_path / "site.backup", "--no-verify", "--data", site.data)
+    database = Database(site.url)
+    with database.write() as session:
+        session.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    backups.write(database, tmp_path / "newer.backup")
+    database.dispose()
+    said = "Error: This was made by a newer program (schema 9999); install that.\n"
+    before = sorted(site.data.iterdir())
+    for command in (
+        ["db", "upgrade", "--data", site.data],
+        ["db", "check", "--data", site.data],
+        ["worker", "--once", "--data", site.data],
+        ["restore", tmp_path / "newer.backup", "--data", tmp_path / "other"],
+    ):
+        refused = _run(*command)
+        assert (refused.exit_code, refused.output) == (1, said), command
+    assert sorted(site.data.iterdir()) == before

@@ -18,11 +18,12 @@ from click.testing import CliRunner
 from sqlalchemy import create_engine, text, update
 
 from leaderboard.cli import main
-from leaderboard.cli.serving.supervisor import bind
+from leaderboard.cli.serving.supervisor import bind, claim_folder
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Account, Job
 from leaderboard.errors import Conflict
+from leaderboard.settings import Settings
 from tests.make import build
 from tests.make import sites as running
 from tests.make.people import HASH
@@ -260,3 +261,26 @@ def _slow_package(folder: Path) -> Path:
         "sys.meta_path.insert(0, Hook())\n"
     )
     return made
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")
+def test_a_second_serve_on_a_folder_is_refused(tmp_path: Path) -> None:
+    """It names the process and address of the first; the lock ends with its holder."""
+    hold = "import sys; from leaderboard.settings import Settings; from pathlib import Path; "
+    hold += "from leaderboard.cli.serving.supervisor import claim_folder; "
+    hold += "claim_folder(Settings(data=Path(sys.argv[1]), port=8123)); print('held', flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", hold, tmp_path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as first:
+        assert first.stdout is not None
+        assert first.stdout.readline() == "held\n"
+        tmp_path.chmod(0o700)
+        second = CliRunner().invoke(main, ["serve", "--data", str(tmp_path), "--port", str(free_port())])
+        assert second.exit_code == 1
+        assert second.output == (
+            f"Error: Another `leaderboard serve` runs on {tmp_path} (process {first.pid}, "
+            "http://127.0.0.1:8123); stop it, or name another --data.\n"
+        )
+        first.kill()
+        first.wait()
+    claim_folder(Settings(data=tmp_path))

@@ -110,3 +110,23 @@ def _is_held(file: Path) -> bool:
         except BlockingIOError:
             return True
         return False
+
+
+def test_the_log_of_writes_is_emptied_where_it_is_long(sqlite: Database) -> None:
+    """Neither a short one nor one that somebody reads; a writer waits for it no longer than its turn."""
+    log = Path(f"{sqlite.engine.url.database}-wal")
+    with sqlite.read() as session:
+        session.execute(text("SELECT 1 FROM t")).all()
+        with sqlite.write() as writing:
+            writing.execute(text("INSERT INTO t VALUES (1)"))
+        assert not sqlite.shorten_log()
+        assert not sqlite.shorten_log(0, 0.01)
+        assert log.stat().st_size > 0
+    with sqlite.write():
+        assert not sqlite.shorten_log(0, 0.01)
+    assert sqlite.shorten_log(0)
+    assert log.stat().st_size == 0
+    with sqlite.write() as writing:
+        writing.execute(text("INSERT INTO t VALUES (2)"))
+    assert _numbers(sqlite) == [1, 2]
+    sqlite.dispose()

@@ -1,6 +1,9 @@
 """Whether the site says truly that it works, and to whom it says more."""
 
+import sqlite3
+from contextlib import closing
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,8 +12,11 @@ from sqlalchemy import delete, update
 
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Job, Worker
-from leaderboard.services.jobs import queue, workers
+from leaderboard.services.jobs import health, queue, workers
 from leaderboard.settings import Settings
+from leaderboard.web import bodies
+from leaderboard.web.health import NO_ROOM
+from leaderboard.web.session import EXTENSION
 from tests.make.apps import application
 from tests.web.conftest import SignIn, Site, browser
 
@@ -50,7 +56,9 @@ def test_the_queue_is_counted_on_this_machine(site: Site) -> None:
             "running": 0,
             "failed": 1,
             "oldest_queued_s": None,
+            "left": 0,
             "workers": 0,
+            "worker_seen_s": None,
             "backup_age_s": None,
         },
     )
@@ -92,7 +100,9 @@ def test_work_that_waits_for_its_next_attempt_is_no_trouble(database: Database, 
             "running": 0,
             "failed": 0,
             "oldest_queued_s": None,
+            "left": 0,
             "workers": 0,
+            "worker_seen_s": None,
             "backup_age_s": None,
         },
     )
@@ -117,3 +127,62 @@ def test_a_database_that_is_away_is_said(client: FlaskClient, sign_in: SignIn, s
     client.set_cookie("session", "x")
     assert _ask(client, **ELSEWHERE) == (503, reason)
     gone.dispose()
+
+
+def test_a_held_write_lock_is_said_with_an_empty_queue(
+    client: FlaskClient, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A submission would wait for nothing; the answer is kept for a while, and tried anew after it."""
+    if not database.is_sqlite:
+        pytest.skip("PostgreSQL has no lock of a whole database")
+    monkeypatch.setattr(health, "PROBE_WAIT_S", 0.01)
+    monkeypatch.setattr(health, "PROBED_FOR_S", 0.0)
+    _see_worker(database)
+    assert _ask(client)[0] == 200
+    with closing(sqlite3.connect(database.engine.url.database or "")) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert _ask(client, **ELSEWHERE) == (503, {"status": "unavailable", "reason": health.LOCKED})
+        monkeypatch.setattr(health, "PROBED_FOR_S", 3600.0)
+        assert _ask(client)[0] == 503
+        other.rollback()
+    assert _ask(client)[1]["reason"] == health.LOCKED
+    probe = client.application.extensions[EXTENSION].probe
+    probe._until = 0.0
+    assert _ask(client)[0] == 200
+
+
+def test_too_little_room_is_said(
+    client: FlaskClient, database: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With less than what is kept free no file is taken; how much there is is not said."""
+    _see_worker(database)
+    monkeypatch.setattr(bodies.shutil, "disk_usage", lambda _: SimpleNamespace(free=settings.free_bytes - 1))
+    assert _ask(client, **ELSEWHERE) == (503, {"status": "unavailable", "reason": NO_ROOM})
+
+
+def test_no_evaluator_is_trouble_with_an_empty_queue_too(database: Database, client: FlaskClient) -> None:
+    """One that was seen and is gone at once, none at all a minute after the start; one of two is enough."""
+    probe = client.application.extensions[EXTENSION].probe
+    assert _ask(client)[0] == 200
+    probe._began -= 61
+    assert _ask(client)[1]["reason"] == "No evaluator has looked for work in the last minute."
+    probe._began += 61
+    _see_worker(database, timedelta(seconds=61))
+    assert _ask(client)[0] == 503
+    with database.write() as session:
+        workers.seen(session, "here:2")
+    assert _ask(client)[0] == 200
+
+
+def test_work_that_nobody_takes_over_is_trouble(database: Database, client: FlaskClient) -> None:
+    """Evaluators look for work and yet leave what another held for over a minute after its lease."""
+    _queue(database)
+    _see_worker(database)
+    with database.write() as session:
+        assert queue.claim(session, "here:9", Settings()) is not None
+    assert _ask(client)[0] == 200
+    with database.write() as session:
+        session.execute(update(Job).values(lease_until=now(session) - timedelta(seconds=61)))
+    status, said = _ask(client)
+    assert (status, said["left"]) == (503, 1)
+    assert said["reason"] == "No evaluator takes over the work of one that is gone."

@@ -85,10 +85,11 @@ def test_whoever_starts_second_or_again_leaves_what_others_write(tmp_path: Path)
     assert not new.exists()
 
 
-def _send(client: Any, run: str = RUN, name: str = "mine.run") -> Any:
+def _send(client: Any, run: str = RUN, name: str = "mine.run", **environ: Any) -> Any:
     form = pages.form(client.get(SUBMIT), SUBMIT)
     file = (io.BytesIO(run.encode()), name)
-    return client.post(SUBMIT, data={**form, "file": file}, headers={"Accept": "application/json"})
+    said = {"headers": {"Accept": "application/json"}, "environ_overrides": environ}
+    return client.post(SUBMIT, data={**form, "file": file}, **said)
 
 
 def test_a_folder_that_is_gone_is_made_again(site: Site) -> None:
@@ -103,8 +104,9 @@ def test_files_are_refused_where_there_is_little_room(site: Site, monkeypatch: p
     little = SimpleNamespace(free=site.settings.free_bytes - 1)
     with monkeypatch.context() as patch:
         patch.setattr(bodies.shutil, "disk_usage", lambda _: little)
-        refused = _send(client)
-        assert refused.status_code == 507
+        for environ in ({}, {bodies.ADMITTED: True}):
+            refused = _send(client, **environ)
+            assert refused.status_code == 507
         assert "no room" in refused.json["error"]
         assert client.get("/tasks/robots").status_code == 200
         assert client.post("/teams", data={"name": "Another team"}).status_code == 303

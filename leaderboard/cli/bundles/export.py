@@ -1,6 +1,5 @@
 """`leaderboard export`: a whole task as plain files."""
 
-import os
 from pathlib import Path
 
 import click
@@ -10,6 +9,7 @@ from leaderboard.errors import Invalid
 from leaderboard.pages.bundles import export as bundles
 from leaderboard.services.bundles import writing
 from leaderboard.services.policy import OPERATOR
+from leaderboard.temporary import whole_file
 
 TARGET = click.Path(path_type=Path)
 
@@ -41,7 +41,8 @@ def export(slug: str, target: Path, pseudonyms: bool, map_file: Path | None, dat
         site = site_address(settings) if settings.public_url else ""
         names = bundles.export(database, OPERATOR, slug, made, site=site, is_release=pseudonyms)
     if names is not None and map_file is not None:
-        _write_private(map_file, names.text())
+        with whole_file(map_file) as file:
+            file.write(names.text().encode())
         click.echo(f"{target} has no names; {map_file} leads back to them.")
         return
     click.echo(f"All of {slug} is in {target}.")
@@ -53,11 +54,3 @@ def _told(path: str, size: int) -> None:
 
 def _is_within(path: Path, folder: Path) -> bool:
     return path.resolve() == folder.resolve() or folder.resolve() in path.resolve().parents
-
-
-def _write_private(path: Path, text: str) -> None:
-    part = path.with_name(f".{path.name}.part")
-    part.unlink(missing_ok=True)
-    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        file.write(text)
-    os.replace(part, path)

@@ -11,6 +11,7 @@ import click
 from leaderboard.cli.files.check_answers import OF_ANSWERS, answer_options, answers_text, check_file
 from leaderboard.cli.files.kinds import problem_line, require_options_of
 from leaderboard.errors import Invalid
+from leaderboard.temporary import whole_file
 from leaderboard.trec.qrels.qrels import read_qrels
 from leaderboard.trec.runs.check import Rules, read_and_check
 from leaderboard.trec.runs.fixes import FIXES, Fixing, fixed
@@ -104,7 +105,7 @@ def _fix(run: Path, report: Report, rules: Rules, out: Path, by_rank: bool) -> R
     names = {"ranks"} if by_rank else set[str]()
     while True:
         fixing = Fixing(rules, names | {problem.fix for problem in report.problems if problem.fix})
-        with out.open("wb") as file:
+        with whole_file(out, 0o666) as file:
             file.writelines(fixed(run, fixing))
         _, report = read_and_check(out, rules)
         # What cannot be read hides what else is wrong: another round may find more to fix.

@@ -14,7 +14,7 @@ from leaderboard.cli.serving import first, start
 from leaderboard.cli.serving.kept_backups import seconds_of
 from leaderboard.cli.serving.processes import in_a_process
 from leaderboard.cli.serving.start import SignIn
-from leaderboard.cli.serving.supervisor import Supervisor, bind
+from leaderboard.cli.serving.supervisor import Supervisor, bind, claim_folder
 from leaderboard.cli.site import data_option, keep_private, leave_address, opened
 from leaderboard.errors import Invalid
 from leaderboard.settings import Settings, is_loopback
@@ -46,6 +46,7 @@ def serve(demo: bool, is_only_web: bool, data: Path | None, **given: Any) -> Non
     require_safe(settings)
     keep_private(settings)
     logs.configure(settings.log_format)
+    claim_folder(settings)
     listening = bind(settings.host, settings.port)
     sign_in = in_a_process(start.prepare_site, settings, demo)
     supervisor = Supervisor(settings)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
-from typing import Any
+from typing import IO, Any
 
 from leaderboard import counters, logs, shared, temporary
 from leaderboard.cli.serving.carried import carrying, evaluate_carried
@@ -28,6 +28,9 @@ from leaderboard.cli.serving.processes import (
 from leaderboard.errors import Conflict
 from leaderboard.settings import Settings
 
+if sys.platform != "win32":
+    import fcntl
+
 log = logging.getLogger(__name__)
 
 OVERDUE = "%s: its job ran over the time limit; the process is killed"
@@ -40,6 +43,12 @@ QUICK_DEATH_S = 5.0
 """A child that dies sooner than this is not restarted at once, lest it spin."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 30.0
 """Before a child that died quickly is started again; each quick death in a row doubles the pause."""
+
+
+SERVING = "serving"
+"""File of the data folder that the one `serve` on it holds locked, with its process and address."""
+_claims: list[IO[str]] = []
+"""Locks that this process holds until it ends."""
 
 
 @dataclass
@@ -215,6 +224,30 @@ def bind(host: str, port: int) -> socket.socket:
             "stop what uses it or choose another with --port."
         ) from None
     return listening
+
+
+def claim_folder(settings: Settings) -> None:
+    """Hold the data folder of a site on SQLite until this process ends; raises Conflict where another does.
+
+    A second one would make the same backups and empty the other's temporary files.
+    """
+    if sys.platform == "win32" or not settings.url.startswith("sqlite"):
+        return
+    settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = settings.data / SERVING
+    held = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+", encoding="utf-8")
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        said = held.read().strip() or "of which nothing is known yet"
+        held.close()
+        raise Conflict(
+            f"Another `leaderboard serve` runs on {settings.data} ({said}); stop it, or name another --data."
+        ) from None
+    held.truncate(0)
+    held.write(f"process {os.getpid()}, {settings.address}\n")
+    held.flush()
+    _claims.append(held)
 
 
 def serve_forever(

@@ -18,7 +18,7 @@ from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import Row
 from leaderboard.services.evaluations.answers import seen_means
 from leaderboard.services.evaluations.columns import MeasureColumn, column_of
-from leaderboard.services.evaluations.damaged import scores_of_runs
+from leaderboard.services.evaluations.damaged import stored_scores
 from leaderboard.services.evaluations.shown import Source, means, shown_edition
 from leaderboard.services.phase_rules import public_part
 from leaderboard.services.policy import ANONYMOUS, BLIND_DECIMALS, Sight, Viewer
@@ -259,15 +259,12 @@ def _hidden(
         Evaluation.measure_version == by.version,
         Evaluation.run_id.in_(runs),
     )
-    with scores_of_runs(session, *wanted):
-        columns = Evaluation.run_id, Evaluation.scores, Evaluation.parts
-        rows = session.execute(select(*columns).where(*wanted)).all()
     bound = parse(by.key)
     return {
         run_id: bound.aggregate(
             scores[places], None if parts is None else parts.reshape(-1, len(scores))[:, places]
         )
-        for run_id, scores, parts in rows
+        for run_id, *_, scores, parts in stored_scores(session, *wanted)
     }
 
 

@@ -29,6 +29,7 @@ from leaderboard.services.bundles.describing import BundleHead
 from leaderboard.services.bundles.members import BundleSource
 from leaderboard.services.bundles.release import PseudonymMap
 from leaderboard.services.bundles.writing import BundleWriter
+from leaderboard.services.evaluations.damaged import SCORED, require_whole
 from leaderboard.services.policy import ANONYMOUS, Viewer
 from leaderboard.tables.text import cell, csv_text
 
@@ -151,7 +152,7 @@ def _scores_by_topic(source: BundleSource) -> Iterator[bytes]:
     ).one()
     versions = {measure["key"]: measure["version"] for measure in edition.measures}
     rows = session.execute(
-        select(Run.id, Run.name, Evaluation.measure, Evaluation.measure_version, Evaluation.scores)
+        select(Run.name, *SCORED)
         .join(Run, Run.id == Evaluation.run_id)
         .where(
             Evaluation.revision_id == edition.revision_id,
@@ -161,7 +162,9 @@ def _scores_by_topic(source: BundleSource) -> Iterator[bytes]:
         .order_by(Run.id, Evaluation.measure)
         .execution_options(yield_per=SCORES_AT_ONCE)
     )
-    for run_id, name, measure, version, scores in rows:
+    for name, *row in rows:
+        run_id, _, measure, version, _, _, scores, _ = row
+        require_whole(row)
         number = source.numbers["run"].get(run_id)
         if versions[measure] == version and number is not None:
             head = (members.pseudonym(source, run_id) or name, number)

@@ -16,11 +16,10 @@ from leaderboard.services.evaluations import judged_topics
 from leaderboard.services.evaluations.answers import seen_means
 from leaderboard.services.evaluations.choices import RANKED_KIND
 from leaderboard.services.evaluations.columns import MeasureColumn
+from leaderboard.services.evaluations.damaged import MEANS, whole_means
 from leaderboard.services.statistics import requests, standings
 from leaderboard.services.statistics.standings import Place, RankedRun, Standing
 from leaderboard.stats.pairs.methods import method
-
-SCORED = Evaluation.measure, Evaluation.measure_version, EvaluationMean.mean, EvaluationMean.topics
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +118,7 @@ def _rivals(session: Session, seen: SeenRun, edition: Edition | None) -> list[Ri
     if edition is None:
         return []
     facts = Run.id, Run.name, Run.kind, Run.ranking_sha256
-    statement = _with_means(select(*facts, *SCORED), edition, seen.sight.topic_set)
+    statement = _with_means(select(*facts, *MEANS), edition, seen.sight.topic_set)
     ranked = and_(Run.kind == RANKED_KIND, Run.withdrawn_at.is_(None), *of_phase(seen.sight))
     rows = session.execute(
         statement.where(Run.task_id == seen.task.id, (Run.id == seen.run.id) | ranked)
@@ -128,13 +127,11 @@ def _rivals(session: Session, seen: SeenRun, edition: Edition | None) -> list[Ri
     needed = judged_topics.needed(edition, seen.sight.topic_set)
     decimals = seen.sight.decimals
     values: dict[int, dict[str, float]] = {row.id: {} for row in rows}
-    for row in rows:
-        if (
-            row.mean is not None
-            and versions[row.measure] == row.measure_version
-            and judged_topics.is_whole(needed, row.measure, row.topics)
+    for row, mean, topics in whole_means(session, rows):
+        if versions[row.measure] == row.measure_version and judged_topics.is_whole(
+            needed, row.measure, topics
         ):
-            values[row.id][row.measure] = row.mean if decimals is None else round(row.mean, decimals)
+            values[row.id][row.measure] = mean if decimals is None else round(mean, decimals)
     if seen.sight.step is not None:
         values = seen_means(session, edition, seen.sight, values)
     rivals = {row.id: _rival(row, values.get(row.id, {}), seen) for row in rows}

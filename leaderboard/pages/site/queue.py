@@ -32,7 +32,7 @@ def queue_page(session: Session, viewer: Viewer) -> QueuePage:
     policy.require_operator(viewer)
     state = health(session)
     return QueuePage(
-        problem=state.problem,
+        problem=state.problem(),
         at_work=state.workers,
         jobs=counts.unfinished(session),
         failed=failed.of_site(session),

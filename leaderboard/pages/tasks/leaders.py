@@ -22,6 +22,7 @@ from leaderboard.services import shown_names
 from leaderboard.services.evaluations import choices, over_topics
 from leaderboard.services.evaluations.choices import RANKED_KIND
 from leaderboard.services.evaluations.columns import column, short_name
+from leaderboard.services.evaluations.damaged import MEANS, whole_means
 from leaderboard.services.evaluations.shown import Source, source_of
 from leaderboard.services.phase_rules import ALL_TOPICS, PhaseRule
 from leaderboard.services.policy import Viewer
@@ -203,17 +204,7 @@ def _ranked(
         return {}
     rows = session.execute(
         select(
-            Task.id,
-            Task.naming,
-            Run.id,
-            Run.name,
-            Run.team_id,
-            Run.ranking_sha256,
-            Task.comparison,
-            Evaluation.measure,
-            Evaluation.measure_version,
-            EvaluationMean.mean,
-            EvaluationMean.topics,
+            Task.id, Task.naming, Run.id, Run.name, Run.team_id, Run.ranking_sha256, Task.comparison, *MEANS
         )
         .join(Edition, (Edition.task_id == Task.id) & (Edition.state == "current"))
         .join(
@@ -249,9 +240,20 @@ def _ranked(
     }
     left_out = _left_out(session, phase_ids)
     ranked: dict[int, list[_Ranked]] = {}
-    for task_id, _, run_id, name, *facts in rows:
+    for row, mean, topics in whole_means(session, rows):
+        task_id, _, run_id, name, team_id, ranking_sha256, comparison = row[:7]
         shown = named[task_id].run(run_id, name) if task_id in named else name
-        run = _Ranked(run_id, shown, *facts)
+        run = _Ranked(
+            run_id=run_id,
+            name=shown,
+            team_id=team_id,
+            ranking_sha256=ranking_sha256,
+            comparison=comparison,
+            measure=row.measure,
+            version=row.measure_version,
+            mean=mean,
+            topics=topics,
+        )
         if run_id not in left_out and rests_on[task_id].holds(run):
             ranked.setdefault(task_id, []).append(run)
     return {task_id: sorted(runs, key=lambda run: run.name) for task_id, runs in ranked.items()}

@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Edition, Evaluation, Task
@@ -14,7 +13,7 @@ from leaderboard.pages.topics.found_documents import RunFinds
 from leaderboard.services import policy
 from leaderboard.services.evaluations.choices import RANKED_KIND
 from leaderboard.services.evaluations.columns import MeasureColumn
-from leaderboard.services.evaluations.damaged import scores_of_runs
+from leaderboard.services.evaluations.damaged import stored_scores
 from leaderboard.services.evaluations.shown import FloatArray
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.runs.names import RunName
@@ -49,11 +48,8 @@ def scored_runs(session: Session, viewer: Viewer, task: Task, sight: Sight, edit
         Evaluation.dialect == edition.dialect,
         Evaluation.measure.in_(versions),
     )
-    columns = Evaluation.run_id, Evaluation.measure, Evaluation.measure_version, Evaluation.scores
-    with scores_of_runs(session, *wanted):
-        rows = session.execute(select(*columns).where(*wanted)).all()
     arrays: dict[int, dict[str, FloatArray]] = {}
-    for row in rows:
+    for row in stored_scores(session, *wanted):
         if versions[row.measure] == row.measure_version:
             arrays.setdefault(row.run_id, {})[row.measure] = row.scores
     runs = fields.runs_of(session, viewer, task, sight)

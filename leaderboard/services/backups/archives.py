@@ -10,7 +10,9 @@ import json
 import os
 import struct
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from io import BufferedRandom
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,6 +20,7 @@ import zstandard
 
 from leaderboard.errors import Damaged
 from leaderboard.services.backups.rows import Row, RowTable
+from leaderboard.temporary import whole_file
 
 FORM = b"leaderboard backup, form 1\n"
 LEVEL = 3
@@ -76,28 +79,15 @@ def packed_row(row: Row) -> bytes:
 
 
 class BackupWriter:
-    """Writes a backup to a file, readable by its owner only, that appears under its name when it is whole."""
+    """Writes the tables of a backup, see `written`."""
 
-    def __init__(self, path: Path, head: BackupHead) -> None:
-        self._path, self._part = path, path.with_name(f"{path.name}.part")
-        self._part.unlink(missing_ok=True)
-        self._file = os.fdopen(os.open(self._part, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b")
+    def __init__(self, file: BufferedRandom, head: BackupHead) -> None:
+        self._file = file
         self._file.write(FORM)
         compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
         self._frame = compressor.stream_writer(self._file, closefd=False)
         self._frame.write(_packed(asdict(head)))
         self._counts: list[TableCount] = []
-
-    def __enter__(self) -> "BackupWriter":
-        return self
-
-    def __exit__(self, failed: object, *_: object) -> None:
-        try:
-            if failed is None:
-                self._finish()
-        finally:
-            self._file.close()
-            self._part.unlink(missing_ok=True)
 
     def add(self, table: RowTable, rows: Iterable[Row]) -> TableCount:
         """Write a table; how many rows it has, and their digest."""
@@ -110,15 +100,22 @@ class BackupWriter:
         self._counts.append(count)
         return count
 
-    def _finish(self) -> None:
+    def finish(self) -> None:
+        """Write the number of tables, and the digest of all."""
         self._frame.write(_packed({"tables": len(self._counts)}))
         self._frame.flush(zstandard.FLUSH_FRAME)
         self._file.seek(0)
         digest = hashlib.file_digest(self._file, "sha256").digest()
         self._file.write(digest)
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        os.replace(self._part, self._path)
+
+
+@contextmanager
+def written(path: Path, head: BackupHead) -> Iterator[BackupWriter]:
+    """What writes a backup to a file that appears under its name when it is whole."""
+    with whole_file(path) as file:
+        writer = BackupWriter(file, head)
+        yield writer
+        writer.finish()
 
 
 class BackupReader:

@@ -3,7 +3,7 @@
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,13 +17,7 @@ from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Audit
 from leaderboard.errors import Conflict, Damaged, Invalid
 from leaderboard.services import audit
-from leaderboard.services.backups.archives import (
-    BackupHead,
-    BackupReader,
-    BackupWriter,
-    CountedRows,
-    TableCount,
-)
+from leaderboard.services.backups.archives import BackupHead, BackupReader, CountedRows, TableCount, written
 from leaderboard.services.backups.rows import Row, RowTable, add_rows, rows_of, set_sequences, tables_of
 from leaderboard.services.policy import OPERATOR
 
@@ -75,10 +69,12 @@ def write(database: Database, path: Path, progress: Progress = lambda _: None) -
     with one_moment(database) as connection:
         found = schema.current_on(connection) or ""
         head = BackupHead(found, __version__, at, connection.dialect.name)
-        with BackupWriter(path, head) as archive:
+        with written(path, head) as archive:
             counts = []
             for table in tables_of(connection):
-                counts.append(archive.add(table, rows_of(connection, table)))
+                # Rows that are not read to their end, as the disk is full, are let go of before the database.
+                with closing(rows_of(connection, table)) as rows:
+                    counts.append(archive.add(table, rows))
                 progress(counts[-1])
     return tuple(counts)
 
@@ -89,6 +85,7 @@ def restore(path: Path, url: str, *, progress: Progress = lambda _: None) -> Bac
     Raises Damaged for a file that is not as it was written, Conflict where the place holds anything.
     """
     with BackupReader(path) as archive:
+        schema.require_known(archive.head.schema)
         if make_url(url).get_backend_name() != "sqlite":
             return _restore_into(archive, path, url, progress)
         target = _empty_file(url)

@@ -4,7 +4,7 @@ Tables and the kinds of their columns are read from the database, not from the c
 schema is restored by the same functions.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
@@ -54,7 +54,7 @@ def tables_of(connection: Connection) -> list[RowTable]:
     return [_shape(table) for table in metadata.sorted_tables if table.name not in LEFT_OUT]
 
 
-def rows_of(connection: Connection, table: RowTable) -> Iterator[Row]:
+def rows_of(connection: Connection, table: RowTable) -> Generator[Row]:
     """The rows of a table by its primary key, which both databases compare byte by byte."""
     postgres = connection.dialect.name == "postgresql"
     kinds = dict(zip(table.columns, table.kinds, strict=True))

@@ -4,7 +4,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Evaluation
@@ -12,7 +11,7 @@ from leaderboard.errors import Invalid, Problem
 from leaderboard.measures.naming import parse
 from leaderboard.services.boards.rows import Row
 from leaderboard.services.evaluations.columns import MeasureColumn
-from leaderboard.services.evaluations.damaged import scores_of_runs
+from leaderboard.services.evaluations.damaged import stored_scores
 from leaderboard.services.evaluations.shown import ShownEdition, Source
 from leaderboard.services.policy import Sight
 from leaderboard.tables.words import counted
@@ -58,12 +57,9 @@ def on_topics(
         Evaluation.measure.in_(versions),
         Evaluation.run_id.in_([row.run_id for row in rows]),
     )
-    columns = Evaluation.run_id, Evaluation.measure, Evaluation.measure_version
-    with scores_of_runs(session, *wanted):
-        stored = session.execute(select(*columns, Evaluation.scores, Evaluation.parts).where(*wanted)).all()
     places = np.array(source.places, dtype=np.int64)
     values: dict[int, dict[str, float | None]] = {}
-    for run_id, measure, version, scores, parts in stored:
+    for run_id, _, measure, version, _, _, scores, parts in stored_scores(session, *wanted):
         if versions[measure] == version:
             if parts is not None:
                 parts = parts.reshape(-1, len(scores))[:, places]

@@ -32,9 +32,11 @@ def _snapshot(sha256: str, body: bytes) -> Iterator[str]:
     yield from ()
 
 
-def _comparison(result: bytes) -> Iterator[str]:
-    arrays.unpack(result)
-    yield from ()
+def _comparison(row: Statistic, result: bytes | None) -> Iterator[str]:
+    if not row.is_whole:
+        yield "the checksum of what it compares does not match"
+    if result is not None:
+        arrays.unpack(result)
 
 
 def _documents(first: str, last: str, count: int, body: bytes) -> Iterator[str]:
@@ -69,12 +71,15 @@ def _answer(run_id: int, topic_id: str, body: bytes) -> Iterator[str]:
     yield from ()
 
 
-def _check(name: str, owner: str, key: tuple[Any, ...], columns: tuple[Any, ...], look: Any) -> DamageCheck:
-    """The check of one kind of body: where the last of these columns has one, all of them are looked at."""
+def _check(
+    name: str, owner: str, key: tuple[Any, ...], columns: tuple[Any, ...], look: Any, has: Any = None
+) -> DamageCheck:
+    """The check of one kind of body: where the column `has` has one, these columns are looked at."""
+    is_there = (columns[-1] if has is None else has).is_not(None)
 
     def places(database: Database) -> Sequence[Any]:
         with database.read() as session:
-            rows = session.execute(select(*key).where(columns[-1].is_not(None)).order_by(*key)).all()
+            rows = session.execute(select(*key).where(is_there).order_by(*key)).all()
         return [row[0] if len(key) == 1 else tuple(row) for row in rows]
 
     def look_at(database: Database, place: Any) -> Iterator[str]:
@@ -90,7 +95,9 @@ def _check(name: str, owner: str, key: tuple[Any, ...], columns: tuple[Any, ...]
 
 CHECKS = (
     _check("snapshots", "snapshot", (Snapshot.id,), (Snapshot.sha256, Snapshot.body), _snapshot),
-    _check("comparisons", "comparison", (Statistic.id,), (Statistic.result,), _comparison),
+    _check(
+        "comparisons", "comparison", (Statistic.id,), (Statistic, Statistic.result), _comparison, Statistic.id
+    ),
     _check(
         "documents",
         "document block",

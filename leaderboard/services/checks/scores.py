@@ -4,17 +4,16 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from importlib import import_module
 
-import numpy as np
 from sqlalchemy import ColumnElement, select, tuple_, union
-from sqlalchemy.orm import Session, undefer
+from sqlalchemy.orm import undefer
 
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import Alignment, Edition, Evaluation, EvaluationMean, QrelsRevision, Run
+from leaderboard.db.tables import Alignment, Evaluation, EvaluationMean, Run
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.judged import FloatArray, Judged
 from leaderboard.measures.naming import parse
 from leaderboard.services.checks.damage import DamageCheck
-from leaderboard.services.evaluations.damaged import damaged_scores
+from leaderboard.services.evaluations.damaged import aggregate, damaged_scores, places_of
 from leaderboard.services.evaluations.score import Plan
 from leaderboard.services.qrels import judged_inputs
 from leaderboard.services.rankings.blocks import whole_blocks
@@ -39,9 +38,11 @@ def _keys(database: Database) -> Sequence[Key]:
 
 def _stored(database: Database, key: Key) -> Iterator[str]:
     with database.read() as session:
-        for error in damaged_scores(session, _of(Evaluation, key)):
-            yield f"{error.facts['what']}: {error.facts['why']}"
+        errors = list(damaged_scores(session, _of(Evaluation, key)))
+        yield from (f"{error.facts['what']}: {error.facts['why']}" for error in errors)
         body = session.scalar(select(Alignment.body).where(_of(Alignment, key)))
+    if not errors:
+        yield from _wrong_means(database, key)
     if body is None:
         return
     if _inputs(database, key[0]).is_board:
@@ -49,6 +50,26 @@ def _stored(database: Database, key: Key) -> Iterator[str]:
         import_module("leaderboard.services.judges.store").opened(key[1], body)
     else:
         _hits(database, key, body)
+
+
+def _wrong_means(database: Database, key: Key) -> Iterator[str]:
+    """Means whose checksum does not match, or that are not those of the stored scores."""
+    rows = (
+        select(Evaluation, EvaluationMean)
+        .join(EvaluationMean, EvaluationMean.evaluation_id == Evaluation.id)
+        .where(_of(Evaluation, key))
+        .options(undefer(Evaluation.scores), undefer(Evaluation.parts))
+    )
+    with database.read() as session:
+        for evaluation, mean in session.execute(rows):
+            of_it = f"its mean {evaluation.measure} over topic set {mean.topic_set_id}"
+            if not mean.is_whole:
+                yield f"{of_it}: its checksum does not match"
+            elif parse(evaluation.measure).measure.version == evaluation.measure_version:
+                places = places_of(session, evaluation.revision_id, mean.topic_set_id)
+                made = (mean.mean, mean.topics)
+                if not any(aggregate(evaluation, chosen) == made for chosen in places):
+                    yield f"{of_it} is not that of its stored scores"
 
 
 def _computed_again(database: Database, key: Key) -> Iterator[str]:
@@ -85,10 +106,10 @@ def _all_differences(database: Database, key: Key, again: Again) -> Iterator[str
         for evaluation in session.scalars(
             wanted.options(undefer(Evaluation.scores), undefer(Evaluation.parts))
         ):
-            yield from _differences(session, evaluation, again)
+            yield from _differences(evaluation, again)
 
 
-def _differences(session: Session, evaluation: Evaluation, again: Again) -> Iterator[str]:
+def _differences(evaluation: Evaluation, again: Again) -> Iterator[str]:
     bound = parse(evaluation.measure)
     if bound.measure.version != evaluation.measure_version:
         # Scores of an earlier version stay as they are; this program cannot compute them.
@@ -101,30 +122,6 @@ def _differences(session: Session, evaluation: Evaluation, again: Again) -> Iter
         parts is not None and kept is not None and parts.tobytes() != kept.tobytes()
     ):
         yield f"the parts of its {bound.key} come out differently"
-    means = select(EvaluationMean).where(EvaluationMean.evaluation_id == evaluation.id)
-    for mean in session.scalars(means):
-        places = _places(session, evaluation.revision_id, mean.topic_set_id, mean.topics, scores)
-        if not any(
-            mean.mean == bound.aggregate(scores[chosen], None if parts is None else parts[:, chosen])
-            for chosen in places
-        ):
-            yield f"its mean {bound.key} over topic set {mean.topic_set_id} comes out differently"
-
-
-def _places(
-    session: Session, revision_id: int, set_id: int, size: int, scores: FloatArray
-) -> Iterator[np.ndarray]:
-    """Where the judged topics of a set are in a revision's scores, as each edition under it had the set."""
-    topics = session.get_one(QrelsRevision, revision_id).topics
-    place = {topic: index for index, topic in enumerate(topics)}
-    editions = select(Edition.topic_sets).where(Edition.revision_id == revision_id)
-    for sets in session.scalars(editions):
-        for chosen in sets.values():
-            if chosen["id"] == set_id:
-                places = np.array([place[topic] for topic in chosen["topics"]], dtype=np.int64)
-                judged = places[~np.isnan(scores[places])]
-                if len(judged) == size:
-                    yield judged
 
 
 def _hits(database: Database, key: Key, body: bytes) -> Judged:

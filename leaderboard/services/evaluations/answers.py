@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Edition, Evaluation, EvaluationMean, Run
 from leaderboard.services.evaluations import judged_topics
 from leaderboard.services.evaluations.columns import column_of
+from leaderboard.services.evaluations.damaged import MEANS, whole_means
 from leaderboard.services.evaluations.shown import means, means_of_all
 from leaderboard.services.policy import Sight
 
@@ -82,18 +83,19 @@ def primary_scores(
     if not sets:
         return {}
     rows = session.execute(
-        select(Evaluation.run_id, Evaluation.revision_id, EvaluationMean.mean, EvaluationMean.topics)
+        select(*MEANS)
         .join(EvaluationMean, EvaluationMean.evaluation_id == Evaluation.id)
         .where(or_(*(_of_primary(edition) & (EvaluationMean.topic_set_id == of) for edition, of in sets)))
     ).all()
+    means_of_rows = list(whole_means(session, rows))
     primary: dict[int, float] = {}
     for edition, sight in shown:
         key = edition.primary_measure
         needed = judged_topics.needed(edition, sight.topic_set)
         scores = {
-            row.run_id: {key: row.mean}
-            for row in rows
-            if row.revision_id == edition.revision_id and judged_topics.is_whole(needed, key, row.topics)
+            row.run_id: {key: mean}
+            for row, mean, topics in means_of_rows
+            if row.revision_id == edition.revision_id and judged_topics.is_whole(needed, key, topics)
         }
         seen = _told(edition, scores, sight.step, team_of) if sight.step is not None else scores
         told = _rounded(seen, sight.decimals).items()

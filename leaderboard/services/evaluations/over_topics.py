@@ -7,6 +7,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Edition, Evaluation, EvaluationMean, QrelsRevision
 from leaderboard.measures.naming import is_of_answers, parse
+from leaderboard.services.evaluations.damaged import MEANS, whole_means
 from leaderboard.services.evaluations.judged_topics import left_out, needed
 from leaderboard.services.evaluations.shown import Source, source_of
 
@@ -47,7 +48,7 @@ def partial_means(
     if not whole or topic_set not in edition.topic_sets:
         return {}
     rows = session.execute(
-        select(Evaluation.run_id, Evaluation.measure, EvaluationMean.mean, EvaluationMean.topics)
+        select(*MEANS)
         .join(EvaluationMean, EvaluationMean.evaluation_id == Evaluation.id)
         .where(
             Evaluation.revision_id == edition.revision_id,
@@ -55,10 +56,11 @@ def partial_means(
             Evaluation.measure.in_(whole),
             EvaluationMean.topic_set_id == edition.topic_sets[topic_set]["id"],
         )
-    )
+    ).all()
     found: dict[int, dict[str, PartialMean]] = {}
-    for run_id, key, mean, judged in rows:
+    for row, mean, judged in whole_means(session, rows):
+        key = row.measure
         if judged < whole[key]:
             value = mean if decimals is None else round(mean, decimals)
-            found.setdefault(run_id, {})[key] = PartialMean(value, judged, whole[key])
+            found.setdefault(row.run_id, {})[key] = PartialMean(value, judged, whole[key])
     return found

@@ -16,7 +16,7 @@ from leaderboard.db.tables import Alignment, Edition, Evaluation, EvaluationMean
 from leaderboard.errors import MissingInput, NotFound
 from leaderboard.measures.judged import Judged
 from leaderboard.measures.naming import parse
-from leaderboard.services.evaluations.damaged import scores_of_runs
+from leaderboard.services.evaluations.damaged import aggregate, stored_scores
 from leaderboard.services.qrels import judged_inputs
 from leaderboard.services.rankings.blocks import whole_blocks
 from leaderboard.trec.qrels.align import Aligner
@@ -190,30 +190,20 @@ def _add_means(session: Session, edition: Edition, evaluations: list[Evaluation]
     topics = session.get_one(QrelsRevision, edition.revision_id).topics
     place = {topic: index for index, topic in enumerate(topics)}
     ids = [evaluation.id for evaluation in evaluations]
-    rows = session.execute(
-        select(EvaluationMean.evaluation_id, EvaluationMean.topic_set_id).where(
-            EvaluationMean.evaluation_id.in_(ids)
-        )
-    )
-    known = {(evaluation_id, set_id) for evaluation_id, set_id in rows}
+    rows = session.scalars(select(EvaluationMean).where(EvaluationMean.evaluation_id.in_(ids))).all()
+    for row in rows:
+        if not row.is_whole:
+            session.delete(row)
+    session.flush()
+    known = {(row.evaluation_id, row.topic_set_id) for row in rows if row.is_whole}
     for topic_set in edition.topic_sets.values():
         chosen = np.array([place[topic] for topic in topic_set["topics"]], dtype=np.int64)
         for evaluation in evaluations:
-            # nan is not judged there, and is no part of a mean.
-            judged = chosen[~np.isnan(evaluation.scores[chosen])]
-            if len(judged) and (evaluation.id, topic_set["id"]) not in known:
-                scores, parts = evaluation.scores, evaluation.parts
-                if parts is not None:
-                    parts = parts.reshape(-1, len(scores))[:, judged]
-                mean = parse(evaluation.measure).aggregate(scores[judged], parts)
-                session.add(
-                    EvaluationMean(
-                        evaluation_id=evaluation.id,
-                        topic_set_id=topic_set["id"],
-                        mean=mean,
-                        topics=len(judged),
-                    )
-                )
+            if (evaluation.id, topic_set["id"]) in known:
+                continue
+            if (made := aggregate(evaluation, chosen)) is not None:
+                key = {"evaluation_id": evaluation.id, "topic_set_id": topic_set["id"]}
+                session.add(EvaluationMean(**key, mean=made[0], topics=made[1]))
 
 
 def stored(session: Session, run_id: int, edition: Edition) -> dict[str, Evaluation]:
@@ -226,6 +216,6 @@ def stored(session: Session, run_id: int, edition: Edition) -> dict[str, Evaluat
         Evaluation.measure.in_(versions),
     )
     query = select(Evaluation).where(*wanted).options(undefer(Evaluation.scores), undefer(Evaluation.parts))
-    with scores_of_runs(session, *wanted):
-        rows = session.scalars(query).all()
+    stored_scores(session, *wanted)
+    rows = session.scalars(query).all()
     return {row.measure: row for row in rows if row.measure_version == versions[row.measure]}

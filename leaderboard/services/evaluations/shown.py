@@ -22,7 +22,7 @@ from leaderboard.db.tables import (
 )
 from leaderboard.errors import NotFound
 from leaderboard.services.evaluations import judged_topics
-from leaderboard.services.evaluations.damaged import scores_of_runs
+from leaderboard.services.evaluations.damaged import MEANS, stored_scores, whole_means
 from leaderboard.services.policy import Sight
 from leaderboard.services.qrels import left_out
 
@@ -260,7 +260,8 @@ def means_of_all(
     ]
     needed = [judged_topics.needed(edition, topic_set) for edition, _ in editions]
     # Each has its own way through the indexes, which one condition with OR would not take.
-    for at, run_id, measure, version, mean, topics in session.execute(union_all(*queries)) if queries else ():
+    rows = session.execute(union_all(*queries)).all() if queries else ()
+    for (at, run_id, _, measure, version, *_), mean, topics in whole_means(session, rows):
         if versions[at][measure] == version and judged_topics.is_whole(needed[at], measure, topics):
             by_edition[at].setdefault(run_id, {})[measure] = mean
     return by_edition
@@ -277,16 +278,9 @@ def _versions(edition: Edition, keys: Collection[str] | None) -> dict[str, int]:
 
 def _means_query(
     at: int, edition: Edition, topic_set_id: int, measures: Collection[str], run_ids: list[int] | None
-) -> Select[int, int, str, int, float, int]:
+) -> Select[Any]:
     query = (
-        select(
-            literal(at),
-            Evaluation.run_id,
-            Evaluation.measure,
-            Evaluation.measure_version,
-            EvaluationMean.mean,
-            EvaluationMean.topics,
-        )
+        select(literal(at), *MEANS)
         .join(EvaluationMean, EvaluationMean.evaluation_id == Evaluation.id)
         .where(
             Evaluation.revision_id == edition.revision_id,
@@ -340,9 +334,7 @@ def scores_of(
         Evaluation.measure_version == version,
         Evaluation.run_id.in_(run_ids),
     )
-    with scores_of_runs(session, *wanted):
-        rows = session.execute(select(Evaluation.run_id, Evaluation.scores).where(*wanted)).all()
-    scores = ((row.run_id, row.scores[chosen]) for row in rows)
+    scores = ((row.run_id, row.scores[chosen]) for row in stored_scores(session, *wanted))
     return {run_id: values for run_id, values in scores if not np.isnan(values).any()}
 
 

@@ -1,50 +1,78 @@
-"""Whether the site does its work: how long jobs wait, and whether anybody looks for them."""
+"""Whether the site does its work: it takes writes, and evaluators look for jobs."""
 
+import logging
+import threading
+import time
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy import func, select
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
-from leaderboard.db.engine import now
+from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Job
 from leaderboard.services.jobs import queue, workers
 
+log = logging.getLogger(__name__)
+
 MOST_WAIT_S = 60
-"""How long work may wait while no evaluator looks for it."""
+"""How long work, a lease that ended, or a site that has just started may be without an evaluator."""
+PROBE_WAIT_S = 2.0
+"""How long a lock is waited for where it is tried whether the database takes writes."""
+PROBED_FOR_S = 5.0
+"""How long what came of that is believed: who asks often writes no more for it."""
+LOCKED = "The database takes no writes: something else holds it."
+UNWRITABLE = "The database takes no writes."
 
 
 @dataclass(frozen=True, slots=True)
 class JobHealth:
     """queued, running and failed count jobs; oldest_queued_s is how long the first one that is due waits.
 
-    workers is how many evaluators were seen lately.
+    left counts jobs whose evaluator is gone for over a minute and that no other has taken; workers is how
+    many evaluators were seen lately, worker_seen_s when the last one was, None where none was in an hour.
     """
 
     queued: int
     running: int
     failed: int
+    left: int
     oldest_queued_s: float | None
     workers: int
+    worker_seen_s: float | None
 
-    @property
-    def problem(self) -> str:
-        """Why the site cannot be said to work; empty where it does."""
-        if self.workers or (self.oldest_queued_s or 0) <= MOST_WAIT_S:
+    def problem(self, up_s: float = 0.0) -> str:
+        """Why a run would not be scored now; empty where it would. up_s: for how long the site has run."""
+        if self.left:
+            return "No evaluator takes over the work of one that is gone."
+        if self.workers:
             return ""
-        return f"Work has waited for {self.oldest_queued_s:.0f} s and no evaluator has looked for it lately."
+        if (self.oldest_queued_s or 0) > MOST_WAIT_S:
+            return (
+                f"Work has waited for {self.oldest_queued_s:.0f} s and no evaluator has looked for it lately."
+            )
+        if self.worker_seen_s is not None or up_s > MOST_WAIT_S:
+            return "No evaluator has looked for work in the last minute."
+        return ""
 
 
 def health(session: Session) -> JobHealth:
     """The state of the queue."""
     rows = session.execute(select(Job.state, func.count()).group_by(Job.state))
     counts = {state: count for state, count in rows}
+    at = now(session)
+    ended = at - timedelta(seconds=MOST_WAIT_S)
+    left = select(func.count()).where(Job.state == "leased", Job.lease_until < ended)
+    seen = workers.known(session)
     return JobHealth(
         queued=counts.get("queued", 0),
         running=counts.get("leased", 0),
         failed=counts.get("failed", 0),
-        oldest_queued_s=_oldest_s(session, now(session)),
+        left=session.scalar(left) or 0,
+        oldest_queued_s=_oldest_s(session, at),
         workers=workers.at_work(session),
+        worker_seen_s=abs((at - seen[0][1]).total_seconds()) if seen else None,
     )
 
 
@@ -55,3 +83,36 @@ def _oldest_s(session: Session, at: datetime) -> float | None:
     if first is None:
         return None
     return max((at - first).total_seconds(), (last - at).total_seconds())
+
+
+class Probe:
+    """Whether the database takes writes, tried now and then, and for how long this process runs."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._lock = threading.Lock()
+        self._until = 0.0
+        self._problem = ""
+
+    @property
+    def up_s(self) -> float:
+        """For how many seconds this process has run."""
+        return time.monotonic() - self._began
+
+    def problem(self, database: Database) -> str:
+        """Why nothing can be written, empty where it can; as it was a few seconds ago at most."""
+        with self._lock:
+            if time.monotonic() >= self._until:
+                self._problem = _try_to_write(database)
+                self._until = time.monotonic() + PROBED_FOR_S
+            return self._problem
+
+
+def _try_to_write(database: Database) -> str:
+    try:
+        with database.write(PROBE_WAIT_S, is_shown=False) as session:
+            workers.forget(session)
+    except OperationalError as error:
+        log.warning("the database takes no writes: %s", error.orig)
+        return LOCKED if "lock" in str(error.orig).lower() else UNWRITABLE
+    return ""

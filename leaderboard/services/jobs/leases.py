@@ -1,6 +1,6 @@
 """Leases of jobs that end before the job does: they ran out, or their holder died or lost the database."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, or_, select, update
 from sqlalchemy.orm import Session
@@ -68,9 +68,18 @@ def _leased(session: Session, which: ColumnElement[bool]) -> list[Job]:
     return list(session.scalars(jobs.with_for_update(skip_locked=True)))
 
 
+def _ran_over(job: Job, at: datetime) -> bool:
+    """Whether it ran for as long as it might: then its evaluator was killed for it."""
+    limit = timedelta(seconds=job.limit_s)
+    return job.limit_s > 0 and job.started_at is not None and at - job.started_at >= limit
+
+
 def _release(session: Session, jobs: list[Job]) -> list[Job]:
     at = now(session)
     for job in jobs:
+        if not _ran_over(job, at) and job.max_attempts < queue.MOST_ATTEMPTS:
+            # Who is killed in a job need not have been killed by it: an attempt more makes up for this one.
+            job.max_attempts += 1
         queue.give_back(
             job,
             f"The evaluator stopped before it was done (attempt {job.attempts} of {job.max_attempts}).",

@@ -33,6 +33,8 @@ AGAIN = 0
 """Priority of re-scoring under a new edition."""
 UNHURRIED = -1
 """Priority of what nobody waits for: files on their way to the object store."""
+ATTEMPTS, MOST_ATTEMPTS = 3, 9
+"""How often a job that raises is tried; how often at most where its evaluators were killed as well."""
 RETRY_AFTER_S = 5
 LONGEST_WAIT_S = 60
 """No job waits longer for its next attempt: one that seems to was queued before the clock was set back."""
@@ -292,6 +294,7 @@ def retry(session: Session, job_id: int) -> None:
         job.state = "superseded"
         return
     job.state, job.attempts, job.error = "queued", 0, ""
+    job.max_attempts = ATTEMPTS
     job.run_after, job.finished_at, job.carried_at = now(session), None, None
 
 

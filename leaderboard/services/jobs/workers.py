@@ -17,11 +17,16 @@ KEPT = timedelta(hours=1)
 def seen(session: Session, owner: str) -> None:
     """Note that an evaluator looks for work now."""
     at = now(session)
-    session.execute(delete(Worker).where(~_within(at, KEPT)))
+    forget(session)
     insert = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
     # In one statement: an evaluator and its heartbeat may both be the first to say so.
     row = insert(Worker).values(owner=owner, seen_at=at)
     session.execute(row.on_conflict_do_update(index_elements=[Worker.owner], set_={"seen_at": at}))
+
+
+def forget(session: Session) -> None:
+    """Drop the rows of evaluators that are gone for long."""
+    session.execute(delete(Worker).where(~_within(now(session), KEPT)))
 
 
 def known(session: Session) -> tuple[tuple[str, datetime], ...]:

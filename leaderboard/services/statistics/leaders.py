@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Evaluation, Statistic
 from leaderboard.errors import Damaged
 from leaderboard.memory import Kept
+from leaderboard.services.evaluations.damaged import stored_scores
 from leaderboard.services.statistics import requests, standings
 from leaderboard.services.statistics.requests import Request
 from leaderboard.stats.arrays import Arrays, unpack
@@ -141,8 +142,7 @@ def _computed(session: Session, fields: list[ComparedField]) -> dict[str, Arrays
     """The comparisons of some fields, from scores that one statement reads."""
     if not fields:
         return {}
-    query = select(Evaluation.revision_id, Evaluation.run_id, Evaluation.scores)
-    rows = session.execute(query.where(or_(*(_scores_of(field.request) for field in fields)))).all()
+    rows = stored_scores(session, or_(*(_scores_of(field.request) for field in fields)))
     scores = {(row.revision_id, row.run_id): row.scores for row in rows}
     results = {}
     for field in fields:

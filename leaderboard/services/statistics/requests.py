@@ -16,10 +16,11 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, delete, select, update
+from sqlalchemy import ColumnElement, delete, select
 from sqlalchemy.exc import OperationalError
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, undefer
 
+from leaderboard.checksums import damaged
 from leaderboard.db.engine import Database, add_unless_taken, now
 from leaderboard.db.tables import Job, Statistic
 from leaderboard.measures.naming import parse
@@ -211,7 +212,8 @@ def find(session: Session, request: Request) -> Arrays | WaitingResult:
     if (known := kept.get(request.digest)) is not None:
         return known
     row = session.execute(
-        select(Statistic.result, Statistic.progress, Job.state, Job.error)
+        select(Statistic, Job.state, Job.error)
+        .options(undefer(Statistic.result))
         .outerjoin(Job, (Job.subject_id == Statistic.id) & (Job.kind == queue.COMPARE))
         .where(Statistic.digest == request.digest)
         .order_by(Job.id.desc())
@@ -219,10 +221,12 @@ def find(session: Session, request: Request) -> Arrays | WaitingResult:
     ).one_or_none()
     if row is None:
         return WaitingResult(request, "absent")
-    if row.result is not None:
-        return kept.put(request.digest, unpack(row.result))
+    if row.Statistic.result is not None:
+        return kept.put(request.digest, unpack(row.Statistic.result))
+    if not row.Statistic.is_whole:
+        return WaitingResult(request, "absent")
     states = {"queued": "queued", "leased": "running", "failed": "failed"}
-    return WaitingResult(request, states.get(row.state, "absent"), row.progress, row.error or "")
+    return WaitingResult(request, states.get(row.state, "absent"), row.Statistic.progress, row.error or "")
 
 
 def have_computed(
@@ -230,6 +234,11 @@ def have_computed(
 ) -> None:
     """Have the request computed, unless it was or is about to be; asked_by is None for what boards need."""
     row = _row(session, request)
+    if row is not None and not row.is_whole:
+        log.error("comparison %d is damaged; it is made again", row.id)
+        session.delete(row)
+        session.flush()
+        row = None
     if row is None:
         made = Statistic(
             edition_id=request.source.edition_id,
@@ -271,7 +280,10 @@ def compute(database: Database, statistic_id: int) -> bytes:
             _tell_progress(database, statistic_id, share)
 
     with database.read() as session:
-        request = _request(session.get_one(Statistic, statistic_id).request)
+        row = session.get_one(Statistic, statistic_id)
+        if not row.is_whole:
+            raise damaged(f"comparison {statistic_id}", "the checksum of what it compares does not match")
+        request = _request(row.request)
         if request.procedure == ranking_overlaps.PROCEDURE:
             return pack(ranking_overlaps.compute(session, request.run_ids, request.source, progress))
         if request.procedure == document_orders.PROCEDURE:
@@ -295,7 +307,8 @@ def _tell_progress(database: Database, statistic_id: int, share: float) -> None:
     """Write down how far it is, unless that has to wait: the work is not worth losing for it."""
     try:
         with database.write(PROGRESS_EVERY_S) as session:
-            session.execute(update(Statistic).where(Statistic.id == statistic_id).values(progress=share))
+            if (row := session.get(Statistic, statistic_id)) is not None and row.is_whole:
+                row.progress = share
     except OperationalError as error:
         log.info("the progress of statistic %d was not written: %s", statistic_id, error.orig)
 

@@ -14,7 +14,7 @@ from leaderboard.db.tables import Evaluation, EvaluationMean, Run
 from leaderboard.errors import Conflict, Damaged
 from leaderboard.services import audit
 from leaderboard.services.backups import backups, copies
-from leaderboard.services.backups.archives import BackupHead, BackupWriter
+from leaderboard.services.backups.archives import BackupHead, written
 from leaderboard.services.backups.rows import RowTable
 from leaderboard.services.runs.files import StoredFile
 from tests.make import build, people, postgres
@@ -211,7 +211,7 @@ def test_a_file_that_somebody_made_chooses_no_statement(
 ) -> None:
     """Names of tables and columns are those of the schema; a file with others is refused whole."""
     head = BackupHead(schema.head(), "0", "2026-01-01T00:00:00+00:00", "sqlite")
-    with BackupWriter(tmp_path / "made.backup", head) as archive:
+    with written(tmp_path / "made.backup", head) as archive:
         archive.add(RowTable(name, (column,), ("number",), (column,)), [(1,)])
     with _empty_place(database_url, tmp_path) as place:
         with pytest.raises(Damaged, match="this program did not make it"):

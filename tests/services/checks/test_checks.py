@@ -4,13 +4,14 @@ import json
 import random
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 from sqlalchemy import LargeBinary, select, text, type_coerce, update
 
-from benchmarks.damage import KINDS, SECRETS, Kind, is_found, rows_of
+from benchmarks.damage import KINDS, SECRETS, Kind, is_found, is_number_found, rows_of, turned_number
 from leaderboard.cli import main
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Edition, Evaluation, EvaluationMean, Job, Statistic, metadata
@@ -18,6 +19,8 @@ from leaderboard.services import snapshots
 from leaderboard.services.backups import backups
 from leaderboard.services.checks.check import checks
 from leaderboard.services.clicks import imports
+from leaderboard.services.evaluations import shown
+from leaderboard.services.phase_rules import ALL_TOPICS
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.qrels import files
 from leaderboard.services.revisions import publish
@@ -26,6 +29,7 @@ from leaderboard.settings import Settings
 from leaderboard.stats import arrays
 from leaderboard.trec.qrels.left_out import LeftOut
 from tests.make import answered, build, judging, pictures, pools
+from tests.make.apps import application
 from tests.make.copies import built_once
 
 RANKINGS = {"1": ["a", "b", "c"], "2": ["d", "a"], "3": ["f", "e"]}
@@ -111,18 +115,102 @@ def test_any_wrong_bit_is_found(kind: Kind, database: Database, tmp_path: Path) 
 
 
 def test_scores_that_are_not_those_of_the_rankings_are_found(database: Database, tmp_path: Path) -> None:
-    """Other scores with the right checksum, and another mean, are found where all are computed again."""
+    """Other scores with the right checksum are found where all are computed again."""
     run_id = _site(database, tmp_path)
     with database.write() as session:
         evaluation = session.scalars(select(Evaluation).where(Evaluation.measure == "AP")).first()
         assert evaluation is not None
         evaluation.scores = evaluation.scores + np.spacing(1.0)
-        other = select(Evaluation.id).where(Evaluation.measure == "MicroP").limit(1).scalar_subquery()
-        session.execute(update(EvaluationMean).where(EvaluationMean.evaluation_id == other).values(mean=0.25))
+        for mean in session.scalars(
+            select(EvaluationMean).where(EvaluationMean.evaluation_id == evaluation.id)
+        ):
+            mean.mean = float(evaluation.scores.mean())
     assert _found(database) == []
     found = _found(database, with_scores=True)
     assert any(f"{run_id}, 10): its scores by AP come out differently" in line for line in found)
-    assert any("its mean MicroP over topic set" in line for line in found)
+
+
+def test_a_mean_that_is_not_that_of_its_scores_is_found(database: Database, tmp_path: Path) -> None:
+    """The plain check sees a mean that its scores do not make, and one with a wrong checksum."""
+    _site(database, tmp_path)
+    with database.write() as session:
+        in_order = select(EvaluationMean).order_by(EvaluationMean.evaluation_id)
+        first, second = session.scalars(in_order.limit(2)).all()
+        first.mean = 0.25
+        wrong = EvaluationMean.evaluation_id == second.evaluation_id
+        session.execute(update(EvaluationMean).where(wrong).values(mean=0.25))
+    found = _found(database)
+    assert sum("is not that of its stored scores" in line for line in found) == 1, found
+    assert sum("over topic set 1: its checksum does not match" in line for line in found) == 1, found
+
+
+@pytest.mark.parametrize("column", ["topics", "mean", "topic_set_id", "evaluation", "scored"])
+def test_an_evaluator_scores_again_what_is_damaged(column: str, database: Database, tmp_path: Path) -> None:
+    """Means and evaluations with a wrong checksum, whatever is wrong, are those that they were."""
+    _site(database, tmp_path)
+    wrong: dict[str, Any] = {
+        "topics": update(EvaluationMean).values(topics=EvaluationMean.topics + 1),
+        "mean": update(EvaluationMean).values(mean=EvaluationMean.mean + 0.5),
+        "topic_set_id": update(EvaluationMean).values(checksum=None),
+        "evaluation": update(Evaluation).values(dialect=9),
+        "scored": update(Evaluation).values(checksum=7),
+    }
+    before = _means(database)
+    assert before
+    with database.write() as session:
+        session.execute(wrong[column])
+    assert _means(database) == (before if column in ("topics", "mean", "topic_set_id") else {})
+    assert _found(database) != []
+    build.drain(database)
+    assert _found(database, with_scores=True) == []
+    assert _means(database) == before
+
+
+def _means(database: Database) -> dict[int, dict[str, float]]:
+    """What the board of the task shows."""
+    with database.read() as session:
+        edition = session.scalars(select(Edition).where(Edition.state == "current")).one()
+        return shown.means(session, edition, ALL_TOPICS)
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize("flips", [24, pytest.param(300, marks=pytest.mark.trial)])
+def test_no_wrong_bit_of_a_plain_number_is_missed_or_shown(
+    flips: int, database: Database, settings: Settings, tmp_path: Path
+) -> None:
+    """Each is found by the plain check; pages show the true number, none, or an error."""
+    run_id = _site(database, tmp_path)
+    client = application(settings, database).test_client()
+    addresses = "/tasks/t.json", f"/runs/{run_id}.json", f"/api/v1/runs/{run_id}", "/tasks/t/topics/1.json"
+
+    def seen() -> list[dict[str, object]]:
+        with database.write():
+            # Pages that are kept are dropped.
+            pass
+        answers = [client.get(address) for address in addresses]
+        assert {answer.status_code for answer in answers} <= {200, 500}
+        return [_scores_in(answer.get_json()) if answer.status_code == 200 else {} for answer in answers]
+
+    whole = seen()
+    assert all(whole), whole
+    chance = random.Random(31)
+    for _ in range(flips):
+        with turned_number(database, chance) as place:
+            assert is_number_found(database, place), place
+            for is_, was in zip(seen(), whole, strict=True):
+                assert is_.items() <= was.items(), (place, is_, was)
+    assert seen() == whole
+
+
+def _scores_in(answer: object, at: str = "") -> dict[str, object]:
+    """The fractional numbers of an answer, each by where it stands."""
+    if isinstance(answer, dict):
+        inner = [_scores_in(value, f"{at}/{key}") for key, value in answer.items()]
+    elif isinstance(answer, list):
+        inner = [_scores_in(value, f"{at}/{place}") for place, value in enumerate(answer)]
+    else:
+        return {at: answer} if isinstance(answer, float) else {}
+    return {key: value for each in inner for key, value in each.items()}
 
 
 @pytest.mark.parametrize(

@@ -108,16 +108,38 @@ def test_a_heartbeat_keeps_the_lease(database: Database) -> None:
         assert leases.sweep(session, SETTINGS.lease_s) == []
 
 
-def test_a_job_that_loses_three_workers_fails_with_a_message(database: Database) -> None:
-    """A poisonous job ends as failed after its last attempt instead of blocking the queue."""
+def test_a_job_outlives_its_evaluators_and_a_poisonous_one_does_not(database: Database) -> None:
+    """Three kills leave three attempts for errors; the ninth attempt is the last one."""
     _queue(database, 1)
     for _ in range(3):
         _claim(database)
         _expire_leases(database)
     with database.read() as session:
         job = session.scalars(select(Job)).one()
-    assert (job.state, job.attempts) == ("failed", 3)
-    assert job.error == "The evaluator stopped before it was done (attempt 3 of 3)."
+    assert (job.state, job.attempts, job.max_attempts) == ("queued", 3, 6)
+    for _ in range(6):
+        _claim(database)
+        _expire_leases(database)
+    with database.read() as session:
+        job = session.scalars(select(Job)).one()
+    assert (job.state, job.attempts) == ("failed", 9)
+    assert job.error == "The evaluator stopped before it was done (attempt 9 of 9)."
+    with database.write() as session:
+        queue.retry(session, job.id)
+        assert (job.id, session.get_one(Job, job.id).max_attempts) == (job.id, 3)
+
+
+def test_an_evaluator_that_is_killed_for_the_time_a_job_takes_counts_in_full(database: Database) -> None:
+    """Each attempt takes an hour of an evaluator, so three are enough."""
+    _queue(database, 1)
+    for _ in range(3):
+        _claim(database)
+        with database.write() as session:
+            job = session.scalars(select(Job)).one()
+            job.started_at = now(session) - timedelta(seconds=job.limit_s + 1)
+        _expire_leases(database)
+    with database.read() as session:
+        assert session.scalars(select(Job.state)).one() == "failed"
 
 
 def test_a_failed_job_can_be_queued_anew_with_all_attempts(database: Database) -> None:

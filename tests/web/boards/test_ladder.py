@@ -8,6 +8,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import select, update
 
+from leaderboard.checksums import of_row
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Evaluation, EvaluationMean, TaskRole, TopicSet
 from leaderboard.services import snapshots
@@ -55,6 +56,8 @@ def _move(database: Database, run_id: int, by: float) -> None:
     )
     with database.write() as session:
         session.execute(moved.values(mean=EvaluationMean.mean + by))
+        for mean in session.scalars(select(EvaluationMean)):
+            mean.checksum = of_row(mean.summed)
 
 
 @pytest.mark.slow
