@@ -193,6 +193,9 @@ def _tell(found: "Preview") -> None:
     click.echo(grades or f"{changes.before} -> {changes.after} preferences", err=True)
     if changes.unknown:
         click.echo(f"warning: judged, but not among the topics: {' '.join(changes.unknown)}", err=True)
+    if found.lacking:
+        some, count = ", ".join(found.lacking[:5]), len(found.lacking)
+        click.echo(f"warning: the collection lacks {count:,} judged documents, for example {some}", err=True)
     if found.ranks is not None:
         _tell_ranks(found.ranks)
     elif found.waiting is not None:
