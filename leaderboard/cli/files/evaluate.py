@@ -161,25 +161,14 @@ def evaluate(
         _print(scored_text(judged, files, names, missing, layout, per_topic))
         return
     _load_numpy()
+    from leaderboard.trec.read.forms import asked
     from leaderboard.trec.scores.scoring import Inputs, Options
 
     qrels, *runs = files
     if not runs:
         raise click.UsageError("Missing argument 'RUN...'.", context)
-    from leaderboard.trec.read.forms import asked
-
-    inputs = Inputs(
-        qrels,
-        collection_size,
-        preferences,
-        documents,
-        dissimilarities,
-        second_column or "",
-        leave_out,
-        changed_docnos,
-        asked(mapping),
-        leave_out_query,
-    )
+    beside = (collection_size, preferences, documents, dissimilarities, second_column or "")
+    inputs = Inputs(qrels, *beside, leave_out, changed_docnos, asked(mapping), leave_out_query)
     options = Options(names or DEFAULT_MEASURES, level, int(dialect), depth, judged_only, complete, threads)
     _print(_text(layout, per_topic, inputs, runs, options))
 
