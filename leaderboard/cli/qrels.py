@@ -98,24 +98,16 @@ def add(
     Asked for at a terminal only. The board switches when all runs are scored. Without FILE the newest
     judgments stay and what stands beside them changes; with --earlier those stay that are new.
     """
-    if file is None and not (
-        distractors or no_distractors or leave_out or leave_out_query or no_leave_out or earlier
-    ):
+    beside = (distractors, no_distractors, leave_out, leave_out_query, no_leave_out, earlier)
+    if file is None and not any(beside):
         raise click.UsageError("Give a file of judgments, --distractors, --leave-out or --earlier.")
     with opened(data) as (database, _):
-        prepared = None
-        if file is not None:
-            kind = "preference" if preferences else "graded"
-            with database.read() as session:
-                dialect = policy.own_task(session, OPERATOR, slug).dialect
-            how = forms.asked(mapping, dialect)
-            prepared = service.prepare(file, kind=kind, second=second_column or "", asked=how)
-            for warning in prepared.warnings:
-                click.echo(f"note: {warning}", err=True)
+        with database.read() as session:
+            asked = forms.asked(mapping, policy.own_task(session, OPERATOR, slug).dialect)
+        prepared = _prepared(file, preferences, second_column or "", asked) if file is not None else None
         others = frozenset() if no_distractors else read_distractors(distractors) if distractors else None
         wish = rounds.wished(
-            leave_out,
-            changed_docnos,
+            *(leave_out, changed_docnos),
             earlier=rounds.numbers(earlier),
             later=later,
             drop=no_leave_out,
@@ -133,14 +125,23 @@ def add(
         with database.read() as session:
             found = previews.preview(session, OPERATOR, slug, token)
         _tell(found)
-        asked = not yes and not found.refused and sys.stdin.isatty() and not only_preview
-        if only_preview or (asked and not click.confirm("Add it?")):
+        is_asked = not yes and not found.refused and sys.stdin.isatty() and not only_preview
+        if only_preview or (is_asked and not click.confirm("Add it?")):
             with database.write() as session:
                 drafts.discard(session, OPERATOR, slug, token)
             return
         with database.write() as session:
             revision = drafts.publish(session, OPERATOR, slug, token, base=found.base)
         _tell_made(revision, slug if line == "main" else f"line {line} of {slug}")
+
+
+def _prepared(file: Path, is_preference: bool, second: str, asked: forms.Asked) -> service.PreparedQrels:
+    """The judgments of a file; how they were read goes to the error stream."""
+    kind = "preference" if is_preference else "graded"
+    prepared = service.prepare(file, kind=kind, second=second, asked=asked)
+    for warning in prepared.warnings:
+        click.echo(f"note: {warning}", err=True)
+    return prepared
 
 
 @qrels.command("list")
@@ -192,6 +193,9 @@ def _tell(found: "Preview") -> None:
     click.echo(grades or f"{changes.before} -> {changes.after} preferences", err=True)
     if changes.unknown:
         click.echo(f"warning: judged, but not among the topics: {' '.join(changes.unknown)}", err=True)
+    if found.lacking:
+        some, count = ", ".join(found.lacking[:5]), len(found.lacking)
+        click.echo(f"warning: the collection lacks {count:,} judged documents, for example {some}", err=True)
     if found.ranks is not None:
         _tell_ranks(found.ranks)
     elif found.waiting is not None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import numpy as np
 from sqlalchemy import (
     ColumnElement,
     FunctionElement,
@@ -39,6 +40,7 @@ from leaderboard.trec.documents.documents import (
     read_documents,
 )
 from leaderboard.trec.documents.documents import DocumentBlock as PackedBlock
+from leaderboard.trec.read.kernel import SLACK
 
 ADDED_AT_ONCE = 64
 """Blocks of about 25 KB that are added with one statement."""
@@ -203,8 +205,18 @@ def readable(session: Session, collection_id: int, docnos: Sequence[bytes]) -> i
     collection = session.get_one(Collection, collection_id)
     if collection.link_template:
         return len(docnos)
-    known = known_docnos(session, collection_id) if collection.stored else None
-    return 0 if known is None else DocnoFilter.known(known, docnos)
+    return len(docnos) - len(lacking(session, collection_id, docnos)) if collection.stored else 0
+
+
+def lacking(session: Session, collection_id: int | None, docnos: Sequence[bytes]) -> list[bytes]:
+    """Those docnos that the collection does not have; none where its docnos are not known."""
+    filter_ = None if collection_id is None else known_docnos(session, collection_id)
+    if filter_ is None or not docnos:
+        return []
+    length = np.array(list(map(len, docnos)), np.int32)
+    body = b"".join((*docnos, bytes(SLACK)))
+    unknown = DocnoFilter.unknown(filter_, body, np.cumsum(length, dtype=np.int32) - length, length)
+    return [docnos[place] for place in unknown.tolist()]
 
 
 def texts(session: Session, collection_id: int, docnos: Sequence[str]) -> dict[str, Document]:

@@ -17,7 +17,7 @@ from alembic import op
 from leaderboard.measures.naming import parse
 
 revision = "0027"
-down_revision = "0024"
+down_revision = "0026"
 branch_labels = None
 depends_on = None
 

@@ -11,7 +11,7 @@ from leaderboard.db.base import BigId, Bytewise
 from leaderboard.db.words import beginnings
 
 revision = "0028"
-down_revision = "0026"
+down_revision = "0027"
 branch_labels = None
 depends_on = None
 

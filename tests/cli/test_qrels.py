@@ -126,3 +126,13 @@ def test_the_document_that_is_the_query_is_left_out(site, tmp_path: Path) -> Non
     added = site("qrels", "add", "t", judged, "--note", "self", "--yes", "--leave-out-query")
     assert "Documents left out: 2 of 2 topics (0 before)." in added.stderr, added.output
     assert site("qrels", "export", "t", 2, "--part", "left_out").stdout == "1 1\n2 2\n"
+
+
+def test_judged_documents_that_the_collection_lacks_are_named(site, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """With their number and examples, before anything is added."""
+    documents = tmp_path / "documents.tsv"
+    documents.write_text("a\tone\nx\ttwo\n")
+    options = ("--name", "C", "--topics", build.topics_file(tmp_path), "--documents", documents)
+    assert site("task", "create", "c", *options).exit_code == 0
+    shown = site("qrels", "add", "c", build.qrels_file(tmp_path, BETTER, "v2"), "--preview")
+    assert "warning: the collection lacks 2 judged documents, for example e, y" in shown.stderr

@@ -172,25 +172,14 @@ def evaluate(
         _print(scored_text(judged, files, names, missing, layout, per_topic))
         return
     _load_numpy()
+    from leaderboard.trec.read.forms import asked
     from leaderboard.trec.scores.scoring import Inputs, Options
 
     qrels, *runs = files
     if not runs:
         raise click.UsageError("Missing argument 'RUN...'.", context)
-    from leaderboard.trec.read.forms import asked
-
-    inputs = Inputs(
-        qrels,
-        collection_size,
-        preferences,
-        documents,
-        dissimilarities,
-        second_column or "",
-        leave_out,
-        changed_docnos,
-        asked(mapping),
-        leave_out_query,
-    )
+    beside = (collection_size, preferences, documents, dissimilarities, second_column or "")
+    inputs = Inputs(qrels, *beside, leave_out, changed_docnos, asked(mapping), leave_out_query)
     as_trec_eval = layout == "trec"
     default = (*(("runid", "num_q") if as_trec_eval else ()), *DEFAULT_MEASURES)
     options = Options(

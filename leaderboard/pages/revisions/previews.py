@@ -14,7 +14,7 @@ from leaderboard.pages.revisions import changed, judgment_changes, rank_changes
 from leaderboard.pages.revisions.changed import ChangedJudgments, titles
 from leaderboard.pages.revisions.judgment_changes import Changes
 from leaderboard.pages.revisions.rank_changes import RankChanges
-from leaderboard.services import policy
+from leaderboard.services import collections, policy
 from leaderboard.services.evaluations.columns import MeasureColumn, column
 from leaderboard.services.evaluations.shown import Source, means, shown_edition
 from leaderboard.services.policy import Sight, Viewer
@@ -31,6 +31,7 @@ from leaderboard.services.statistics.requests import Request, WaitingResult
 from leaderboard.stats.arrays import Arrays
 from leaderboard.tables.record import Files
 from leaderboard.trec.qrels.left_out import NOTHING
+from leaderboard.trec.read.lines import shown
 
 AT_ONCE_S = 2.0
 """What takes longer than this is not computed while the organiser waits for the page."""
@@ -59,12 +60,19 @@ class Preview(ChangedJudgments):
     """Why it cannot be published; empty where it can."""
     waiting: WaitingResult | None
     """The job that the ranks wait for."""
+    lacking: tuple[str, ...]
+    """Judged documents that the task's collection does not have."""
     rounds: str
     """Values of the file's second column, where it was passed over unasked."""
     runs: int
     """How many runs would be scored again."""
     left_out_of: LeftOutOfRuns | None
     """What the runs have of the documents left out; None where there are none, or the ranks are not known."""
+
+
+def _lacking(session: Session, task: Task, draft: Draft) -> tuple[str, ...]:
+    docnos = sorted({docno for grades in draft.prepared.judgments.values() for docno in grades})
+    return tuple(map(shown, collections.lacking(session, task.collection_id, docnos)))
 
 
 def preview(session: Session, viewer: Viewer, slug: str, token: str) -> Preview:
@@ -107,6 +115,7 @@ def preview(session: Session, viewer: Viewer, slug: str, token: str) -> Preview:
         ranks=ranks if isinstance(ranks, RankChanges) else None,
         waiting=ranks if isinstance(ranks, WaitingResult) else None,
         why_no_ranks=why,
+        lacking=_lacking(session, task, draft),
         rounds=draft.prepared.rounds,
         runs=session.scalar(runs) or 0,
         left_out_of=held,

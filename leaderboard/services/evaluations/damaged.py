@@ -134,8 +134,9 @@ def drop_damaged(database: Database) -> None:
             if edition.task_id in tasks:
                 runs = select(Run.id).where(Run.task_id == edition.task_id, Run.withdrawn_at.is_(None))
                 for run_id in session.scalars(runs.order_by(Run.id)).all():
-                    key = {"priority": queue.AGAIN, "edition_id": edition.id}
-                    queue.enqueue(session, queue.EVALUATE, run_id, **key)
+                    queue.enqueue(
+                        session, queue.EVALUATE, run_id, priority=queue.AGAIN, edition_id=edition.id
+                    )
 
 
 def _in_parts(session: Session, query: Any) -> Any:

@@ -55,11 +55,6 @@ class DocnoFilter:
             known &= (bits[places >> np.uint64(3)] << (places & np.uint64(7)).astype(np.uint8)) & 128 > 0
         return np.flatnonzero(~known)
 
-    @staticmethod
-    def known(filter_: bytes, docnos: Sequence[bytes]) -> int:
-        """How many of the docnos are in the filter; a few that are not may be counted too."""
-        return len(docnos) - len(DocnoFilter.unknown(filter_, *_laid_out(list(docnos)))) if docnos else 0
-
 
 class DocnoFilterBuilder:
     """Takes docnos as they come; what is known of them waits on disk, as bits need their number first."""

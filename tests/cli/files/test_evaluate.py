@@ -246,8 +246,8 @@ def test_parameters_that_trec_eval_passes_over_are_named(files: Path) -> None:
     done = call(files / "qrels", files / "run", "-m", "P.1", "-m", "P.2", "-m", "binG.0.5")
     assert [line.split()[0] for line in done.stdout.splitlines()] == ["P_1", "binG"]
     assert done.stderr.splitlines() == [
-        "note: P.2 is not printed: trec_eval takes the first list of parameters of P. Write all of them after "
-        "one dot, separated by commas.",
+        "note: P.2 is not printed: trec_eval takes the first list of parameters of P. Write all of them "
+        "after one dot, separated by commas.",
         "note: binG takes no parameters; trec_eval ignores .0.5, and so does this.",
     ]
     done = call(files / "qrels", files / "run", "-m", "P.1", "-m", "P.2", "-m", "num_q", "--format", "json")

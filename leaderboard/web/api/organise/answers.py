@@ -164,6 +164,7 @@ class DraftAnswer:
 
     answers: what it holds of nuggets and labels, who made them, what was noticed; null of other judgments.
     left_out: documents left out by topic, before and after, and what the runs have of them; null for none.
+    lacking: judged documents that the collection does not have.
     read_as: how the file was read, lines that were skipped too; in the answer to sending it only.
     """
 
@@ -177,6 +178,7 @@ class DraftAnswer:
     refused: str
     answers: Mapping[str, Any] | None = None
     left_out: Mapping[str, Any] | None = None
+    lacking: tuple[str, ...] = ()
     read_as: tuple[str, ...] = ()
 
 

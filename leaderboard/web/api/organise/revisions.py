@@ -256,6 +256,7 @@ def draft_answer(slug: str, token: str) -> DraftAnswer:
         changed=total.changed,
         removed=total.removed,
         refused=page.refused,
+        lacking=page.lacking,
         left_out=_left_out(page),
         answers=None if page.of_answers is None else answers_facts.facts(page.of_answers),
     )
