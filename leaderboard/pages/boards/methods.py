@@ -7,6 +7,7 @@ from leaderboard.measures.naming import kind_of, parse
 from leaderboard.pages.boards import citations
 from leaderboard.services.boards.board import Board
 from leaderboard.services.evaluations.shown import Basis, computed_as
+from leaderboard.services.statistics.sentences import too_few_topics
 from leaderboard.services.statistics.standings import ALPHA, Standing
 from leaderboard.stats.pairs.corrections import LEVEL
 from leaderboard.stats.pairs.methods import BOTH_IN_ONE, CORRECTIONS, Method
@@ -137,6 +138,10 @@ def _named(by: Method, works: dict[str, CitedWork]) -> Iterable[_Said]:
 
 def _found(standing: Standing) -> Iterable[_Said]:
     apart = f"{standing.told_apart:,} of {counted(standing.pairs, 'pair')}"
+    if standing.verdicts.too_few:
+        too_few = too_few_topics(f"{len(standing.run_ids):,} runs", standing.topics, standing.topics_to_order)
+        yield _Said(f"{apart} can be told apart. {too_few}")
+        return
     yield _Said(f"{apart} can be told apart, and {counted(standing.may_be_best, 'run')} may be the best.")
 
 

@@ -95,6 +95,11 @@ class Board(TaskHead):
         """Run id -> its place among the ranked runs; empty where there is no standing."""
         return self.standing.places if isinstance(self.standing, Standing) else {}
 
+    @property
+    def may_be_best(self) -> int:
+        """How many runs may be the best; 0 too where that is not known, or not yet."""
+        return self.standing.may_be_best if isinstance(self.standing, Standing) else 0
+
 
 def board(
     session: Session,
