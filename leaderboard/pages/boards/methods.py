@@ -120,9 +120,11 @@ def _compared(standing: Standing, works: dict[str, CitedWork]) -> Iterable[_Said
             "What is said of all runs at once rests on the correction by Holm", _cite(works, HOLM.citation)
         )
         yield _Said(" in its place. ")
-    yield _Said("A run may be the best where no run beats it and none is better by a one-sided test at ")
-    yield _Said(f"{LEVEL:g}/(n - 1) for n runs", _cite(works, SOURCE))
-    yield _Said(f". All of this holds at once with {1 - ALPHA:.0%} confidence. ")
+    if not standing.verdicts.too_few:
+        yield _Said("A run may be the best where no run beats it and none is better by a one-sided test at ")
+        yield _Said(f"{LEVEL:g}/(n - 1) for n runs", _cite(works, SOURCE))
+        yield _Said(". ")
+    yield _Said(f"All of this holds at once with {1 - ALPHA:.0%} confidence. ")
     yield _Said(f"Intervals of differences are paired t intervals at {1 - ALPHA:.0%}, of each pair alone. ")
 
 

@@ -20,7 +20,7 @@ from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.shown import FloatArray, scores_of
 from leaderboard.services.runs.names import RunName
 from leaderboard.services.statistics.sentences import too_few_topics
-from leaderboard.services.statistics.standings import Place
+from leaderboard.services.statistics.standings import Place, varies
 from leaderboard.stats.pairs.corrections import LEVEL
 from leaderboard.stats.standing.standing import topics_to_decide, verdicts, widest_pair
 
@@ -34,14 +34,14 @@ MOST_OUTSIDE = 0.05
 class CombinedRow(RunName):
     """A ranked run: its score by both, by the machine and by people's sample alone, with its rank in each.
 
-    low and high are the ends of the 95 % interval of the score by both. place says whom it beats by the board
+    low and high are the ends of the 95 % interval of the score by both, None where it never varies. place says whom it beats by the board
     that is shown, None on the machine's, which says nothing of people, and where the run is left unranked.
     """
 
     rank: int | None
     score: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     place: Place | None
     machine: float
     machine_rank: int
@@ -187,8 +187,8 @@ def _rows(
             kind=row.kind,
             rank=ranks[at] if is_ranked[at] else None,
             score=float(made.combined[at]),
-            low=float(made.combined[at] - made.half[at]),
-            high=float(made.combined[at] + made.half[at]),
+            low=float(made.combined[at] - made.half[at]) if varies(made.half[at]) else None,
+            high=float(made.combined[at] + made.half[at]) if varies(made.half[at]) else None,
             place=places.get(row.run_id),
             machine=float(made.machine[at]),
             machine_rank=machine_ranks[at],

@@ -95,12 +95,12 @@ def verdicts(table: PairTable, level: float = LEVEL) -> Verdicts:
 def topics_to_decide(
     table: PairTable, said: Verdicts, topics: int, pair: int, *, alpha: float | None = None
 ) -> int | None:
-    """How many topics like a board's would decide a pair of its table with 80 % power; None for no number.
+    """How many topics like a board's would decide a pair of its table with 80 % power.
 
-    By the paired t test with the difference and spread that were seen. alpha: the two-sided level, else the one
-    that the correction leaves for the next pair: LEVEL over all pairs, or over those not yet told apart; of two
-    runs alone, twice LEVEL. None where the means are equal, and where a hundred times the topics are not
-    enough. At least one more than there are.
+    By the paired t test with the difference and spread that were seen. alpha: the two-sided level, else the
+    one that the correction leaves for the next pair: LEVEL over all pairs, or over those not yet told apart;
+    of two runs alone, twice LEVEL. None where the means are equal, and where a hundred times the topics are
+    not enough. At least one more than there are.
     """
     half = float(table.high[pair] - table.low[pair]) / 2
     difference = float(table.difference[pair])

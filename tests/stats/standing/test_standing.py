@@ -218,7 +218,7 @@ def test_topics_that_are_too_few_praise_nobody() -> None:
 
 
 def test_topics_that_would_decide_a_pair() -> None:
-    """At the level that the pairs told apart leave; None for equal means, or over a hundred times the topics."""
+    """At the level that is left; None for equal means, or over a hundred times the topics."""
     first = [0.9, 0.8, 0.7, 0.9]
     scores = np.array([first, [0.1, 0.2, 0.1, 0.0], [0.1, 0.2, 0.0, 0.15], [0.2, 0.1, 0.1, 0.0]])
     compared = all_pairs(scores, HOLM, seed=1)
