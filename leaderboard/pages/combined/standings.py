@@ -34,8 +34,9 @@ MOST_OUTSIDE = 0.05
 class CombinedRow(RunName):
     """A ranked run: its score by both, by the machine and by people's sample alone, with its rank in each.
 
-    low and high are the ends of the 95 % interval of the score by both, None where it never varies. place says whom it beats by the board
-    that is shown, None on the machine's, which says nothing of people, and where the run is left unranked.
+    low and high are the ends of the 95 % interval of the score by both, None where it never varies.
+    place says whom it beats by the board that is shown, None on the machine's, which says nothing of people,
+    and where the run is left unranked.
     """
 
     rank: int | None

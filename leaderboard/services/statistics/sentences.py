@@ -21,7 +21,7 @@ def sentences(
 
     of: which runs they are, such as ` of the group students`, where they are not all of the task's.
     """
-    lines = [_leaders(standing, ranked, ranked_by, digits, of)]
+    lines = [_verdict(standing, ranked, ranked_by, digits, of)]
     if standing.pairs and standing.topics > 1:
         lines.append(_pairs(standing))
         if standing.table.reachable:
@@ -29,11 +29,15 @@ def sentences(
     return tuple(filter(None, lines))
 
 
-def _leaders(standing: Standing, ranked: Sequence[RankedRun], ranked_by: str, digits: int, of: str) -> str:
+def leaders(ranked: Sequence[RankedRun], ranked_by: str, digits: int, sign: int) -> str:
+    """Name the first of the ranked runs, which come in the board's order, with their value."""
     first = [run.name for run in ranked if run.value == ranked[0].value]
     names = f"{', '.join(first[:-1])} and {first[-1]}" if len(first) > 1 else first[0]
-    word = "Lowest" if standing.sign < 0 else "Highest"
-    leader = f"{word} {ranked_by}: {names} ({ranked[0].value:.{digits}f})."
+    return f"{'Lowest' if sign < 0 else 'Highest'} {ranked_by}: {names} ({ranked[0].value:.{digits}f})."
+
+
+def _verdict(standing: Standing, ranked: Sequence[RankedRun], ranked_by: str, digits: int, of: str) -> str:
+    leader = leaders(ranked, ranked_by, digits, standing.sign)
     if len(ranked) == 1:
         return f"{leader} It is the only ranked run{of}, so there is nothing to compare it with."
     if standing.topics == 1:

@@ -51,8 +51,9 @@ class PictureAnswer:
 class LeaderAnswer:
     """The best ranked run of an open task; tied: how many share its place.
 
-    may_be_best: how many runs may be the best, 0 where the topics are too few to order them; rank_high: the lowest rank that the leader may have. Both are
-    null where runs cannot be compared, or where nobody has had a large board compared yet.
+    may_be_best: how many runs may be the best, 0 where the topics are too few to order them. rank_high: the
+    lowest rank that the leader may have. Both are null where runs cannot be compared, or where nobody has
+    had a large board compared yet.
     """
 
     run_id: int
