@@ -51,7 +51,7 @@ AP = Measure(
     citation="Buckley and Voorhees, Retrieval System Evaluation, in TREC: Experiment and Evaluation, 2005",
     compute=average_precision,
     parameters=(REL, CUTOFF, JUDGED_ONLY),
-    aliases=("MAP",),
+    aliases=("MAP", "map"),
     trec_names=(TrecName("map"), TrecName("map_cut", "cutoff")),
 )
 

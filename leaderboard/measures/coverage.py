@@ -98,6 +98,28 @@ def number_nonrelevant_retrieved(judged: Judged, *, rel: int = 1) -> FloatArray:
     return np.bincount(judged.topic[counted], minlength=len(judged.judgments)).astype(np.float64)
 
 
+def hits(judged: Judged, *, cutoff: int, rel: int = 1) -> FloatArray:
+    """The number of relevant documents in the top cutoff ranks, float64 (topics,).
+
+    >>> from leaderboard.measures.example import judged
+    >>> hits(judged({1: 1, 2: 0, 3: 2}), cutoff=2)
+    array([1.])
+    """
+    return judged.relevant_count(rel, cutoff).astype(np.float64)
+
+
+HITS = Measure(
+    name="Hits",
+    title="Relevant documents in the top k",
+    formula="relevant in top k",
+    citation="Bassani, ranx: A Blazing-Fast Python Library for Ranking Evaluation and Comparison, ECIR 2022",
+    compute=hits,
+    parameters=(REL, CUTOFF_REQUIRED),
+    aliases=("hits",),
+    range=COUNT_RANGE,
+    note="The mean over topics, as in ranx; NumRelRet is the sum over topics of whole rankings.",
+)
+
 JUDGED = Measure(
     name="Judged",
     title="Share of the top k that was judged",
@@ -116,9 +138,13 @@ UNJ = Measure(
     citation="trec_eval, unj",
     compute=unjudged_share,
     parameters=(CUTOFF_REQUIRED,),
+    aliases=("Hole", "hole"),
     trec_names=(TrecName("unj", "cutoff"),),
     direction="none",
-    note="Not 1 − Judged@k: it divides by k where fewer were retrieved, and grade -2 is unjudged.",
+    note=(
+        "Not 1 − Judged@k: it divides by k where fewer were retrieved, and grade -2 is unjudged. Hole@k of "
+        "BEIR and MTEB takes a document that was judged for any topic as judged; this asks for its own topic."
+    ),
 )
 
 NUM_Q = Measure(

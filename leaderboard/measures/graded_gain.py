@@ -7,8 +7,8 @@ import numpy as np
 
 from leaderboard.measures.discounts import log2_discounts
 from leaderboard.measures.gains import GAINS, document_gains, ideal_order
-from leaderboard.measures.judged import FloatArray, IntArray, Judged, Judgments, ratio
-from leaderboard.measures.record import JUDGED_ONLY, REL, Gains, Measure, Parameter, TrecName
+from leaderboard.measures.judged import FloatArray, IntArray, Judged, Judgments, positions, ratio
+from leaderboard.measures.record import JUDGED_ONLY, LARGEST, REL, Gains, Measure, Parameter, TrecName
 from leaderboard.measures.running import bounds_of, last, running
 
 _CITATION = "Buckley, trec_eval (experimental measures), 2008"
@@ -107,6 +107,24 @@ def ndcg_at_levels(judged: Judged, *, rel: int = 1, gains: Gains | None = None) 
     return scores
 
 
+def q_measure(judged: Judged, *, beta: float = 1.0, gains: Gains | None = None) -> FloatArray:
+    """Average of the blended ratio at every document with a gain above 0, float64 (topics,), 0 to 1.
+
+    0 where no document has a gain above 0. With beta 0 it is average precision over these documents.
+
+    Grade 1 at rank 1, grade 2 at rank 3: ((1 + 1) / (1 + 2) + (2 + 3) / (3 + 3)) / 2.
+
+    >>> from leaderboard.measures.example import judged
+    >>> q_measure(judged({1: 1, 3: 2}))
+    array([0.75])
+    """
+    hits, ideal = _gained(judged, gains), _ideal(judged.judgments, gains)
+    best = running(np.add, ideal.starts, ideal.gain)
+    place, _ = ideal.place(hits.topic, hits.rank)
+    found = positions(hits.starts, hits.topic) + beta * running(np.add, hits.starts, hits.gain)
+    return ratio(judged.totals(hits.topic, found / (hits.rank + beta * best[place])), np.diff(ideal.starts))
+
+
 class _Gained(NamedTuple):
     """The hits with a gain above 0, each (hits,), and where each topic's begin, (topics + 1,)."""
 
@@ -191,6 +209,27 @@ NDCG_REL = Measure(
     parameters=(GAINS, JUDGED_ONLY),
     trec_names=(TrecName("ndcg_rel"),),
     note=_NOTE,
+)
+
+Q_MEASURE = Measure(
+    name="Q",
+    title="Q-measure",
+    formula=(
+        "1/R · Σ over ranks i of documents with a gain above 0 of (such documents in the top i + beta · "
+        "their gains) / (i + beta · the ideal ranking's gains in the top i)"
+    ),
+    citation=(
+        "Sakai, New Performance Metrics Based on Multigrade Relevance: Their Application to Question "
+        "Answering, NTCIR-4, 2004"
+    ),
+    compute=q_measure,
+    parameters=(
+        Parameter("beta", "number", "How much gains count beside precision.", 0, LARGEST, default=1.0),
+        GAINS,
+        JUDGED_ONLY,
+    ),
+    aliases=("Q_measure", "QMeasure"),
+    note="NTCIREVAL's gains of its relevance levels, such as -g 1:2:3, are gains={1:1,2:2,3:3} here.",
 )
 
 R_NDCG = Measure(

@@ -22,6 +22,9 @@ _WHOLE = re.compile(r"(?P<name>\w+)(?:\((?P<inner>[^()]*)\))?(?:@(?P<at>[^()@]*)
 _PAIR = re.compile(r"\s*(?P<key>\w+)\s*=\s*(?P<value>[^=]*?)\s*", re.ASCII)
 _COMMA = re.compile(r",(?![^{]*\})")
 """A comma that is not between braces."""
+_AT = re.compile(r"([A-Za-z_]+)_at_(\d{1,9})", re.ASCII)
+SPELLED = {"ndcg_burges": "nDCG(dcg='exp-log2')", "dcg_burges": "DCG(dcg='exp-log2')"}
+"""ranx's names of a measure with a parameter."""
 _GAIN = re.compile(r"\s*(?P<grade>-?\d{1,9})\s*:\s*(?P<gain>[^:\s]+)\s*", re.ASCII)
 _INTEGER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?", re.ASCII)
@@ -35,7 +38,7 @@ def parse(text: str) -> BoundMeasure:
     Names are case-sensitive. Raises UnknownMeasure, with the nearest known name where there is
     one, or with the allowed range of the parameter that is out of it.
     """
-    text = text.strip()
+    text = _spelled_here(text.strip())
     known = from_trec_name(text)
     if known is not None:
         return known
@@ -46,6 +49,17 @@ def parse(text: str) -> BoundMeasure:
         "nDCG@10, P(rel=2)@5 or ndcg_cut_10",
         OF_PARAMETER,
     )
+
+
+def _spelled_here(text: str) -> str:
+    """The text with ranx's and MTEB's forms of names replaced: `_at_10`, and names that set a parameter.
+
+    >>> _spelled_here("recall_cap_at_10"), _spelled_here("ndcg_burges@10")
+    ('recall_cap@10', "nDCG(dcg='exp-log2')@10")
+    """
+    text = _AT.sub(r"\1@\2", text)
+    name, at, cutoff = text.partition("@")
+    return SPELLED.get(name, name) + at + cutoff
 
 
 def parse_among(

@@ -59,7 +59,7 @@ NDCG = Measure(
     citation="Järvelin and Kekäläinen, Cumulated Gain-Based Evaluation of IR Techniques, TOIS 20(4), 2002",
     compute=ndcg,
     parameters=(FORM, GAINS, IDEAL, CUTOFF, JUDGED_ONLY),
-    aliases=("NDCG",),
+    aliases=("NDCG", "ndcg"),
     trec_names=(TrecName("ndcg"), TrecName("ndcg_cut", "cutoff")),
     note=(
         "The gain is linear unless dcg says otherwise; web search and Kaggle-style tasks usually mean "

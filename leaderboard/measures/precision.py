@@ -86,7 +86,7 @@ P = Measure(
     citation="van Rijsbergen, Information Retrieval, 2nd edition, 1979",
     compute=precision,
     parameters=(REL, CUTOFF_REQUIRED, JUDGED_ONLY),
-    aliases=("Precision",),
+    aliases=("Precision", "precision"),
     trec_names=(TrecName("P", "cutoff"),),
 )
 
@@ -97,7 +97,9 @@ REL_P = Measure(
     citation="trec_eval, relative_P",
     compute=relative_precision,
     parameters=(REL, CUTOFF_REQUIRED, JUDGED_ONLY),
+    aliases=("R_cap", "recall_cap"),
     trec_names=(TrecName("relative_P", "cutoff"),),
+    note="The capped recall of BEIR and MTEB, R_cap@k.",
 )
 
 SUCCESS = Measure(
@@ -107,6 +109,7 @@ SUCCESS = Measure(
     citation="Craswell et al., Effective Site Finding Using Link Anchor Information, SIGIR 2001",
     compute=success,
     parameters=(REL, CUTOFF_REQUIRED, JUDGED_ONLY),
+    aliases=("hit_rate",),
     trec_names=(TrecName("success", "cutoff"),),
 )
 
@@ -117,6 +120,6 @@ RPREC = Measure(
     citation="Buckley and Voorhees, Retrieval System Evaluation, in TREC: Experiment and Evaluation, 2005",
     compute=r_precision,
     parameters=(REL, MULTIPLE, JUDGED_ONLY),
-    aliases=("RPrec",),
+    aliases=("RPrec", "r_precision"),
     trec_names=(TrecName("Rprec"), TrecName("Rprec_mult", "mult", decimals=2)),
 )

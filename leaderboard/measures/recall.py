@@ -23,6 +23,6 @@ R = Measure(
     citation="van Rijsbergen, Information Retrieval, 2nd edition, 1979",
     compute=recall,
     parameters=(REL, CUTOFF_REQUIRED, JUDGED_ONLY),
-    aliases=("Recall",),
+    aliases=("Recall", "recall"),
     trec_names=(TrecName("recall", "cutoff"),),
 )

@@ -25,6 +25,6 @@ RR = Measure(
     citation="Kantor and Voorhees, The TREC-5 Confusion Track, Information Retrieval 2, 2000",
     compute=reciprocal_rank,
     parameters=(REL, CUTOFF, JUDGED_ONLY),
-    aliases=("MRR",),
+    aliases=("MRR", "mrr"),
     trec_names=(TrecName("recip_rank"),),
 )

@@ -9,6 +9,7 @@ from leaderboard.measures.bpref import BPREF
 from leaderboard.measures.classification import SET_ACCURACY, SET_DICE, SET_FALLOUT, SET_SPECIFICITY
 from leaderboard.measures.compatibility import COMPAT
 from leaderboard.measures.coverage import (
+    HITS,
     JUDGED,
     NUM_NONREL_JUDGED_RET,
     NUM_Q,
@@ -30,7 +31,7 @@ from leaderboard.measures.exact_recall import (
 from leaderboard.measures.expected_reciprocal_rank import ERR, NERR
 from leaderboard.measures.f_measures import BEST_F, BEST_F_RANK, F_ALPHA, F_AT
 from leaderboard.measures.geometric import GM_BPREF, GMAP
-from leaderboard.measures.graded_gain import BIN_G, NDCG_REL, R_NDCG, G
+from leaderboard.measures.graded_gain import BIN_G, NDCG_REL, Q_MEASURE, R_NDCG, G
 from leaderboard.measures.inferred import INF_AP
 from leaderboard.measures.interpolated import IAP3, IAP11, IPREC
 from leaderboard.measures.ndcg import NDCG
@@ -71,6 +72,7 @@ MEASURES: tuple[Measure, ...] = (
     R_NDCG,
     G,
     BIN_G,
+    Q_MEASURE,
     AP,
     YAAP,
     AP_RETRIEVED,
@@ -171,6 +173,7 @@ MEASURES: tuple[Measure, ...] = (
     NUM_RET,
     NUM_REL,
     NUM_REL_RET,
+    HITS,
     NUM_NONREL_JUDGED_RET,
 )
 

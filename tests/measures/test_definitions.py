@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from leaderboard.measures.binding import BoundMeasure, with_level
 from leaderboard.measures.example import judged
+from leaderboard.measures.graded_gain import q_measure
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import Judged, Judgments
 
@@ -177,3 +178,25 @@ def test_a_mean_of_no_topics_is_an_error() -> None:
     """There is no honest number for the mean over nothing."""
     with pytest.raises(ValueError, match="no topics"):
         parse("AP").aggregate(np.empty(0))
+
+
+def test_q_measure_worked_by_hand() -> None:
+    """Grades 0 3 1 unjudged 1 of a topic with grades 3 2 1 1: at ranks 2, 3 and 5, R is 4."""
+    run = judged({1: 0, 2: 3, 3: 1, 5: 1}, missed=[2])
+    by_hand = ((1 + 3) / (2 + 5) + (2 + 4) / (3 + 6) + (3 + 5) / (5 + 7)) / 4
+    assert q_measure(run) == pytest.approx([by_hand], rel=1e-12)
+    # beta 0: 1/2, 2/3 and 3/5, average precision.
+    assert q_measure(run, beta=0.0) == pytest.approx([(1 / 2 + 2 / 3 + 3 / 5) / 4], rel=1e-12)
+    gained = (
+        (1 + 10 * 9) / (2 + 10 * 13) + (2 + 10 * 10) / (3 + 10 * 14) + (3 + 10 * 11) / (5 + 10 * 15)
+    ) / 4
+    assert q_measure(run, beta=10.0, gains=((2, 4.0), (3, 9.0))) == pytest.approx([gained], rel=1e-12)
+    assert q_measure(judged({1: 0}, missed=[])) == pytest.approx([0.0])
+
+
+def test_capped_recall_and_hits_by_hand() -> None:
+    """Two of five relevant documents in the top three: 2/3 of what could be there; two hits."""
+    run = judged({1: 1, 3: 1, 9: 1}, missed=[1, 1], retrieved=10)
+    assert parse("R_cap@3").measure.compute(run, cutoff=3).tolist() == pytest.approx([2 / 3])
+    assert parse("hits@3").measure.compute(run, cutoff=3).tolist() == [2.0]
+    assert parse("hole@5").measure.compute(run, cutoff=5).tolist() == pytest.approx([3 / 5])

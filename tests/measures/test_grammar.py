@@ -126,7 +126,7 @@ def test_names_and_aliases_have_one_canonical_key(text: str, key: str) -> None:
         ("P(cutoff=5)@5", "P is given cutoff twice"),
         ("P(rel)@5", "'rel' in P(...) must read key=value"),
         ("P(rel=1,)@5", "must read key=value"),
-        ("ndcg@10", "There is no measure 'ndcg@10'; did you mean nDCG@10?"),
+        ("ndgc@10", "There is no measure 'ndgc@10'; did you mean nDCG@10?"),
         ("p@10", "did you mean P@10?"),
         ("rprec", "did you mean Rprec?"),
         ("Judgd@10", "did you mean Judged@10?"),
@@ -247,3 +247,33 @@ def test_trec_evals_name_of_a_measure(key: str, level: int, name: str | None) ->
 def test_set_f_of_trec_eval_has_the_square_of_beta() -> None:
     """trec_eval's x is beta squared: set_F_2 is F with beta the square root of 2."""
     assert parse("set_F_2").params["beta"] == math.sqrt(2)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "key"),
+    [
+        ("mrr", "RR"),
+        ("mrr@10", "RR@10"),
+        ("map@100", "AP@100"),
+        ("ndcg@10", "nDCG@10"),
+        ("ndcg_at_10", "nDCG@10"),
+        ("map_at_1000", "AP@1000"),
+        ("precision_at_5", "P@5"),
+        ("recall_at_100", "R@100"),
+        ("recall_cap_at_10", "RelP@10"),
+        ("R_cap@10", "RelP@10"),
+        ("hit_rate@3", "Success@3"),
+        ("hit_rate_at_3", "Success@3"),
+        ("hits@20", "Hits@20"),
+        ("hole@10", "Unj@10"),
+        ("Hole@10", "Unj@10"),
+        ("ndcg_burges@10", "nDCG(dcg='exp-log2')@10"),
+        ("r_precision", "Rprec"),
+        ("Q_measure", "Q"),
+        ("Q(beta=10.0,gains={1:1,2:3})", "Q(beta=10,gains={1:1,2:3})"),
+        ("iprec_at_recall_0.10", "IPrec@0.1"),
+    ],
+)
+def test_names_of_ranx_beir_and_mteb(theirs: str, key: str) -> None:
+    """Each stands for a measure here; trec_eval's own name with _at_ stays what it is."""
+    assert parse(theirs).key == key

@@ -39,7 +39,7 @@ def test_the_list_has_every_measure_under_its_family(client: FlaskClient) -> Non
     assert anchors == [f"#{section.family.anchor}" for section in entries.listing()]
     assert pages.table(response, "How high")[0] == [
         "AP",
-        "Average precision (its mean is MAP) also MAP",
+        "Average precision (its mean is MAP) also MAP, map",
         "map , map_cut_k",
     ]
 

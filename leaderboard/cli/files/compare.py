@@ -148,6 +148,7 @@ def _two_in_words(files: "ScoredFiles", facts: dict[str, Any], digits: int) -> s
             f"Difference {facts['difference']:+.{digits}f}{interval}{effect}",
             f"{one} is better on {counted(facts['wins'], 'topic')}, {two} on {facts['losses']}, neither on "
             f"{facts['ties']}.",
+            *_undecided(facts),
             "",
             *aligned([["test", "p"], *_tests(facts["tests"])]),
             "",
@@ -155,6 +156,17 @@ def _two_in_words(files: "ScoredFiles", facts: dict[str, Any], digits: int) -> s
             "",
         ]
     )
+
+
+def _undecided(facts: dict[str, Any]) -> list[str]:
+    """That the two cannot be told apart, and what more topics would do."""
+    from leaderboard.services.statistics.sentences import undecided_pair
+    from leaderboard.stats.pairs.corrections import LEVEL
+
+    p = facts["tests"]["t"]
+    if p is None or (p < LEVEL and facts["difference"]):
+        return []
+    return [f"The two cannot be told apart. {undecided_pair(facts['topics'], facts['topics_needed'])}"]
 
 
 def _tests(tests: dict[str, float | None]) -> list[list[str]]:
@@ -173,11 +185,11 @@ def _many_in_words(compared: "ComparedFiles", facts: dict[str, Any], dialect: in
             _interval(pair["interval"], digits),
             _p(pair["p"]),
             _p(pair["adjusted_p"]),
-            pair["better"] or "",
+            pair["better"] or _needed(pair["topics_needed"], facts["topics"]),
         ]
         for pair in facts["pairs"]
     ]
-    heads = ["a", "b", "a - b", "95% interval", "p", "adjusted", "better"]
+    heads = ["a", "b", "a - b", "95% interval", "p", "adjusted", "better, or topics needed"]
     return "\n".join(
         [
             f"{facts['measure']} on {counted(facts['topics'], 'topic')}, trec_eval {dialect}; "
@@ -190,6 +202,12 @@ def _many_in_words(compared: "ComparedFiles", facts: dict[str, Any], dialect: in
             "",
         ]
     )
+
+
+def _needed(needed: int | None, topics: int) -> str:
+    if topics == 1:
+        return ""
+    return "more would not help" if needed is None else f"about {counted(needed, 'topic')}"
 
 
 def _rows(compared: "ComparedFiles", facts: dict[str, Any], digits: int) -> list[list[str]]:

@@ -24,7 +24,7 @@ from leaderboard.stats.pairs.two_runs import compare_scores, facts
 from leaderboard.stats.seeds import seed
 from leaderboard.stats.standing.letters import MOST_RUNS as MOST_LETTERED
 from leaderboard.stats.standing.letters import letters
-from leaderboard.stats.standing.standing import SignArray, decided
+from leaderboard.stats.standing.standing import SignArray, decided, topics_to_decide, verdicts
 from leaderboard.tables.latex import latex_text
 from leaderboard.trec.read.blocks import Block
 from leaderboard.trec.read.lines import DEFAULT_LIMITS
@@ -72,6 +72,8 @@ class ComparedFiles:
     effects: FloatArray
     """Cohen's d_z of each pair, (pairs,), positive where the first is better."""
     topics: int
+    needed: tuple[int | None, ...]
+    """How many topics would decide each undecided pair, (pairs,); None: decided, or more would not help."""
 
     @property
     def sign(self) -> int:
@@ -150,6 +152,14 @@ def compare_all(
         letters=letters(signs == 0) if lettered else (),
         effects=paired_t(better[order]).t / np.sqrt(len(files.topics)),
         topics=len(files.topics),
+        needed=_needed(table, signs[pairs(table.runs)], len(files.topics)),
+    )
+
+
+def _needed(table: PairTable, signs: SignArray, topics: int) -> tuple[int | None, ...]:
+    said = verdicts(table)
+    return tuple(
+        None if sign else topics_to_decide(table, said, topics, at) for at, sign in enumerate(signs.tolist())
     )
 
 
@@ -201,10 +211,11 @@ def _pair_facts(compared: ComparedFiles, at: int, first: int, second: int) -> di
         "a": names[0],
         "b": names[1],
         "difference": sign * float(table.difference[at]) + 0.0,
-        "interval": [_finite(end) for end in ends],
+        "interval": [None, None] if ends[0] == ends[1] else [_finite(end) for end in ends],
         "effect_size": _finite(compared.effects[at]) if compared.topics > 1 else None,
         "p": float(table.p[at]),
         "adjusted_p": float(table.adjusted[at]),
+        "topics_needed": compared.needed[at],
         "better": {1: names[0], -1: names[1]}.get(int(compared.signs[at])),
     }
 

@@ -30,6 +30,8 @@ def _of_many(held: JudgedBoards) -> Iterator[str]:
     yield from table_lines(judges_table(board, held.circular))
     yield ""
     yield TOLD
+    if board.too_few:
+        yield board.too_few
     if board.verdicts is not None:
         yield (
             f"Verdicts by {board.plan.method.title} over {counted(board.topics, 'topic')} on which all "

@@ -18,7 +18,7 @@ from leaderboard.services.evaluations.shown import rests_on, scores_of
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs.names import RunName
 from leaderboard.services.statistics.requests import WaitingResult
-from leaderboard.services.statistics.standings import ALPHA
+from leaderboard.services.statistics.standings import ALPHA, varies
 from leaderboard.services.tasks.head import TaskHead
 from leaderboard.stats.arrays import Arrays
 from leaderboard.stats.pairs.methods import method
@@ -267,7 +267,7 @@ def _row(shown: Board, row: Row, half: float | None, of: _Results) -> IntervalRo
 
 
 def _half_widths(session: Session, shown: Board, run_ids: list[int]) -> dict[int, float]:
-    """Run id -> half of the t interval of its own value; empty where scores by topic say nothing of it."""
+    """Run id -> half of the t interval of its own value; without runs whose score never varies."""
     if shown.standing is None or shown.source is None or len(shown.source.topics) < 2:
         return {}
     topics = len(shown.source.topics)
@@ -276,6 +276,7 @@ def _half_widths(session: Session, shown: Board, run_ids: list[int]) -> dict[int
     return {
         run_id: scale * half_width(float(by_topic.std(ddof=1)), topics, confidence=1 - ALPHA)
         for run_id, by_topic in scores.items()
+        if varies(float(by_topic.std(ddof=1)))
     }
 
 

@@ -7,6 +7,7 @@ from leaderboard.measures.naming import kind_of, parse
 from leaderboard.pages.boards import citations
 from leaderboard.services.boards.board import Board
 from leaderboard.services.evaluations.shown import Basis, computed_as
+from leaderboard.services.statistics.sentences import too_few_topics
 from leaderboard.services.statistics.standings import ALPHA, Standing
 from leaderboard.stats.pairs.corrections import LEVEL
 from leaderboard.stats.pairs.methods import BOTH_IN_ONE, CORRECTIONS, Method
@@ -119,9 +120,11 @@ def _compared(standing: Standing, works: dict[str, CitedWork]) -> Iterable[_Said
             "What is said of all runs at once rests on the correction by Holm", _cite(works, HOLM.citation)
         )
         yield _Said(" in its place. ")
-    yield _Said("A run may be the best where no run beats it and none is better by a one-sided test at ")
-    yield _Said(f"{LEVEL:g}/(n - 1) for n runs", _cite(works, SOURCE))
-    yield _Said(f". All of this holds at once with {1 - ALPHA:.0%} confidence. ")
+    if not standing.verdicts.too_few:
+        yield _Said("A run may be the best where no run beats it and none is better by a one-sided test at ")
+        yield _Said(f"{LEVEL:g}/(n - 1) for n runs", _cite(works, SOURCE))
+        yield _Said(". ")
+    yield _Said(f"All of this holds at once with {1 - ALPHA:.0%} confidence. ")
     yield _Said(f"Intervals of differences are paired t intervals at {1 - ALPHA:.0%}, of each pair alone. ")
 
 
@@ -137,6 +140,10 @@ def _named(by: Method, works: dict[str, CitedWork]) -> Iterable[_Said]:
 
 def _found(standing: Standing) -> Iterable[_Said]:
     apart = f"{standing.told_apart:,} of {counted(standing.pairs, 'pair')}"
+    if standing.verdicts.too_few:
+        too_few = too_few_topics(f"{len(standing.run_ids):,} runs", standing.topics, standing.topics_to_order)
+        yield _Said(f"{apart} can be told apart. {too_few}")
+        return
     yield _Said(f"{apart} can be told apart, and {counted(standing.may_be_best, 'run')} may be the best.")
 
 

@@ -264,4 +264,5 @@ def _legend(shown: Board) -> str:
     if shown.basis is None or not isinstance(standing, Standing) or not _below_the_first(shown):
         return ""
     test = f"{standing.method.title}, over {standing.pairs} pairs"
-    return f"{MAY_BE_BEST} may be the best; {BELOW_THE_FIRST} worse than the first ({test})."
+    best = f"{MAY_BE_BEST} may be the best; " if shown.may_be_best else ""
+    return f"{best}{BELOW_THE_FIRST} worse than the first ({test})."

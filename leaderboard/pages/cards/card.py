@@ -133,7 +133,10 @@ def of_snapshot_page(page: SnapshotPage) -> CardPage:
         slug=page.slug,
         address=page.address,
         size=f"{counted(len(page.rows), 'run')}, frozen {page.created_at:%Y-%m-%d}",
-        facts=_leader(leaders, page.sorted_by, page.decimals or digits),
+        facts=_how_sure(
+            _leader(leaders, page.sorted_by, page.decimals or digits),
+            [row.place.best_set for row in page.rows if row.place],
+        ),
         basis=", ".join(filter(None, (*_resting(page.topics, page.revision), origin))),
     )
 
@@ -178,7 +181,7 @@ def _of_board(shown: Board, ranked: Sequence[Row]) -> tuple[str, ...]:
         return (NO_SCORES,)
     first = [(row.run, row.scores[shown.sorted_by]) for row in ranked if row.rank == 1]
     leader = _leader(first, shown.sorted_by, shown.sight.decimals or shown.by.digits)
-    return (*leader, *_how_sure(shown))
+    return _how_sure(leader, [place.best_set for place in shown.places.values()])
 
 
 def _leader(first: Sequence[tuple[str, float | None]], measure: str, digits: int) -> tuple[str, ...]:
@@ -190,7 +193,9 @@ def _leader(first: Sequence[tuple[str, float | None]], measure: str, digits: int
     return (f"{who}, {measure} {score:.{digits}f}",)
 
 
-def _how_sure(shown: Board) -> tuple[str, ...]:
-    """How many runs may be the best; nothing where that cannot be said."""
-    best = sum(place.best_set for place in shown.places.values())
-    return (f"{best:,} may be the best",) if best > 1 else ()
+def _how_sure(leader: tuple[str, ...], may_be_best: Sequence[bool]) -> tuple[str, ...]:
+    """The leader and how many runs may be the best; that the topics are too few where none is said to be."""
+    best = sum(may_be_best)
+    if len(may_be_best) > 1 and not best:
+        return ("too few topics to order the runs",)
+    return (*leader, f"{best:,} may be the best") if best > 1 else leader

@@ -19,9 +19,10 @@ from leaderboard.services.combined.scores import CombinedScores, combined_scores
 from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.shown import FloatArray, scores_of
 from leaderboard.services.runs.names import RunName
-from leaderboard.services.statistics.standings import Place
+from leaderboard.services.statistics.sentences import too_few_topics
+from leaderboard.services.statistics.standings import Place, varies
 from leaderboard.stats.pairs.corrections import LEVEL
-from leaderboard.stats.standing.standing import verdicts
+from leaderboard.stats.standing.standing import topics_to_decide, verdicts, widest_pair
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -33,14 +34,15 @@ MOST_OUTSIDE = 0.05
 class CombinedRow(RunName):
     """A ranked run: its score by both, by the machine and by people's sample alone, with its rank in each.
 
-    low and high are the ends of the 95 % interval of the score by both. place says whom it beats by the board
-    that is shown, None on the machine's, which says nothing of people, and where the run is left unranked.
+    low and high are the ends of the 95 % interval of the score by both, None where it never varies.
+    place says whom it beats by the board that is shown, None on the machine's, which says nothing of people,
+    and where the run is left unranked.
     """
 
     rank: int | None
     score: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     place: Place | None
     machine: float
     machine_rank: int
@@ -59,6 +61,8 @@ class CombinedBoard:
     top: int
     """Ranks of which all but 5% of the weight must be in the machine's pool for a run to have a rank."""
     may_be_best: int
+    too_few: str
+    """That the topics are too few to order the runs; empty where they are not, or without verdicts."""
     swapped: int
     """Pairs of runs that stand the other way round than by the machine."""
     pairs: int
@@ -91,13 +95,14 @@ def combined_board(
     scores = combined_scores(session, sample, bound, [(row.run_id, row.ranking_sha256) for row in known])
     made = estimated(sample, scores, np.array([machine[row.run_id] for row in known]))
     is_ranked = scores.outside <= MOST_OUTSIDE
-    places = {} if order == "machine" else _places(made, order, known, is_ranked)
+    places, too_few = ({}, "") if order == "machine" else _places(made, order, known, is_ranked)
     lines = _rows(known, made, scores.outside, is_ranked, places)
     chosen = np.flatnonzero(is_ranked)
     return CombinedBoard(
         rows=tuple(sorted(lines, key=lambda row: (_place_in(row, order), row.name))),
         top=top_of(bound),
         may_be_best=sum(row.place is not None and row.place.best_set for row in lines),
+        too_few=too_few,
         swapped=_swapped(made.combined[chosen], made.machine[chosen]),
         pairs=len(chosen) * (len(chosen) - 1) // 2,
         teams=favoured.by_team(known, made),
@@ -137,13 +142,20 @@ def _place_in(row: CombinedRow, order: str) -> float:
     return float("inf") if place is None else place
 
 
-def _places(made: EstimatedScores, order: str, rows: Sequence[Row], is_ranked: BoolArray) -> dict[int, Place]:
-    """Run id -> whom it beats, of the runs that are ranked, by the board's ordinary verdicts."""
+def _places(
+    made: EstimatedScores, order: str, rows: Sequence[Row], is_ranked: BoolArray
+) -> tuple[dict[int, Place], str]:
+    """Run id -> whom it beats, of the ranked runs, by a board's verdicts; and CombinedBoard.too_few."""
     chosen = np.flatnonzero(is_ranked)
     if len(chosen) < 2:
-        return {}
-    said = verdicts(made.compare(chosen, order), LEVEL)
-    return {
+        return {}, ""
+    table = made.compare(chosen, order)
+    said, too_few = verdicts(table, LEVEL), ""
+    if said.too_few:
+        topics = made.by_people.shape[1]
+        needed = topics_to_decide(table, said, topics, widest_pair(table))
+        too_few = too_few_topics(f"{len(chosen):,} runs", topics, needed)
+    places = {
         rows[at].run_id: Place(
             beats=int(said.beats[place]),
             beaten_by=int(said.rank_low[place]) - 1,
@@ -155,6 +167,7 @@ def _places(made: EstimatedScores, order: str, rows: Sequence[Row], is_ranked: B
         )
         for place, at in enumerate(chosen.tolist())
     }
+    return places, too_few
 
 
 def _rows(
@@ -175,8 +188,8 @@ def _rows(
             kind=row.kind,
             rank=ranks[at] if is_ranked[at] else None,
             score=float(made.combined[at]),
-            low=float(made.combined[at] - made.half[at]),
-            high=float(made.combined[at] + made.half[at]),
+            low=float(made.combined[at] - made.half[at]) if varies(made.half[at]) else None,
+            high=float(made.combined[at] + made.half[at]) if varies(made.half[at]) else None,
             place=places.get(row.run_id),
             machine=float(made.machine[at]),
             machine_rank=machine_ranks[at],

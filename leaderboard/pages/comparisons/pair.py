@@ -25,6 +25,7 @@ from leaderboard.services.boards.rows import Row
 from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.shown import Basis, FloatArray
 from leaderboard.services.policy import Viewer
+from leaderboard.services.statistics.sentences import undecided_pair
 from leaderboard.services.statistics.standings import Standing
 from leaderboard.services.tasks.head import TaskHead
 from leaderboard.stats.pairs.two_runs import TwoRuns, compare_scores
@@ -55,6 +56,14 @@ class BoardVerdict:
     sign: int
     runs: int
     """How many ranked runs it is said of at once."""
+    topics: int
+    needed: int | None
+    """How many topics would decide an undecided pair; None where it is decided, or more would not help."""
+
+    @property
+    def more(self) -> str:
+        """What more topics would do for an undecided pair."""
+        return undecided_pair(self.topics, self.needed)
 
     @property
     def word(self) -> str:
@@ -91,6 +100,11 @@ class PairPage(TaskHead):
         """The run of the better mean; None where both have the same."""
         ahead = self.measure.sign * self.scores.difference
         return None if ahead == 0 else self.first if ahead > 0 else self.second
+
+    @property
+    def more(self) -> str:
+        """What more topics would do for the two by themselves, where they are undecided."""
+        return undecided_pair(self.scores.topics, self.scores.needed)
 
     @property
     def lead(self) -> tuple[float, float, float] | None:
@@ -230,7 +244,9 @@ def _on_board(
     standing = board.board(session, viewer, slug, measure).standing
     if not isinstance(standing, Standing) or not {first, second} <= standing.places.keys():
         return None
-    return BoardVerdict(standing.verdict(first, second), len(standing.run_ids))
+    sign = standing.verdict(first, second)
+    needed = None if sign else standing.topics_to_decide(first, second)
+    return BoardVerdict(sign, len(standing.run_ids), standing.topics, needed)
 
 
 def _seed(table: ScoreTable) -> int:

@@ -73,7 +73,12 @@ def facts(page: PairPage) -> dict[str, Any]:
         "dialect": page.basis.dialect,
         "measure_version": page.measure.version,
         **two_runs.facts(page.scores, alike, page.measure.key),
-        "on_board": page.on_board and {"verdict": page.on_board.word, "ranked_runs": page.on_board.runs},
+        "on_board": page.on_board
+        and {
+            "verdict": page.on_board.word,
+            "ranked_runs": page.on_board.runs,
+            "topics_needed": page.on_board.needed,
+        },
         "effect_sizes": dict(page.scores.effects),
         "resamples": dict(page.scores.resamples),
         "bootstrap_interval": page.scores.bootstrap,

@@ -69,7 +69,7 @@ class RunPage(RunHead):
     place: Place | None
     """Among the ranked runs by that measure; None where that cannot be said."""
     interval: tuple[float, float] | None
-    """Of its mean by that measure, at 95%; None where place is."""
+    """Of its mean by that measure, at 95%; None where place is, and where its score never varies."""
     comparison: str
     """The test and correction of place, in words."""
     leader: RivalRun | None

@@ -62,7 +62,7 @@ def board_table(
         name="suite",
         caption=caption(of),
         legend=f"{DOT} may be the best on {_elsewhere(of)} (95 % for all that is said)."
-        if of.board.verdicts
+        if of.board.verdicts and of.board.verdicts.may_be_best.any()
         else "",
         rows=board_rows(of) if rows is None else rows,
         columns=[

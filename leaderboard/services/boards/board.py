@@ -26,6 +26,7 @@ from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.runs import marks
 from leaderboard.services.statistics import standings
 from leaderboard.services.statistics.requests import WaitingResult, refusal
+from leaderboard.services.statistics.sentences import leaders
 from leaderboard.services.statistics.sentences import sentences as sentences_of
 from leaderboard.services.statistics.standings import PairOfRuns, Place, RankedRun, Standing
 from leaderboard.services.tasks import board_measures
@@ -95,6 +96,11 @@ class Board(TaskHead):
         """Run id -> its place among the ranked runs; empty where there is no standing."""
         return self.standing.places if isinstance(self.standing, Standing) else {}
 
+    @property
+    def may_be_best(self) -> int:
+        """How many runs may be the best; 0 too where that is not known, or not yet."""
+        return self.standing.may_be_best if isinstance(self.standing, Standing) else 0
+
 
 def board(
     session: Session,
@@ -145,7 +151,7 @@ def board(
         sight=sight,
         editions=shown.numbers,
         standing=standing,
-        sentences=_on_the_choice(task, rows) + sentences + _on_judgments(shown, answers),
+        sentences=sentences[:1] + _on_the_choice(task, rows) + sentences[1:] + _on_judgments(shown, answers),
         comparison=task.comparison,
         one_per_team=one_per_team,
         groups=groups.names_of(session, task) if shown.may_have_groups else (),
@@ -255,7 +261,7 @@ def _standing(
     if shown.source is None or not sight.details or not ranked:
         return None, ()
     if why := refusal(parse(by.key).measure):
-        return None, (why,)
+        return None, (leaders(ranked, ranked_by(by), by.digits, by.sign), why)
     if group is not None and not group.is_early:
         return None, (CHOSEN_LATE,)
     standing = standings.of_runs(

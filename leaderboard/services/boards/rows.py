@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
+from itertools import takewhile
 from operator import attrgetter
 from typing import Any
 
@@ -59,7 +60,7 @@ def rank(rows: Iterable[Row], by: MeasureColumn) -> tuple[Row, ...]:
     """The rows in order, with ranks: equal values share one (1, 2, 2, 4), inner order by name.
 
     Only scored official runs are ranked; baselines and late runs stand where their score puts
-    them, runs that were not chosen below these, runs without a score at the end.
+    them, but never above the leader, runs that were not chosen below these, runs without a score at the end.
     """
     sign = -1.0 if by.direction == "higher" else 1.0
     runs = list(rows)
@@ -80,7 +81,15 @@ def rank(rows: Iterable[Row], by: MeasureColumn) -> tuple[Row, ...]:
         if value != last:
             last, last_rank = value, place
         ordered.append(_with_rank(row, last_rank))
-    return (*ordered, *(_with_rank(row, None) for row in unscored))
+    return (*_opened_by_leader(ordered), *(_with_rank(row, None) for row in unscored))
+
+
+def _opened_by_leader(ordered: list[Row]) -> list[Row]:
+    """The rows with those above the first ranked one set behind the runs of rank 1."""
+    above = list(takewhile(lambda row: row.rank is None, ordered))
+    rest = ordered[len(above) :]
+    first = list(takewhile(lambda row: row.rank == 1, rest))
+    return [*first, *above, *rest[len(first) :]]
 
 
 def one_per_team(rows: tuple[Row, ...], marked: frozenset[int]) -> list[Row]:

@@ -10,9 +10,11 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from leaderboard.services.judges.agreements import AgreementPlan, JudgeAgreement, seed_of, verdicts_of
+from leaderboard.services.judges.agreements import AgreementPlan, JudgeAgreement, seed_of
+from leaderboard.services.statistics.sentences import too_few_topics
 from leaderboard.stats.judges.certainty import ceiling
-from leaderboard.stats.standing.standing import Verdicts
+from leaderboard.stats.pairs.methods import all_pairs
+from leaderboard.stats.standing.standing import Verdicts, topics_to_decide, verdicts, widest_pair
 from leaderboard.trec.boards.align import FEWEST_RUNS, FloatArray, Reference
 
 RankBy = Literal["tau_b", "tau_ap_b", "rho", "rbo", "accuracy", "topics"]
@@ -49,6 +51,8 @@ class JudgesBoard:
     ceiling: float | None
     rows: tuple[JudgeRow, ...]
     verdicts: Verdicts | None
+    too_few: str
+    """That the topics are too few to order the ranked judges; empty where they are not."""
     topics: int
     differing: tuple[tuple[str, str], ...]
 
@@ -66,9 +70,13 @@ def judges_board(
     ranked = [at for at, why in enumerate(whys) if not why]
     tested = [at for at in ranked if agreements[at].topic_mean is not None]
     table = _shared(agreements, tested)
-    found = None
+    found, too_few = None, ""
     if len(tested) > 1 and table.shape[1] > 1:
-        found = verdicts_of(table, plan, seed_of("judges", table))
+        compared = all_pairs(table, plan.method, seed=seed_of("judges", table))
+        found = verdicts(compared)
+        if found.too_few:
+            needed = topics_to_decide(compared, found, table.shape[1], widest_pair(compared))
+            too_few = too_few_topics(f"{len(tested):,} judges", table.shape[1], needed)
     rows = [
         JudgeRow(
             agreement,
@@ -87,6 +95,7 @@ def judges_board(
         ceiling=ceiling(reference.scores, seed=seed_of("reference", reference.scores)),
         rows=tuple(rows),
         verdicts=found,
+        too_few=too_few,
         topics=table.shape[1],
         differing=_differing([agreements[at] for at in tested], [_value(values, at) for at in tested], table),
     )

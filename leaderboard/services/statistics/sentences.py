@@ -6,6 +6,7 @@ import numpy as np
 
 from leaderboard.services.statistics.standings import RankedRun, Standing
 from leaderboard.stats.pairs.condensed import pairs
+from leaderboard.tables.words import counted
 
 MANY_TOPICS = 1000
 """From here on nearly every difference passes a test, and its size says more."""
@@ -20,7 +21,7 @@ def sentences(
 
     of: which runs they are, such as ` of the group students`, where they are not all of the task's.
     """
-    lines = [_leaders(standing, ranked, ranked_by, digits, of)]
+    lines = [_verdict(standing, ranked, ranked_by, digits, of)]
     if standing.pairs and standing.topics > 1:
         lines.append(_pairs(standing))
         if standing.table.reachable:
@@ -28,19 +29,59 @@ def sentences(
     return tuple(filter(None, lines))
 
 
-def _leaders(standing: Standing, ranked: Sequence[RankedRun], ranked_by: str, digits: int, of: str) -> str:
+def leaders(ranked: Sequence[RankedRun], ranked_by: str, digits: int, sign: int) -> str:
+    """Name the first of the ranked runs, which come in the board's order, with their value."""
     first = [run.name for run in ranked if run.value == ranked[0].value]
     names = f"{', '.join(first[:-1])} and {first[-1]}" if len(first) > 1 else first[0]
-    word = "Lowest" if standing.sign < 0 else "Highest"
-    leader = f"{word} {ranked_by}: {names} ({ranked[0].value:.{digits}f})."
+    return f"{'Lowest' if sign < 0 else 'Highest'} {ranked_by}: {names} ({ranked[0].value:.{digits}f})."
+
+
+def _verdict(standing: Standing, ranked: Sequence[RankedRun], ranked_by: str, digits: int, of: str) -> str:
+    leader = leaders(ranked, ranked_by, digits, standing.sign)
     if len(ranked) == 1:
         return f"{leader} It is the only ranked run{of}, so there is nothing to compare it with."
     if standing.topics == 1:
         return f"{leader} With one topic no test can tell runs apart."
+    if standing.verdicts.too_few:
+        too_few = too_few_topics(f"{len(ranked):,} runs{of}", standing.topics, standing.topics_to_order)
+        if not standing.table.difference.any():
+            same = f"All {len(ranked):,} runs{of} have the same {ranked_by}"
+            return f"{same}, {ranked[0].value:.{digits}f}. {too_few}"
+        return f"{leader} {too_few}"
     best, like_these = standing.may_be_best, f"on topics like these {standing.topics:,}"
     if best == 1:
         return f"{leader} It is the best of {len(ranked):,} runs{of} {like_these}, with 95% confidence."
     return f"{leader} {best:,} of {len(ranked):,} runs{of} may be the best {like_these} (dots)."
+
+
+def too_few_topics(runs: str, topics: int, needed: int | None) -> str:
+    """Say that topics do not order runs, and how many would be needed to tell the first and last apart.
+
+    >>> too_few_topics("11 runs", 12, 40)
+    '12 topics are too few to order these 11 runs; about 40 would be needed.'
+    """
+    these = f"{counted(topics, 'topic')} {'is' if topics == 1 else 'are'} too few to order these {runs}"
+    if topics == 1:
+        return f"{these}."
+    if needed is None:
+        return f"{these}; more topics like these would not help."
+    return f"{these}; about {needed:,} would be needed."
+
+
+def undecided_pair(topics: int, needed: int | None) -> str:
+    """Say how many topics would decide a pair that these do not; empty for one topic, which shows no spread.
+
+    >>> undecided_pair(12, 40)
+    'About 40 topics like these 12 would decide it with 80% power, if the difference is what it seems.'
+    """
+    if topics == 1:
+        return ""
+    if needed is None:
+        return f"More topics like these {topics:,} would not help."
+    return (
+        f"About {needed:,} topics like these {topics:,} would decide it with 80% power, if the difference is "
+        "what it seems."
+    )
 
 
 def _pairs(standing: Standing) -> str:
@@ -55,12 +96,15 @@ def _pairs(standing: Standing) -> str:
     share = standing.told_apart / standing.pairs
     return (
         f"Of {standing.pairs:,} pairs {standing.told_apart:,} ({share:.0%}) can be told apart ({title}). "
-        "Dots, counts and rank ranges hold all at once with 95% confidence."
+        f"{'Counts' if standing.verdicts.too_few else 'Dots, counts'} and rank ranges hold all at once "
+        "with 95% confidence."
     )
 
 
 def _neighbours(standing: Standing, ranked: Sequence[RankedRun]) -> str:
     if len(ranked) < 3:
+        return ""
+    if standing.verdicts.too_few and not standing.told_apart:
         return ""
     real = standing.neighbours_told_apart([run.run_id for run in ranked])
     if real == 0:

@@ -19,14 +19,29 @@ from leaderboard.stats.pairs.corrections import LEVEL
 from leaderboard.stats.pairs.methods import Method, PairTable
 from leaderboard.stats.pairs.paired_t import paired_t
 from leaderboard.stats.reliability.power import half_width
-from leaderboard.stats.standing.standing import SignArray, Verdicts, decided, decided_neighbours, verdicts
+from leaderboard.stats.standing.standing import (
+    SignArray,
+    Verdicts,
+    decided,
+    decided_neighbours,
+    topics_to_decide,
+    verdicts,
+    widest_pair,
+)
 
 ALPHA = 2 * LEVEL
 """Of all that a board says at once; intervals hold with 1 - ALPHA."""
+SAME = 1e-12
+"""Scores of a smaller standard deviation are equal but for rounding."""
 
 
 class RunPartlyScored(LeaderboardError):
     """Runs cannot be compared by a measure by which some have no score on some topic."""
+
+
+def varies(sd: float) -> bool:
+    """Whether scores of this standard deviation differ by more than rounding."""
+    return sd > SAME
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +56,7 @@ class Place:
     rank_low: int
     rank_high: int
     best_set: bool
-    """Whether it may be the best on topics like these: exactly those beaten by 0, whose range begins at 1."""
+    """Whether it may be the best on topics like these; none where these are too few to order the runs."""
     named: int
     """How many runs are named that beat it: 0 also where some run with a dot does, and it is open which."""
 
@@ -60,11 +75,14 @@ class Standing:
 
     @cached_property
     def half_widths(self) -> dict[int, float]:
-        """Run id -> half of the 95% t interval of its own mean; empty for one topic."""
+        """Run id -> half of the 95% t interval of its own mean; without runs whose score never varies."""
         if self.topics < 2:
             return {}
-        halves = (half_width(sd, self.topics, confidence=1 - ALPHA) for sd in self.sd.tolist())
-        return dict(zip(self.run_ids, halves, strict=True))
+        return {
+            run_id: half_width(sd, self.topics, confidence=1 - ALPHA)
+            for run_id, sd in zip(self.run_ids, self.sd.tolist(), strict=True)
+            if varies(sd)
+        }
 
     @property
     def method(self) -> Method:
@@ -90,6 +108,12 @@ class Standing:
     def may_be_best(self) -> int:
         """How many runs may be the best."""
         return int(np.count_nonzero(self.verdicts.may_be_best))
+
+    @cached_property
+    def topics_to_order(self) -> int | None:
+        """About how many topics would tell the first and the last apart, where these are too few."""
+        at = widest_pair(self.table)
+        return topics_to_decide(self.table, self.verdicts, self.topics, at) if self.pairs else None
 
     @property
     def told_apart(self) -> int:
@@ -132,11 +156,8 @@ class Standing:
 
     def pair(self, first: int, second: int) -> "PairOfRuns":
         """What the table says of two different runs, by id; the difference is first minus second."""
-        one, two = self._index[first], self._index[second]
-        low, high = sorted((one, two))
-        n = len(self.run_ids)
-        at = low * n - low * (low + 1) // 2 + high - low - 1
-        sign = self.sign if one < two else -self.sign
+        at = self._pair(first, second)
+        sign = self.sign if self._index[first] < self._index[second] else -self.sign
         ends = sorted(sign * float(end[at]) for end in (self.table.low, self.table.high))
         return PairOfRuns(
             difference=sign * float(self.table.difference[at]),
@@ -145,6 +166,14 @@ class Standing:
             p=float(self.table.adjusted[at]),
             told_apart=bool(self.verdict(first, second)),
         )
+
+    def topics_to_decide(self, first: int, second: int) -> int | None:
+        """How many topics would decide an undecided pair; None where more would not help."""
+        return topics_to_decide(self.table, self.verdicts, self.topics, self._pair(first, second))
+
+    def _pair(self, first: int, second: int) -> int:
+        low, high = sorted((self._index[first], self._index[second]))
+        return low * len(self.run_ids) - low * (low + 1) // 2 + high - low - 1
 
     def verdict(self, first: int, second: int) -> int:
         """Whether the first of two runs, by id, beats the second (1), is beaten by it (-1) or neither (0)."""

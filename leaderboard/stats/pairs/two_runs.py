@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from leaderboard.stats.orders.two_rankings import RankingComparison
 from leaderboard.stats.pairs.bootstrap import bootstrap_intervals
+from leaderboard.stats.pairs.corrections import LEVEL
 from leaderboard.stats.pairs.effect_sizes import effect_sizes
 from leaderboard.stats.pairs.methods import RESAMPLES, TESTS, all_pairs, method
 from leaderboard.stats.pairs.posterior import posterior
+from leaderboard.stats.standing.standing import topics_to_decide, verdicts
 
 FloatArray = NDArray[np.float64]
 
@@ -44,7 +46,10 @@ class TwoRuns:
     difference: float
     low: float | None
     high: float | None
-    """The paired 95% interval of the difference; None with one topic, which says nothing of the spread."""
+    """The paired 95% interval of the difference; None with one topic, and where it never varies."""
+    needed: int | None
+    """How many topics would tell the two apart by the t test of this pair alone, with 80 % power; None where
+    these do, or more would not help."""
     wins: int
     ties: int
     losses: int
@@ -62,7 +67,7 @@ class TwoRuns:
     @property
     def constant(self) -> bool:
         """Whether the difference is the same on every topic, so that no test of its spread means anything."""
-        return self.low is not None and self.low == self.high
+        return self.low is None and self.topics > 1
 
     @property
     def skewed(self) -> bool:
@@ -93,6 +98,9 @@ def compare_scores(
     effects = effect_sizes(better)
     low, high = sorted(sign * float(bound[0]) for bound in (tables["t"].low, tables["t"].high))
     alone = topics == 1
+    constant = alone or tables["t"].low[0] == tables["t"].high[0]
+    said = verdicts(tables["t"])
+    is_decided = float(tables["t"].p[0]) < LEVEL
     named = {name: float(getattr(effects, name)[0]) for name in ("d_z", "g_z", "d_av", "superiority")}
     chances = None if alone else posterior(better, rope=ROPE)
     return TwoRuns(
@@ -100,8 +108,9 @@ def compare_scores(
         first=float(scores[0].mean()),
         second=float(scores[1].mean()),
         difference=sign * float(tables["t"].difference[0]),
-        low=None if alone else low,
-        high=None if alone else high,
+        low=None if constant else low,
+        high=None if constant else high,
+        needed=None if is_decided else topics_to_decide(tables["t"], said, topics, 0, alpha=LEVEL),
         wins=int(effects.wins[0]),
         ties=int(effects.ties[0]),
         losses=int(effects.losses[0]),
@@ -143,6 +152,7 @@ def facts(comparison: TwoRuns, rankings: RankingComparison | None, measure: str)
         "mean_b": comparison.second,
         "difference": comparison.difference,
         "interval": [comparison.low, comparison.high],
+        "topics_needed": comparison.needed,
         "wins": comparison.wins,
         "ties": comparison.ties,
         "losses": comparison.losses,

@@ -9,13 +9,17 @@ all that is said of all runs is right at once. The proof is in docs/statistics.m
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from leaderboard.stats.pairs.condensed import pairs, square
 from leaderboard.stats.pairs.corrections import LEVEL, holm
 from leaderboard.stats.pairs.methods import PairTable
+from leaderboard.stats.pairs.paired_t import ROUNDING
+from leaderboard.stats.reliability.power import half_width, topics_needed
 
 SOURCE = (
     "Edwards and Hsu, Multiple Comparisons with the Best Treatment, Journal of the American Statistical "
@@ -25,6 +29,10 @@ SOURCE = (
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 FloatArray = NDArray[np.float64]
+POWER = 0.8
+MOST_TIMES = 100
+"""So many times the topics of a board: beyond that more topics are no way to decide a pair."""
+APPROXIMATE_FROM = 200
 SignArray = NDArray[np.int8]
 
 
@@ -34,15 +42,18 @@ class Verdicts:
 
     signs: SignArray
     """(n, n): 1 where the row's run beats the column's, -1 where it is beaten, 0 where that is undecided."""
+    too_few: bool
+    """Whether not even the first and the last can be told apart: then no run is said to be among the best."""
     may_be_best: BoolArray
-    """Which runs may be the best on topics like these; at least one."""
+    """Which runs may be the best on topics like these; at least one unless the topics are too few."""
     beats: IntArray
     named: IntArray
     """How many runs are named that beat it: a run that cannot be the best may have none."""
     undecided: IntArray
     """The other runs that it neither beats nor is beaten by."""
     rank_low: IntArray
-    """1 exactly for those that may be the best; the lower end less 1 is how many runs are better at least."""
+    """The lower end less 1 is how many runs are better at least; 1 for those that may be the best, and no
+    others unless the topics are too few."""
     rank_high: IntArray
 
 
@@ -51,8 +62,9 @@ def verdicts(table: PairTable, level: float = LEVEL) -> Verdicts:
 
     level is half of alpha. A run is out where some run of a higher mean is better by a one-sided test at
     level/(n - 1); it may be the best where it is neither out nor beaten. A run that alone may be the best is
-    the best, and beats all others. Where the table's correction keeps no error over all pairs, Holm's takes
-    its place here.
+    the best, and beats all others. Where the runs of the highest and the lowest mean cannot be told apart,
+    none is said to be among the best, or to be out. Where the table's correction keeps no error over all
+    pairs, Holm's takes its place here.
 
     >>> from leaderboard.stats.pairs.methods import all_pairs, method
     >>> scores = np.array([[9, 8, 9, 7, 8], [5, 6, 4, 4, 3], [5, 4, 6, 2, 5]]) / 10
@@ -66,16 +78,66 @@ def verdicts(table: PairTable, level: float = LEVEL) -> Verdicts:
         best = int(np.flatnonzero(may_be_best)[0])
         signs[best], signs[:, best] = 1, -1
         signs[best, best] = 0
+    too_few = not _ends_told_apart(table, signs)
     beats, named = np.count_nonzero(signs > 0, axis=1), np.count_nonzero(signs < 0, axis=1)
     return Verdicts(
         signs=signs,
-        may_be_best=may_be_best,
+        too_few=too_few,
+        may_be_best=may_be_best & (not too_few),
         beats=beats,
         named=named,
         undecided=table.runs - 1 - beats - named,
-        rank_low=np.where(may_be_best, 1, np.maximum(2, 1 + named)),
+        rank_low=np.where(may_be_best | too_few, 1 + named, np.maximum(2, 1 + named)),
         rank_high=table.runs - beats,
     )
+
+
+def topics_to_decide(
+    table: PairTable, said: Verdicts, topics: int, pair: int, *, alpha: float | None = None
+) -> int | None:
+    """How many topics like a board's would decide a pair of its table with 80 % power.
+
+    By the paired t test with the difference and spread that were seen. alpha: the two-sided level, else the
+    one that the correction leaves for the next pair: LEVEL over all pairs, or over those not yet told apart;
+    of two runs alone, twice LEVEL. None where the means are equal, and where a hundred times the topics are
+    not enough. At least one more than there are.
+    """
+    half = float(table.high[pair] - table.low[pair]) / 2
+    difference = float(table.difference[pair])
+    if topics < 2 or difference == 0 or not np.isfinite(half):
+        return None
+    sd = half / half_width(1.0, topics)
+    if sd == 0:
+        return topics + 1
+    alpha = _next_level(table, said) if alpha is None else alpha
+    bound = float(ndtri(1 - alpha / 2))
+    # Guenther's approximation (Sample Size Formulas for Normal Theory T Tests, American Statistician 35(4),
+    # 1981): from here on within a topic of the noncentral t, which takes long there.
+    needed = ceil(((bound + float(ndtri(POWER))) * sd / difference) ** 2 + bound**2 / 2)
+    if needed < APPROXIMATE_FROM:
+        needed = topics_needed(difference, sd, power=POWER, alpha=alpha)
+    return None if needed > MOST_TIMES * topics else max(topics + 1, needed)
+
+
+def _next_level(table: PairTable, said: Verdicts) -> float:
+    if table.runs == 2:
+        return 2 * LEVEL
+    found = 0 if table.method.correction.name == "bonferroni" else int(np.count_nonzero(said.signs > 0))
+    return LEVEL / max(1, len(table.difference) - found)
+
+
+def widest_pair(table: PairTable) -> int:
+    """The place of the pair of the first and the last run, by their means."""
+    return int(np.argmax(np.abs(table.difference)))
+
+
+def _ends_told_apart(table: PairTable, signs: SignArray) -> bool:
+    """Whether any run of the highest mean beats any of the lowest."""
+    apart = np.abs(table.difference)
+    if not len(apart) or not apart.max():
+        return False
+    are_ends = apart >= apart.max() * (1 - ROUNDING)
+    return bool((signs[pairs(table.runs)][are_ends] != 0).any())
 
 
 def _over_all_pairs(table: PairTable) -> FloatArray:

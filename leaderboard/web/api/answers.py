@@ -51,8 +51,9 @@ class PictureAnswer:
 class LeaderAnswer:
     """The best ranked run of an open task; tied: how many share its place.
 
-    may_be_best: how many runs may be the best; rank_high: the lowest rank that the leader may have. Both are
-    null where runs cannot be compared, or where nobody has had a large board compared yet.
+    may_be_best: how many runs may be the best, 0 where the topics are too few to order them. rank_high: the
+    lowest rank that the leader may have. Both are null where runs cannot be compared, or where nobody has
+    had a large board compared yet.
     """
 
     run_id: int
@@ -149,7 +150,7 @@ class BoardRow:
     rank_low: int | None
     rank_high: int | None
     best_set: bool | None
-    """Whether it may be the best on topics like these."""
+    """Whether it may be the best on topics like these; false for all where they are too few to order runs."""
     named: int | None
     """How many runs are named that beat it; 0 also where it is open which one does."""
     moved: int | None

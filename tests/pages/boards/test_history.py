@@ -72,9 +72,9 @@ def test_a_board_of_a_moment_has_its_runs_and_its_edition(database: Database) ->
     assert _at(database, _day(4)) == [(1, "half", 0.5)]
     assert [each[1] for each in _at(database, _day(5))] == ["half"]
     assert [(rank, run) for rank, run, _ in _at(database, _day(7))] == [
-        (None, "base"),
         (1, "half"),
         (1, "late"),
+        (None, "base"),
     ]
     with database.read() as session:
         shown = board.board(session, ANONYMOUS, "t", at=_day(4))

@@ -133,12 +133,17 @@ def test_the_boards_verdict_stands_beside_that_of_the_pair(database: Database, t
     floor = build.run(database, tmp_path, rankings(RANKS["weak"]), "floor", wishes=wishes)
     build.drain(database)
     strong, weak, alike = runs["strong"], runs["weak"], runs["alike"]
-    assert pair(database, strong, weak).on_board == BoardVerdict(1, len(RANKS))
-    assert pair(database, weak, strong).on_board == BoardVerdict(-1, len(RANKS))
-    assert pair(database, strong, alike).on_board == BoardVerdict(0, len(RANKS))
+    assert pair(database, strong, weak).on_board == BoardVerdict(1, len(RANKS), 10, None)
+    assert pair(database, weak, strong).on_board == BoardVerdict(-1, len(RANKS), 10, None)
+    undecided = pair(database, strong, alike).on_board
+    assert undecided == BoardVerdict(0, len(RANKS), 10, 309)
+    assert undecided is not None
+    assert undecided.more == (
+        "About 309 topics like these 10 would decide it with 80% power, if the difference is what it seems."
+    )
     assert pair(database, strong, floor).on_board is None
     found = pair_tables.facts(pair(database, weak, strong))
-    assert found["on_board"] == {"verdict": "beaten", "ranked_runs": len(RANKS)}
+    assert found["on_board"] == {"verdict": "beaten", "ranked_runs": len(RANKS), "topics_needed": None}
 
 
 def test_json_has_the_keys_that_were_promised(database: Database, ids: tuple[int, int]) -> None:

@@ -56,7 +56,7 @@ def test_equal_scores_share_a_rank_and_stand_by_name(database: Database, tmp_pat
 
 
 def test_only_scored_official_runs_have_a_rank(database: Database, tmp_path: Path) -> None:
-    """Baselines stand at their score without rank, unscored runs last, withdrawn ones nowhere."""
+    """A better baseline stands behind the leader without rank, unscored runs last, withdrawn ones nowhere."""
     build.task(database, tmp_path, measures=("RR",))
     build.run(database, tmp_path, BEST, "base", wishes=RunRequest("base", "baseline"))
     build.run(database, tmp_path, HALF, "second")
@@ -66,7 +66,7 @@ def test_only_scored_official_runs_have_a_rank(database: Database, tmp_path: Pat
     with database.write() as session:
         withdrawals.withdraw(session, OPERATOR, gone, "a mistake")
     shown = _board(database)
-    assert _ranks(shown) == [(None, "base"), (1, "second"), (None, "fresh")]
+    assert _ranks(shown) == [(1, "second"), (None, "base"), (None, "fresh")]
     assert [row.state for row in shown.rows] == ["done", "done", "queued"]
 
 

@@ -198,7 +198,8 @@ def test_a_measure_that_is_no_mean_says_so(database: Database) -> None:
     """A geometric mean has no differences by topic that explain it."""
     shown = board(database, measure="GMAP")
     assert shown.standing is None
-    assert "not a mean of its topics' scores" in shown.sentences[0]
+    assert shown.sentences[0] == "Highest GMAP, the geometric mean over topics: strong (0.9330)."
+    assert "not a mean of its topics' scores" in shown.sentences[1]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ FIRST = np.array([0.5, 0.4, 0.7, 0.2, 0.6])
 SECOND = np.array([0.4, 0.4, 0.5, 0.1, 0.5])
 KEYS = {
     "measure", "topics", "mean_a", "mean_b", "difference", "interval", "wins", "ties", "losses",
-    "effect_size", "tests", "rankings",
+    "topics_needed", "effect_size", "tests", "rankings",
 }  # fmt: skip
 SCORES = st.lists(st.tuples(*[st.integers(0, 20)] * 2), min_size=1, max_size=12)
 
@@ -108,6 +108,7 @@ def test_facts_are_the_object_of_the_command_line() -> None:
     rankings = compare_rankings([["a", "b"], []], [["b", "a"], ["c"]])
     comparison = facts(compare_scores(FIRST, SECOND, seed=1), rankings, "AP")
     assert set(comparison) == KEYS
+    assert comparison["topics_needed"] == 8
     assert set(comparison["tests"]) == {"t", "guarded_t", "wilcoxon", "sign", "randomisation", "bootstrap"}
     assert {"overlap@10", "rbo_ext(p=0.9)", "kendall_fagin(p=0.5)@10"} <= set(comparison["rankings"])
     assert facts(compare_scores(FIRST, SECOND, seed=1), None, "AP")["rankings"] == {}

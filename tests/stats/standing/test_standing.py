@@ -6,11 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
-from scipy.stats import rankdata, ttest_rel
+from scipy.stats import nct, rankdata, t, ttest_rel
 
 from leaderboard.stats.pairs.condensed import square
 from leaderboard.stats.pairs.methods import METHODS, Method, PairTable, all_pairs, method
-from leaderboard.stats.standing.standing import decided, decided_neighbours, verdicts
+from leaderboard.stats.standing.standing import (
+    decided,
+    decided_neighbours,
+    topics_to_decide,
+    verdicts,
+    widest_pair,
+)
 
 HOLM = method("t+holm")
 ONE_IS_OUT_UNNAMED = (
@@ -144,8 +150,12 @@ def test_dot_count_and_range_say_the_same(scores: NDArray[np.float64], by: Metho
     """Whatever the scores: a dot, beaten by 0 and a range from 1 are one; nothing contradicts the means."""
     runs = len(scores)
     board = verdicts(all_pairs(scores, by, seed=1), level)
-    assert (board.may_be_best == (board.rank_low == 1)).all()
-    assert board.may_be_best.any()
+    if board.too_few:
+        assert not board.may_be_best.any()
+        assert (board.rank_low == 1 + board.named).all()
+    else:
+        assert (board.may_be_best == (board.rank_low == 1)).all()
+        assert board.may_be_best.any()
     assert not (board.may_be_best & (board.named > 0)).any()
     assert (board.signs == -board.signs.T).all()
     assert (board.beats + board.named + board.undecided == runs - 1).all()
@@ -180,7 +190,43 @@ def test_special_boards() -> None:
     def dots(scores: NDArray[np.float64]) -> list[bool]:
         return verdicts(all_pairs(scores, HOLM, seed=1)).may_be_best.tolist()
 
-    assert dots(np.array([[0.3, 0.4]])) == [True]
-    assert dots(np.array([[0.9], [0.1]])) == [True, True]
-    assert dots(np.tile([0.1, 0.5, 0.3], (3, 1))) == [True] * 3
+    assert dots(np.array([[0.3, 0.4]])) == [False]
+    assert dots(np.array([[0.9], [0.1]])) == [False, False]
+    assert dots(np.tile([0.1, 0.5, 0.3], (3, 1))) == [False] * 3
+    assert dots(np.zeros((3, 20))) == [False] * 3
     assert dots(np.array([[0.25, 0.5, 1.0], [0.125, 0.375, 0.875]])) == [True, False]
+
+
+def test_topics_that_are_too_few_praise_nobody() -> None:
+    """Eleven runs on twelve topics: the first and last are not told apart, so none may be the best."""
+    random = np.random.default_rng(3)
+    scores = random.random((11, 12)) * 0.6 + np.linspace(0.1, 0, 11)[:, None]
+    compared = all_pairs(scores, HOLM, seed=1)
+    board = verdicts(compared)
+    assert board.too_few
+    assert not board.may_be_best.any()
+    assert (board.rank_low.tolist(), board.rank_high.tolist()) == ([1] * 11, [11] * 11)
+    order = scores.mean(axis=1)
+    difference = scores[order.argmax()] - scores[order.argmin()]
+    needed = topics_to_decide(compared, board, 12, widest_pair(compared))
+    assert needed == 49
+    effect, level = difference.mean() / difference.std(ddof=1), 0.025 / 55
+    powers = [
+        nct.sf(t.isf(level / 2, topics - 1), topics - 1, effect * np.sqrt(topics)) for topics in (48, 49)
+    ]
+    assert powers[0] < 0.8 <= powers[1]
+
+
+def test_topics_that_would_decide_a_pair() -> None:
+    """At the level that is left; None for equal means, or over a hundred times the topics."""
+    first = [0.9, 0.8, 0.7, 0.9]
+    scores = np.array([first, [0.1, 0.2, 0.1, 0.0], [0.1, 0.2, 0.0, 0.15], [0.2, 0.1, 0.1, 0.0]])
+    compared = all_pairs(scores, HOLM, seed=1)
+    board = verdicts(compared)
+    assert np.count_nonzero(board.signs > 0) == 3
+    assert compared.difference[3:].round(4).tolist() == [-0.0125, 0, 0.0125]
+    assert [topics_to_decide(compared, board, 4, pair) for pair in (3, 4)] == [None, None]
+    close = np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5]])
+    compared = all_pairs(close, HOLM, seed=1)
+    assert topics_to_decide(compared, verdicts(compared), 5, 0, alpha=0.025) == 8
+    assert topics_to_decide(compared, verdicts(compared), 5, 0) == 7

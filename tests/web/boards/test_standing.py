@@ -107,3 +107,35 @@ def test_organisers_choose_the_method_on_their_page(
     (selected,) = chosen.find_all("option", selected=True)
     assert selected["value"] == "t+bh"
     assert "(paired t, Benjamini-Hochberg)" in main(client.get("/tasks/t"))
+
+
+def test_too_few_topics_praise_nobody_on_any_page(
+    database: Database, client: FlaskClient, tmp_path: Path
+) -> None:
+    """Board, its files, card, badge, front page and the run that scores the same everywhere."""
+    ranks = {
+        "even": (2,) * 10,
+        "mixed": (1, 4, 1, 4, 2, 2, 1, 4, 2, 2),
+        "low": (3, 2, 2, 3, 2, 2, 2, 3, 2, 2),
+    }
+    runs = fill(database, tmp_path, ranks)
+    text = main(client.get("/tasks/t"))
+    too_few = "10 topics are too few to order these 3 runs; about 78 would be needed."
+    assert f"Highest mean RR: mixed (0.5750). {too_few}" in text
+    pages = (
+        "/",
+        "/tasks/t",
+        "/tasks/t/embed",
+        "/tasks/t/badge.svg",
+        "/tasks/t.tex",
+        f"/runs/{runs['mixed']}",
+    )
+    for address in pages:
+        answer = client.get(address)
+        assert answer.status_code == 200, address
+        assert "may be the best" not in answer.text, address
+    assert "too few topics to order the runs" in client.get("/tasks/t/badge.svg").text
+    assert "Too few topics to order these 3 runs" in client.get("/").text
+    board = client.get("/api/v1/tasks/t/board").get_json()
+    assert [row["best_set"] for row in board["rows"]] == [False] * 3
+    assert "no interval: all 10 topics have the same score" in main(client.get(f"/runs/{runs['even']}"))
