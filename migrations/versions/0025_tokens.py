@@ -4,10 +4,11 @@ Revision ID: 0025
 Revises: 0024
 """
 
+from pathlib import Path
+from unicodedata import category, normalize
+
 import sqlalchemy as sa
 from alembic import op
-
-from leaderboard.services.accounts.names import skeleton
 
 revision = "0025"
 down_revision = "0024"
@@ -16,6 +17,9 @@ depends_on = None
 
 Id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 Moment = sa.DateTime(timezone=True)
+# A copy of the program's table of that day: what an upgrade writes may not change with the program.
+LOOK_ALIKES = Path(__file__).with_name("0025_skeletons.txt")
+STROKES = "\u0334\u0335\u0336\u0337\u0338"
 KINDS_BEFORE, KINDS = "kind IN ('personal', 'runner', 'worker')", "kind IN ('personal', 'runner')"
 
 
@@ -51,12 +55,29 @@ def _compare_again(name: str) -> None:
     )
     op.execute(sa.update(table).values(skeleton=None))
     given: set[str] = set()
+    alike = _look_alikes()
     for row in rows:
-        # By the program's own list: skeletons are only ever compared with those that it makes.
-        made = skeleton(row.name)
+        made = _skeleton(row.name, alike)
         if made not in given:
             given.add(made)
             op.execute(sa.update(table).where(table.c.id == row.id).values(skeleton=made))
+
+
+def _skeleton(name: str, alike: dict[str, str]) -> str:
+    apart = normalize("NFD", normalize("NFKC", name))
+    shown = normalize("NFD", "".join(alike.get(letter, letter) for letter in apart)).casefold()
+    kept = "".join(letter for letter in shown if category(letter)[0] not in "PZC" and letter not in STROKES)
+    return kept or shown
+
+
+def _look_alikes() -> dict[str, str]:
+    lines = LOOK_ALIKES.read_text(encoding="utf-8").splitlines()
+    pairs = (line.split(";") for line in lines if line and not line.startswith("#"))
+    return {source: _text(instead) for instead, sources in pairs for source in _text(sources)}
+
+
+def _text(codes: str) -> str:
+    return "".join(chr(int(code, 16)) for code in codes.split())
 
 
 def _allow(rule: str) -> None:
