@@ -24,7 +24,7 @@ def sharing(url: str | URL, **options: Any) -> Engine:
     kind = make_url(url).drivername
     first = _first.get(kind)
     if first is None or not _is_ready(first.dialect):
-        _first[kind] = made = create_engine(url, query_cache_size=5000, **options)
+        _first[kind] = made = create_engine(url, **(options | {"query_cache_size": 5000}))
         return made
     # A dialect asks a server for its version and ways once: the first did.
     made = create_engine(url, _initialize=False, **options)
