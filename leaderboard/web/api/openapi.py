@@ -9,6 +9,7 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 
 from leaderboard.services.accounts.tokens import MEANINGS
+from leaderboard.web.addresses import MAX_ID
 from leaderboard.web.api import glossary
 from leaderboard.web.api.nouns import NOUNS
 from leaderboard.web.api.operations import Header, Operation
@@ -56,7 +57,7 @@ def document(operations: Iterable[Operation]) -> dict[str, Any]:
             # Answers may get more fields later; of a request an unknown field is refused.
             schemas[one.body.__name__]["additionalProperties"] = False
             for part in _with_parts([one.body]):
-                _without_nul(schemas[part.__name__]["properties"])
+                _limit(schemas[part.__name__]["properties"])
     paths: dict[str, dict[str, Any]] = {}
     for one in table:
         paths.setdefault(address(one), {})[one.method.lower()] = _operation(one, noun_of[one.name])
@@ -95,15 +96,19 @@ def _with_parts(kinds: Iterable[Any]) -> set[type]:
     return found
 
 
-def _without_nul(schema: Any) -> None:
-    """Say of every text that it has no NUL, which no database keeps."""
+def _limit(schema: Any) -> None:
+    """Say of every text and number of a request what a database can keep: no NUL, and 64 bits."""
     if isinstance(schema, dict):
         if schema.get("type") == "string" and not {"enum", "format", "pattern"} & schema.keys():
             schema["pattern"] = STORABLE
+        if schema.get("type") == "integer":
+            if "exclusiveMinimum" not in schema:
+                schema.setdefault("minimum", -MAX_ID)
+            schema.setdefault("maximum", MAX_ID)
         schema = list(schema.values())
     if isinstance(schema, list):
         for part in schema:
-            _without_nul(part)
+            _limit(part)
 
 
 def _describe(schema: dict[str, Any], kind: type) -> None:
@@ -126,6 +131,8 @@ def problems_of(one: Operation) -> tuple[str, ...]:
     every.append("changed-meanwhile")
     if PLACEHOLDER.search(one.path):
         every += ["not-found", "unknown-task", "wrong-method"]
+    if one.method == "GET" and one.query is not None:
+        every.append("not-found")
     if one.method != "GET":
         every += ["conflict", "closed", "no-room", "too-large"]
     if one.body is not None or one.rule.takes_files:
@@ -234,7 +241,7 @@ def _schema(kind: Any, default: Any) -> dict[str, Any]:
     whole = msgspec.json.schema(kind)
     # No parameter is null: what is not asked for is left out.
     options = [option for option in whole.get("anyOf", [whole]) if option.get("type") != "null"]
-    _without_nul(options)
+    _limit(options)
     return options[0] if default in (MISSING, None) else {**options[0], "default": default}
 
 
@@ -244,7 +251,7 @@ def _header(one: Header) -> dict[str, Any]:
 
 
 def _key() -> dict[str, Any]:
-    schema = {"type": "string", "maxLength": LONGEST}
+    schema = {"type": "string", "maxLength": LONGEST, "pattern": "^[ -~]*$"}
     words = "A key of your own: the same request sent again with it is answered again, and done once."
     return {"name": HEADER, "in": "header", "required": False, "schema": schema, "description": words}
 

@@ -20,6 +20,17 @@ JSON = "application/json"
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 PLACE = re.compile(r" - at `\$\.?(?P<field>[^`]*)`$")
 PIECE = 2**20
+WHOLE = 2**53
+"""Up to which every whole number is a double."""
+
+
+def _number(text: str) -> int | float:
+    """A number with a point: 3.0 is the integer 3, as JSON Schema has it."""
+    value = float(text)
+    return int(value) if value.is_integer() and abs(value) <= WHOLE else value
+
+
+DECODER = msgspec.json.Decoder(float_hook=_number)
 
 
 def encoded(answer: Any) -> bytes:
@@ -82,7 +93,7 @@ def _read_json(wanted: type) -> Any:
     if request.mimetype != JSON:
         raise UnsupportedMediaType
     try:
-        values = msgspec.json.decode(request.get_data())
+        values = DECODER.decode(request.get_data())
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise Invalid("The body is no JSON.", [Problem(f"cannot be read: {reason}.", field="body")]) from None

@@ -136,6 +136,17 @@ def test_hostile_bodies_are_problems(site: Site, program: Programs, body: bytes)
     assert berta.ask("GET", f"/runs/{site.world.run}").json["withdrawn"] == ""
 
 
+def test_a_whole_number_may_be_written_with_a_point(site: Site, program: Programs) -> None:
+    """As JSON Schema has it: 1.0 is an integer, 1.5 is none."""
+    berta, owls = program("Berta"), site.world.owls
+    bodies = (f'{{"team_id": {owls}.0}}', f'{{"team_id": {owls}.5}}')
+    asked = [
+        berta.ask("POST", "/tasks/robots/enter", data=body, content_type="application/json")
+        for body in bodies
+    ]
+    assert [answer.status_code for answer in asked] == [200, 422]
+
+
 def test_cookies_mean_nothing(site: Site, program: Programs) -> None:
     """A browser that is signed in is a visitor here, and no page elsewhere can act for it."""
     browser = site.browser("Olga")
