@@ -81,7 +81,8 @@ class _Season:
         olga, _berta, _nobody = self.olga, self.berta, self.nobody
         assert olga("PUT", "/collections/papers", file=DOCUMENTS)["documents"] == 9
         made = olga("PUT", f"{TASK}?name=Track&collection=papers&visibility=sealed", file=TOPICS)
-        assert made == {"name": "Track", "state": "draft", "task": "track"}
+        read = "Tab-separated columns: id=column1, title=column2."
+        assert made == {"name": "Track", "state": "draft", "task": "track", "topics": read}
         olga("PATCH", f"{TASK}/settings", {"settings": {"entry_rule": "approval"}, "reason": "By hand."})
         assert olga("GET", f"{TASK}/settings")["settings"]["entry_rule"] == "approval"
         olga("PUT", f"{TASK}/topics", file=TOPICS + "4\tfourth topic\n")
