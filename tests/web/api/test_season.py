@@ -83,7 +83,8 @@ class _Season:
         assert olga("GET", "/collections/papers")["size"] == 9
         assert "papers" in [row["collection"] for row in olga("GET", "/collections")["rows"]]
         made = olga("PUT", f"{TASK}?name=Track&collection=papers&visibility=sealed", file=TOPICS)
-        assert made == {"name": "Track", "state": "draft", "task": "track"}
+        read = "Tab-separated columns: id=column1, title=column2."
+        assert made == {"name": "Track", "state": "draft", "task": "track", "topics": read}
         olga("PATCH", f"{TASK}/settings", {"settings": {"entry_rule": "approval"}, "reason": "By hand."})
         assert olga("GET", f"{TASK}/settings")["settings"]["entry_rule"] == "approval"
         olga("PUT", f"{TASK}/topics", file=TOPICS + "4\tfourth topic\n")
