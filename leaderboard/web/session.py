@@ -18,7 +18,7 @@ from leaderboard.services.accounts import devices, names, sessions, tokens
 from leaderboard.services.accounts.identities import NEWCOMER_MINUTES
 from leaderboard.services.accounts.sign_in import PENDING_MINUTES, AccountBrowser, NewSession
 from leaderboard.services.accounts.tokens import TokenViewer
-from leaderboard.services.jobs.health import Probe
+from leaderboard.services.jobs.health import WriteCheck
 from leaderboard.services.policy import ANONYMOUS, Viewer, without_organising
 from leaderboard.services.statistics import asked
 from leaderboard.services.statistics.requests import WaitingResult
@@ -58,7 +58,7 @@ class Site:
     settings: Settings
     database: Database
     wake: Callable[[], None]
-    probe: Probe = field(default_factory=Probe)
+    probe: WriteCheck = field(default_factory=WriteCheck)
 
 
 def register(app: Flask, site: Site) -> None:

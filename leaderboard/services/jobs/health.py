@@ -85,7 +85,7 @@ def _oldest_s(session: Session, at: datetime) -> float | None:
     return max((at - first).total_seconds(), (last - at).total_seconds())
 
 
-class Probe:
+class WriteCheck:
     """Whether the database takes writes, tried now and then, and for how long this process runs."""
 
     def __init__(self) -> None:

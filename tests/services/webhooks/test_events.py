@@ -103,7 +103,7 @@ def test_what_is_given_up_is_told_to_organisers(database: Database, tmp_path: Pa
     cast.told(database)
     settings = Settings()
     _forget_webhooks(database)
-    for attempt in range(3):
+    for attempt in range(queue.MOST_ATTEMPTS):
         with database.write() as session:
             assert queue.claim(session, f"gone:{attempt}", settings) is not None
             long_ago = {"lease_until": datetime(2020, 1, 1, tzinfo=UTC)}
