@@ -31,3 +31,16 @@ def test_every_command_names_the_form(road: str, tmp_path: Path, monkeypatch: py
     assert done.exit_code == 1, done.output
     sentence = f"This is a Git LFS pointer, which stands for the file, not {wanted}. Run `git lfs pull`"
     assert done.stderr.count(sentence) == 1
+
+
+def test_check_counts_ids_that_begin_with_a_hash_in_dialect_9(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As evaluate does; in dialect 10 it says how many lines it skipped, of both files."""
+    monkeypatch.chdir(tmp_path)
+    Path("run").write_text("#a Q0 d 1 2 t\nb Q0 d 1 2 t\n")
+    Path("qrels").write_text("#a 0 d 1\nb 0 d 1\n")
+    nine = CliRunner().invoke(main, ["check", "run", "--qrels", "qrels", "--trec-eval", "9"])
+    assert nine.stdout == "run: accepted\n  tag t, 2 entries, 2 topics, 1 to 1 documents a topic\n"
+    ten = CliRunner().invoke(main, ["check", "run", "--qrels", "qrels"])
+    assert ten.output.count("1 line that begins with # was skipped as comments.") == 2
