@@ -15,8 +15,8 @@ from typing import Any, BinaryIO, cast
 
 MOST = 10
 """Problems after which it stops."""
-FIELDS = (6, 3)
-"""Of a line: TREC's, or those of the MS MARCO form."""
+FIELDS = 6
+"""Of a line of a TREC run; a file whose first line has another number is left to the site."""
 
 
 @dataclass(frozen=True)
@@ -90,29 +90,38 @@ def _of_lines(lines: Iterable[bytes], limits: Limits) -> Iterator[dict[str, Any]
 
 
 def _of_answers(numbered: Iterable[tuple[int, bytes]]) -> Iterator[dict[str, Any]]:
+    is_first = True
     for number, line in numbered:
         try:
             is_object = isinstance(json.loads(line.decode("utf-8-sig")), dict)
         except (ValueError, RecursionError):
             is_object = False
+        if is_first and not is_object:
+            # A dictionary over several lines is a run that the site reads.
+            return
+        is_first = False
         if not is_object:
             shown = line[:60].decode("utf-8", "replace").rstrip()
             yield _problem(number, shown, "A line of answers is one JSON object.", "Write one a topic.")
 
 
 def _of_rankings(numbered: Iterable[tuple[int, bytes]], limits: Limits) -> Iterator[dict[str, Any]]:
-    is_empty = True
+    is_empty = is_first = True
     documents: dict[bytes, int] = {}
     for number, line in numbered:
-        if line.startswith(b"#"):
-            continue
-        is_empty = False
         fields = line.split()
+        if line.startswith(b"#"):
+            # Ids may begin with it where the task follows trec_eval 9.
+            is_empty = is_empty and len(fields) < FIELDS
+            continue
+        if is_first and len(fields) != FIELDS:
+            return
+        is_empty = is_first = False
         shown = line[:60].decode("utf-8", "replace").rstrip()
-        if len(fields) not in FIELDS:
+        if len(fields) != FIELDS:
             rule = f"A line of a run has six fields; this line has {len(fields)}."
             yield _problem(number, shown, rule, "Write: topic Q0 docno rank score tag")
-        elif len(fields) == 6 and not _is_number(fields[4]):
+        elif not _is_number(fields[4]):
             yield _problem(number, shown, "A score is a finite decimal number.", "Mend the fifth field.")
         else:
             documents[fields[0]] = count = documents.get(fields[0], 0) + 1

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, KeysView
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,13 @@ from leaderboard.cli.files.kinds import problem_line, require_options_of
 from leaderboard.errors import Invalid
 from leaderboard.temporary import whole_file
 from leaderboard.trec.qrels.qrels import read_qrels
+from leaderboard.trec.read.forms import Asked
 from leaderboard.trec.runs.check import Rules, read_and_check
 from leaderboard.trec.runs.fixes import FIXES, Fixing, fixed
 from leaderboard.trec.runs.reports import Report
 from leaderboard.trec.topics.topics import read_topics
 
-OF_RANKINGS = ("qrels", "depth", "tag_pattern", "out", "by_rank")
+OF_RANKINGS = ("qrels", "depth", "tag_pattern", "trec_eval", "out", "by_rank")
 _FILE = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
 
 
@@ -44,6 +45,13 @@ def _pattern(_: click.Context, __: click.Parameter, value: str | None) -> str | 
 @click.option(
     "--depth", type=click.IntRange(min=1), default=1000, show_default=True, help="Documents a topic."
 )
+@click.option(
+    "--trec-eval",
+    type=click.Choice(["9", "10"]),
+    default="10",
+    show_default=True,
+    help="Its version; with 9, ids may begin with #.",
+)
 @click.option("--tag-pattern", metavar="RE", callback=_pattern, help="Regular expression for the whole tag.")
 @click.option(
     "--fix",
@@ -63,6 +71,7 @@ def check(
     qrels: Path | None,
     topics: Path | None,
     depth: int,
+    trec_eval: str,
     tag_pattern: str | None,
     out: Path | None,
     by_rank: bool,
@@ -85,12 +94,21 @@ def check(
         topics=tuple(topic.topic_id for topic in read_topics(topics)) if topics else None,
         depth=depth,
         tag_pattern=tag_pattern,
-        judged=read_qrels(qrels).judgments.keys() if qrels else (),
+        judged=_judged(qrels, int(trec_eval)) if qrels else (),
+        dialect=int(trec_eval),
     )
     _, report = read_and_check(run, rules)
     if out is not None:
         report = _fix(run, report, rules, out, by_rank)
     _tell(report, form, lambda: _text(run.name, report))
+
+
+def _judged(path: Path, dialect: int) -> KeysView[str]:
+    """The judged topics; how the file was read goes to the error stream."""
+    qrels = read_qrels(path, asked=Asked(dialect))
+    for note in qrels.notes:
+        click.echo(f"note: {path}: {note}", err=True)
+    return qrels.judgments.keys()
 
 
 def _tell(report: Report, form: str, text: Callable[[], str]) -> None:

@@ -103,7 +103,7 @@ def score_files(inputs: Inputs, paths: Sequence[Path], options: Options) -> Scor
     return ScoredFiles(
         paths=tuple(paths),
         names=names,
-        digests=tuple(_digest(path) for path in paths),
+        digests=tuple(_digest(path, options.dialect) for path in paths),
         qrels_sha256=hashlib.sha256(inputs.qrels.read_bytes()).hexdigest(),
         dialect=options.dialect,
         topics=topics,
@@ -239,13 +239,15 @@ def _sign(measure: BoundMeasure) -> int:
     return -1 if measure.measure.direction == "lower" else 1
 
 
-def _digest(path: Path) -> str:
-    return scan_run(path, RankingDigest, strict=False, limits=DEFAULT_LIMITS).consumer.hexdigest()
+def _digest(path: Path, dialect: int) -> str:
+    scanned = scan_run(path, RankingDigest, strict=False, limits=DEFAULT_LIMITS, dialect=dialect)
+    return scanned.consumer.hexdigest()
 
 
 def rankings_of(path: Path, dialect: int) -> dict[str, list[bytes]]:
     """Topic -> docnos, best first, of a run file."""
-    return scan_run(path, lambda: _Rankings(dialect), strict=False, limits=DEFAULT_LIMITS).consumer.rankings
+    scanned = scan_run(path, lambda: _Rankings(dialect), strict=False, limits=DEFAULT_LIMITS, dialect=dialect)
+    return scanned.consumer.rankings
 
 
 class _Rankings:

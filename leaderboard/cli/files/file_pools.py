@@ -24,6 +24,7 @@ from leaderboard.services.rankings.tops import (
 from leaderboard.trec.pools import Pooled
 from leaderboard.trec.qrels.left_out import read_left_out
 from leaderboard.trec.qrels.qrels import read_qrels
+from leaderboard.trec.read.forms import Asked
 from leaderboard.trec.runs.runs import Ranking, read_run
 
 
@@ -71,7 +72,9 @@ def pool_files(paths: Sequence[Path], options: Options) -> FilePool:
     have come to them. Raises Invalid for a spec that cannot be carried out and for files that cannot be read.
     """
     bound = _bound(options)
-    grades = {} if options.qrels is None else read_qrels(options.qrels).judgments
+    grades = (
+        {} if options.qrels is None else read_qrels(options.qrels, asked=Asked(options.dialect)).judgments
+    )
     tops = _tops(paths, bound.reach, options)
     documents: dict[str, list[Pooled]] = {}
     judged = 0
@@ -117,7 +120,7 @@ def _tops(paths: Sequence[Path], depth: int, options: Options) -> dict[str, Topi
     left_out = read_left_out(options.left_out).by_topic
     tops: dict[str, dict[int, Top]] = {}
     for number, path in enumerate(paths):
-        for topic, whole in read_run(path).rankings.items():
+        for topic, whole in read_run(path, dialect=options.dialect).rankings.items():
             ranking = _remaining(whole, left_out.get(topic, frozenset()))
             if len(ranking.docnos):
                 tops.setdefault(topic, {})[number] = in_order(ranking, depth, options.dialect)

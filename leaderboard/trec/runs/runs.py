@@ -51,14 +51,14 @@ class Run:
     first_lines: dict[str, int] = field(default_factory=dict)
 
 
-def read_run(source: Path, *, strict: bool = True, limits: Limits = DEFAULT_LIMITS) -> Run:
+def read_run(source: Path, *, strict: bool = True, limits: Limits = DEFAULT_LIMITS, dialect: int = 10) -> Run:
     """The run in a file: six columns, tabs or blanks, `#` comments, plain or .gz, .bz2, .xz, .zst.
 
     strict also takes MS MARCO's three columns (topic docno rank) and refuses what the upload refuses;
     otherwise only what trec_eval 10 refuses, and scores that are not finite numbers. Raises Invalid
     with up to 25 problems, TooLarge beyond limits.
     """
-    scanned = scan_run(source, _Rankings, strict=strict, limits=limits)
+    scanned = scan_run(source, _Rankings, strict=strict, limits=limits, dialect=dialect)
     return Run(
         tag=scanned.tag,
         tags=scanned.tags,

@@ -12,7 +12,17 @@ from urllib.error import HTTPError
 
 import pandas as pd
 import pytest
-from leaderboard_submit import Client, NotAllowed, NotFound, Refused, Rejected, Unreachable, pieces, written
+from leaderboard_submit import (
+    Client,
+    NotAllowed,
+    NotFound,
+    Refused,
+    Rejected,
+    Unreachable,
+    pieces,
+    precheck,
+    written,
+)
 from sqlalchemy import select
 
 from leaderboard.db.tables import Run
@@ -204,3 +214,19 @@ def _archive(files: Mapping[str, bytes]) -> bytes:
         for name, text in files.items():
             archive.writestr(zipfile.ZipInfo(name), text)
     return body.getvalue()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{\n"1": {"a": 2.0}\n}\n',
+        "1\ta\t1\n",
+        "qid\tdocid\tscore\n1\ta\t2.0\n",
+        "#a Q0 d 1 2 t\n",
+        "1 a 1 2.0\n",
+    ],
+)
+def test_forms_that_the_site_reads_are_not_refused_before_they_are_sent(text: str, tmp_path: Path) -> None:
+    """The first look knows TREC runs and answers; what any other file is, the site says."""
+    (tmp_path / "run").write_text(text)
+    assert precheck.problems(tmp_path / "run") == []
