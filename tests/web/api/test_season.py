@@ -87,6 +87,7 @@ class _Season:
         assert made == {"name": "Track", "state": "draft", "task": "track", "topics": read}
         olga("PATCH", f"{TASK}/settings", {"settings": {"entry_rule": "approval"}, "reason": "By hand."})
         assert olga("GET", f"{TASK}/settings")["settings"]["entry_rule"] == "approval"
+        assert olga("POST", "/topics/reading?fields=title=column2", file=TOPICS)["topics"] == 3
         olga("PUT", f"{TASK}/topics", file=TOPICS + "4\tfourth topic\n")
         olga("POST", f"{TASK}/topics", {"topic": "5", "title": "fifth topic"})
         olga("PUT", f"{TASK}/topics/5", {"title": "the fifth topic"})
