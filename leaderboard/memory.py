@@ -19,7 +19,7 @@ import numpy as np
 Value = TypeVar("Value")
 Given = ParamSpec("Given")
 
-USUAL = 32 * 2**20
+USUAL = 24 * 2**20
 """Bytes of the budget, unless the settings say otherwise."""
 OF_AN_ENTRY = 300
 """Bytes that an entry takes beside its key and value."""

@@ -116,7 +116,7 @@ class Settings:
         60, "Computed pages a visitor's address may ask for a minute; 0: any number."
     )
     kept_bytes: int = _documented(
-        32 * 2**20,
+        24 * 2**20,
         "Memory of each web process for all that it keeps to be fast: pages, rankings, judgments, "
         "comparisons; in bytes. 0: it keeps nothing.",
     )
