@@ -1,11 +1,10 @@
 """Markdown written by users, as HTML that cannot carry a script, an image or an unmarked link."""
 
-from functools import lru_cache
-
 import nh3
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
+from leaderboard.memory import keep
 from leaderboard.services import prose
 
 _PARSER = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable("table").disable("image")
@@ -30,7 +29,7 @@ _CLEANER = nh3.Cleaner(
 )
 
 
-@lru_cache(maxsize=64)
+@keep
 def render(text: str) -> Markup:
     """The text as safe HTML: no raw HTML, no images, links to http and https only.
 
