@@ -32,6 +32,7 @@ FIXED = {
     "trec/facts/models.py": "the first words of names of models",
     "web/__init__.py": "16,384 addresses, four megabytes",
     "web/accounts": "the configuration of providers, which has them by name",
+    "web/api/glossary.py": "texts of the program",
     "web/budgets.py": "two numbers an address",
     "web/figures.py": "whether programs are there",
     "web/kept/static.py": "files of the program",

@@ -1,6 +1,7 @@
 """`leaderboard qrels`: revisions of a task's judgments."""
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -114,14 +115,9 @@ def add(
             query=leave_out_query,
         )
         with database.write() as session:
-            token = drafts.keep(
-                *(session, OPERATOR, slug, prepared, note or "a preview"),
-                origin=origin,
-                origin_name=origin_name,
-                distractors=others,
-                left_out=wish,
-                line=line,
-            )
+            beside_it = partial(drafts.keep, distractors=others, left_out=wish, line=line)
+            by = partial(beside_it, origin=origin, origin_name=origin_name)
+            token = by(session, OPERATOR, slug, prepared, note or "a preview")
         with database.read() as session:
             found = previews.preview(session, OPERATOR, slug, token)
         _tell(found)

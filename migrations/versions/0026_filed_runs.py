@@ -1,7 +1,7 @@
 """Who entered a team in a task, and which runs organisers filed for a team.
 
 Revision ID: 0026
-Revises: 0024
+Revises: 0025
 """
 
 from collections.abc import Iterator, Mapping

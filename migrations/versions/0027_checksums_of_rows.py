@@ -1,10 +1,11 @@
 """Checksums of the plain values of evaluations, their means, and comparisons.
 
 Revision ID: 0027
-Revises: 0024
+Revises: 0026
 """
 
 import json
+import math
 import zlib
 from collections.abc import Iterator
 from typing import Any
@@ -13,8 +14,6 @@ import msgspec
 import numpy as np
 import sqlalchemy as sa
 from alembic import op
-
-from leaderboard.measures.naming import parse
 
 revision = "0027"
 down_revision = "0026"
@@ -77,7 +76,7 @@ def _sum(values: tuple[Any, ...]) -> int:
 def _wrong_means(connection: sa.Connection) -> Iterator[tuple[int, int]]:
     """The keys of means that no edition's set of topics makes of the stored scores.
 
-    What this program cannot compute, as measures of earlier versions, is taken as it is.
+    What is made of parts, and not of scores alone, is taken as it is.
     """
     topics = {
         row.id: {topic: at for at, topic in enumerate(_opened(row.topics))}
@@ -91,32 +90,38 @@ def _wrong_means(connection: sa.Connection) -> Iterator[tuple[int, int]]:
             sets.setdefault((row.revision_id, chosen["id"]), []).append(places)
     rows = connection.execute(
         sa.text(
-            "SELECT e.id, e.revision_id, e.measure, e.measure_version, e.scores, e.parts, "
+            "SELECT e.id, e.revision_id, e.scores, e.parts, "
             "m.topic_set_id, m.mean, m.topics "
             "FROM evaluation e JOIN evaluation_mean m ON m.evaluation_id = e.id"
         ),
         execution_options={"yield_per": AT_ONCE},
     )
     wrong = [
-        (row.id, row.topic_set_id) for row in rows if _is_wrong(row, sets.get((row.revision_id, row[6]), []))
+        (row.id, row.topic_set_id)
+        for row in rows
+        if _is_wrong(row, sets.get((row.revision_id, row.topic_set_id), []))
     ]
     yield from wrong
 
 
 def _is_wrong(row: Any, sets: list[np.ndarray]) -> bool:
-    try:
-        bound = parse(row.measure)
-    except Exception:
-        return False
-    scores, parts = _vector(row.scores), None if row.parts is None else _vector(row.parts)
-    if bound.measure.version != row.measure_version or scores is None or (row.parts and parts is None):
+    scores = None if row.parts is not None else _vector(row.scores)
+    if scores is None:
         return False
     for chosen in sets:
-        judged = chosen[~np.isnan(scores[chosen])]
-        of_them = None if parts is None else parts.reshape(-1, len(scores))[:, judged]
-        if len(judged) == row.topics and bound.aggregate(scores[judged], of_them) == row.mean:
+        judged = scores[chosen[~np.isnan(scores[chosen])]].tolist()
+        if len(judged) == row.topics and row.mean in _summaries(judged):
             return False
     return bool(sets)
+
+
+def _summaries(scores: list[float]) -> set[float]:
+    """The sum, the mean and the geometric mean, added one after the other as measures do."""
+    total, logs = 0.0, 0.0
+    for score in scores:
+        total += score
+        logs += math.log(max(score, 1e-5))
+    return {total, total / len(scores), math.exp(logs / len(scores))} if scores else set()
 
 
 def _vector(stored: bytes) -> np.ndarray | None:

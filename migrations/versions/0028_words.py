@@ -1,21 +1,21 @@
 """Words that runs and teams are searched by; means by their set of topics, as a board reads them.
 
 Revision ID: 0028
-Revises: 0024
+Revises: 0027
 """
 
 import sqlalchemy as sa
 from alembic import op
-
-from leaderboard.db.base import BigId, Bytewise
-from leaderboard.db.words import beginnings
 
 revision = "0028"
 down_revision = "0027"
 branch_labels = None
 depends_on = None
 
+BigId = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+Bytewise = sa.String().with_variant(sa.String(collation="C"), "postgresql")
 AT_ONCE = 1000
+LONGEST, MOST, IDEOGRAPHS = 40, 200, "\u2e80"
 
 
 def upgrade() -> None:
@@ -43,6 +43,24 @@ def _fill(table: sa.Table, key: str, query: str) -> None:
         words = [{key: row_id, "word": word} for row_id, *texts in rows for word in beginnings(*texts)]
         if words:
             connection.execute(table.insert(), words)
+
+
+def beginnings(*texts: str) -> list[str]:
+    """The parts of texts that a search finds by how they begin, as the program had them at this step."""
+    found: dict[str, None] = {}
+    for word in " ".join(text or "" for text in texts).casefold().split():
+        for at, letter in enumerate(word):
+            before = word[at - 1] if at else " "
+            if at and not (letter.isalnum() and (_kind(before) != _kind(letter) or letter >= IDEOGRAPHS)):
+                continue
+            found[word[at : at + LONGEST]] = None
+            if len(found) == MOST:
+                return list(found)
+    return list(found)
+
+
+def _kind(letter: str) -> str:
+    return "letter" if letter.isalpha() else "digit" if letter.isdigit() else "sign"
 
 
 def downgrade() -> None:

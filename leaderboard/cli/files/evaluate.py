@@ -180,12 +180,13 @@ def evaluate(
         raise click.UsageError("Missing argument 'RUN...'.", context)
     beside = (collection_size, preferences, documents, dissimilarities, second_column or "")
     inputs = Inputs(qrels, *beside, leave_out, changed_docnos, asked(mapping), leave_out_query)
-    as_trec_eval = layout == "trec"
-    default = (*(("runid", "num_q") if as_trec_eval else ()), *DEFAULT_MEASURES)
-    options = Options(
-        names or default, level, int(dialect), depth, judged_only, complete, threads, as_trec_eval
-    )
+    counted = (level, int(dialect), depth, judged_only, complete, threads)
+    options = Options(names or _usual(layout), *counted, as_trec_eval=layout == "trec")
     _print(_text(layout, per_topic, not no_summary, inputs, runs, options))
+
+
+def _usual(layout: str) -> tuple[str, ...]:
+    return ("runid", "num_q", *DEFAULT_MEASURES) if layout == "trec" else DEFAULT_MEASURES
 
 
 def _print(pieces: Iterator[str]) -> None:

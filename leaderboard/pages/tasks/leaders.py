@@ -242,10 +242,9 @@ def _ranked(
     ranked: dict[int, list[_Ranked]] = {}
     for row, mean, topics in whole_means(session, rows):
         task_id, _, run_id, name, team_id, ranking_sha256, comparison = row[:7]
-        shown = named[task_id].run(run_id, name) if task_id in named else name
         run = _Ranked(
             run_id=run_id,
-            name=shown,
+            name=named[task_id].run(run_id, name) if task_id in named else name,
             team_id=team_id,
             ranking_sha256=ranking_sha256,
             comparison=comparison,

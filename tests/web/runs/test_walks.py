@@ -10,7 +10,7 @@ from tests.make import build
 
 MOST_STATEMENTS = 6
 """With the one that begins the transaction."""
-MOST_MODULES = 53
+MOST_MODULES = 57
 """Of them fifteen are on the road of every request, which is counted, and three are for how a link to the
 run is shown elsewhere, two say what kind of task it is in; the page entered 56 when it had all parts of a run
 and none of these."""
