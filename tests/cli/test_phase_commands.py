@@ -48,7 +48,8 @@ def test_what_is_left_of_a_limit_is_said(data: Path) -> None:
     _phase("add", "t", "few", "--topics", "1", "--runs-per-day", 3, "--runs-in-all", 9)
     path = build.run_file(data, {"1": ["a", "c"]})
     taken = _call("run", "add", "t", path, "--team", "Lab", "--phase", "few")
-    assert "Lab: 2 left today, 8 left in all, the next day of runs begins 20" in taken.output
+    said = "Lab: 2 left today (3 runs per day for Lab), 8 left in all, the next day of runs begins 20"
+    assert said in taken.output
     assert "UTC. Accepted runs count" in taken.output
 
 

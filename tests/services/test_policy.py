@@ -161,7 +161,7 @@ def test_how_much_is_judged_is_held_back_even_when_asked_for(database: Database,
     shown = _board(database)
     found, (header, _) = board_facts(shown), board_table(shown).data()
     assert (found["measures"], list(found["rows"][0]["scores"])) == (["RR", "NumRelRet"],) * 2
-    assert header[:7] == ["rank", "run", "team", "kind", "RR", "NumRelRet", "state"]
+    assert header[:8] == ["rank", "run", "run_id", "team", "kind", "RR", "NumRelRet", "state"]
     assert "Judged@10" in board_table(_board(database, OPERATOR)).data()[0]
     with pytest.raises(
         UnknownMeasure, match="Judged@10 is not on this board; its measures are RR, NumRelRet"

@@ -246,4 +246,4 @@ def test_a_sealed_tasks_link_shows_no_score(site: Database) -> None:
     with site.read() as session:
         page = review.review_page(session, token)
     assert [(run.rank, run.scores) for run in page.runs] == [(None, {"AP": None})]
-    assert [column.key for column in review.table(page).columns] == ["run", "kind"]
+    assert [column.key for column in review.table(page).columns] == ["run", "run_id", "kind"]

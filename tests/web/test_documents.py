@@ -90,7 +90,7 @@ def test_a_document_is_the_same_in_every_form(client: FlaskClient, runs: tuple[i
     )
     assert [(place["run"], place["rank"]) for place in found["places"]] == [("first", 2), ("second", 211)]
     text = client.get("/tasks/t/documents.csv?docno=a&topic=1").get_data(as_text=True)
-    assert text.splitlines()[:2] == ["run,team,rank,score", "first,Team first,2,998.0"]
+    assert text.splitlines()[:2] == ["run,run_id,team,rank,score", f"first,{runs[0]},Team first,2,998.0"]
     text = client.get("/tasks/t/documents.csv?docno=a").get_data(as_text=True)
     assert text.splitlines()[:2] == ["topic,title,grade,runs,best_rank,best_run", "1,title of 1,2,2,2,first"]
     printed = client.get("/tasks/t/documents.tex?docno=a&topic=1").get_data(as_text=True)

@@ -85,9 +85,9 @@ def test_a_blind_board_has_three_decimals_in_every_form(client: FlaskClient) -> 
     assert [row["scores"] for row in found["rows"]] == [{"RR": 0.333}, {"RR": 0.143}]
     assert (found["topics"], found["measures"], found["revision_sha256"]) == (5, ["RR"], None)
     header, *rows = _csv(client, "/tasks/t.csv")
-    assert header[4 : 7 + len(PLACE_FACTS)] == ["RR", "state", "moved", *PLACE_FACTS]
-    assert [row[4:6] for row in rows] == [["0.333", "done"], ["0.143", "done"]]
-    assert {cell for row in rows for cell in row[6:]} == {""}
+    assert header[5 : 8 + len(PLACE_FACTS)] == ["RR", "state", "moved", *PLACE_FACTS]
+    assert [row[5:7] for row in rows] == [["0.333", "done"], ["0.143", "done"]]
+    assert {cell for row in rows for cell in row[7:]} == {""}
     assert {row[name] for row in found["rows"] for name in PLACE_FACTS} == {None}
 
 
@@ -194,7 +194,8 @@ def test_a_sealed_run_is_valid_and_nothing_else(client: FlaskClient, sign_in: Si
     sign_in(client, "Ann")
     (row,) = table_rows(client)
     assert (row["rank"], row["run"], row["state"], row["scores"]) == (None, "of-Ann", "valid", {"RR": None})
-    assert _csv(client, "/tasks/t.csv")[1][:6] == ["", "of-Ann", "Team Ann", "official", "", "valid"]
+    cells = ["", "of-Ann", str(sealed.own), "Team Ann", "official", "", "valid"]
+    assert _csv(client, "/tasks/t.csv")[1][:7] == cells
     assert "By team Team Ann : valid." in main(client.get(f"/runs/{sealed.own}"))
     assert _csv(client, f"/runs/{sealed.own}.csv") == [["topic"], ["all"]]
     for path in ("/tasks/t.json", f"/runs/{sealed.own}.json", "/tasks/t/topics.json"):

@@ -108,7 +108,7 @@ def test_a_board_and_its_files_say_the_same(client: FlaskClient) -> None:
         f"{scores['AP']:.4f}",
         f"{scores['RR']:.4f}",
     ]
-    assert [float(rows[1][4]), float(rows[1][5])] == [scores["AP"], scores["RR"]]
+    assert [float(rows[1][5]), float(rows[1][6])] == [scores["AP"], scores["RR"]]
     assert (found["task"], found["revision"], found["topics"], found["primary"]) == ("t", 1, 3, "AP")
 
 

@@ -99,8 +99,8 @@ def test_every_table_is_a_file_too(organiser: FlaskClient, database: Database) -
     assert (found["ranks"]["measure"], found["editions"]) == ("P@2", [1, 2])
     assert found["revision"]["sha256"]
     lines = organiser.get(f"{LIST}/2.csv").text.splitlines()
-    assert lines[0] == "run,team,kind,old_rank,new_rank,moved_up,old,new,difference"
-    assert lines[1].startswith("second,Team,official,2,1,1,")
+    assert lines[0] == "run,run_id,team,kind,old_rank,new_rank,moved_up,old,new,difference"
+    assert lines[1].startswith("second,2,Team,official,2,1,1,")
     topics = organiser.get(f"{LIST}/2.csv?of=topics").text.splitlines()
     assert topics[1] == "1,title of 1,3,2,1,1,2,2,1"
     assert r"\toprule" in organiser.get(f"{LIST}/2.tex").text

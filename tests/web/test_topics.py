@@ -120,8 +120,8 @@ def test_a_topic_ranks_every_run_by_the_primary_measure(client: FlaskClient) -> 
     links = {str(link["href"]) for link in parsed(page).find_all("a", href=True)}
     assert {f"/runs/{row['run_id']}/topics/1" for row in found["rows"]} <= links
     rows = list(csv.reader(io.StringIO(client.get("/tasks/t/topics/1.csv").get_data(as_text=True))))
-    assert rows[0] == ["rank", "run", "team", "RR", "P@2", "relevant", "first relevant"]
-    assert rows[1] == ["1", "best", "Team best", "1.0", "1.0", "2", "1"]
+    assert rows[0] == ["rank", "run", "run_id", "team", "RR", "P@2", "relevant", "first relevant"]
+    assert rows[1] == ["1", "best", "3", "Team best", "1.0", "1.0", "2", "1"]
     assert "best & Team best & 1.0000" in client.get("/tasks/t/topics/1.tex").get_data(as_text=True)
 
 

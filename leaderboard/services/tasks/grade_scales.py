@@ -61,7 +61,8 @@ def highest_judged(session: Session, task: Task) -> int | None:
 def reach(session: Session, viewer: Viewer, task: Task, highest: int) -> None:
     """Let assessors of the task give grades up to highest; raises Invalid where that is out of range.
 
-    Grades without a name are called by their number, so that every desk of the task has the same scale.
+    Nothing changes where the scale ends there already. Otherwise grades without a name are called by their
+    number, so that every desk of the task has the same scale.
     """
     if not max(task.level, 1) <= highest <= HIGHEST:
         rule = f"must be from {max(task.level, 1)} to {HIGHEST}."
@@ -69,6 +70,8 @@ def reach(session: Session, viewer: Viewer, task: Task, highest: int) -> None:
             "The grades of this pool cannot be set.",
             [Problem(rule, "", field="highest grade", value=str(highest))],
         )
+    if highest == scale(task)[-1].value:
+        return
     named = {value: name for value, name in grade_names(task).items() if value <= highest}
     usual = {0: BINARY[0], 1: "grade 1" if highest > 1 else BINARY[1]}
     names = {value: f"grade {value}" for value in range(highest + 1)} | usual | named

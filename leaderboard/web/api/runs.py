@@ -33,8 +33,7 @@ class SendQuery:
     """For which team, and what the run is to be; file_name: whose ending says how the file is compressed.
 
     image and commit: what a runner executed, as `sha256:` with its digest and as a hash. reproduces: the
-    number of the run that it reproduces; original_baseline, baseline: those of the baselines. late: why an
-    organiser lets it count though the phase has closed.
+    number of the run that it reproduces; original_baseline, baseline: those of the baselines.
     """
 
     team_id: int
@@ -48,6 +47,7 @@ class SendQuery:
     original_baseline: int | None = None
     baseline: int | None = None
     late: str = ""
+    """Why the run counts although its phase has closed; for organisers only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

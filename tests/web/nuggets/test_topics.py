@@ -203,7 +203,7 @@ def test_the_page_of_a_topic_has_every_runs_scores(
     ] == [("one", 1, 0.5, 0.5), ("three", 2, 0.0, 0.0), ("two", None, None, None)]
     assert not {"relevant", "first"} & found["rows"][0].keys()
     of_csv = client.get("/tasks/t/topics/1.csv").text.splitlines()
-    assert of_csv[0].startswith("rank,run,team,")
+    assert of_csv[0].startswith("rank,run,run_id,team,")
     assert [line.split(",")[:2] for line in of_csv[1:]] == [["1", "one"], ["2", "three"], ["", "two"]]
     assert "one" in client.get("/tasks/t/topics/1.tex").text
     assert client.get("/tasks/t/topics/1?measure=NumSegments").status_code == 422

@@ -276,7 +276,10 @@ def test_json_has_all_numbers_of_the_page(client: FlaskClient, among_others: int
     assert found["curves"]["gain"]["ideal"][0] == 2.0
     assert found["ties"] == {"topics": 0, "documents": 0, "largest": 0, "scores": {}}
     assert len(found["ranking_sha256"]) == len(found["revision_sha256"]) == 64
-    assert found["command"].startswith("leaderboard evaluate qrels.txt mine.txt --per-topic")
+    assert (
+        found["command"]
+        == "leaderboard evaluate qrels.txt mine.txt -q --dialect 10 -m runid -m num_q -m RR -m NumRet"
+    )
 
 
 def test_a_single_run_is_its_own_field(client: FlaskClient, run_id: int) -> None:

@@ -125,8 +125,8 @@ def test_the_map_is_the_same_in_every_form(client: FlaskClient, ids: dict[str, i
     assert found["runs"][1]["values"] == [1.0, 0.5, 0.25]
     rows = list(csv.reader(io.StringIO(client.get("/tasks/t/heatmap.csv").get_data(as_text=True))))
     assert rows[:2] == [
-        ["run", "team", "mean", "2", "10", "1"],
-        ["late", "Team late", "0.6666666666666666", "1.0", "0.5", "0.5"],
+        ["run", "run_id", "team", "mean", "2", "10", "1"],
+        ["late", str(ids["late"]), "Team late", "0.6666666666666666", "1.0", "0.5", "0.5"],
     ]
     assert "late & Team late & 0.67 & 1.00" in client.get("/tasks/t/heatmap.tex").get_data(as_text=True)
 

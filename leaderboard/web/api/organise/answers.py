@@ -164,8 +164,6 @@ class DraftAnswer:
 
     answers: what it holds of nuggets and labels, who made them, what was noticed; null of other judgments.
     left_out: documents left out by topic, before and after, and what the runs have of them; null for none.
-    lacking: judged documents that the collection does not have.
-    read_as: how the file was read, lines that were skipped too; in the answer to sending it only.
     """
 
     draft: str
@@ -179,7 +177,9 @@ class DraftAnswer:
     answers: Mapping[str, Any] | None = None
     left_out: Mapping[str, Any] | None = None
     lacking: tuple[str, ...] = ()
+    """Judged documents that the collection does not have."""
     read_as: tuple[str, ...] = ()
+    """How the file was read, with the lines that were skipped; only in the answer to sending it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -76,15 +76,13 @@ class SampleShown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolState:
-    """open: assessors judge; closed: no more.
-
-    highest_grade: when a draft is opened, the highest grade that assessors of the task may give;
-    without_texts: opens it although no document has a text or a link.
-    """
+    """open: assessors judge; closed: no more."""
 
     state: str
     highest_grade: int | None = None
+    """When a draft is opened, the highest grade that assessors may give; null: the task's grades."""
     without_texts: bool = False
+    """Whether a draft is opened although none of its documents has a text or a link."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,12 +36,11 @@ class JudgmentsQuery:
     holds: graded judgments, preferences, a list of distractors, or one of documents left out by topic; of
     a task of answers one part of its judgments; or several parts in a zip whose files are named by them,
     of rankings qrels, distractors, left_out and changed_docnos. second: what the second column of graded
-    judgments is, empty for nothing. map: how they are read, such as relevant=1,nonrelevant=0 or
-    columns=topic,-,docno,grade or topics=task. origin: both is a machine edited by people, of answers
+    judgments is, empty for nothing. origin: both is a machine edited by people, of answers
     only. line: which line of judgments, empty for the board's. leaves_out: whether topics without vital
     nuggets are left out of measures of these; as before where nothing is said. earlier: numbers of
     earlier revisions, such as 1,2, whose judged documents are left out; later: of a draft without qrels,
-    whose new judgments stay. leave_out_query: the document whose docno is the topic's id is left out.
+    whose new judgments stay.
     """
 
     holds: Literal[
@@ -57,6 +56,8 @@ class JudgmentsQuery:
     ] = "graded"
     second: str = ""
     map: str = ""
+    """How graded judgments are read, such as `relevant=1,nonrelevant=0` or `columns=topic,-,docno,grade` or
+    `topics=task`."""
     origin: Literal["human", "machine", "both"] | None = None
     origin_name: str = ""
     note: str = ""
@@ -66,6 +67,7 @@ class JudgmentsQuery:
     earlier: str = ""
     later: int | None = None
     leave_out_query: bool = False
+    """Whether to leave out, from each topic, the document whose docno is the id of the topic."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -53,6 +53,7 @@ class TopicFields:
     """Which fields of a topics file are read, such as `id=qid, title=query`; empty: as they are called."""
 
     fields: str = ""
+    """Which fields of the file are read, such as `id=qid, title=query`; empty: as they are called."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,23 +62,26 @@ class FirstTopic:
 
     topic: str
     title: str
+    """The title, as assessors and readers will see it."""
     description: str
     narrative: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicsReading:
-    """How a file of topics is read; fields can be corrected and sent as the parameter of the same name.
+    """How a file of topics is read.
 
-    names: the fields that the file has. notes: what was guessed, left out or is missing, with numbers and
-    examples. first: the first topics.
+    names: the fields that the file has. first: the first topics.
     """
 
     form: str
+    """The form of the file, such as JSON Lines."""
     fields: str
+    """The fields that are read. Correct them and send them as the parameter of the same name."""
     names: tuple[str, ...]
     topics: int
     notes: tuple[str, ...]
+    """What was guessed, left out or is missing, with numbers and examples."""
     first: tuple[FirstTopic, ...]
 
 
