@@ -150,6 +150,9 @@ def values_of(parameter: Parameter) -> st.SearchStrategy[Value]:
     if parameter.kind == "gains":
         gains = st.dictionaries(st.integers(0, 999), numbers, min_size=1, max_size=5)
         return gains.map(lambda pairs: tuple(sorted(pairs.items())))
+    if parameter.kind == "levels":
+        levels = st.lists(st.floats(0, 1).map(abs), min_size=1, max_size=5, unique=True)
+        return levels.map(lambda numbers: tuple(sorted(numbers)))
     if parameter.kind == "boolean":
         return st.booleans()
     if parameter.kind == "choice":

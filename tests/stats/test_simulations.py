@@ -172,7 +172,10 @@ def test_few_topics_are_too_few_where_scores_are_unlike(topics: int, bound: floa
 
 @cache
 def coverage(spread: float, noisy: bool) -> dict[str, tuple[float, float, float]]:
-    """Of every kind of range: how often it holds a run's rank, how often all of them, and its mean width."""
+    """Of every kind of range: how often it holds a run's rank, how often all of them, and its mean width.
+
+    Of dots: how often the best run is not left out, how often there are any, and their mean number.
+    """
     means, noise = np.linspace(spread, 0, RUNS), NOISY if noisy else EVEN
     ranks = np.arange(1, RUNS + 1)
     outcomes: dict[str, list[tuple[float, float, float]]] = {}
@@ -191,7 +194,8 @@ def coverage(spread: float, noisy: bool) -> dict[str, tuple[float, float, float]
             holds = (low <= ranks) & (ranks <= high)
             outcomes.setdefault(name, []).append((holds.mean(), holds.all(), (high - low + 1).mean()))
         stays = board_says.may_be_best
-        outcomes.setdefault("dots", []).append((stays[0], stays[0], stays.sum()))
+        holds = stays[0] or board_says.too_few
+        outcomes.setdefault("dots", []).append((holds, not board_says.too_few, stays.sum()))
     rates = {name: np.mean(rows, axis=0).tolist() for name, rows in outcomes.items()}
     case = f"spread {spread}{', four noisy' if noisy else ''}"
     print(f"\n{case}: a rank held, all held, width ({REPETITIONS} boards)")
@@ -237,14 +241,16 @@ def test_rank_intervals_hold_what_they_promise_with_few_topics(kind: str, topics
 
 @pytest.mark.parametrize(("spread", "noisy"), TRUTHS)
 def test_the_dots_hold_the_best_run(spread: float, noisy: bool) -> None:
-    """At least 95 % of the time, however close the others are."""
-    assert 1 - coverage(spread, noisy)["dots"][0] <= above(0.05)
+    """On 95 % of boards at least, however close the others are; one of too few topics leaves nobody out."""
+    held, named, _ = coverage(spread, noisy)["dots"]
+    assert 1 - held <= above(0.05)
+    assert named == 1 or spread < 0.4
 
 
 def test_the_dots_hold_the_best_run_where_all_are_equally_good() -> None:
-    """The hardest case: any run may be called the best, and none may leave too often."""
-    source = boards(EQUAL, NOISY, 6)
-    left = np.mean([~verdicts(compared(scores, "t+holm")).may_be_best for scores in source], axis=0)
+    """The hardest case: any run may be called the best, and boards with dots may leave none out too often."""
+    found = [verdicts(compared(scores, "t+holm")) for scores in boards(EQUAL, NOISY, 6)]
+    left = np.mean([~board.may_be_best & (not board.too_few) for board in found], axis=0)
     print(f"\nequal, four noisy: a run has no dot in at most {left.max():.3f} ({REPETITIONS} boards)")
     assert left.max() <= above(0.05)
 

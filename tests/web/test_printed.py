@@ -52,15 +52,15 @@ def test_several_runs_are_printed_with_their_means(client: FlaskClient) -> None:
 
 @pytest.mark.usefixtures("site")
 def test_orders_and_intervals_are_printed(client: FlaskClient) -> None:
-    """Each with what its scores rest on."""
+    """Each with what its scores rest on; scores that never vary have no interval."""
     text = client.get("/tasks/t/measures.tex").text
     assert f"agreement of the orders of 2 runs by two measures, {UNDER}" in text
     assert _rows(text)[0].startswith("RR & AP & 1.000 & ")
     text = client.get("/tasks/t/intervals.tex?measure=RR").text
     assert f"runs by mean RR, {UNDER}" in text
     assert [row.split(" & ")[:4] for row in _rows(text)] == [
-        ["1", r"best\_one", "1.0000", "1.0000 to 1.0000"],
-        ["2", "half", "0.5000", "0.5000 to 0.5000"],
+        ["1", r"best\_one", "1.0000", "--"],
+        ["2", "half", "0.5000", "--"],
     ]
 
 

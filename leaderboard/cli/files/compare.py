@@ -170,7 +170,7 @@ def _undecided(facts: dict[str, Any]) -> list[str]:
 
 
 def _tests(tests: dict[str, float | None]) -> list[list[str]]:
-    from leaderboard.stats.pairs.two_runs import RECOMMENDED
+    from leaderboard.stats.standing.two_runs import RECOMMENDED
 
     return [[f"{name} (recommended)" if name == RECOMMENDED else name, _p(p)] for name, p in tests.items()]
 

@@ -20,11 +20,11 @@ from leaderboard.stats.pairs.corrections import LEVEL
 from leaderboard.stats.pairs.methods import Method, PairTable, all_pairs
 from leaderboard.stats.pairs.paired_t import paired_t
 from leaderboard.stats.pairs.table_order import in_order
-from leaderboard.stats.pairs.two_runs import compare_scores, facts
 from leaderboard.stats.seeds import seed
 from leaderboard.stats.standing.letters import MOST_RUNS as MOST_LETTERED
 from leaderboard.stats.standing.letters import letters
 from leaderboard.stats.standing.standing import SignArray, decided, topics_to_decide, verdicts
+from leaderboard.stats.standing.two_runs import compare_scores, facts
 from leaderboard.tables.latex import latex_text
 from leaderboard.trec.read.blocks import Block
 from leaderboard.trec.read.lines import DEFAULT_LIMITS

@@ -28,8 +28,8 @@ from leaderboard.services.policy import Viewer
 from leaderboard.services.statistics.sentences import undecided_pair
 from leaderboard.services.statistics.standings import Standing
 from leaderboard.services.tasks.head import TaskHead
-from leaderboard.stats.pairs.two_runs import TwoRuns, compare_scores
 from leaderboard.stats.seeds import seed
+from leaderboard.stats.standing.two_runs import TwoRuns, compare_scores
 
 CONTRASTING = 5
 """Topics named on either side as those on which the two differ most."""

@@ -9,9 +9,9 @@ from leaderboard.pages.comparisons.paired_rankings import COMPAT, RECALLS
 from leaderboard.pages.comparisons.words import span
 from leaderboard.pages.side_by_side import results
 from leaderboard.services.evaluations.shown import rests_on
-from leaderboard.stats.pairs import two_runs
 from leaderboard.stats.pairs.methods import TESTS
-from leaderboard.stats.pairs.two_runs import ROPE
+from leaderboard.stats.standing import two_runs
+from leaderboard.stats.standing.two_runs import ROPE
 from leaderboard.tables.record import Column, Files, Place, Table
 
 EFFECTS = {

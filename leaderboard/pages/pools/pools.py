@@ -16,7 +16,7 @@ from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.pools import documents as pool_documents
 from leaderboard.services.pools import pools
 from leaderboard.services.pools.documents import PoolDocument
-from leaderboard.services.pools.pools import Readiness
+from leaderboard.services.pools.pools import PoolReadiness
 from leaderboard.services.tasks.topics import grade_names
 from leaderboard.tables.record import Column, Files, Place, Table
 
@@ -86,7 +86,7 @@ class PoolPage:
     topics: tuple[TopicRow, ...]
     changes: tuple[str, ...]
     """The states that it may be changed to."""
-    ready: Readiness | None
+    ready: PoolReadiness | None
     """What to know before it is opened; None once it was."""
     sight: Sight
 

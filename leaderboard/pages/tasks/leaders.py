@@ -27,7 +27,7 @@ from leaderboard.services.evaluations.shown import Source, source_of
 from leaderboard.services.phase_rules import ALL_TOPICS, PhaseRule
 from leaderboard.services.policy import Viewer
 from leaderboard.services.statistics import leaders as places
-from leaderboard.services.statistics.leaders import ComparedField, LeaderPlace, StoredLeaders
+from leaderboard.services.statistics.leaders import BoardLeaders, ComparedField, LeaderPlace
 from leaderboard.services.statistics.prepared import LEAST_COMPARED
 from leaderboard.services.statistics.procedures import field_leaders
 from leaderboard.services.statistics.requests import Request, of_leaders, refusal
@@ -162,7 +162,7 @@ def _stored(
     }
 
 
-def _of_stored(stored: StoredLeaders, measure: str, names: Mapping[int, str]) -> LeaderOfTask:
+def _of_stored(stored: BoardLeaders, measure: str, names: Mapping[int, str]) -> LeaderOfTask:
     by = column(parse(measure))
     at = min(range(len(stored.run_ids)), key=lambda at: names[stored.run_ids[at]])
     return LeaderOfTask(

@@ -115,7 +115,7 @@ def store(
 
 
 @dataclass(frozen=True, slots=True)
-class Readiness:
+class PoolReadiness:
     """What to know before a pool is opened."""
 
     documents: int
@@ -137,12 +137,12 @@ class Readiness:
         return f"{self.readable:,} of {self.documents:,} documents have a text or a link."
 
 
-def readiness(session: Session, task: Task, pool: Pool) -> Readiness:
+def readiness(session: Session, task: Task, pool: Pool) -> PoolReadiness:
     """What to know before a pool is opened, read from its documents and the newest judgments."""
     bodies = session.scalars(select(PoolTopic.body).where(PoolTopic.pool_id == pool.id))
     rows = (document for body in bodies for document in pool_documents.unpack(body))
     docnos = list({bytes_of(row.docno) for row in rows if row.grade != UNJUDGED})
-    return Readiness(
+    return PoolReadiness(
         len(docnos),
         collections.readable(session, task.collection_id, docnos),
         tuple(grade.value for grade in grade_scales.scale(task)),

@@ -55,7 +55,7 @@ class LeaderPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredLeaders:
+class BoardLeaders:
     """What is stored of a large board: the runs that share the lead, and what is said of the field.
 
     quantiles: of the means of all ranked runs, from the lowest to the highest. places: those of the leaders.
@@ -69,7 +69,7 @@ class StoredLeaders:
     places: tuple[LeaderPlace, ...]
 
 
-def stored(session: Session, asked: Mapping[int, Request]) -> dict[int, StoredLeaders]:
+def stored(session: Session, asked: Mapping[int, Request]) -> dict[int, BoardLeaders]:
     """Task id -> what evaluators stored of its board as it is, where they did; one statement.
 
     What is damaged is left out: the page then reads the runs.
@@ -86,10 +86,10 @@ def stored(session: Session, asked: Mapping[int, Request]) -> dict[int, StoredLe
     return found
 
 
-def _stored_leaders(arrays: Arrays) -> StoredLeaders:
+def _stored_leaders(arrays: Arrays) -> BoardLeaders:
     said = {name: values.tolist() for name, values in arrays.items()}
     ranges = zip(said.get("rank_low", ()), said.get("rank_high", ()), strict=True)
-    return StoredLeaders(
+    return BoardLeaders(
         run_ids=tuple(said["leaders"]),
         value=said["value"],
         runs=said["runs"],

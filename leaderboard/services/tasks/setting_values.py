@@ -46,7 +46,7 @@ def text(given: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class IntegerValue:
     """Reads a whole number from low to high; empty: None, where that may be."""
 
     low: int

@@ -7,16 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from leaderboard.errors import MAX_PROBLEMS, Invalid, Problem
 from leaderboard.trec.read.entries import GRADE_DIGITS, ID_BYTES, hidden_entries, hides_entries, unfit_text
-from leaderboard.trec.read.forms import (
-    USUAL,
-    Asked,
-    is_beir,
-    is_comment,
-    is_entry,
-    skipped,
-    unnumbered,
-    usual,
-)
+from leaderboard.trec.read.forms import USUAL, Asked, is_beir, is_comment, is_entry, skipped
 from leaderboard.trec.read.lines import (
     BOM_NOTE,
     DEFAULT_LIMITS,
@@ -30,6 +21,7 @@ from leaderboard.trec.read.lines import (
     starts_with_mark,
     text_of,
 )
+from leaderboard.trec.read.usual import unnumbered, usual
 
 SECOND_COLUMNS = ("", "subtopics", "rounds")
 """What the second column is: what the file shows, or what its sender says (rounds: it is passed over)."""
@@ -77,7 +69,7 @@ class Qrels:
 def read_qrels(
     path: Source, limits: Limits = DEFAULT_LIMITS, second: str = "", asked: Asked = USUAL
 ) -> Qrels:
-    """The judgments in a file: `topic iteration docno grade`, or another form that `forms.usual` knows.
+    """The judgments in a file: `topic iteration docno grade`, or another form that `usual` knows.
 
     Blank lines and `#` comments are skipped, negative grades kept. The qrels are of kind 'subtopic'
     where second says so or, second being empty, some document of a topic has several values in the second

@@ -320,7 +320,7 @@ def _table(source: Source, columns: _Columns, kind: Kind, limits: Limits, asked:
 
 def _rows(source: Source, columns: _Columns, limits: Limits, kind: Kind) -> Iterator[tuple[int, list[bytes]]]:
     """The fields of every line but the heading, with its number; raises Invalid for others."""
-    problems, wanted, heading = Problems(forms._NAMES[kind]), len(columns.roles), columns.heading
+    problems, wanted, heading = Problems(forms.NAMES[kind]), len(columns.roles), columns.heading
     for number, line in raw_lines(source, limits):
         if not line.strip() or line.startswith(b"#"):
             continue
@@ -426,7 +426,7 @@ def _json_lines(source: Source, head: Head, kind: Kind, limits: Limits, asked: A
     places = {role: place for place, role in enumerate(named.values())}
 
     def rows() -> Iterator[tuple[int, list[bytes]]]:
-        problems = Problems(forms._NAMES[kind])
+        problems = Problems(forms.NAMES[kind])
         for number, line in raw_lines(source, limits):
             if not line.strip():
                 continue
@@ -532,7 +532,7 @@ def _dictionary(loaded: object, kind: Kind, asked: Asked) -> Pairs | None:
 
 def _entries(topics: Pairs, kind: Kind) -> Iterator[tuple[bytes, bytes, int, bytes]]:
     """Topic, docno, place and value of each entry; of a list the value is empty. Places are by score."""
-    problems = Problems(forms._NAMES[kind])
+    problems = Problems(forms.NAMES[kind])
     for topic, held in topics:
         pairs = held if isinstance(held, _Object) else [(docno, "") for docno in held]
         for place, (docno, value) in enumerate(pairs, 1):

@@ -6,16 +6,18 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from leaderboard.errors import Problem
-from leaderboard.trec.read import forms, kernel, metadata
+from leaderboard.trec.read import kernel, metadata
 from leaderboard.trec.read.ahead import ALONE, Irregular, in_order, last_topic
 from leaderboard.trec.read.blocks import Block, Consumer, block_in
 from leaderboard.trec.read.buffers import Buffer, TooLong
 from leaderboard.trec.read.columns import COMMENTS, Columns
 from leaderboard.trec.read.entries import Form, explain
+from leaderboard.trec.read.forms import is_entry
 from leaderboard.trec.read.kernel import Parsed
 from leaderboard.trec.read.lines import BOM_NOTE, Limits, Source, text_of
 from leaderboard.trec.read.oddities import Doubtful, Entries, Oddities
 from leaderboard.trec.read.scattered import Scattered
+from leaderboard.trec.read.usual import unnumbered, usual
 
 SHORTEST_ENTRY = 12
 """Bytes of a line with one character a field."""
@@ -66,11 +68,11 @@ def scan_run(
     A file whose topics are not all together is read again and held in memory, and start is called
     again. strict and errors are as in `read_run`. ahead: a large file is read by several threads with the
     kernel in C; one that is irregular is begun again without them, so that nothing said of it differs.
-    Runs of other forms are read too, as `forms.usual` says. dialect: with 9, entries may begin with `#`.
+    Runs of other forms are read too, as `usual` says. dialect: with 9, entries may begin with `#`.
     """
-    source = forms.usual(path, "run", limits, strict=strict)
+    source = usual(path, "run", limits, strict=strict)
     how = _How(source, strict, limits, dialect)
-    with forms.unnumbered(source):
+    with unnumbered(source):
         try:
             scanned = _scanned(how, start, ahead)
         except Doubtful as doubt:
@@ -188,7 +190,7 @@ class _Reader:
         if self.dialect != 9 or not parsed.flags & COMMENTS:
             return False
         lines = bytes(body[:end]).split(b"\n")
-        return any(forms.is_entry(line, 6) for line in lines if line.startswith(b"#"))
+        return any(is_entry(line, 6) for line in lines if line.startswith(b"#"))
 
     def _parsed(self, body: bytearray, end: int, final: bool, room: Columns) -> Parsed:
         return kernel.columns(

@@ -12,8 +12,9 @@ import numpy as np
 
 from leaderboard.errors import Invalid, Problem
 from leaderboard.trec.read.entries import form_of, is_rank
-from leaderboard.trec.read.forms import is_comment, usual
+from leaderboard.trec.read.forms import is_comment
 from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, Source, bytes_of, raw_lines, shown, text_of
+from leaderboard.trec.read.usual import usual
 from leaderboard.trec.runs.check import Rules, fitting_tag
 from leaderboard.trec.topics.names import TopicNames
 

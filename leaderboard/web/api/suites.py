@@ -18,9 +18,9 @@ from leaderboard.services.suites.sending import SuiteRequest
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.trec.suites.suite_files import GROUPS
 from leaderboard.web.api import repeats
+from leaderboard.web.api.lists import ListQuery, Rows, part
 from leaderboard.web.api.operations import BODY_OF_FILE, Reply, operation
 from leaderboard.web.api.organise.answers import Done
-from leaderboard.web.api.reads.lists import ListQuery, Rows, part
 from leaderboard.web.files import Received
 from leaderboard.web.session import finish_reading, reading, token, viewer, writing
 from leaderboard.web.suites import sending as web_sending

@@ -17,7 +17,7 @@ from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import place_facts
 from leaderboard.services.runs import admission, limits
 from leaderboard.services.runs.limits import Quota
-from leaderboard.web.api import pictures
+from leaderboard.web.api import lists, pictures
 from leaderboard.web.api.answers import (
     BoardAnswer,
     BoardRow,
@@ -30,7 +30,6 @@ from leaderboard.web.api.answers import (
     TaskList,
 )
 from leaderboard.web.api.operations import Reply, operation
-from leaderboard.web.api.reads import lists
 from leaderboard.web.rules import SIGNED_IN, Rule
 from leaderboard.web.session import reading, settings, viewer
 

@@ -155,7 +155,7 @@ def test_a_bad_run_is_an_error_and_nothing_is_printed(files: Path, run: str, mes
 
 def test_an_unknown_measure_is_an_error(files: Path) -> None:
     """A misspelt measure exits 1 with the nearest name."""
-    done = call(files / "qrels", files / "run", "-m", "ndcg@10")
+    done = call(files / "qrels", files / "run", "-m", "ndgc@10")
     assert (done.exit_code, done.stdout) == (1, "")
     assert "did you mean nDCG@10?" in done.stderr
 

@@ -106,7 +106,7 @@ def test_no_name_breaks_out_of_its_cell(names: list[str]) -> None:
     assert [len(row) for row in cells(text)] == [2] * len(names)
     commands = re.sub(r"\\[{}]", "", text)
     assert commands.count("{") == commands.count("}")
-    assert text.count("\n") == 12 + len(names)
+    assert text.count("\n") == 13 + len(names)
 
 
 def test_the_best_is_bold_and_letters_tell_runs_apart() -> None:

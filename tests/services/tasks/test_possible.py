@@ -16,7 +16,7 @@ from leaderboard.services.runs import admission
 from leaderboard.services.runs.admission import KINDS, RunRequest
 from leaderboard.services.tasks import drafts, phases, templates
 from leaderboard.services.tasks.phases import PhasePlan
-from leaderboard.services.tasks.setting_values import Whole
+from leaderboard.services.tasks.setting_values import IntegerValue
 from leaderboard.services.tasks.settings import change
 from leaderboard.services.tasks.settings.records import SETTINGS, TaskSetting, sections_of
 from tests.make import answered, build
@@ -57,14 +57,16 @@ OF_BLIND = {
 def _extremes(setting: TaskSetting, kind: str) -> tuple[str, ...]:
     if setting.choices:
         return tuple(setting.choices)
-    if isinstance(setting.read, Whole):
+    if isinstance(setting.read, IntegerValue):
         return (str(setting.read.low), str(setting.read.high), *([""] if setting.read.may_be_empty else []))
     return (OF_ANSWERS if kind == "answers" else {}).get(setting.key) or TYPED[setting.key]
 
 
 def test_every_setting_has_extremes() -> None:
     """A new one is met by the test below."""
-    others = {key for key, one in SETTINGS.items() if not one.choices and not isinstance(one.read, Whole)}
+    others = {
+        key for key, one in SETTINGS.items() if not one.choices and not isinstance(one.read, IntegerValue)
+    }
     assert others == TYPED.keys() | ELSEWHERE
 
 

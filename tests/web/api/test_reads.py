@@ -10,7 +10,7 @@ import pytest
 
 from leaderboard.errors import Invalid
 from leaderboard.tables.record import Column, Table
-from leaderboard.web.api.reads.lists import ListQuery, part
+from leaderboard.web.api.lists import ListQuery, part
 from tests.make import build, suited
 from tests.make.worlds import RUN
 from tests.web.api.conftest import Program, Programs

@@ -196,14 +196,14 @@ SECTIONS = (
             TaskSetting(
                 key="depth",
                 label="Documents a topic, at most",
-                read=values.Whole(1, DEEPEST),
+                read=values.IntegerValue(1, DEEPEST),
                 help="Holds for runs sent from now on; those that are there stay as they are.",
                 of="rankings",
             ),
             TaskSetting(
                 key="level",
                 label="Least relevant grade",
-                read=values.Whole(1, 1000),
+                read=values.IntegerValue(1, 1000),
                 help="Another one changes the binary measures, and so makes a new edition of the board.",
                 of="rankings",
             ),
@@ -238,7 +238,7 @@ SECTIONS = (
             TaskSetting(
                 key="answer_limit",
                 label="Longest answer",
-                read=values.Whole(1, 1_000_000, may_be_empty=True),
+                read=values.IntegerValue(1, 1_000_000, may_be_empty=True),
                 help="Empty: the dialect’s limit.",
                 of="answers",
             ),
@@ -281,7 +281,7 @@ SECTIONS = (
             TaskSetting(
                 key="final_runs",
                 label="Runs of a team that count at the end",
-                read=values.Whole(1, 1000, may_be_empty=True),
+                read=values.IntegerValue(1, 1000, may_be_empty=True),
                 help="The team marks them before the close. Empty: all.",
             ),
             _choice("unmarked", "Of a team that marked none", UNMARKED),

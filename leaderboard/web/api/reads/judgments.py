@@ -12,8 +12,8 @@ from leaderboard.pages.pools import pools
 from leaderboard.pages.revisions import files, lists, revision
 from leaderboard.services.pools import files as pool_files
 from leaderboard.web import responses
+from leaderboard.web.api.lists import ListQuery, Rows, part
 from leaderboard.web.api.operations import Reply, operation
-from leaderboard.web.api.reads.lists import ListQuery, Rows, part
 from leaderboard.web.api.reads.tasks import COMPUTED
 from leaderboard.web.requests import hands_out_judgments
 from leaderboard.web.rules import SIGNED_IN, Rule

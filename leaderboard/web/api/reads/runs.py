@@ -5,8 +5,8 @@ from flask import Response
 from leaderboard.pages.runs import files, measures, origin
 from leaderboard.pages.runs import topics as run_topics
 from leaderboard.pages.runs.head import ranked_documents, scored_run, seen_run
+from leaderboard.web.api.lists import ListQuery, Rows, part
 from leaderboard.web.api.operations import Reply, operation
-from leaderboard.web.api.reads.lists import ListQuery, Rows, part
 from leaderboard.web.api.reads.tasks import MeasureQuery
 from leaderboard.web.runs.files import answer
 from leaderboard.web.session import reading, viewer

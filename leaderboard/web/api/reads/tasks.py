@@ -16,9 +16,9 @@ from leaderboard.services.collections import CollectionRow
 from leaderboard.services.statistics.requests import WaitingResult
 from leaderboard.tables.record import Column, Table
 from leaderboard.web import responses
+from leaderboard.web.api.lists import ListQuery, Rows, part
 from leaderboard.web.api.operations import Reply, operation
 from leaderboard.web.api.organise.answers import CollectionAnswer, Done, collection_answer
-from leaderboard.web.api.reads.lists import ListQuery, Rows, part
 from leaderboard.web.rules import PUBLIC, Rule
 from leaderboard.web.session import have_computed, reading, viewer
 

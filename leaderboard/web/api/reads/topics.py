@@ -6,8 +6,8 @@ from leaderboard.pages.rankings import ranking
 from leaderboard.pages.rankings import tables as ranking_tables
 from leaderboard.pages.topics import list_table, lists, tables, topic
 from leaderboard.pages.topics.topic import Choice
+from leaderboard.web.api.lists import ListQuery, Rows, part
 from leaderboard.web.api.operations import Reply, operation
-from leaderboard.web.api.reads.lists import ListQuery, Rows, part
 from leaderboard.web.api.reads.tasks import MeasureQuery
 from leaderboard.web.session import reading, viewer
 

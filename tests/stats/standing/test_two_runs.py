@@ -10,7 +10,7 @@ from scipy.stats import ttest_rel, wilcoxon
 
 from leaderboard.stats.orders.two_rankings import compare_rankings
 from leaderboard.stats.pairs.methods import all_pairs, method
-from leaderboard.stats.pairs.two_runs import compare_scores, facts, resamples_of
+from leaderboard.stats.standing.two_runs import compare_scores, facts, resamples_of
 
 FIRST = np.array([0.5, 0.4, 0.7, 0.2, 0.6])
 SECOND = np.array([0.4, 0.4, 0.5, 0.1, 0.5])

@@ -1,0 +1,110 @@
+"""The form of a file of runs or judgments, seen in its first block before anything is said about its lines.
+
+Every reader of runs and qrels calls `usual`. It gives back the file where its lines are of the usual form, a
+`Converted` one where they can be turned into that form line by line, and raises Invalid with one sentence for
+a file of another kind.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from leaderboard.errors import Invalid, TooLarge
+from leaderboard.trec.read.archives import DEFAULT_LIMITS, Limits, Source, plain_blocks
+from leaderboard.trec.read.forms import (
+    NAMES,
+    RANK_NOT_GRADE,
+    USUAL,
+    Asked,
+    Head,
+    Kind,
+    is_beir,
+    is_grade,
+    is_number,
+    is_ranked,
+    looks_ranked,
+)
+from leaderboard.trec.read.lines import BOM
+
+if TYPE_CHECKING:
+    from leaderboard.trec.read.converted import Converted
+
+SAMPLED_BYTES = 2**16
+SAMPLED_LINES = 50
+
+
+def usual(
+    source: Source, kind: Kind, limits: Limits = DEFAULT_LIMITS, asked: Asked = USUAL, *, strict: bool = True
+) -> "Source | Converted":
+    """The file where it is of the usual form, or the same as lines of that form.
+
+    Raises Invalid with one problem, the form by its name and what to do, for a file of another kind.
+    Archives, binary files and damaged ones are left to the reader, which has their sentences.
+    """
+    head = _head(source, limits)
+    is_told = head.lines or b"\0" in head.block or head.block.startswith(b"# ir_metadata.start")
+    # Lines that end in CR alone are the reader's to name.
+    if (
+        not is_told
+        or any(b"\r" in line for line in head.lines)
+        or (not asked.columns and _is_usual(head, kind, strict))
+    ):
+        return source
+    # Few files are of another form, and a short command would wait for what reads these.
+    if head.lines:
+        converting = import_module("leaderboard.trec.read.converted")
+        made: Converted | None = converting.converted(source, head, kind, limits, asked)
+        if made is not None:
+            return made
+    problem = import_module("leaderboard.trec.read.other_forms").problem_of(head, kind)
+    if problem is not None:
+        raise Invalid(f"The {NAMES[kind]} cannot be read: {problem}", [problem])
+    return source
+
+
+@contextmanager
+def unnumbered(source: "Source | Converted") -> Iterator[None]:
+    """Take the numbers of lines out of what is said of a file that has no such lines."""
+    try:
+        yield
+    except Invalid as error:
+        if getattr(source, "numbered", True):
+            raise
+        problems = [replace(problem, line=None) for problem in error.problems]
+        more = "" if len(problems) < 2 else f" (and {len(problems) - 1} more)"
+        message = error.message.split(": ", 1)[0] + f": {problems[0]}{more}" if problems else error.message
+        raise Invalid(message, problems) from error
+
+
+def _head(source: Source, limits: Limits) -> Head:
+    try:
+        block = next(plain_blocks(source, limits), b"")[:SAMPLED_BYTES]
+    except (Invalid, TooLarge):
+        # The reader meets the same, and says it.
+        return Head(b"", [])
+    block = block.removeprefix(BOM)
+    if b"\0" in block or block.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return Head(block, [])
+    lines = (line.removesuffix(b"\r") for line in block.split(b"\n"))
+    kept = [line for line in lines if line.strip() and not line.startswith(b"#")]
+    whole = kept if len(block) < SAMPLED_BYTES or len(kept) < 2 else kept[:-1]
+    return Head(block, whole[:SAMPLED_LINES])
+
+
+def _is_usual(head: Head, kind: Kind, strict: bool) -> bool:
+    """Whether a line of the first ones is as a reader of the usual form takes it."""
+    if not (lines := head.lines):
+        return False
+    if kind == "run":
+        if any(len(fields := line.split()) >= 6 and is_number(fields[4]) for line in lines):
+            return True
+        return strict and all(is_ranked(line.split()) for line in lines)
+    if any(b"\t" in line and is_grade(line.split(b"\t")[-1].strip()) for line in lines[1:2]) and is_beir(
+        lines[0]
+    ):
+        return True
+    counts = {len(line.split()) for line in lines}
+    graded = all(is_grade(line.split()[-1]) for line in lines)
+    return counts <= {3, 4} and len(counts) == 1 and graded and not looks_ranked(lines, RANK_NOT_GRADE)
