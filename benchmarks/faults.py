@@ -31,8 +31,8 @@ FAULTS = (
     Fault(
         "measures",
         "leaderboard/measures/average_precision.py",
-        "hits.nth / hits.rank",
-        "hits.nth / (hits.rank + 1)",
+        "return ratio(judged.totals(hits.topic, hits.nth / hits.rank)",
+        "return ratio(judged.totals(hits.topic, hits.nth / (hits.rank + 1))",
         "leaderboard/measures tests/measures",
     ),
     Fault(
@@ -164,7 +164,7 @@ FAULTS = (
     Fault(
         "worker",
         "leaderboard/services/finishing.py",
-        "    score.store(session, claim.subject_id, claim.edition_id, scored, evaluator)\n",
+        "    score.store(session, claim.subject_id, claim.edition_id, scored)\n",
         "",
         "tests/test_worker.py tests/services/test_road.py",
     ),

@@ -67,6 +67,8 @@ def _calls(path: Path) -> Iterator[tuple[str, ast.Call]]:
 def _is_constant(node: ast.expr) -> bool:
     if isinstance(node, ast.BinOp):
         return _is_constant(node.left) and _is_constant(node.right)
+    if isinstance(node, ast.IfExp):
+        return _is_constant(node.body) and _is_constant(node.orelse)
     if isinstance(node, ast.JoinedStr):
         return all(map(_is_constant, node.values))
     if isinstance(node, ast.FormattedValue):

@@ -233,7 +233,7 @@ def _as_setting(read: Callable[[str], Any]) -> Callable[[Any], str]:
     """A rule that takes the values which the form of a setting gives."""
 
     def rule(value: Any) -> str:
-        # A record is JSON, whose keys are texts.
+        # A task keeps settings as JSON, where every key is a text.
         made = json.loads(_as_json(read(written(value))))
         # Texts and dates have several spellings; lists and objects have one.
         is_other = isinstance(value, list | dict) and made != value

@@ -100,7 +100,8 @@ class _Grades:
         """Give each word a number; raises Invalid where some have none. firsts: grade -> its first line."""
         words = [text for text in firsts if not self._plain(text) and re.search(rb"[A-Za-z]", text)]
         unknown = [word for word in words if word not in self.words]
-        guess = proposed(words)
+        # Beside numbers a word is more likely a slip, and its number would not be one of a scale of words.
+        guess = None if any(map(self._plain, firsts)) else proposed(words)
         if not unknown:
             return
         if guess is None:

@@ -28,8 +28,8 @@ class Fault(Exception):
     field: str = ""
     value: str = ""
 
-    def problem(self, line: int) -> Problem:
-        """The fault as a problem of that line."""
+    def problem(self, line: int | None) -> Problem:
+        """The fault as a problem of that line; None where the line is not known."""
         return Problem(self.rule, self.remedy, line, self.field, self.value)
 
 

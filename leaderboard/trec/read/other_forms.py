@@ -21,10 +21,6 @@ class Other(NamedTuple):
     remedy: str
 
 
-def _begins(pattern: bytes) -> re.Pattern[bytes]:
-    return re.compile(_BLANKS + pattern, re.IGNORECASE)
-
-
 OTHERS = (
     Other(
         re.compile(rb"^version https://git-lfs"),
@@ -32,7 +28,7 @@ OTHERS = (
         "Run `git lfs pull` and send the file that it fetches.",
     ),
     Other(
-        _begins(rb"(<!doctype html|<html)"),
+        re.compile(_BLANKS + rb"(<!doctype html|<html)", re.IGNORECASE),
         "a web page (HTML), perhaps one that says why a download failed",
         "Open it in a browser, download the file again and send that.",
     ),
@@ -54,14 +50,20 @@ OTHERS = (
         "Write a line for each item: tNum Q0 shotId seqNum SCORE pid, with scores that fall as seqNum rises.",
     ),
     Other(
-        _begins(
-            rb"(<\?xml|<!doctype|<[a-z]+[\s>])(?s:.*)<(top|topic|query|num|topics|queries|argument)[\s>]"
+        re.compile(
+            _BLANKS
+            + rb"(<\?xml|<!doctype|<[a-z]+[\s>])(?s:.*)<(top|topic|query|num|topics|queries|argument)[\s>]",
+            re.IGNORECASE,
         ),
         "a topics file",
         "Send it as topics.",
     ),
-    Other(_begins(rb"<top>"), "a topics file", "Send it as topics."),
-    Other(_begins(rb"(<\?xml|<[a-z])"), "an XML file", "Write one line `{line}` each."),
+    Other(re.compile(_BLANKS + rb"<top>", re.IGNORECASE), "a topics file", "Send it as topics."),
+    Other(
+        re.compile(_BLANKS + rb"(<\?xml|<[a-z])", re.IGNORECASE),
+        "an XML file",
+        "Write one line `{line}` each.",
+    ),
     Other(
         re.compile(rb'"(mteb_version|mteb_dataset_name|dataset_revision)"|"task_name"(?s:.*)"scores"'),
         "a file of MTEB results: scores, no rankings",
@@ -73,7 +75,7 @@ OTHERS = (
         "Send it as topics, one object a line with the turn's id and text.",
     ),
     Other(
-        _begins(rb'\{(?s:.*?)"(responses?|answer|references|citations)"\s*:'),
+        re.compile(_BLANKS + rb'\{(?s:.*?)"(responses?|answer|references|citations)"\s*:', re.IGNORECASE),
         "a file of answers",
         "Send it to a task of answers, or check it with `--kind answers`.",
     ),
@@ -87,7 +89,7 @@ OTHERS = (
         "an ir_metadata header without a run",
         "Put the run's lines `{line}` below it and send both as one file.",
     ),
-    Other(_begins(rb"[\[{]"), "JSON of an unknown shape", "{json}"),
+    Other(re.compile(_BLANKS + rb"[\[{]", re.IGNORECASE), "JSON of an unknown shape", "{json}"),
     Other(
         re.compile(rb"^[+-]?\d+(\.0*)?\s+qid:\S+"),
         "a file of LETOR or RankLib judgments",

@@ -42,10 +42,14 @@ def document(text: str, problems: Problems) -> Content:
     except Fault as fault:
         problems.add(fault.problem(1))
         return content
-    items: list[Any] = values if len(values) > 1 else _items(values[0], problems)
-    found = [(0, item) for item in items if isinstance(item, dict)]
+    items = values
+    if len(values) == 1:
+        ((line, whole),) = values
+        # Of the topics within one value no line is known.
+        items = [(line if item is whole else 0, item) for item in _items(whole, problems)]
+    found = [(line, item) for line, item in items if isinstance(item, dict)]
     if len(found) < len(items):
-        other = next(item for item in items if not isinstance(item, dict))
+        other = next(item for _, item in items if not isinstance(item, dict))
         rule = f"{len(items) - len(found):,} of {len(items):,} values of the array are not objects."
         remedy = 'Write each topic as {"id": "1", "title": "..."}.'
         problems.add(Problem(rule, remedy, value=shown(json.dumps(other))))
@@ -53,10 +57,13 @@ def document(text: str, problems: Problems) -> Content:
     return content
 
 
-def _values(text: str) -> Iterator[Any]:
-    decoder, position = json.JSONDecoder(object_pairs_hook=_once), 0
-    text = text.strip()
+def _values(text: str) -> Iterator[tuple[int, Any]]:
+    """The values of a text, each with the line it starts on."""
+    decoder, text = json.JSONDecoder(object_pairs_hook=_once), text.rstrip()
+    position = len(text) - len(text.lstrip())
+    line, counted_to = 1, 0
     while position < len(text):
+        line, counted_to = line + text.count("\n", counted_to, position), position
         try:
             value, position = decoder.raw_decode(text, position)
         except (ValueError, RecursionError) as error:
@@ -66,7 +73,7 @@ def _values(text: str) -> Iterator[Any]:
             where = "The line" if line == 1 else f"Line {line}"
             said = f"{where} is not valid JSON: {message}."
             raise Fault(said, "Fix it there.", "", shown(text[max(0, at - 20) : at + 20])) from error
-        yield value
+        yield line, value
         while text[position : position + 1].isspace():
             position += 1
 
@@ -124,7 +131,7 @@ def _take(found: list[tuple[int, dict[str, Any]]], content: Content, problems: P
         try:
             limit = None if record.get("limit") is None else place_value(record["limit"], "limit")
         except Fault as fault:
-            problems.add(fault.problem(number))
+            problems.add(fault.problem(number or None))
             continue
         values: dict[str, str] = {}
         unfit: set[str] = set()

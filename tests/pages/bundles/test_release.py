@@ -37,13 +37,8 @@ def _named_task(database: Database, folder: Path) -> None:
         people.team(database, team, member)
         _send(database, folder, team, f"{team.split()[0].lower().replace('ölß', 'oelss')}-bm25", number)
     judge = judged.assessor(database, PEOPLE[2])
-    pools.pool(
-        database,
-        {"1": ["a", "b"]},
-        note=TEXT,
-        guidelines=TEXT,
-        examples=[{"topic": "1", "docno": "a", "grade": 2, "why": TEXT}],
-    )
+    example = {"topic": "1", "docno": "", "text": TEXT, "why": TEXT, "grade": 1}
+    pools.pool(database, {"1": ["a", "b"]}, note=TEXT, guidelines=TEXT, examples=[example])
     judged.judge(database, judge, "1", {"a": 2, "b": 0}, note=TEXT)
     build.drain(database)
     with database.write() as session:

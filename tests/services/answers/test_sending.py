@@ -186,13 +186,19 @@ def test_a_topics_own_limit_overrides_the_tasks(database: Database, tmp_path: Pa
         assert session.scalars(limits.order_by(Topic.position)).all() == [3, None]
 
 
-def test_a_limit_that_is_not_a_number_is_refused(tmp_path: Path) -> None:
-    """With line and remedy."""
+@pytest.mark.parametrize(
+    ("before", "after", "line"),
+    [("", "", 1), ('{"id": "0",\n"title": "none"}\n\n', "", 4), ("\n\n", "", 3), ("[\n", "]", None)],
+)
+def test_a_limit_that_is_not_a_number_is_refused(
+    before: str, after: str, line: int | None, tmp_path: Path
+) -> None:
+    """With the line of its topic, which within an array is not known."""
     topics = tmp_path / "topics.jsonl"
-    topics.write_text('{"id": "1", "title": "one", "limit": "long"}\n')
+    topics.write_text(f'{before}{{"id": "1", "title": "one", "limit": "long"}}\n{after}')
     with pytest.raises(Invalid) as refused:
         read_topics(topics)
-    assert [(problem.line, problem.field) for problem in refused.value.problems] == [(1, "limit")]
+    assert [(problem.line, problem.field) for problem in refused.value.problems] == [(line, "limit")]
 
 
 def test_longevals_zip_is_a_run_with_its_metadata(database: Database, tmp_path: Path) -> None:

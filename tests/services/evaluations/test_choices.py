@@ -109,7 +109,7 @@ def test_after_the_close_only_runs_that_count_have_ranks(database: Database, tas
     }
     with database.read() as session:
         shown = board.board(session, ANONYMOUS, "t")
-        assert "of each team, the run that it marked" in shown.sentences[0]
+        assert "of each team, the run that it marked" in shown.sentences[1]
         (front,) = landing.landing(session, ANONYMOUS)
         assert front.leader is not None
         assert front.leader.run == "bobs"

@@ -130,7 +130,8 @@ def test_cited_documents_are_pooled_judged_and_published_beside_the_board(
     """Labels of the pool become grades in a line of their own; the board rests on nuggets still."""
     made = _done(olga, "POST", f"{TASK}/pools", body={"note": "cited"})
     assert [row["docno"] for row in _done(olga, "GET", f"{TASK}/pools/1/topics/1")["rows"]] == ["d4"]
-    _done(olga, "PUT", f"{TASK}/pools/{made['pool']}/state", body={"state": "open"})
+    opened = {"state": "open", "without_texts": True}
+    _done(olga, "PUT", f"{TASK}/pools/{made['pool']}/state", body=opened)
     _done(olga, "POST", f"{TASK}/pools/1/labels?name=Ada", "1 0 d4 1\n2 0 d7 0\n")
     draft = _done(olga, "POST", f"{TASK}/pools/1/settle", body={"note": "By people.", "rule": "majority"})
     assert (draft["line"], draft["refused"], draft["answers"]) == ("people", "", None)
