@@ -28,11 +28,11 @@ def test_postgresql_stopped_and_started() -> None:
 
 @pytest.mark.trial
 def test_sqlite_locked_by_another_process() -> None:
-    """Readers are served meanwhile; senders and evaluators try again."""
+    """Readers are served meanwhile; senders and evaluators try again, and /healthz says so."""
     with outages.on_sqlite() as (url, outage):
         report = outages.away(url, outage, 3, LOCK_WAIT_S="1")
     _holds(report)
-    assert set(report.pages) == set(report.health) == {200}
+    assert (set(report.pages), set(report.health)) == ({200}, {503})
     assert report.slots == outages.EVALUATORS
 
 

@@ -71,7 +71,7 @@ def _leased(session: Session, which: ColumnElement[bool]) -> list[Job]:
 def _ran_over(job: Job, at: datetime) -> bool:
     """Whether it ran for as long as it might: then its evaluator was killed for it."""
     limit = timedelta(seconds=job.limit_s)
-    return job.limit_s > 0 and job.started_at is not None and at - job.started_at >= limit
+    return job.started_at is not None and at - job.started_at >= limit
 
 
 def _release(session: Session, jobs: list[Job]) -> list[Job]:

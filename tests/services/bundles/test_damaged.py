@@ -161,7 +161,8 @@ def _odd(database: Database, folder: Path, place: str, name: str) -> str:
         return ""
     except Invalid as error:
         # A number by which others refer to a record is missed where they do; of a file its name is said.
-        is_by_others = name == "id" or "has no file" in error.message
+        # A digest that is another one is missed where the file it is of is read.
+        is_by_others = name == "id" or "has no file" in error.message or "by its digest" in error.message
         is_named = error.message.startswith(f"{place}, line 1") and name in error.message.lower()
         return "" if is_by_others or is_named else error.message
     except Exception as error:

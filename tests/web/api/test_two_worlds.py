@@ -145,6 +145,7 @@ def worlds(filled: tuple[Undoing, Undoing], monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(signatures, "new_secret", lambda: "whsec_AAAA")
     monkeypatch.setattr(signatures, "new_message", lambda: "msg_chance")
     monkeypatch.setattr(requests, "new_id", lambda: "chance")
+    twins.open_under_one_address(monkeypatch)
     twins.note_at_one_moment(monkeypatch)
     monkeypatch.setattr(requests, "_record", walks.noted_once(requests._record))
     monkeypatch.setattr(tokens, "token_viewer", walks.remembered(tokens.token_viewer))
