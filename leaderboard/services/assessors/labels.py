@@ -83,9 +83,22 @@ def _events(path: Path, limits: Limits) -> Iterator[tuple[int, Mapping[str, Any]
         problems = Problems("file of labels")
         yield from objects(path, problems)
         problems.stop()
-    elif set(columns := next(csv.reader([first]), [])) >= FIELDS:
+    elif set(columns := _cells(first)) >= FIELDS:
         reader = csv.DictReader((line for _, line in lines), columns)
-        yield from ((number + reader.line_num, row) for row in reader)
+        try:
+            yield from ((number + reader.line_num, row) for row in reader)
+        except csv.Error as error:
+            rule = f"cannot be read as a row of CSV: {error}."
+            problem = Problem(rule, "Save the file as CSV in UTF-8 again.", line=number + reader.line_num)
+            raise Invalid("The file of labels cannot be read.", [problem]) from error
+
+
+def _cells(line: str) -> list[str]:
+    try:
+        return next(csv.reader([line]), [])
+    except csv.Error:
+        # Whatever it is, it is no heading of a table.
+        return []
 
 
 def _in_force(
