@@ -185,7 +185,7 @@ def _true_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _true_teams(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shown_names, "shows_names", lambda *_: True)
+    monkeypatch.setattr(shown_names, "_showing_names", lambda _, tasks: {task.id for task in tasks})
 
 
 def _rows_by_team(monkeypatch: pytest.MonkeyPatch) -> None:
