@@ -36,7 +36,7 @@ def test_a_participant_goes_from_an_account_to_a_rank(
     expect(page.get_by_role("table", name="Problems")).to_contain_text("a")
 
     packed = tmp_path / "good.run.gz"
-    packed.write_bytes(gzip.compress(build.run_file(tmp_path, GOOD).read_bytes()))
+    packed.write_bytes(gzip.compress(build.run_file(tmp_path, GOOD, "good").read_bytes()))
     follow(page.get_by_role("link", name="send it again"))
     page.get_by_label("Run file").set_input_files(packed)
     follow(page.get_by_role("button", name="Send", exact=True))

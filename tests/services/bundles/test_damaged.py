@@ -161,8 +161,9 @@ def _odd(database: Database, folder: Path, place: str, name: str) -> str:
         return ""
     except Invalid as error:
         # A number by which others refer to a record is missed where they do; of a file its name is said.
-        # A digest that is another one is missed where the file it is of is read.
-        is_by_others = name == "id" or "has no file" in error.message or "by its digest" in error.message
+        # What no longer fits a file of the bundle, a digest or a topic, is said where that file is read.
+        of_a_file = ("has no file", "by its digest", "runs/0001-run.txt is not accepted")
+        is_by_others = name == "id" or any(said in error.message for said in of_a_file)
         is_named = error.message.startswith(f"{place}, line 1") and name in error.message.lower()
         return "" if is_by_others or is_named else error.message
     except Exception as error:
