@@ -267,7 +267,6 @@ def note_at_one_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writing, "time", SimpleNamespace(time=moment.timestamp, gmtime=time.gmtime))
     monkeypatch.setattr(export, "datetime", SimpleNamespace(now=lambda _: moment))
     monkeypatch.setattr(audit, "now", lambda _: moment)
-    monkeypatch.setattr(sessions, "now", lambda _: moment)
     monkeypatch.setattr(sessions, "stamp", lambda *_: None)
 
 

@@ -157,7 +157,8 @@ def test_a_snapshot_with_digests_waits_until_names_are_shown(worlds: tuple[World
 def test_no_address_tells_a_digest_of_a_masked_run(worlds: tuple[World, World], name: str | None) -> None:
     """Whatever page, file or operation is asked for."""
     digests = [digest.encode() for digest in _digests(worlds[0])]
-    ask = walks.asking(worlds[0].browser(name))
+    # Signed in to both, or later tests would find a session more in one of them.
+    ask, _ = (walks.asking(world.browser(name)) for world in worlds)
     objects = {**masked.OBJECTS, "run_id": (3, 4)}
     told = [
         path + state
