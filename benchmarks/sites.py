@@ -72,7 +72,7 @@ def _add_sample(database: Database) -> None:
         )
         slug = session.scalars(select(Task.slug)).one()
         number = samples.draw(session, OPERATOR, slug, SHARE, seed=1)
-        pools.change(session, OPERATOR, slug, number, pools.OPEN)
+        pools.change(session, OPERATOR, slug, number, pools.OPEN, highest_grade=3, without_texts=True)
         samples.show(session, OPERATOR, slug, number, True)
     with database.read() as session:
         newest = session.scalars(select(func.max(Judgment.revision_id))).one()
