@@ -36,9 +36,10 @@ from tests.web.test_two_worlds_posts import Answer, Undoing
 pytestmark = pytest.mark.slow
 PROGRAMS = (None, "Ann", "Stranger", "Olga")
 """Without a token; of a member with runs of her own, of an account without a team, of another's organiser."""
-OBJECTS = {**posts.OBJECTS, "name": RUN_NAMES}
+OBJECTS = {**posts.OBJECTS, "name": (*RUN_NAMES, "open", "draft")}
+"""Also the names of collections, one of which only a draft has."""
 
-MADE = re.compile(rb'"(run_id|upload|team|assessor|announcement|group)":\d+')
+MADE = re.compile(rb'"(run_id|upload|team|team_id|assessor|announcement|group)":\d+')
 HOOK = {"address": "https://hooks.example/", "events": ["run.scored"]}
 Asked = tuple[str, dict[str, Any]]
 """A query, and the rest of a request."""
