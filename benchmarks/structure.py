@@ -156,6 +156,28 @@ def figures(folder: Path, tests: Path) -> list[tuple[str, str]]:
     ]
 
 
+def is_record(node: ast.ClassDef) -> bool:
+    """Whether a class is a dataclass, a named tuple or a struct."""
+    names = {
+        getattr(each, "id", getattr(getattr(each, "func", None), "id", "")) for each in node.decorator_list
+    }
+    bases = {getattr(base, "id", getattr(base, "attr", "")) for base in node.bases}
+    return "dataclass" in names or bool(bases & {"NamedTuple", "Struct"})
+
+
+def sizes(folder: Path) -> dict[str, int]:
+    """How much there is of a package: what tests/test_ratchet.py allows only to fall."""
+    files = sources(folder)
+    classes = (node for file in files for node in ast.walk(file.tree) if isinstance(node, ast.ClassDef))
+    records = [node for node in classes if is_record(node)]
+    return {
+        "lines": sum(file.lines for file in files),
+        "modules": len(files),
+        "records": len(records),
+        "fields of records": sum(isinstance(each, ast.AnnAssign) for node in records for each in node.body),
+    }
+
+
 def main(folder: str = "leaderboard", tests: str = "tests") -> None:
     """Print the figures of a package, one a line."""
     for name, value in figures(Path(folder).resolve(), Path(tests).resolve()):

@@ -28,7 +28,12 @@ from leaderboard.web.kept import pages
 
 PACKAGE = "leaderboard"
 SITE = Site(runs=14, topics=20, retrieved=100, pooled=200, judged=120)
-PAGES = (("board", "/tasks/t"), ("run", "/runs/1"))
+PAGES = (
+    ("board", "/tasks/t"),
+    ("run", "/runs/1"),
+    ("ranking", "/runs/1/topics/1"),
+    ("topic", "/tasks/t/topics/1"),
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,12 @@ from leaderboard.services.runs.facts import RUNTIME
 from leaderboard.settings import PREFIX, Settings
 from leaderboard.trec.facts.fields import FIELDS
 from tests.conftest import ROOT
-from tests.make import answers, build, pictures, smtp, suited, suites
+from tests.make import smtp
 from tests.make.documents import commands
+from tests.make.typed import files_of_commands
 
 README = ROOT / "README.md"
 BY_EXAMPLE = ROOT / "docs" / "commands.md"
-JUDGMENTS = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 0, "d": 1}, "3": {"e": 3}}
 
 
 def test_the_readme_names_the_two_commands_a_fresh_machine_needs() -> None:
@@ -42,33 +42,7 @@ def test_the_commands_of_the_documents_work_as_written(
 
     The guides' are typed into a shell. These are so many that each is called in this process.
     """
-    (tmp_path / "README.md").write_text("Be fair.")
-    build.topics_file(tmp_path).rename(tmp_path / "topics.txt")
-    build.qrels_file(tmp_path, JUDGMENTS)
-    build.qrels_file(tmp_path, {**JUDGMENTS, "2": {"d": 2, "x": 0}}, "qrels-v2")
-    rankings = {"1": ["a", "c"], "2": ["d", "a"], "3": ["e"]}
-    build.run_file(tmp_path, rankings)
-    build.run_file(tmp_path, {**rankings, "2": ["a", "d"]}, "other")
-    (tmp_path / "runs").mkdir()
-    for name in ("one", "two"):
-        path = build.run_file(tmp_path / "runs", rankings, name)
-        subprocess.run(["gzip", str(path)], check=True)
-    build.click_log(tmp_path)
-    pictures.file(tmp_path, pictures.saved(pictures.flag(), "PNG"), "logo.png")
-    pictures.file(tmp_path, pictures.saved(pictures.flag(), "JPEG"), "photo.jpg")
-    (tmp_path / "distractors.txt").write_text("y\nz\n")
-    (tmp_path / "left-out.txt").write_text("1 b\n")
-    suites.suite_file(tmp_path)
-    suites.zipped(tmp_path / "mine.zip", suites.files(dict.fromkeys(suites.MEMBERS, 1)))
-    suited.of_documents(tmp_path)
-    for at, name in enumerate(("reference", "judge", "judge-2")):
-        rows = [f"r{run} M t{topic} {(at + run * topic) % 5}" for run in range(4) for topic in range(6)]
-        (tmp_path / f"{name}.board").write_text("run measure topic value\n" + "\n".join(rows))
-    answers.jsonl(tmp_path / "answers.jsonl", [answers.answer("1", ("Air.", ["a"]))])
-    answers.jsonl(tmp_path / "answer-topics.jsonl", [{"id": "1", "title": "why is the sky blue"}])
-    answers.jsonl(tmp_path / "assignments.jsonl", [answers.assigned("1", {"air": ("vital", "support")})])
-    answers.jsonl(tmp_path / "support.jsonl", [answers.supported("1", [2])])
-    (tmp_path / "judge-topics.txt").write_text("".join(f"t{topic}\ttitle\n" for topic in range(6)))
+    files_of_commands(tmp_path)
     listed = commands(BY_EXAMPLE)
     offline = [line for line in commands(README) if line.startswith("leaderboard ") and line not in listed]
     monkeypatch.chdir(tmp_path)
