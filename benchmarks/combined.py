@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leaderboard.stats.combined import measures
+from leaderboard.stats.combined import measures, placing
 from leaderboard.stats.combined.bias import Favour, favours
-from leaderboard.stats.combined.labels import Labels
+from leaderboard.stats.combined.labels import Labels, gain_of, relevant_from
 from leaderboard.stats.combined.sample import inclusion, weights
 from leaderboard.stats.combined.whole_topics import WholeTopics, believed, pair_table
 from leaderboard.stats.pairs.methods import PairTable, all_pairs, method
@@ -43,6 +43,8 @@ class World(NamedTuple):
 
     people: IntArray
     rankings: IntArray
+    weight: FloatArray
+    """(topics, documents): how near the runs have a document to their tops."""
     truth: FloatArray
     """(runs,)"""
 
@@ -60,7 +62,7 @@ def made() -> World:
     rankings = np.argsort(-np.array(seen), axis=-1)
     everything = _labels(people, people, np.ones(people.shape))
     scores = measures.ndcg(everything, _placed(rankings[:, :, :DEPTH]), cutoff=DEPTH)
-    return World(people, rankings, scores.mean(axis=1))
+    return World(people, rankings, _weight(rankings), scores.mean(axis=1))
 
 
 def keeping(share: float, lift: float = 0.0) -> Machine:
@@ -105,6 +107,8 @@ BLIND = (
     (0.2, "both"),
     (0.4, "both"),
     (0.4, "any"),
+    (0.3, "down"),
+    (0.6, "popular up"),
 )
 COLUMNS = (
     "machine only",
@@ -122,9 +126,7 @@ def tables(world: World, machine: IntArray, share: float, random: np.random.Gene
     people, labels = world.people[chosen], machine[chosen]
     rankings = world.rankings[:, chosen, :DEPTH]
     placed = _placed(rankings)
-    ranks = np.argsort(world.rankings[:, chosen], axis=-1) + 1
-    weight = np.concatenate([weights(ranks[:, topic]) for topic in range(OF_BOARD)])
-    probability = inclusion(weight, share).reshape(people.shape)
+    probability = inclusion(world.weight[chosen].reshape(-1), share).reshape(people.shape)
     drawn = np.where(random.random(people.shape) < probability, people, -1)
     every = np.ones(people.shape)
     by_people = measures.ndcg(_labels(people, people, every), placed, cutoff=DEPTH)
@@ -163,20 +165,26 @@ def of_teams() -> World:
             seen = (0.5 + quality + random.normal(scale=0.05)) * (1 + hard) * people
             own = random.normal(scale=0.6, size=people.shape)
             rankings.append(np.argsort(-(seen + 0.7 * shared + of_team + own), axis=-1))
-    return World(people, np.array(rankings), np.zeros(0))
+    return World(people, np.array(rankings), _weight(np.array(rankings)), np.zeros(0))
 
 
 def moving(share: float, how: str) -> Machine:
-    """A machine that moves so many of people's grades: `up` by one, `both` ways by one, to `any` grade."""
+    """A machine that moves so many of people's grades: `up` or `down` by one, `both` ways, to `any` grade.
+
+    With `popular up` it is the share where all runs have the document first, less the further down.
+    """
 
     def label(world: World, random: np.random.Generator) -> IntArray:
         people, top = world.people, len(GRADES) - 1
+        often = share * world.weight / world.weight.max() if how == "popular up" else share
         moved = {
             "up": lambda: people + 1,
+            "popular up": lambda: people + 1,
+            "down": lambda: people - 1,
             "both": lambda: people + random.choice((-1, 1), size=people.shape),
             "any": lambda: random.integers(0, top + 1, size=people.shape),
         }[how]()
-        return np.clip(np.where(random.random(people.shape) < share, moved, people), 0, top)
+        return np.clip(np.where(random.random(people.shape) < often, moved, people), 0, top)
 
     return label
 
@@ -195,26 +203,31 @@ def lifting(team: int, share: float) -> Machine:
 def flagged(
     world: World, machine: Machine, measure: str, share: float, random: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """Which teams one board calls favoured; a share of 1 judges everything on all topics."""
-    return np.array([one.is_favoured for one in _favours(world, machine, measure, share, random)])
+    """Which teams one board calls favoured."""
+    found = board_favours(world, machine, measure, share, random)
+    return np.array([one is not None and one.is_favoured for one in found])
 
 
 def lifting_by(world: World, team: int, measure: str) -> Machine:
-    """The machine that lifts a team by LIFT, where everything is judged."""
+    """The machine whose scores of a team rise by LIFT more than those of the others, for grading by it."""
+
+    def risen(share: float) -> float:
+        scores = [_by_machine(world, lifting(team, part), measure) for part in (0.0, share)]
+        rises = (scores[1] - scores[0]).reshape(TEAMS, RUNS_OF_TEAM).mean(axis=1)
+        return float(rises[team] - np.delete(rises, team).mean())
+
     low, high = 0.0, 1.0
     for _ in range(10):
         middle = (low + high) / 2
-        machine = lifting(team, middle)
-        found = _favours(world, machine, measure, 1.0, np.random.default_rng(SEED))[team]
-        low, high = (middle, high) if found.mean < LIFT else (low, middle)
+        low, high = (middle, high) if risen(middle) < LIFT else (low, middle)
     return lifting(team, high)
 
 
 def favour_table(boards: int, share: float) -> None:
-    """Print how often any team is flagged by blind machines, and how often the lifted team is."""
+    """Print how often any team is flagged by blind machines, and of lifted teams how often and from where."""
     world = of_teams()
-    heads = ("machine", "measure", "a team flagged", "the lifted team found", "another flagged")
-    print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
+    heads = ("machine", "measure", "a team flagged", "the lifted team found", "its favour", "would show from")
+    print(f"| {' | '.join(heads)} | another flagged |\n|{'---|' * (1 + len(heads))}")
     for measure in ("nDCG@10", "P@10"):
         machines = [(f"moves {part:.0%} {how}", None, moving(part, how)) for part, how in BLIND]
         machines += [
@@ -223,13 +236,19 @@ def favour_table(boards: int, share: float) -> None:
         ]
         for name, team, machine in machines:
             random = np.random.default_rng(SEED)
-            said = np.array([flagged(world, machine, measure, share, random) for _ in range(boards)])
-            cells = ["", "", ""]
-            if team is None:
-                cells[0] = f"{said.any(axis=1).mean():.3f}"
-            else:
+            made = [board_favours(world, machine, measure, share, random) for _ in range(boards)]
+            said = np.array([[one is not None and one.is_favoured for one in found] for found in made])
+            cells = [f"{said.any(axis=1).mean():.3f}", "", "", "", ""]
+            if team is not None:
+                of_team = [one for found in made if (one := found[team]) is not None]
                 others = np.delete(said, team, axis=1).any(axis=1).mean()
-                cells[1:] = f"{said[:, team].mean():.3f}", f"{others:.3f}"
+                means = (np.mean([getattr(one, of) for one in of_team]) for of in ("mean", "visible"))
+                cells = [
+                    "",
+                    f"{said[:, team].mean():.3f}",
+                    *(f"{mean:.3f}" for mean in means),
+                    f"{others:.3f}",
+                ]
             print(f"| {name} | {measure} | {' | '.join(cells)} |", flush=True)
 
 
@@ -257,24 +276,37 @@ def main() -> None:
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 
-def _favours(
+def board_favours(
     world: World, machine: Machine, measure: str, share: float, random: np.random.Generator
-) -> tuple[Favour, ...]:
-    chosen = random.permutation(TOPICS)[: OF_BOARD if share < 1 else TOPICS]
-    people, labels = world.people[chosen], machine(world, random)[chosen]
-    rankings = world.rankings[:, chosen]
-    placed, every = _placed(rankings[:, :, :DEPTH]), np.ones(people.shape)
-    drawn, probability = people, every
-    if share < 1:
-        ranks = np.argsort(rankings, axis=-1) + 1
-        weight = np.concatenate([weights(ranks[:, topic]) for topic in range(len(chosen))])
-        probability = inclusion(weight, share).reshape(people.shape)
-        drawn = np.where(random.random(people.shape) < probability, people, -1)
-    scores = measures.ndcg if measure == "nDCG@10" else measures.precision
-    by_machine = scores(_labels(labels, labels, every), placed, cutoff=DEPTH)
-    by_people = scores(_labels(labels, drawn, probability), placed, cutoff=DEPTH)
+) -> tuple[Favour | None, ...]:
+    """Whom one board calls favoured, by team, where people judge a share of the documents."""
+    chosen = random.permutation(TOPICS)[:OF_BOARD]
+    people, graded = world.people[chosen], machine(world, random)[chosen]
+    placed = _placed(world.rankings[:, chosen, :DEPTH])
+    probability = inclusion(world.weight[chosen].reshape(-1), share).reshape(people.shape)
+    drawn = np.where(random.random(people.shape) < probability, people, -1)
+    labels = _labels(graded, drawn, probability)
+    weigh, value_of = {"nDCG@10": (placing.ndcg, gain_of), "P@10": (placing.precision, relevant_from(1))}[
+        measure
+    ]
+    counts = placing.on_judged(labels, placed, weigh(labels, placed, cutoff=DEPTH))
     teams = np.arange(TEAMS * RUNS_OF_TEAM).reshape(TEAMS, RUNS_OF_TEAM).tolist()
-    return favours(by_machine, by_people, teams)
+    return favours(labels, value_of, counts, teams)
+
+
+def _by_machine(world: World, machine: Machine, measure: str) -> FloatArray:
+    """The runs' means by the machine over all topics, (runs,)."""
+    # Not the seed of the world: the machine would err by the very numbers that made people's grades.
+    graded = machine(world, np.random.default_rng(SEED + 1))
+    labels = _labels(graded, graded, np.ones(graded.shape))
+    scores = measures.ndcg if measure == "nDCG@10" else measures.precision
+    return scores(labels, _placed(world.rankings[:, :, :DEPTH]), cutoff=DEPTH).mean(axis=1)
+
+
+def _weight(rankings: IntArray) -> FloatArray:
+    """What each document weighs in the runs, (topics, documents)."""
+    ranks = np.argsort(rankings, axis=-1) + 1
+    return np.array([weights(ranks[:, topic]) for topic in range(TOPICS)])
 
 
 def _labels(machine: IntArray, people: IntArray, probability: FloatArray) -> Labels:

@@ -23,17 +23,14 @@ METHOD = "t+holm"
 class EstimatedScores:
     """Means (runs,) by both with half their 95 % intervals, by the machine and by people's sample alone.
 
-    by_machine and by_people are scores on the same topics, (runs, topics): what favour is seen from. compare
-    tells the pairs of chosen runs apart, by both or by people's sample alone. believed is the share of the
-    machine's scores that a board of whole topics uses, None where documents were drawn.
+    compare tells the pairs of chosen runs apart, by both or by people's sample alone. believed is the share
+    of the machine's scores that a board of whole topics uses, None where documents were drawn.
     """
 
     combined: FloatArray
     half: FloatArray
     machine: FloatArray
     people: FloatArray
-    by_machine: FloatArray
-    by_people: FloatArray
     compare: Callable[[IntArray, str], PairTable]
     whole: WholeTopics | None = None
     believed: float | None = None
@@ -55,8 +52,6 @@ def _of_documents(scores: CombinedScores, by_machine: FloatArray) -> EstimatedSc
         half=np.array([half_width(sd, topics) for sd in sds]),
         machine=by_machine.mean(axis=1),
         people=scores.people.mean(axis=1),
-        by_machine=by_machine,
-        by_people=scores.combined,
         compare=lambda chosen, order: all_pairs(of[order][chosen], method(METHOD), seed=1),
     )
 
@@ -77,8 +72,6 @@ def _of_topics(sample: JudgedSample, scores: CombinedScores, by_machine: FloatAr
         half=made.high - made.mean,
         machine=by_machine.mean(axis=1),
         people=scores.combined.mean(axis=1),
-        by_machine=by_machine[:, judged],
-        by_people=scores.combined,
         compare=compare,
         whole=whole,
         believed=share,

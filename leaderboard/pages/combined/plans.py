@@ -7,9 +7,9 @@ import numpy as np
 
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.services.combined.judged import JudgedSample
-from leaderboard.services.combined.scores import CombinedScores, depth_of
+from leaderboard.services.combined.scores import CombinedScores, depth_of, worth_of
 from leaderboard.stats.combined import whole_topics
-from leaderboard.stats.combined.labels import FloatArray, ValueOf, gain_of, relevant_from
+from leaderboard.stats.combined.labels import FloatArray, ValueOf
 from leaderboard.stats.combined.measures import NOWHERE, discounts, ideal_dcg
 from leaderboard.stats.combined.planning import Contrast, Plan, plan
 from leaderboard.stats.combined.sample import inclusion
@@ -75,12 +75,11 @@ def _weights(sample: JudgedSample, bound: BoundMeasure) -> tuple[FloatArray, Val
     depth = depth_of(bound)
     ones = np.ones((sample.finished, 1))
     if bound.measure.name == "P":
-        level = bound.params["rel"]
-        return ones / depth * np.ones(depth), relevant_from(level if isinstance(level, int) else 1)
+        return ones / depth * np.ones(depth), worth_of(bound)
     if bound.measure.name in ("nDCG", "DCG"):
         cutoff = bound.params["cutoff"]
         ideal = ideal_dcg(sample.labels, cutoff if isinstance(cutoff, int) else None)
-        return discounts(depth) / (ideal[:, None] if bound.measure.name == "nDCG" else ones), gain_of
+        return discounts(depth) / (ideal[:, None] if bound.measure.name == "nDCG" else ones), worth_of(bound)
     return None
 
 

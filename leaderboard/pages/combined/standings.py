@@ -11,11 +11,11 @@ from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.grammar import parse
 from leaderboard.pages.combined import favoured, plans
 from leaderboard.pages.combined.estimates import EstimatedScores, estimated
-from leaderboard.pages.combined.favoured import FavouredRuns
+from leaderboard.pages.combined.favoured import FavouredRuns, SeenFrom
 from leaderboard.pages.combined.plans import MachinePlan
 from leaderboard.services.boards.rows import Row
 from leaderboard.services.combined.judged import JudgedSample
-from leaderboard.services.combined.scores import CombinedScores, combined_scores, top_of
+from leaderboard.services.combined.scores import CombinedScores, combined_scores, top_of, worth_of
 from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.shown import FloatArray, scores_of
 from leaderboard.services.runs.names import RunName
@@ -95,9 +95,11 @@ def combined_board(
     scores = combined_scores(session, sample, bound, [(row.run_id, row.ranking_sha256) for row in known])
     made = estimated(sample, scores, np.array([machine[row.run_id] for row in known]))
     is_ranked = scores.outside <= MOST_OUTSIDE
-    places, too_few = ({}, "") if order == "machine" else _places(made, order, known, is_ranked)
+    topics = sample.finished
+    places, too_few = ({}, "") if order == "machine" else _places(made, order, known, is_ranked, topics)
     lines = _rows(known, made, scores.outside, is_ranked, places)
     chosen = np.flatnonzero(is_ranked)
+    seen = SeenFrom(sample.labels, worth_of(bound), scores.placed)
     return CombinedBoard(
         rows=tuple(sorted(lines, key=lambda row: (_place_in(row, order), row.name))),
         top=top_of(bound),
@@ -105,8 +107,8 @@ def combined_board(
         too_few=too_few,
         swapped=_swapped(made.combined[chosen], made.machine[chosen]),
         pairs=len(chosen) * (len(chosen) - 1) // 2,
-        teams=favoured.by_team(known, made),
-        models=favoured.by_model(known, made, sample.machine),
+        teams=favoured.by_team(known, seen),
+        models=favoured.by_model(known, seen, sample.machine),
         believed=made.believed,
         plan=_plan(sample, bound, made, scores, [row.name for row in lines], is_ranked),
     )
@@ -143,7 +145,7 @@ def _place_in(row: CombinedRow, order: str) -> float:
 
 
 def _places(
-    made: EstimatedScores, order: str, rows: Sequence[Row], is_ranked: BoolArray
+    made: EstimatedScores, order: str, rows: Sequence[Row], is_ranked: BoolArray, topics: int
 ) -> tuple[dict[int, Place], str]:
     """Run id -> whom it beats, of the ranked runs, by a board's verdicts; and CombinedBoard.too_few."""
     chosen = np.flatnonzero(is_ranked)
@@ -152,7 +154,6 @@ def _places(
     table = made.compare(chosen, order)
     said, too_few = verdicts(table, LEVEL), ""
     if said.too_few:
-        topics = made.by_people.shape[1]
         needed = topics_to_decide(table, said, topics, widest_pair(table))
         too_few = too_few_topics(f"{len(chosen):,} runs", topics, needed)
     places = {

@@ -47,7 +47,7 @@ def runs_table(page: CombinedPage) -> Table[CombinedRow]:
 
 
 def teams_table(page: CombinedPage) -> Table[FavouredRuns]:
-    """What the machine gives each team's runs beyond what it gives others that people score alike."""
+    """What the machine gives each team's runs beyond what it gives others for documents like theirs."""
     name: Column[FavouredRuns] = Column(key="team", head="Team", value=lambda row: row.name)
     return _favoured(page, "teams", name, page.board.teams if page.board else ())
 
@@ -74,7 +74,7 @@ def _favoured(
     digits = page.column.digits if page.column else None
     return Table(
         name=f"{page.name}-{what}",
-        caption=_caption(page, "What the machine gives runs beyond others that people score alike"),
+        caption=_caption(page, "What the machine gives runs beyond others for documents like theirs"),
         columns=[
             name,
             Column(key="runs", head="Runs", value=lambda row: row.runs, digits=0),

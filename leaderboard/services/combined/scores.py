@@ -14,32 +14,34 @@ from leaderboard.services.evaluations.digests import run_digest
 from leaderboard.services.evaluations.shown import FloatArray
 from leaderboard.services.statistics import requests
 from leaderboard.stats.arrays import Arrays
-from leaderboard.stats.combined import measures
-from leaderboard.stats.combined.labels import IntArray, Labels
+from leaderboard.stats.combined import measures, placing
+from leaderboard.stats.combined.labels import IntArray, Labels, ValueOf, chance_of, gain_of, relevant_from
 from leaderboard.stats.combined.measures import NOWHERE, discounts
+from leaderboard.stats.combined.placing import on_judged
 from leaderboard.stats.combined.sample import DEPTH
 
-VERSION = 2
+VERSION = 3
 """Of the estimates; a new one makes what is kept of an older one unused."""
 MOST_RANKS = 1_000
 """Ranks that are looked at by measures without a cutoff."""
 MOST_PLACES = 40_000_000
 """Runs times topics times ranks that are gone through while a reader waits."""
 
-KEPT = ("combined", "people", "outside", "weight")
+KEPT = ("combined", "people", "outside", "weight", "placed")
 CELLS_AT_ONCE = 2**18
 """Runs times topics times ranks that are scored together: few enough to stay near the processor."""
 
-Rectify = Callable[..., FloatArray]
-_BY_NAME: Mapping[str, Rectify] = {
-    "P": measures.precision,
-    "nDCG": measures.ndcg,
-    "DCG": measures.dcg,
-    "RBP": measures.rank_biased,
-    "RR": measures.reciprocal_rank,
-    "ERR": measures.expected_reciprocal_rank,
-    "AP": measures.average_precision,
+ByRankings = Callable[..., FloatArray]
+_BY_NAME: Mapping[str, tuple[ByRankings, ByRankings]] = {
+    "P": (measures.precision, placing.precision),
+    "nDCG": (measures.ndcg, placing.ndcg),
+    "DCG": (measures.dcg, placing.dcg),
+    "RBP": (measures.rank_biased, placing.rank_biased),
+    "RR": (measures.reciprocal_rank, placing.reciprocal_rank),
+    "ERR": (measures.expected_reciprocal_rank, placing.expected_reciprocal_rank),
+    "AP": (measures.average_precision, placing.average_precision),
 }
+"""The scores by both, and how much each document counts in them."""
 _PLAIN = {"dcg": "log2", "gains": None, "ideal": "judged", "judged_only": False}
 """Parameters that must have these values: no other form has been worked out."""
 
@@ -50,7 +52,8 @@ class CombinedScores:
 
     outside: (runs,) the share of the weight of a run's top that lies outside of the machine's pool, where
     nothing was drawn. weight: of each label's document, (labels,), by how near the runs have it to their
-    tops. rankings_of: of runs, by their places here, the places of their documents in the labels, (runs,
+    tops. placed: how much each document that people judged counts in a run's score, (runs, judged documents).
+    rankings_of: of runs, by their places here, the places of their documents in the labels, (runs,
     topics, ranks); one statement.
     """
 
@@ -59,6 +62,7 @@ class CombinedScores:
     """By people's sample alone: what is expected of a document does not depend on the machine."""
     outside: FloatArray
     weight: FloatArray
+    placed: FloatArray
     rankings_of: Callable[[Sequence[int]], IntArray]
 
 
@@ -100,8 +104,18 @@ def combined_scores(
         found = alignments.alignments(session, sample.source, chosen).values()
         return _rankings(sample, list(found), _depth(bound))
 
-    combined, people, outside, weight = (kept[name].astype(np.float64, copy=False) for name in KEPT)
-    return CombinedScores(combined, people, outside, weight, rankings_of)
+    combined, people, outside, weight, placed = (kept[name].astype(np.float64, copy=False) for name in KEPT)
+    return CombinedScores(combined, people, outside, weight, placed, rankings_of)
+
+
+def worth_of(bound: BoundMeasure) -> ValueOf:
+    """What a grade is worth in a measure that can be combined: its gain, or 1 where it is relevant."""
+    level, highest = bound.params.get("rel", 1), bound.params.get("max_rel")
+    if isinstance(highest, int):
+        return chance_of(highest)
+    if bound.measure.name in ("nDCG", "DCG"):
+        return gain_of
+    return relevant_from(level if isinstance(level, int) else 1)
 
 
 def _depth(bound: BoundMeasure) -> int:
@@ -115,19 +129,20 @@ def _computed(session: Session, sample: JudgedSample, bound: BoundMeasure, run_i
     seen = alignments.alignments(session, sample.source, run_ids)
     depth, top = _depth(bound), top_of(bound)
     step = max(1, CELLS_AT_ONCE // max(1, len(sample.source.topics) * depth))
-    combined, people, outside = [], [], []
+    combined, people, outside, placed = [], [], [], []
     weight = np.zeros(len(sample.labels.people))
     for start in range(0, len(run_ids), step):
         judged = [seen[run_id] for run_id in run_ids[start : start + step]]
         rankings = _rankings(sample, judged, depth)
         combined.append(_scores(sample.labels, rankings, bound))
         people.append(_scores(blind, rankings, bound))
+        placed.append(_placed(sample.labels, rankings, bound))
         outside += [
             _outside(run, sample.source.places, places[:, :top])
             for run, places in zip(judged, rankings, strict=True)
         ]
         _add_weight(weight, rankings[:, :, :DEPTH])
-    made = np.concatenate(combined), np.concatenate(people), np.array(outside), weight
+    made = np.concatenate(combined), np.concatenate(people), np.array(outside), weight, np.concatenate(placed)
     return dict(zip(KEPT, made, strict=True))
 
 
@@ -140,10 +155,22 @@ def _add_weight(weight: FloatArray, rankings: IntArray) -> None:
 
 
 def _scores(labels: Labels, rankings: IntArray, bound: BoundMeasure) -> FloatArray:
-    given = {name: value for name, value in bound.params.items() if name not in _PLAIN}
+    rectify, _ = _BY_NAME[bound.measure.name]
+    return rectify(labels, rankings, **_given(bound, rankings))
+
+
+def _given(bound: BoundMeasure, rankings: IntArray) -> dict[str, object]:
+    """The measure's parameters; without a cutoff it looks at all ranks that are there."""
+    given: dict[str, object] = {name: value for name, value in bound.params.items() if name not in _PLAIN}
     if given.get("cutoff", 0) is None:
         given["cutoff"] = rankings.shape[-1]
-    return _BY_NAME[bound.measure.name](labels, rankings, **given)
+    return given
+
+
+def _placed(labels: Labels, rankings: IntArray, bound: BoundMeasure) -> FloatArray:
+    """How much each judged document counts in each run's score, (runs, judged documents)."""
+    _, weigh = _BY_NAME[bound.measure.name]
+    return on_judged(labels, rankings, weigh(labels, rankings, **_given(bound, rankings)))
 
 
 def _rankings(sample: JudgedSample, runs: Sequence[Judged], depth: int) -> IntArray:

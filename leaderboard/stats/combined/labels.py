@@ -99,3 +99,13 @@ def relevant_from(level: int) -> ValueOf:
 def gain_of(grades: IntArray) -> FloatArray:
     """The gain of trec_eval's nDCG: the grade, 0 below."""
     return np.maximum(grades, 0).astype(np.float64)
+
+
+def chance_of(highest: int) -> ValueOf:
+    """The chance to stop at a document of ERR: (2^grade - 1) / 2^highest."""
+
+    def chances(grades: IntArray) -> FloatArray:
+        stops: FloatArray = np.exp2(np.clip(grades, 0, highest).astype(np.float64)) - 1
+        return stops / 2.0**highest
+
+    return chances

@@ -12,6 +12,7 @@ from leaderboard.stats.combined.labels import (
     IntArray,
     Labels,
     ValueOf,
+    chance_of,
     gain_of,
     rectified,
     relevant_from,
@@ -70,12 +71,7 @@ def expected_reciprocal_rank(
     labels: Labels, rankings: IntArray, *, max_rel: int, cutoff: int | None = None
 ) -> FloatArray:
     """ERR with the chances (2^grade - 1) / 2^max_rel to stop at a document, (runs, topics)."""
-
-    def chances(grades: IntArray) -> FloatArray:
-        stops: FloatArray = np.exp2(np.clip(grades, 0, max_rel).astype(np.float64)) - 1
-        return stops / 2.0**max_rel
-
-    return _cascade(in_rankings(rectified(labels, chances), rankings[..., :cutoff]))
+    return _cascade(in_rankings(rectified(labels, chance_of(max_rel)), rankings[..., :cutoff]))
 
 
 def average_precision(
