@@ -161,4 +161,4 @@ def test_a_team_without_accounts_is_called_so(
     assert (
         "Filed by the organisers of Task t, not sent by the team, which is a team without accounts." in shown
     )
-    assert "team without accounts" in pages.main(client.get("/teams/1"))
+    assert "Team without accounts" in pages.main(client.get("/teams/1"))
