@@ -4,7 +4,7 @@
 
 DATA is the folder of a site on SQLite; nothing in it changes. Each flip takes a kind of stored bytes, one of
 its rows and one of its bits at random, asks the check of that kind about that place, and puts the bit back;
-then the same with a plain number of evaluations, their means and comparisons.
+then the same with a plain number of editions, evaluations, their means and comparisons.
 Exit code 1 where one is not found.
 """
 
@@ -65,6 +65,7 @@ SECRETS = {("task", "click_key"), ("labelling_round", "secret"), ("idempotency_k
 
 
 PLAIN = {
+    "edition": ("editions", ("task_id", "number", "revision_id", "dialect")),
     "evaluation": ("scores and hits", ("run_id", "revision_id", "measure_version", "dialect")),
     "evaluation_mean": ("scores and hits", ("evaluation_id", "topic_set_id", "mean", "topics")),
     "statistic": ("comparisons", ("edition_id", "progress")),

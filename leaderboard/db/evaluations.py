@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sqlalchemy import CheckConstraint, Connection, ForeignKey, Index, UniqueConstraint, event, text
-from sqlalchemy.orm import Mapped, Mapper, mapped_column
+from sqlalchemy.orm import Mapped, Mapper, QueryContext, mapped_column
 
-from leaderboard.checksums import of_row
+from leaderboard.checksums import damaged, of_row
 from leaderboard.db.base import Base, FloatArray
 
 
@@ -97,8 +97,12 @@ class Alignment(Base):
     """As trec.packed_hits writes them; of a judge's labels the board that they make, as trec.boards does."""
 
 
-class Edition(Base):
-    """What a board shows, all of it under one revision and one list of measures."""
+class Edition(Summed, Base):
+    """What a board shows, all of it under one revision and one list of measures.
+
+    Reading one raises Damaged where its checksum does not match, on every road; `whole_editions` of the
+    services leaves damaged ones out of lists, so that one of them does not take all tasks away.
+    """
 
     __tablename__ = "edition"
     __table_args__ = (
@@ -129,6 +133,35 @@ class Edition(Base):
     created_at: Mapped[datetime]
     shown_from: Mapped[datetime | None]
     shown_to: Mapped[datetime | None]
+
+    @property
+    def summed(self) -> tuple[object, ...]:
+        """What never changes: its state and since when it is shown do."""
+        return (
+            self.task_id,
+            self.number,
+            self.revision_id,
+            self.companions,
+            self.dialect,
+            self.measures,
+            self.primary_measure,
+            self.topic_sets,
+        )
+
+    def require_whole(self) -> None:
+        """Raise Damaged where it is not as it was stored."""
+        if not self.is_whole:
+            raise damaged(f"measures and topics of edition {self.id}", "their checksum does not match")
+
+
+DAMAGED_TOO = {"damaged_too": True}
+"""The execution options of a reader that looks at `is_whole` itself; those of a statement are not enough."""
+
+
+@event.listens_for(Edition, "load")
+def _require_whole(edition: Edition, context: QueryContext) -> None:
+    if not DAMAGED_TOO.items() <= context.execution_options.items():
+        edition.require_whole()
 
 
 class Statistic(Summed, Base):

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Announcement, Edition, Task, TaskChange
 from leaderboard.pages.teams import team_page
 from leaderboard.services import phase_rules, policy
+from leaderboard.services.evaluations.damaged import whole_editions
 from leaderboard.services.newest_news import EVERYBODY
 from leaderboard.services.policy import ANONYMOUS, Viewer
 from leaderboard.services.tasks import announcements
@@ -159,7 +160,7 @@ def _editions(session: Session, tasks: Sequence[Task]) -> Sequence[Edition]:
     shown = select(Edition).where(
         Edition.task_id.in_([task.id for task in tasks]), Edition.shown_from.is_not(None)
     )
-    return session.scalars(shown.order_by(Edition.id.desc()).limit(MOST)).all()
+    return [row.Edition for row in whole_editions(session, shown.order_by(Edition.id.desc()).limit(MOST))]
 
 
 def _shown(task: Task, row: Edition) -> FeedEntry:

@@ -113,7 +113,8 @@ def runs_table(page: TeamPage) -> Table[TeamRun]:
             key="filed",
             head="Filed",
             value=lambda row: row.is_filed,
-            words=lambda row: f"by the organisers of {row.task}" if row.is_filed else "",
+            # Of the task beside it.
+            words=lambda row: "by its organisers" if row.is_filed else "",
         ),
         Column(key="sent", head="Sent", value=lambda row: row.created_at.isoformat(), shown=~Place.PRINT),
     ]

@@ -18,6 +18,7 @@ from leaderboard.services import audit, policy, shown_names, throttles
 from leaderboard.services.boards import board
 from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import Row, place_facts
+from leaderboard.services.evaluations.damaged import whole_editions
 from leaderboard.services.policy import ANONYMOUS, Sight, Viewer
 from leaderboard.services.shown_names import ShownNames
 from leaderboard.services.statistics.requests import WaitingResult
@@ -129,14 +130,15 @@ def listed(session: Session, viewer: Viewer, task: Task, seen: Sight) -> tuple[L
     names = shown_names.shown_names(session, viewer, task)
     # Whoever sees everything need not have the bodies looked at.
     body = literal(None) if seen.details and not names.runs else Snapshot.body
-    rows = session.execute(
-        select(Snapshot.sha256, Snapshot.created_at, Edition.number, body.label("body"))
+    rows = whole_editions(
+        session,
+        select(Snapshot.sha256, Snapshot.created_at, Edition, body.label("body"))
         .join(Edition, Edition.id == Snapshot.edition_id)
         .where(Snapshot.task_id == task.id)
-        .order_by(Snapshot.id.desc())
+        .order_by(Snapshot.id.desc()),
     )
     return tuple(
-        ListedSnapshot(row.sha256[:ADDRESS], row.sha256, row.number, row.created_at)
+        ListedSnapshot(row.sha256[:ADDRESS], row.sha256, row.Edition.number, row.created_at)
         for row in rows
         if row.body is None or _is_known_within(row.sha256, row.body, seen, names)
     )

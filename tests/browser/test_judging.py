@@ -147,6 +147,27 @@ def test_skip_undo_and_note_by_keyboard(
     assert found == [*(("d00", None, "", True), ("d00", 2, "sure 2u", False)), ("d01", 1, "", False)]
 
 
+def test_a_digit_without_a_grade_says_so(context: BrowserContext, address: str, token: str) -> None:
+    """A key that means nothing must not look like one that was taken; grades alone are named."""
+    page = _begin(context, address, token)
+    page.keyboard.press("9")
+    expect(page.locator("#dead-key")).to_have_text("Key 9 gives no grade here. Grades: 0, 1, 2.")
+    page.keyboard.press("1")
+    expect(page.locator("#dead-key")).to_be_hidden()
+    expect(page.locator(TITLE)).to_have_text("Title of d01")
+
+
+def test_undo_is_in_sight_on_a_phone(context: BrowserContext, address: str, token: str) -> None:
+    """It stands with the grades, not below documents of any length."""
+    page = _begin(context, address, token)
+    page.set_viewport_size({"width": 390, "height": 844})
+    _judge(page, 0, 1)
+    undo = page.get_by_role("button", name="undo the last one")
+    expect(undo).to_be_in_viewport(ratio=1)
+    undo.click()
+    expect(page.locator(TITLE)).to_have_text("Title of d00")
+
+
 def test_a_closed_pool_keeps_what_it_did_not_take(
     context: BrowserContext, address: str, site_database: Database, token: str
 ) -> None:

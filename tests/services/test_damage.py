@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from flask.testing import FlaskClient
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from leaderboard import checksums
 from leaderboard.db.engine import Database
@@ -17,8 +17,10 @@ from leaderboard.db.tables import (
     RankingIndex,
     Snapshot,
     UploadChunk,
+    metadata,
 )
 from leaderboard.services import snapshots
+from leaderboard.services.checks.check import checks
 from leaderboard.services.policy import OPERATOR
 from leaderboard.settings import Settings
 from leaderboard.trec.runs.packing import unpack_block
@@ -113,3 +115,56 @@ def test_a_damaged_snapshot_is_not_opened(database: Database, client: FlaskClien
     answer = client.get(f"/snapshots/{address}.json")
     assert answer.status_code == 500
     assert f"snapshot {address}" in answer.get_json()["error"]
+
+
+EDITION = {
+    "number": 3,
+    "revision_id": 2,
+    "dialect": 9,
+    "primary_measure": "P@5",
+    "measures": [{"key": "AP", "version": 7}],
+    "topic_sets": {"all": {"id": 1, "topics": ["1", "2"]}},
+    "companions": {"subtopic": 2},
+}
+"""Column -> another value that it could have."""
+
+
+def _found(database: Database) -> list[str]:
+    """What the checks of editions find."""
+    looks = [check for check in checks() if check.name == "editions"]
+    found = [check.damage(database, place) for check in looks for place in check.places(database)]
+    return [str(damage) for of_one in found for damage in of_one]
+
+
+def _put(database: Database, column: str, value: object) -> object:
+    """Write a value of edition 1 behind the program's back; what it was."""
+    table = metadata.tables["edition"]
+    with database.write() as session:
+        was: object = session.scalar(select(table.c[column]).where(table.c.id == 1))
+        session.execute(update(table).where(table.c.id == 1).values({column: value}))
+    return was
+
+
+@pytest.mark.dialect
+def test_a_damaged_edition_reaches_no_page(database: Database, client: FlaskClient, tmp_path: Path) -> None:
+    """Its board is an error that says so, lists of tasks and of news go without it; the check finds it."""
+    run_id = _task(database, tmp_path)
+    build.task(database, tmp_path, slug="u")
+    build.drain(database)
+    lists = {"/": f"/runs/{run_id}", "/feed.atom": "Task t: edition 1", "/tasks/t/history": "t?edition=1"}
+    for column, other in EDITION.items():
+        for address, mark in lists.items():
+            assert mark in client.get(address).get_data(as_text=True)
+        assert _found(database) == []
+        was = _put(database, column, other)
+        for address in ("/tasks/t", f"/runs/{run_id}", "/tasks/t/topics/1"):
+            answer = client.get(address, headers={"Accept": "application/json"})
+            assert answer.status_code == 500, column
+            assert "measures and topics of edition 1 are damaged" in answer.get_json()["error"]
+        for address, mark in lists.items():
+            answer = client.get(address)
+            assert answer.status_code == 200
+            assert mark not in answer.get_data(as_text=True), (column, address)
+        (found,) = _found(database)
+        assert found.startswith("edition 1: ")
+        _put(database, column, was)

@@ -16,6 +16,7 @@ from leaderboard.services.boards.rows import of_phase
 from leaderboard.services.evaluations import choices
 from leaderboard.services.evaluations.answers import seen_means
 from leaderboard.services.evaluations.choices import RANKED_KIND
+from leaderboard.services.evaluations.damaged import whole_editions
 from leaderboard.services.evaluations.shown import Basis, basis_of
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.snapshots import ListedSnapshot
@@ -200,13 +201,14 @@ def _score(row: PastEdition) -> str | None:
 
 
 def _editions(session: Session, task: Task, sight: Sight, runs: Sequence[_Run]) -> tuple[PastEdition, ...]:
-    rows = session.execute(
+    rows = whole_editions(
+        session,
         select(Edition, QrelsRevision, Qrels)
         .join(QrelsRevision, QrelsRevision.id == Edition.revision_id)
         .join(Qrels, Qrels.id == QrelsRevision.qrels_id)
         .where(Edition.task_id == task.id, Edition.shown_from.is_not(None))
-        .order_by(Edition.number)
-    ).all()
+        .order_by(Edition.number),
+    )
     editions: list[PastEdition] = []
     before: tuple[Edition, Basis] | None = None
     for edition, revision, qrels in rows:

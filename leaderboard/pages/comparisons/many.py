@@ -31,6 +31,9 @@ from leaderboard.stats.pairs.table_order import in_order
 from leaderboard.stats.standing.letters import MOST_RUNS as MOST_LETTERED
 from leaderboard.stats.standing.letters import letters
 
+NUMBERS_UP_TO = 12
+"""Runs up to which the cells of the matrix carry numbers, and it is said how many topics would decide a pair:
+each takes a millisecond."""
 MOST_RUNS = 200
 """How many runs are compared at once; a larger matrix is not readable."""
 
@@ -77,6 +80,9 @@ class Pair:
     adjusted: float
     verdict: int
     """1 where the first is better, -1 where it is worse, 0 where that cannot be told."""
+    needed: int | None
+    """About how many topics like these would decide the pair with 80 % power; None where they do, where more
+    would not help, and among more than NUMBERS_UP_TO runs."""
     overlap: float | None
     """The mean rank-biased overlap of their rankings, once it is computed."""
 
@@ -249,6 +255,7 @@ def _pairs(scores: ScoreTable, standing: Standing, overlaps: FloatArray | Waitin
     table, sign = standing.table, standing.sign
     low, high = (table.low, table.high) if sign > 0 else (-table.high, -table.low)
     verdicts = standing.signs[np.triu_indices(table.runs, 1)].tolist()
+    ids, is_many = standing.run_ids, table.runs > NUMBERS_UP_TO
     effects = np.full(standing.pairs, np.nan)
     if standing.topics > 1:
         effects = paired_t(scores.better).t / np.sqrt(standing.topics)
@@ -263,6 +270,7 @@ def _pairs(scores: ScoreTable, standing: Standing, overlaps: FloatArray | Waitin
             p=float(table.p[at]),
             adjusted=float(table.adjusted[at]),
             verdict=verdicts[at],
+            needed=None if verdicts[at] or is_many else standing.topics_to_decide(ids[first], ids[second]),
             overlap=None if isinstance(overlaps, WaitingResult) else float(overlaps[first, second]),
         )
         for at, (first, second) in enumerate(combinations(range(table.runs), 2))

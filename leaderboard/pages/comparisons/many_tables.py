@@ -7,6 +7,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.errors import Conflict
 from leaderboard.pages.comparisons.many import (
+    NUMBERS_UP_TO,
     BaselinePair,
     Choice,
     Comparison,
@@ -126,6 +127,9 @@ def _pairs(page: ManyComparison) -> Table[Pair]:
     def better(pair: Pair) -> str | None:
         return {1: names[pair.first], -1: names[pair.second]}.get(pair.verdict)
 
+    needed: Column[Pair] = Column(
+        key="topics_needed", head="Topics needed", value=lambda pair: pair.needed, digits=0
+    )
     return Table(
         name=f"{page.slug}-comparison",
         caption=(
@@ -141,6 +145,7 @@ def _pairs(page: ManyComparison) -> Table[Pair]:
             Column(key="p", value=lambda pair: pair.p, digits=4),
             Column(key="adjusted_p", head="Corrected p", value=lambda pair: pair.adjusted, digits=4),
             Column(key="better", head="Better", value=better),
+            *([needed] if len(names) <= NUMBERS_UP_TO else []),
             Column(key="rbo", head="RBO", value=lambda pair: pair.overlap, digits=3),
         ],
         rows=page.pairs,

@@ -13,6 +13,7 @@ from leaderboard.services.evaluations import choices, over_topics
 from leaderboard.services.evaluations.answers import primary_scores
 from leaderboard.services.evaluations.choices import RANKED_KIND
 from leaderboard.services.evaluations.columns import MeasureColumn, column_of
+from leaderboard.services.evaluations.damaged import whole_editions
 from leaderboard.services.evaluations.shown import source_of
 from leaderboard.services.statistics import requests, standings
 from leaderboard.services.statistics.standings import Place, RankedRun, Standing
@@ -40,11 +41,12 @@ class OwnBoard:
 
 def boards_of(session: Session, tasks: Mapping[int, SeenTask], runs: Sequence[Any]) -> dict[int, OwnBoard]:
     """The boards by task; two statements, and those that `my_page` names."""
-    current = session.execute(
+    current = whole_editions(
+        session,
         select(Edition, QrelsRevision)
         .join(QrelsRevision, QrelsRevision.id == Edition.revision_id)
-        .where(Edition.task_id.in_(tasks), Edition.state == "current")
-    ).all()
+        .where(Edition.task_id.in_(tasks), Edition.state == "current"),
+    )
     editions = {row.Edition.task_id: row for row in current if tasks[row.Edition.task_id].sight.means}
     shown = [(row.Edition, tasks[task_id].sight) for task_id, row in editions.items()]
     scores = primary_scores(session, shown, {run.id: run.team_id for run in runs})

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Account, Edition, Job, Qrels, QrelsRevision, Run, Task, Topic
 from leaderboard.services import policy, shown_names
+from leaderboard.services.evaluations.damaged import whole_editions
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.qrels import left_out
 from leaderboard.services.qrels.judged_inputs import COMPANIONS, MAIN
@@ -232,14 +233,15 @@ def lines_of(session: Session, task: Task) -> tuple[Line, ...]:
         .where(Qrels.task_id == task.id, Qrels.name.not_like(f"{DRAFT}%"))
         .order_by(Qrels.id, QrelsRevision.number.desc())
     ).all()
-    editions = session.execute(
-        select(Edition.revision_id, Edition.number, Edition.state)
+    editions = whole_editions(
+        session,
+        select(Edition)
         .where(Edition.task_id == task.id, Edition.shown_from.is_not(None) | (Edition.state == "building"))
-        .order_by(Edition.number)
-    ).all()
+        .order_by(Edition.number),
+    )
     first: dict[int, int] = {}
     state: dict[int, str] = {}
-    for edition in editions:
+    for edition in (row.Edition for row in editions):
         first.setdefault(edition.revision_id, edition.number)
         words = {"current": SHOWN, "building": BUILDING}.get(edition.state, EARLIER)
         if state.get(edition.revision_id) != SHOWN:

@@ -67,6 +67,11 @@ class SuitePage:
         return () if self.of is None else tuple(one.name for one in self.of.members)
 
     @property
+    def too_few(self) -> str:
+        """That its topics or members are too few to order the runs; empty where they are not."""
+        return "" if self.of is None else rows.too_few(self.of)
+
+    @property
     def remarks(self) -> tuple[str, ...]:
         """What a reader must know of the board, a sentence each."""
         return () if self.of is None else tuple(rows.general_remarks(self.of))
@@ -178,7 +183,7 @@ def facts(page: SuitePage) -> dict[str, Any]:
             for one in page.members
         ],
         "left_out": [{"member": one.name, "task": one.slug, "why": one.why} for one in page.left_out],
-        "remarks": [*page.remarks, *([page.why_not] if page.why_not else [])],
+        "remarks": [*filter(None, (page.too_few, *page.remarks, page.why_not))],
         "board": table(page).facts(),
         "changes": changes(page).facts(),
         "pairs": pairs(page).facts(),

@@ -22,7 +22,7 @@ from leaderboard.services import shown_names
 from leaderboard.services.evaluations import choices, over_topics
 from leaderboard.services.evaluations.choices import RANKED_KIND
 from leaderboard.services.evaluations.columns import column, short_name
-from leaderboard.services.evaluations.damaged import MEANS, whole_means
+from leaderboard.services.evaluations.damaged import MEANS, whole_editions, whole_means
 from leaderboard.services.evaluations.shown import Source, source_of
 from leaderboard.services.phase_rules import ALL_TOPICS, PhaseRule
 from leaderboard.services.policy import Viewer
@@ -86,10 +86,11 @@ class ShownBasis:
 
 def bases(session: Session, phases: Mapping[int, PhaseRule]) -> dict[int, ShownBasis]:
     """Task id -> what the board of its phase rests on, where there are judgments; one statement."""
-    rows = session.execute(
+    rows = whole_editions(
+        session,
         select(Edition, QrelsRevision)
         .join(QrelsRevision, QrelsRevision.id == Edition.revision_id)
-        .where(Edition.task_id.in_(phases), Edition.state == "current")
+        .where(Edition.task_id.in_(phases), Edition.state == "current"),
     )
     return {
         edition.task_id: ShownBasis(

@@ -16,6 +16,7 @@ from leaderboard.measures.judged import IntArray
 from leaderboard.pages.scores.table import ComparedRun
 from leaderboard.pages.topics import found_documents
 from leaderboard.services.evaluations import alignments
+from leaderboard.services.evaluations.damaged import whole_editions
 from leaderboard.services.evaluations.shown import Source
 from leaderboard.trec.qrels.align import CompiledJudgments
 from leaderboard.trec.qrels.distractors import among_distractors
@@ -179,14 +180,15 @@ class GradesOfTopic:
 
 def shown_revisions(session: Session, task: Task) -> tuple[Revision, ...]:
     """The revisions of a task that a board was ever shown with, the oldest first."""
-    rows = session.execute(
-        select(QrelsRevision.id, QrelsRevision.number, QrelsRevision.created_at, QrelsRevision.note)
-        .join(Edition, Edition.revision_id == QrelsRevision.id)
+    rows = whole_editions(
+        session,
+        select(Edition, QrelsRevision.number, QrelsRevision.created_at, QrelsRevision.note)
+        .join(QrelsRevision, QrelsRevision.id == Edition.revision_id)
         .where(Edition.task_id == task.id, Edition.shown_from.is_not(None))
-        .group_by(QrelsRevision.id)
-        .order_by(QrelsRevision.id)
+        .order_by(QrelsRevision.id),
     )
-    return tuple(Revision(row.id, row.number, row.created_at, row.note) for row in rows)
+    found = [Revision(row.Edition.revision_id, row.number, row.created_at, row.note) for row in rows]
+    return tuple({revision.id: revision for revision in found}.values())
 
 
 def grades_over_time(

@@ -210,6 +210,7 @@ TABLES = (
         name="editions",
         model=Edition,
         of_task=lambda task: Edition.task_id == task,
+        left_out=frozenset({"checksum"}),
         what="Editions of the board: revision, measures with versions, topics, dates, the runs scored.",
     ),
     RecordTable(

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import ColumnElement, delete, select, tuple_
+from sqlalchemy import ColumnElement, Executable, delete, select, tuple_
 from sqlalchemy.orm import Session, undefer
 
 from leaderboard.checksums import damaged, of_row
 from leaderboard.db.engine import Database
+from leaderboard.db.evaluations import DAMAGED_TOO
 from leaderboard.db.tables import Edition, Evaluation, EvaluationMean, Qrels, QrelsRevision, Run, TopicSet
 from leaderboard.errors import Damaged
 from leaderboard.measures.naming import parse
@@ -38,6 +39,15 @@ MEANS: tuple[Any, ...] = (
 """Columns that a statement about means ends with; `whole_means` reads them."""
 _WHO, _WHAT = slice(-11, -6), slice(-5, -1)
 SCORED: tuple[Any, ...] = (*IDENTITY, Evaluation.checksum, Evaluation.scores, Evaluation.parts)
+
+
+def whole_editions(session: Session, query: Executable) -> list[Any]:
+    """The rows of a statement about editions, which are their `Edition`; without damaged ones."""
+    rows = session.execute(query, execution_options=DAMAGED_TOO).all()
+    for row in rows:
+        if not row.Edition.is_whole:
+            log.error("edition %d is damaged: its checksum does not match", row.Edition.id)
+    return [row for row in rows if row.Edition.is_whole]
 
 
 def whole_means(session: Session, rows: Iterable[Any]) -> Iterator[tuple[Any, float, int]]:
@@ -88,9 +98,9 @@ def places_of(session: Session, revision_id: int, set_id: int) -> Iterator[Place
     """Where a set's topics are in a revision's scores, as each edition under it had the set."""
     topics = session.get_one(QrelsRevision, revision_id).topics
     place = {topic: index for index, topic in enumerate(topics)}
-    editions = select(Edition.topic_sets).where(Edition.revision_id == revision_id)
-    for sets in session.scalars(editions.order_by(Edition.number.desc())):
-        for chosen in sets.values():
+    editions = select(Edition).where(Edition.revision_id == revision_id)
+    for row in whole_editions(session, editions.order_by(Edition.number.desc())):
+        for chosen in row.Edition.topic_sets.values():
             if chosen["id"] == set_id:
                 yield np.array([place[topic] for topic in chosen["topics"]], dtype=np.int64)
 
@@ -130,7 +140,8 @@ def drop_damaged(database: Database) -> None:
         tasks = _tasks(session, scores, means)
         session.execute(delete(Evaluation).where(Evaluation.id.in_(scores)))
         session.execute(delete(EvaluationMean).where(tuple_(*columns).in_(means)))
-        for edition in session.scalars(select(Edition).where(Edition.state.in_(("current", "building")))):
+        for row in whole_editions(session, select(Edition).where(Edition.state.in_(("current", "building")))):
+            edition = row.Edition
             if edition.task_id in tasks:
                 runs = select(Run.id).where(Run.task_id == edition.task_id, Run.withdrawn_at.is_(None))
                 for run_id in session.scalars(runs.order_by(Run.id)).all():

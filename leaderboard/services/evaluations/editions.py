@@ -7,6 +7,7 @@ from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_row, now
+from leaderboard.db.evaluations import DAMAGED_TOO
 from leaderboard.db.tables import Edition, Job, QrelsRevision, Run, Task, Topic, TopicSet
 from leaderboard.measures.naming import parse
 from leaderboard.services.jobs import queue
@@ -68,9 +69,12 @@ def _measures(session: Session, task: Task, revision: QrelsRevision) -> list[dic
 
 def knows(session: Session, task: Task, revision: QrelsRevision) -> bool:
     """Whether the newest edition has means over the task's sets of topics as they are now."""
-    newest = select(Edition.topic_sets).where(Edition.task_id == task.id).order_by(Edition.number.desc())
-    known = session.scalar(newest.limit(1))
-    return known is None or known == topic_sets(session, task.id, revision.topics)
+    newest = select(Edition).where(Edition.task_id == task.id).order_by(Edition.number.desc()).limit(1)
+    known = session.scalar(newest, execution_options=DAMAGED_TOO)
+    # A damaged one is built anew.
+    return known is None or (
+        known.is_whole and known.topic_sets == topic_sets(session, task.id, revision.topics)
+    )
 
 
 def queue_run(session: Session, run: Run) -> int:

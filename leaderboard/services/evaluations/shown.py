@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sqlalchemy import Select, bindparam, literal, select, union_all
 from sqlalchemy.orm import Session
 
+from leaderboard.db.evaluations import DAMAGED_TOO
 from leaderboard.db.tables import (
     Edition,
     Evaluation,
@@ -147,8 +148,9 @@ _EDITIONS = (
         .exists()
         .label("is_combined"),
     )
-    .join(QrelsRevision, QrelsRevision.id == Edition.revision_id)
-    .join(Qrels, Qrels.id == QrelsRevision.qrels_id)
+    # An edition whose revision is damaged is an error and no empty board.
+    .outerjoin(QrelsRevision, QrelsRevision.id == Edition.revision_id)
+    .outerjoin(Qrels, Qrels.id == QrelsRevision.qrels_id)
     .where(Edition.task_id == bindparam("task"))
     .order_by(Edition.number)
 )
@@ -161,10 +163,11 @@ def shown_edition(
 
     One statement.
 
-    Raises NotFound for an unknown number, and for a moment at which there was no edition yet.
+    Raises NotFound for an unknown number, and for a moment at which there was no edition yet; Damaged where
+    the edition is damaged. Damaged ones before it are not named.
     """
     number = sight.edition if number is None and at is None else number
-    rows = session.execute(_EDITIONS, {"task": task.id}).all()
+    rows = session.execute(_EDITIONS, {"task": task.id}, execution_options=DAMAGED_TOO).all()
     past = {row.Edition.number: row for row in rows if row.Edition.shown_from is not None}
     if number is not None and (number not in past or not sight.means):
         raise NotFound(f"There is no edition {number} of this board.")
@@ -174,7 +177,9 @@ def shown_edition(
     chosen = past[number] if number is not None else current
     if chosen is None or not sight.means:
         return ShownEdition(None, None, (), None, 0)
-    building = next((row for row in rows if row.Edition.state == "building"), None)
+    chosen.Edition.require_whole()
+    past = {at: row for at, row in past.items() if row.Edition.is_whole}
+    building = next((row for row in rows if row.Edition.state == "building" and row.Edition.is_whole), None)
     earlier = [row for row in past.values() if row.Edition.number < chosen.Edition.number]
     gone = chosen.QrelsRevision.left_out_facts
     # Ranks of runs that lack other documents are not compared.

@@ -10,6 +10,7 @@ from leaderboard.db.tables import Edition, Job, QrelsRevision, Run, Statistic, T
 from leaderboard.measures.naming import parse
 from leaderboard.services import phase_rules
 from leaderboard.services.evaluations import choices, over_topics
+from leaderboard.services.evaluations.damaged import whole_editions
 from leaderboard.services.evaluations.digests import ranking_key
 from leaderboard.services.evaluations.shown import Source, means, scored_runs, source_of
 from leaderboard.services.jobs import queue
@@ -50,8 +51,8 @@ def refresh(session: Session) -> None:
     rules = phase_rules.rules_of_all(session)
     phases = {task_id: phase_rules.newest(session, of_task) for task_id, of_task in rules.items()}
     editions = {
-        edition.task_id: edition
-        for edition in session.scalars(select(Edition).where(Edition.state == "current"))
+        row.Edition.task_id: row.Edition
+        for row in whole_editions(session, select(Edition).where(Edition.state == "current"))
     }
     states = field_leaders.states(session, phases, {task: of.id for task, of in editions.items()})
     for task_id, state in states.items():

@@ -54,17 +54,19 @@ def _verdict(standing: Standing, ranked: Sequence[RankedRun], ranked_by: str, di
     return f"{leader} {best:,} of {len(ranked):,} runs{of} may be the best {like_these} (dots)."
 
 
-def too_few_topics(runs: str, topics: int, needed: int | None) -> str:
+def too_few_topics(runs: str, topics: int, needed: int | None, noun: str = "topic") -> str:
     """Say that topics do not order runs, and how many would be needed to tell the first and last apart.
+
+    noun: what is too few, such as members of a suite.
 
     >>> too_few_topics("11 runs", 12, 40)
     '12 topics are too few to order these 11 runs; about 40 would be needed.'
     """
-    these = f"{counted(topics, 'topic')} {'is' if topics == 1 else 'are'} too few to order these {runs}"
+    these = f"{counted(topics, noun)} {'is' if topics == 1 else 'are'} too few to order these {runs}"
     if topics == 1:
         return f"{these}."
     if needed is None:
-        return f"{these}; more topics like these would not help."
+        return f"{these}; more {noun}s like these would not help."
     return f"{these}; about {needed:,} would be needed."
 
 

@@ -9,12 +9,15 @@ import numpy as np
 
 from leaderboard.errors import Invalid
 from leaderboard.services.statistics.requests import refusal
+from leaderboard.services.statistics.sentences import too_few_topics
 from leaderboard.stats.pairs.condensed import square
 from leaderboard.stats.seeds import seed
+from leaderboard.stats.standing.standing import topics_to_decide, widest_pair
 from leaderboard.stats.suites.board import MEANS, Board, By, board
 from leaderboard.stats.suites.changes import Change, change
 from leaderboard.stats.suites.resampling import RESAMPLES, bootstrap_ends, resampled_aggregates
 from leaderboard.stats.suites.uncertainty import FEW_MEMBERS, Drawn, MemberPairs
+from leaderboard.tables.words import counted
 from leaderboard.trec.suites.scoring import SuiteScores
 from leaderboard.trec.suites.suite_files import Member, meant
 
@@ -191,8 +194,26 @@ def _pair_row(
     )
 
 
+def too_few(of: SuiteBoard) -> str:
+    """That the topics or members are too few to order the runs, and how many would; empty where they are not.
+
+    Of topics drawn anew within each member: of all members together, each with its share of them.
+    """
+    made = of.board
+    if made.pairs is None or made.verdicts is None or not made.verdicts.too_few:
+        return ""
+    table, units = made.pairs.table, made.pairs.units
+    runs, widest = counted(len(made.complete), "run"), widest_pair(table)
+    if not np.isfinite(table.high[widest]):
+        return f"A member with one topic shows no spread, so these {runs} cannot be ordered."
+    needed = topics_to_decide(table, made.verdicts, units, widest)
+    return too_few_topics(runs, units, needed, "member" if of.asked.drawn == "members" else "topic")
+
+
 def remarks(of: SuiteBoard) -> Iterator[str]:
     """What a reader must know of the board, a sentence each, with the members that runs lack."""
+    if sentence := too_few(of):
+        yield sentence
     yield from general_remarks(of)
     for run in of.scores.runs:
         if run.missing:

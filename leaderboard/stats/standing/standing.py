@@ -9,17 +9,15 @@ all that is said of all runs is right at once. The proof is in docs/statistics.m
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from leaderboard.stats.pairs.condensed import pairs, square
 from leaderboard.stats.pairs.corrections import LEVEL, holm
 from leaderboard.stats.pairs.methods import PairTable
 from leaderboard.stats.pairs.paired_t import ROUNDING
-from leaderboard.stats.reliability.power import half_width, topics_needed
+from leaderboard.stats.reliability.power import approximate_topics, half_width, topics_needed
 
 SOURCE = (
     "Edwards and Hsu, Multiple Comparisons with the Best Treatment, Journal of the American Statistical "
@@ -92,15 +90,20 @@ def verdicts(table: PairTable, level: float = LEVEL) -> Verdicts:
     )
 
 
-def topics_to_decide(
-    table: PairTable, said: Verdicts, topics: int, pair: int, *, alpha: float | None = None
-) -> int | None:
-    """How many topics like a board's would decide a pair of its table with 80 % power.
+def topics_to_decide(table: PairTable, said: Verdicts, topics: int, pair: int) -> int | None:
+    """How many topics like a board's would decide a pair of its table, as topics_at has it.
 
-    By the paired t test with the difference and spread that were seen. alpha: the two-sided level, else the
-    one that the correction leaves for the next pair: LEVEL over all pairs, or over those not yet told apart;
-    of two runs alone, twice LEVEL. None where the means are equal, and where a hundred times the topics are
-    not enough. At least one more than there are.
+    At the level that the correction leaves for the next pair: LEVEL over all pairs, or over those not yet
+    told apart; of two runs alone, twice LEVEL.
+    """
+    return topics_at(_next_level(table, said), table, topics, pair)
+
+
+def topics_at(alpha: float, table: PairTable, topics: int, pair: int) -> int | None:
+    """How many topics like these would decide a pair of a table at a two-sided level with 80 % power.
+
+    By the paired t test with the difference and spread that were seen. None where the means are equal, and
+    where a hundred times the topics are not enough. At least one more than there are.
     """
     half = float(table.high[pair] - table.low[pair]) / 2
     difference = float(table.difference[pair])
@@ -109,11 +112,8 @@ def topics_to_decide(
     sd = half / half_width(1.0, topics)
     if sd == 0:
         return topics + 1
-    alpha = _next_level(table, said) if alpha is None else alpha
-    bound = float(ndtri(1 - alpha / 2))
-    # Guenther's approximation (Sample Size Formulas for Normal Theory T Tests, American Statistician 35(4),
-    # 1981): from here on within a topic of the noncentral t, which takes long there.
-    needed = ceil(((bound + float(ndtri(POWER))) * sd / difference) ** 2 + bound**2 / 2)
+    # From here on within a topic of the noncentral t, which takes long there.
+    needed = approximate_topics(difference, sd, power=POWER, alpha=alpha)
     if needed < APPROXIMATE_FROM:
         needed = topics_needed(difference, sd, power=POWER, alpha=alpha)
     return None if needed > MOST_TIMES * topics else max(topics + 1, needed)

@@ -14,7 +14,7 @@ from leaderboard.stats.pairs.corrections import LEVEL
 from leaderboard.stats.pairs.effect_sizes import effect_sizes
 from leaderboard.stats.pairs.methods import RESAMPLES, TESTS, all_pairs, method
 from leaderboard.stats.pairs.posterior import posterior
-from leaderboard.stats.standing.standing import topics_to_decide, verdicts
+from leaderboard.stats.standing.standing import topics_at
 
 FloatArray = NDArray[np.float64]
 
@@ -99,7 +99,6 @@ def compare_scores(
     low, high = sorted(sign * float(bound[0]) for bound in (tables["t"].low, tables["t"].high))
     alone = topics == 1
     constant = alone or tables["t"].low[0] == tables["t"].high[0]
-    said = verdicts(tables["t"])
     is_decided = float(tables["t"].p[0]) < LEVEL
     named = {name: float(getattr(effects, name)[0]) for name in ("d_z", "g_z", "d_av", "superiority")}
     chances = None if alone else posterior(better, rope=ROPE)
@@ -110,7 +109,7 @@ def compare_scores(
         difference=sign * float(tables["t"].difference[0]),
         low=None if constant else low,
         high=None if constant else high,
-        needed=None if is_decided else topics_to_decide(tables["t"], said, topics, 0, alpha=LEVEL),
+        needed=None if is_decided else topics_at(LEVEL, tables["t"], topics, 0),
         wins=int(effects.wins[0]),
         ties=int(effects.ties[0]),
         losses=int(effects.losses[0]),

@@ -39,13 +39,15 @@ class MemberPairs:
     """All pairs of runs by an aggregate, first less second, each (pairs,) in the order of pairs().
 
     error is the standard error, freedom its degrees of freedom, 0 where it is not known. table has p, its
-    correction by Holm and the 95 % interval, for who asks whom a run beats.
+    correction by Holm and the 95 % interval, for who asks whom a run beats. units: how many there are of what
+    would be drawn anew, the topics of all members, the members, or the topics that they share.
     """
 
     error: FloatArray
     freedom: FloatArray
     t: FloatArray
     table: PairTable
+    units: int
 
 
 def compare(
@@ -93,7 +95,8 @@ def these_members(members: Sequence[FloatArray], weights: FloatArray) -> MemberP
         squares += part**2 / max(1, topics - 1)
         is_known &= topics > 1
     freedom = np.divide(variance**2, squares, out=np.full(len(first), np.inf), where=squares > 0)
-    return _tested(mean, np.sqrt(variance), np.where(is_known, freedom, 0.0), len(members[0]))
+    units = sum(scores.shape[1] for scores in members)
+    return _tested(mean, np.sqrt(variance), np.where(is_known, freedom, 0.0), len(members[0]), units)
 
 
 def by_shared_topic(
@@ -120,7 +123,7 @@ def _as_topics(scores: FloatArray) -> MemberPairs:
     columns = scores.shape[1]
     error = np.sqrt(_moments(scores)[1] / columns)
     freedom = np.full(len(error), float(columns - 1))
-    return MemberPairs(error, freedom, _t(table.difference, error), table)
+    return MemberPairs(error, freedom, _t(table.difference, error), table, columns)
 
 
 def _moments(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -146,7 +149,9 @@ def _t(difference: FloatArray, error: FloatArray) -> FloatArray:
     return t
 
 
-def _tested(difference: FloatArray, error: FloatArray, freedom: FloatArray, runs: int) -> MemberPairs:
+def _tested(
+    difference: FloatArray, error: FloatArray, freedom: FloatArray, runs: int, units: int
+) -> MemberPairs:
     """p, its correction and the interval; p 1 and an interval without ends where nothing is known."""
     is_known = freedom > 0
     t = np.where(is_known, _t(difference, error), 0.0)
@@ -167,4 +172,4 @@ def _tested(difference: FloatArray, error: FloatArray, freedom: FloatArray, runs
         resamples=None,
         reachable=bool(is_known.any() or not len(p)),
     )
-    return MemberPairs(error, freedom, t, table)
+    return MemberPairs(error, freedom, t, table, units)

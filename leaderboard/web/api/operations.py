@@ -16,6 +16,14 @@ from leaderboard.web.session import token
 Act = Callable[..., Any]
 
 
+SUBMIT = (Scope.SUBMIT,)
+"""Scopes of what members of teams alone do."""
+WRITE = (Scope.SUBMIT, Scope.ORGANISE)
+"""Of what members of teams and organisers do."""
+LOOK = (Scope.READ, Scope.SUBMIT)
+"""Of what reading is enough for, but a runner does too."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
     """An answer with another status or headers than its operation's."""

@@ -16,7 +16,6 @@ from types import NoneType
 from flask import Response, request, url_for
 
 from leaderboard.errors import Invalid, Problem, WrongVersion
-from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.runs import describe, partial_files, partial_uploads, prepare
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.partial_uploads import Partial, PartialRequest
@@ -24,7 +23,7 @@ from leaderboard.trec.read.bundles import base_name
 from leaderboard.web import conditions
 from leaderboard.web.api import values
 from leaderboard.web.api.answers import PartialUploadAnswer, PartialUploadList
-from leaderboard.web.api.operations import PIECE_OF_FILE, Header, Reply, operation
+from leaderboard.web.api.operations import LOOK, PIECE_OF_FILE, SUBMIT, Header, Reply, operation
 from leaderboard.web.api.runs import reproduces
 from leaderboard.web.files import Received
 from leaderboard.web.rules import SIGNED_IN, Rule
@@ -48,8 +47,6 @@ METADATA = Header(
     "of the original run), original_baseline, baseline.",
 )
 OFFSET = Header(pieces.OFFSET, NUMBER, "Where the piece begins: the number of bytes that came before.")
-SUBMIT = (Scope.SUBMIT,)
-READ = (Scope.READ, Scope.SUBMIT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +90,7 @@ def begin_upload(slug: str) -> Reply:
     return Reply(answer=_answer(made), status=201, headers=_headers(made) | where)
 
 
-@operation("GET", "/tasks/<slug>/uploads", PartialUploadList, rule=Rule(SIGNED_IN), scopes=READ)
+@operation("GET", "/tasks/<slug>/uploads", PartialUploadList, rule=Rule(SIGNED_IN), scopes=LOOK)
 def list_partial_uploads(slug: str) -> PartialUploadList:
     """Your uploads in pieces
 
@@ -108,7 +105,7 @@ def list_partial_uploads(slug: str) -> PartialUploadList:
     "/tasks/<slug>/uploads/<token>",
     PartialUploadAnswer,
     rule=Rule(SIGNED_IN),
-    scopes=READ,
+    scopes=LOOK,
     headers=(TUS,),
 )
 def partial_upload(slug: str, token: str) -> Reply:

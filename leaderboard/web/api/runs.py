@@ -9,7 +9,6 @@ from flask import url_for
 
 from leaderboard.errors import Invalid, LeaderboardError, Problem
 from leaderboard.pages.runs import run as run_pages
-from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs import admission, describe, limits, marks, runners, withdrawals
 from leaderboard.services.runs.admission import RunRequest
@@ -19,13 +18,11 @@ from leaderboard.trec.read.bundles import base_name
 from leaderboard.web.api import repeats
 from leaderboard.web.api.answers import ChangedRun, CheckAnswer, RunAnswer, UploadAnswer
 from leaderboard.web.api.findings import of_problems
-from leaderboard.web.api.operations import BODY_OF_FILE, FILE_TO_CHECK, Reply, operation
+from leaderboard.web.api.operations import BODY_OF_FILE, FILE_TO_CHECK, LOOK, SUBMIT, WRITE, Reply, operation
 from leaderboard.web.api.tasks import rate_limit
 from leaderboard.web.files import Received
 from leaderboard.web.runs import checks, uploads
 from leaderboard.web.session import reading, token, viewer, wake, writing
-
-SUBMIT = (Scope.SUBMIT, Scope.ORGANISE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +75,7 @@ class Choice:
     UploadAnswer,
     query=SendQuery,
     rule=BODY_OF_FILE,
-    scopes=(Scope.SUBMIT,),
+    scopes=SUBMIT,
     status=201,
 )
 def send_run(slug: str, name: str, query: SendQuery, file: Path) -> Reply:
@@ -123,7 +120,7 @@ def send_run(slug: str, name: str, query: SendQuery, file: Path) -> Reply:
     return Reply(answer=answer, status=202, headers={"Location": address})
 
 
-@operation("POST", "/tasks/<slug>/check", CheckAnswer, rule=FILE_TO_CHECK, scopes=(Scope.READ, Scope.SUBMIT))
+@operation("POST", "/tasks/<slug>/check", CheckAnswer, rule=FILE_TO_CHECK, scopes=LOOK)
 def check_run(slug: str, file: Path) -> CheckAnswer:
     """Check a file without sending it
 
@@ -147,7 +144,7 @@ def run(run_id: int) -> RunAnswer:
     return _run(run_pages.run_page(reading(), viewer(), run_id))
 
 
-@operation("PATCH", "/runs/<id:run_id>", RunAnswer, body=RunChanges, scopes=SUBMIT)
+@operation("PATCH", "/runs/<id:run_id>", RunAnswer, body=RunChanges, scopes=WRITE)
 def describe_run(run_id: int, body: RunChanges) -> RunAnswer:
     """Describe a run
 
@@ -162,7 +159,7 @@ def describe_run(run_id: int, body: RunChanges) -> RunAnswer:
     return _run(run_pages.run_page(reading(), viewer(), run_id))
 
 
-@operation("POST", "/runs/<id:run_id>/withdraw", ChangedRun, body=Reason, scopes=SUBMIT)
+@operation("POST", "/runs/<id:run_id>/withdraw", ChangedRun, body=Reason, scopes=WRITE)
 def withdraw_run(run_id: int, body: Reason) -> ChangedRun:
     """Take a run off the board
 
@@ -173,7 +170,7 @@ def withdraw_run(run_id: int, body: Reason) -> ChangedRun:
     return ChangedRun(run_id=run_id, state="withdrawn")
 
 
-@operation("POST", "/runs/<id:run_id>/restore", ChangedRun, scopes=SUBMIT)
+@operation("POST", "/runs/<id:run_id>/restore", ChangedRun, scopes=WRITE)
 def restore_run(run_id: int) -> ChangedRun:
     """Put a withdrawn run back on the board
 
@@ -185,7 +182,7 @@ def restore_run(run_id: int) -> ChangedRun:
     return ChangedRun(run_id=run_id, state=run_pages.run_page(reading(), viewer(), run_id).state.state)
 
 
-@operation("POST", "/runs/<id:run_id>/choose", ChangedRun, body=Choice, scopes=SUBMIT)
+@operation("POST", "/runs/<id:run_id>/choose", ChangedRun, body=Choice, scopes=WRITE)
 def choose_run(run_id: int, body: Choice) -> ChangedRun:
     """Say whether a run counts at the end
 

@@ -19,14 +19,13 @@ from leaderboard.trec.read.bundles import base_name
 from leaderboard.trec.suites.suite_files import GROUPS
 from leaderboard.web.api import repeats
 from leaderboard.web.api.lists import ListQuery, Rows, part
-from leaderboard.web.api.operations import BODY_OF_FILE, Reply, operation
+from leaderboard.web.api.operations import BODY_OF_FILE, SUBMIT, WRITE, Reply, operation
 from leaderboard.web.api.organise.answers import Done
 from leaderboard.web.files import Received
 from leaderboard.web.session import finish_reading, reading, token, viewer, writing
 from leaderboard.web.suites import sending as web_sending
 
 ORGANISE = (Scope.ORGANISE,)
-SUBMIT = (Scope.SUBMIT, Scope.ORGANISE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +172,7 @@ def restore_suite(suite: str) -> Done:
     dict,
     query=SuiteSendQuery,
     rule=BODY_OF_FILE,
-    scopes=(Scope.SUBMIT,),
+    scopes=SUBMIT,
     status=201,
 )
 def send_suite_run(suite: str, name: str, query: SuiteSendQuery, file: Path) -> Reply:
@@ -198,7 +197,7 @@ def send_suite_run(suite: str, name: str, query: SuiteSendQuery, file: Path) -> 
     return Reply(answer=_run(suite, made), status=201, headers={})
 
 
-@operation("POST", "/suites/<suite>/runs", dict, body=NewSuiteRun, scopes=SUBMIT, status=201)
+@operation("POST", "/suites/<suite>/runs", dict, body=NewSuiteRun, scopes=WRITE, status=201)
 def put_suite_run_together(suite: str, body: NewSuiteRun) -> dict[str, object]:
     """Make a suite run of runs that a team has
 
@@ -211,7 +210,7 @@ def put_suite_run_together(suite: str, body: NewSuiteRun) -> dict[str, object]:
     return _run(suite, made)
 
 
-@operation("POST", "/suites/<suite>/runs/<id:suite_run_id>/parts", dict, body=ChosenRuns, scopes=SUBMIT)
+@operation("POST", "/suites/<suite>/runs/<id:suite_run_id>/parts", dict, body=ChosenRuns, scopes=WRITE)
 def fill_in_suite_run(suite: str, suite_run_id: int, body: ChosenRuns) -> dict[str, object]:
     """Give members that a suite run lacks a run of its team"""
     asker = viewer()
@@ -221,7 +220,7 @@ def fill_in_suite_run(suite: str, suite_run_id: int, body: ChosenRuns) -> dict[s
     return _run(suite, suite_run_id)
 
 
-@operation("POST", "/suites/<suite>/runs/<id:suite_run_id>/withdraw", Done, scopes=SUBMIT)
+@operation("POST", "/suites/<suite>/runs/<id:suite_run_id>/withdraw", Done, scopes=WRITE)
 def withdraw_suite_run(suite: str, suite_run_id: int) -> Done:
     """Take a suite run off the suite
 
@@ -230,7 +229,7 @@ def withdraw_suite_run(suite: str, suite_run_id: int) -> Done:
     return _changed("suite run taken off", parts.withdraw, suite, suite_run_id)
 
 
-@operation("POST", "/suites/<suite>/runs/<id:suite_run_id>/restore", Done, scopes=SUBMIT)
+@operation("POST", "/suites/<suite>/runs/<id:suite_run_id>/restore", Done, scopes=WRITE)
 def restore_suite_run(suite: str, suite_run_id: int) -> Done:
     """Put a suite run back"""
     return _changed("suite run put back", parts.restore, suite, suite_run_id)

@@ -11,7 +11,6 @@ from leaderboard.pages.tasks import landing, overviews, phases
 from leaderboard.pages.tasks.landing import LandingRow
 from leaderboard.pages.tasks.leaders import LeaderOfTask
 from leaderboard.pages.tasks.phases import PhaseRow
-from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.boards import board as boards
 from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import place_facts
@@ -29,7 +28,7 @@ from leaderboard.web.api.answers import (
     TaskDetails,
     TaskList,
 )
-from leaderboard.web.api.operations import Reply, operation
+from leaderboard.web.api.operations import LOOK, Reply, operation
 from leaderboard.web.rules import SIGNED_IN, Rule
 from leaderboard.web.session import reading, settings, viewer
 
@@ -122,14 +121,7 @@ def board(slug: str, query: BoardQuery) -> BoardAnswer:
     return _board(shown)
 
 
-@operation(
-    "GET",
-    "/tasks/<slug>/quota",
-    QuotaAnswer,
-    query=QuotaQuery,
-    rule=Rule(SIGNED_IN),
-    scopes=(Scope.READ, Scope.SUBMIT),
-)
+@operation("GET", "/tasks/<slug>/quota", QuotaAnswer, query=QuotaQuery, rule=Rule(SIGNED_IN), scopes=LOOK)
 def quota(slug: str, query: QuotaQuery) -> Reply:
     """What a team of yours may still send
 

@@ -6,17 +6,14 @@ from leaderboard.pages import teams as team_pages
 from leaderboard.services.accounts import invitations, merges, teams
 from leaderboard.services.accounts.invitations import InvitationRequest
 from leaderboard.services.accounts.teams import TeamDetails
-from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.pseudonyms import pseudonyms, reviews
 from leaderboard.services.tasks import entries, filed
 from leaderboard.services.tasks.entries import EntryRequest
 from leaderboard.web.addresses import absolute
 from leaderboard.web.api.answers import TeamAnswer
-from leaderboard.web.api.operations import operation
+from leaderboard.web.api.operations import SUBMIT, WRITE, operation
 from leaderboard.web.api.organise.answers import Done, LinkAnswer
 from leaderboard.web.session import reading, token, viewer, writing
-
-SUBMIT = (Scope.SUBMIT,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +130,7 @@ def invite_to_team(team_id: int, body: TeamInvitation) -> LinkAnswer:
     return LinkAnswer(link=absolute("invitations.show", token=secret))
 
 
-@operation("POST", "/invitations/<id:invitation_id>/revoke", Done, scopes=(Scope.SUBMIT, Scope.ORGANISE))
+@operation("POST", "/invitations/<id:invitation_id>/revoke", Done, scopes=WRITE)
 def revoke_invitation(invitation_id: int) -> Done:
     """End an invitation of your team or task"""
     with writing() as session:

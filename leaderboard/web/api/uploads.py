@@ -8,11 +8,10 @@ from flask import url_for
 
 from leaderboard.errors import Busy
 from leaderboard.pages.runs import upload as upload_pages
-from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.runs import fixing
 from leaderboard.services.runs.uploads import Submission
 from leaderboard.web.api.answers import UploadAnswer
-from leaderboard.web.api.operations import Reply, operation
+from leaderboard.web.api.operations import LOOK, WRITE, Reply, operation
 from leaderboard.web.api.runs import upload_answer
 from leaderboard.web.rules import SIGNED_IN, Rule
 from leaderboard.web.session import finish_reading, reading, viewer, wake, writing
@@ -39,12 +38,7 @@ class Fixes:
 
 
 @operation(
-    "GET",
-    "/uploads/<id:upload_id>",
-    UploadAnswer,
-    query=UploadQuery,
-    rule=Rule(SIGNED_IN),
-    scopes=(Scope.READ, Scope.SUBMIT),
+    "GET", "/uploads/<id:upload_id>", UploadAnswer, query=UploadQuery, rule=Rule(SIGNED_IN), scopes=LOOK
 )
 def upload(upload_id: int, query: UploadQuery) -> UploadAnswer:
     """What became of a file
@@ -69,14 +63,7 @@ def upload(upload_id: int, query: UploadQuery) -> UploadAnswer:
         _turns.release()
 
 
-@operation(
-    "POST",
-    "/uploads/<id:upload_id>/fix",
-    UploadAnswer,
-    body=Fixes,
-    scopes=(Scope.SUBMIT, Scope.ORGANISE),
-    status=202,
-)
+@operation("POST", "/uploads/<id:upload_id>/fix", UploadAnswer, body=Fixes, scopes=WRITE, status=202)
 def fix_upload(upload_id: int, body: Fixes) -> Reply:
     """Have a rejected file fixed
 

@@ -12,11 +12,12 @@ from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import Invalid, NotFound, Problem
 from leaderboard.pages.comparisons import many, many_tables
-from leaderboard.pages.comparisons.many import Choice, ComparisonRow, ManyComparison, Pair
+from leaderboard.pages.comparisons.many import NUMBERS_UP_TO, Choice, ComparisonRow, ManyComparison, Pair
 from leaderboard.pages.comparisons.words import short_p
 from leaderboard.services.statistics.procedures import ranking_overlaps
 from leaderboard.stats.orders.rbo import weight_of_top
 from leaderboard.stats.pairs.corrections import LEVEL
+from leaderboard.tables.words import counted
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept, whole
 from leaderboard.web.charts import Interval, IntervalChart, interval_chart
@@ -27,8 +28,6 @@ from leaderboard.web.session import have_computed, reading, viewer
 
 blueprint = Blueprint("many_comparisons", __name__)
 
-NUMBERS_UP_TO = 12
-"""Runs up to which the cells of the matrix carry numbers."""
 LINKS_UP_TO = 15
 NOTES_UP_TO = 40
 OVERLAPS_UP_TO = 20
@@ -150,14 +149,16 @@ def _link(page: ManyComparison, pair: Pair) -> str:
 
 
 def _note(page: ManyComparison, pair: Pair) -> str:
-    return f"{pair.difference:+.{page.measure.digits}f}, p {short_p(pair.adjusted)}"
+    needed = f", about {counted(pair.needed, 'topic')} needed" if pair.needed else ""
+    return f"{pair.difference:+.{page.measure.digits}f}, p {short_p(pair.adjusted)}{needed}"
 
 
-def _lines(page: ManyComparison, pair: Pair) -> tuple[str, str]:
+def _lines(page: ManyComparison, pair: Pair) -> tuple[str, ...]:
     difference = f"{pair.difference:+.{page.measure.digits}f}"
+    needed = (counted(pair.needed, "topic"),) if pair.needed else ()
     if page.topics >= EFFECTS_FROM:
-        return difference, "" if pair.effect is None else f"d {pair.effect:+.2f}"
-    return difference, f"p {short_p(pair.adjusted)}"
+        return difference, "" if pair.effect is None else f"d {pair.effect:+.2f}", *needed
+    return difference, f"p {short_p(pair.adjusted)}", *needed
 
 
 def _chart(page: ManyComparison) -> IntervalChart | None:

@@ -21,7 +21,7 @@
     }
     const found = document.querySelector(`[data-key="${CSS.escape(event.key.toLowerCase())}"]`);
     const line = document.getElementById("dead-key");
-    const grades = [...document.querySelectorAll("[name=grade][data-key]")].map((button) => button.dataset.key);
+    const grades = [...document.querySelectorAll("[name=grade][data-key]")].map((button) => button.dataset.key).filter((key) => /^\d$/.test(key));
     // A digit that gives no grade must not look like one that was taken.
     if (line) line.textContent = !found && /^\d$/.test(event.key) ? `Key ${event.key} gives no grade here. Grades: ${grades.join(", ")}.` : "";
     if (line) line.hidden = !line.textContent;

@@ -1,4 +1,4 @@
-// Judging by keyboard. Every judgment is kept in this browser until the site says that it has it.
+// Judging without waiting; decide.js has the keys. Every judgment is kept in this browser until the site says that it has it.
 "use strict";
 
 (() => {
@@ -81,15 +81,6 @@
     if (!waiting().length) pause = 0;
     tell();
     if (!pause) sent();
-  }
-
-  // A digit that gives no grade must not look like one that was taken.
-  function deadKey(name) {
-    const grades = [...document.querySelectorAll("[name=grade][data-key]")].map((button) => button.dataset.key).filter((key) => /^\d$/.test(key));
-    const line = byId("dead-key");
-    if (!line) return;
-    line.textContent = /^\d$/.test(name) && !grades.includes(name) ? `Key ${name} gives no grade here. Grades: ${grades.join(", ")}.` : "";
-    line.hidden = !line.textContent;
   }
 
   function judging(form) {
@@ -197,20 +188,6 @@
       takeBack();
     });
     note.addEventListener("keydown", (event) => { if (event.key === "Escape") current?.focus(); });
-    document.addEventListener("keydown", (event) => {
-      if (!byId("keys").checked || event.ctrlKey || event.altKey || event.metaKey || event.repeat) return;
-      if (event.target.closest("textarea")) return;
-      const name = event.key.toLowerCase();
-      const button = document.querySelector(`[data-key="${CSS.escape(name)}"]`);
-      deadKey(name);
-      if (button) button.click();
-      else if (name === "n") note.focus();
-      else return;
-      event.preventDefault();
-    });
-    byId("keys").checked = box?.getItem("judge-keys") !== "off";
-    byId("keys").addEventListener("change", ({ target }) => box?.setItem("judge-keys", target.checked ? "on" : "off"));
-    byId("keys").parentElement.hidden = false;
     current.focus({ preventScroll: true });
   }
 

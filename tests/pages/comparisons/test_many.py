@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import ttest_rel
+from scipy.stats import nct, t, ttest_rel
 from sqlalchemy import event, select
 
 from leaderboard.db.engine import Database
@@ -108,6 +108,28 @@ def test_every_pair_is_scipys_under_holm(database: Database, filled: dict[str, i
         assert (pair.low, pair.high) == pytest.approx(tuple(test.confidence_interval()), abs=1e-12)
         assert pair.effect == pytest.approx(difference.mean() / difference.std(ddof=1), rel=1e-9)
         assert pair.verdict == (p < 0.05)
+
+
+def test_undecided_pairs_say_how_many_topics_would_decide_them(
+    database: Database, filled: dict[str, int]
+) -> None:
+    """The fewest with 80% power at the level that Holm leaves; none for decided pairs, nor of many runs."""
+    found = compared(database, list(filled.values()))
+    undecided = [pair for pair in found.pairs if not pair.verdict]
+    assert 0 < len(undecided) < len(found.pairs)
+    level = 0.025 / len(undecided)
+    for pair in undecided:
+        difference = rr(BEST_FIRST[pair.first]) - rr(BEST_FIRST[pair.second])
+        effect = abs(difference.mean() / difference.std(ddof=1))
+        assert pair.needed is not None
+        powers = [
+            nct.sf(t.isf(level / 2, topics - 1), topics - 1, effect * np.sqrt(topics))
+            for topics in (pair.needed - 1, pair.needed)
+        ]
+        assert powers[0] < 0.8 <= powers[1]
+    assert all(pair.needed is None for pair in found.pairs if pair.verdict)
+    needed = [row["topics_needed"] for row in many_tables.facts(found)["pairs"]]
+    assert needed == [pair.needed for pair in found.pairs]
 
 
 def test_letters_and_verdicts_say_the_same(database: Database, filled: dict[str, int]) -> None:

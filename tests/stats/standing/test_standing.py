@@ -13,6 +13,7 @@ from leaderboard.stats.pairs.methods import METHODS, Method, PairTable, all_pair
 from leaderboard.stats.standing.standing import (
     decided,
     decided_neighbours,
+    topics_at,
     topics_to_decide,
     verdicts,
     widest_pair,
@@ -228,5 +229,5 @@ def test_topics_that_would_decide_a_pair() -> None:
     assert [topics_to_decide(compared, board, 4, pair) for pair in (3, 4)] == [None, None]
     close = np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5]])
     compared = all_pairs(close, HOLM, seed=1)
-    assert topics_to_decide(compared, verdicts(compared), 5, 0, alpha=0.025) == 8
+    assert topics_at(0.025, compared, 5, 0) == 8
     assert topics_to_decide(compared, verdicts(compared), 5, 0) == 7

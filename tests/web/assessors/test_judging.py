@@ -89,7 +89,7 @@ def test_a_document_with_its_topic_and_the_next_ones(client: FlaskClient, token:
     response = client.get(f"/judge/{token}/1/1")
     assert (_shown(response), _coming(response)) == (["a"], ["b", "c", "d"])
     page = pages.parsed(response)
-    assert [each.get_text(" ", strip=True) for each in page.select("#judgment button")] == [
+    assert [each.get_text(" ", strip=True) for each in page.select("#judgment .buttons button")] == [
         *("0 no", "1 partly", "2 fully"),
         "S skip",
     ]
@@ -273,7 +273,7 @@ def test_grades_without_names_are_two(client: FlaskClient, token: str, database:
     with database.write() as session:
         session.execute(update(Task).values(grade_names={}))
     page = pages.parsed(client.get(f"/judge/{token}/1/1"))
-    buttons = [each.get_text(" ", strip=True) for each in page.select("#judgment button")]
+    buttons = [each.get_text(" ", strip=True) for each in page.select("#judgment .buttons button")]
     assert buttons == ["0 not relevant", "1 relevant", "S skip"]
 
 

@@ -10,7 +10,6 @@ from leaderboard.errors import Invalid
 from leaderboard.pages.nuggets import facts as answers_facts
 from leaderboard.pages.revisions import judgment_changes, previews
 from leaderboard.services import policy, snapshots
-from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.qrels import files as qrels
 from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.services.qrels.left_out import LeftOutList, RevisionLeftOut
@@ -19,14 +18,13 @@ from leaderboard.trec.qrels.distractors import read_distractors
 from leaderboard.trec.read import forms
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.web.addresses import absolute
-from leaderboard.web.api.operations import operation
+from leaderboard.web.api.operations import WRITE, operation
 from leaderboard.web.api.organise.answers import Done, DraftAnswer, LinkAnswer, RevisionMade
 from leaderboard.web.api.organise.tasks import ORGANISE
 from leaderboard.web.rules import SIGNED_IN, Body, Rule
 from leaderboard.web.session import finish_reading, reading, viewer, wake, writing
 
 OF_RANKINGS = ("graded", "preference", "distractors", "left_out")
-ANY_WRITE = (Scope.SUBMIT, Scope.ORGANISE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,7 +202,7 @@ def discard_revision(slug: str, token: str) -> Done:
     return Done(done="draft discarded")
 
 
-@operation("POST", "/tasks/<slug>/snapshots", LinkAnswer, scopes=ANY_WRITE, status=201)
+@operation("POST", "/tasks/<slug>/snapshots", LinkAnswer, scopes=WRITE, status=201)
 def keep_snapshot(slug: str) -> LinkAnswer:
     """Freeze the board as the public sees it now
 

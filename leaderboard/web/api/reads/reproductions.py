@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from leaderboard.pages.reproductions import board, show, tables
 from leaderboard.services.reproductions import links
 from leaderboard.services.reproductions.links import OriginalRuns
-from leaderboard.web.api.operations import operation
+from leaderboard.web.api.operations import WRITE, operation
 from leaderboard.web.api.organise.answers import Done
 from leaderboard.web.api.reads.tasks import ANY, COMPUTED
-from leaderboard.web.api.runs import SUBMIT
 from leaderboard.web.session import have_computed, reading, viewer, wake, writing
 
 
@@ -61,7 +60,7 @@ def reproduction(slug: str, run_id: int, query: ReproductionQuery) -> dict[str, 
     return dict(tables.page_facts(show.reproduction_page(reading(), viewer(), slug, run_id, query.measure)))
 
 
-@operation("PUT", "/runs/<id:run_id>/reproduces", Done, body=ReproducesBody, scopes=SUBMIT)
+@operation("PUT", "/runs/<id:run_id>/reproduces", Done, body=ReproducesBody, scopes=WRITE)
 def say_what_a_run_reproduces(run_id: int, body: ReproducesBody) -> Done:
     """Say which run a run reproduces
 
@@ -74,7 +73,7 @@ def say_what_a_run_reproduces(run_id: int, body: ReproducesBody) -> Done:
     return Done(done=f"run {run_id} reproduces run {body.original}")
 
 
-@operation("DELETE", "/runs/<id:run_id>/reproduces", Done, scopes=SUBMIT)
+@operation("DELETE", "/runs/<id:run_id>/reproduces", Done, scopes=WRITE)
 def take_back_what_a_run_reproduces(run_id: int) -> Done:
     """Take back which run a run reproduces"""
     with writing() as session:
