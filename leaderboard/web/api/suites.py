@@ -1,7 +1,7 @@
 """Operations on suites: read, made, changed; their runs sent, put together, taken off and put back."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -12,7 +12,7 @@ from leaderboard.pages.suites import run as run_pages
 from leaderboard.pages.suites.board import SuiteChoice
 from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.runs import describe
-from leaderboard.services.suites import changes, parts
+from leaderboard.services.suites import changes, parts, records
 from leaderboard.services.suites.drafts import MemberDraft, SuiteDraft
 from leaderboard.services.suites.sending import SuiteRequest
 from leaderboard.trec.read.bundles import base_name
@@ -22,6 +22,7 @@ from leaderboard.web.api.lists import ListQuery, Rows, part
 from leaderboard.web.api.operations import BODY_OF_FILE, Reply, operation
 from leaderboard.web.api.organise.answers import Done
 from leaderboard.web.files import Received
+from leaderboard.web.rules import SIGNED_IN, Rule
 from leaderboard.web.session import finish_reading, reading, token, viewer, writing
 from leaderboard.web.suites import sending as web_sending
 
@@ -137,6 +138,20 @@ def show_suite_run(suite: str, suite_run_id: int) -> dict[str, object]:
     return _run(suite, suite_run_id)
 
 
+@operation("GET", "/suites/<suite>/settings", SuiteBody, rule=Rule(SIGNED_IN))
+def suite_settings(suite: str) -> SuiteBody:
+    """What a suite is
+
+    As PUT of the suite takes it, for who may change it.
+    """
+    draft = asdict(changes.draft_of(records.own_suite(reading(), viewer(), suite)))
+    members = tuple(
+        SuiteMemberBody(**{one.name: member[one.name] for one in fields(SuiteMemberBody)})
+        for member in draft["members"]
+    )
+    return SuiteBody(**{one.name: draft[one.name] for one in fields(SuiteBody)} | {"members": members})
+
+
 @operation("POST", "/suites/<suite>", Done, body=SuiteBody, scopes=ORGANISE, status=201)
 def make_suite(suite: str, body: SuiteBody) -> Done:
     """Make a suite
@@ -240,6 +255,7 @@ OPERATIONS = (
     suites,
     show_suite,
     show_suite_run,
+    suite_settings,
     make_suite,
     change_suite,
     withdraw_suite,
