@@ -17,7 +17,8 @@ from leaderboard.services.suites.drafts import MemberDraft, SuiteDraft
 from leaderboard.services.suites.sending import SuiteRequest
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.trec.suites.suite_files import GROUPS
-from leaderboard.web.api import repeats
+from leaderboard.web.api import limits, repeats
+from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.lists import ListQuery, Rows, part
 from leaderboard.web.api.operations import BODY_OF_FILE, Reply, operation
 from leaderboard.web.api.organise.answers import Done
@@ -62,8 +63,8 @@ class SuiteMemberBody:
 class SuiteBody:
     """What a suite is to be; macro: domain, language or lag, by which macro means group members."""
 
-    title: str
-    members: tuple[SuiteMemberBody, ...]
+    title: Filled
+    members: Annotated[tuple[SuiteMemberBody, ...], limits.told(minItems=2, maxItems=changes.MOST_MEMBERS)]
     description: str = ""
     reference: str = ""
     baseline: str = ""

@@ -3,6 +3,7 @@
 import threading
 import time
 from dataclasses import dataclass
+from typing import Annotated
 
 from flask import url_for
 
@@ -11,6 +12,7 @@ from leaderboard.pages.runs import upload as upload_pages
 from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.runs import fixing
 from leaderboard.services.runs.uploads import Submission
+from leaderboard.web.api import limits
 from leaderboard.web.api.answers import UploadAnswer
 from leaderboard.web.api.operations import Reply, operation
 from leaderboard.web.api.runs import upload_answer
@@ -35,7 +37,7 @@ class UploadQuery:
 class Fixes:
     """Names of fixes, as `fixes` of the check says them."""
 
-    fixes: tuple[str, ...]
+    fixes: Annotated[tuple[str, ...], limits.told(minItems=1)]
 
 
 @operation(

@@ -16,6 +16,8 @@ from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.services.tasks.life import NEWEST, TaskCopy
 from leaderboard.services.tasks.settings import change
 from leaderboard.trec.read.bundles import base_name
+from leaderboard.web.api import limits
+from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.operations import operation
 from leaderboard.web.api.organise.answers import (
     CollectionAnswer,
@@ -34,9 +36,9 @@ ORGANISE = (Scope.ORGANISE,)
 class NewTask:
     """A task's name, and what is not to be as its template says; measures: the first is the primary one."""
 
-    name: str
+    name: Filled
     kind: Literal["rankings", "answers", "judges"] = "rankings"
-    template: str = templates.LIVING
+    template: Annotated[str, limits.one_of(templates.TEMPLATES)] = templates.LIVING
     description: str = ""
     collection: str | None = None
     visibility: str | None = None
