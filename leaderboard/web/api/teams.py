@@ -14,6 +14,7 @@ from leaderboard.services.tasks.entries import EntryRequest
 from leaderboard.web.addresses import absolute
 from leaderboard.web.api import limits
 from leaderboard.web.api.answers import TeamAnswer
+from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.operations import operation
 from leaderboard.web.api.organise.answers import Done, LinkAnswer
 from leaderboard.web.session import reading, token, viewer, writing
@@ -25,7 +26,7 @@ SUBMIT = (Scope.SUBMIT,)
 class NewTeam:
     """What the team is called."""
 
-    name: str
+    name: Filled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,7 @@ from leaderboard.web.api.answers import (
     WebhookList,
     WebhookSecretAnswer,
 )
+from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.operations import operation
 from leaderboard.web.rules import SIGNED_IN, Rule
 from leaderboard.web.session import reading, settings, token, viewer, wake, writing
@@ -31,7 +32,7 @@ OWN = Rule(SIGNED_IN)
 class NewWebhook:
     """Where a webhook leads, and what it is told of."""
 
-    address: str
+    address: Filled
     events: Annotated[tuple[str, ...], limits.told(minItems=1)]
 
 

@@ -29,6 +29,13 @@ TEXTS: dict[tuple[str, str], Asked] = {
         "/suites/hers",
         {"members": [{"name": "a", "task": "robots"}] * 2},
     ),
+    ("NewTeam", "name"): ("make_team", "/teams", {}),
+    ("AnnouncementBody", "title"): ("announce", "/tasks/robots/announcements", {}),
+    ("Copy", "name"): ("clone_task", "/tasks/robots/clone", {"slug": "again"}),
+    ("PhaseBody", "name"): ("add_phase", "/tasks/robots/phases", {}),
+    ("GroupBody", "name"): ("declare_group", "/tasks/robots/groups", {"teams": [1]}),
+    ("NewTopic", "topic"): ("add_topic", "/tasks/draft/topics", {"title": "new"}),
+    ("NewWebhook", "address"): ("make_task_webhook", "/tasks/robots/webhooks", {"events": ["run.scored"]}),
     ("ResidualBody", "note"): ("draft_residual", "/tasks/robots/revisions/residual", {"earlier": [1]}),
 }
 """Body and field that is no blank text -> where it is sent."""
@@ -79,3 +86,11 @@ def test_a_text_that_must_say_something_is_not_blank(name: tuple[str, str], site
     for blank in ("", " \t"):
         status, words = asked(TEXTS[name], name[1], blank)
         assert status == 422, words
+
+
+def test_a_topic_of_an_address_that_is_not_there_is_not_found(site: Site, program: Programs) -> None:
+    """Whatever is to be done with it; leaving it out was refused as if the body were wrong."""
+    olga = program("Olga", "organise")
+    for method, body in (("PUT", {"reason": "Vague."}), ("DELETE", None)):
+        answer = olga.ask(method, "/tasks/draft/topics/77/exclusion", json=body)
+        assert answer.status_code == 404, answer.text

@@ -14,6 +14,7 @@ from leaderboard.services.assessors.links import PersonalLink
 from leaderboard.services.tasks import grade_scales
 from leaderboard.web.addresses import absolute
 from leaderboard.web.api import limits
+from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.operations import operation
 from leaderboard.web.api.organise.answers import AssessorLink, AssessorLinks, Done, LabelsMade
 from leaderboard.web.api.organise.tasks import ORGANISE
@@ -27,7 +28,7 @@ JUDGE = (Scope.JUDGE, Scope.ORGANISE)
 class NewAssessors:
     """Names of people; role: assessor or adjudicator."""
 
-    names: Annotated[tuple[str, ...], limits.told(minItems=1, maxItems=links.MOST_AT_ONCE)]
+    names: Annotated[tuple[Filled, ...], limits.told(minItems=1, maxItems=links.MOST_AT_ONCE)]
     role: str = links.ASSESSOR
 
 

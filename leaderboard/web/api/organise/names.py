@@ -9,6 +9,7 @@ from leaderboard.services.pseudonyms.pseudonyms import UNTIL, NamingRequest
 from leaderboard.services.pseudonyms.words import TITLES
 from leaderboard.services.tasks import dates
 from leaderboard.web.api import limits
+from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.operations import operation
 from leaderboard.web.api.organise.answers import Done
 from leaderboard.web.api.organise.tasks import ORGANISE
@@ -41,7 +42,7 @@ class Redraw:
 class GroupBody:
     """A group's name, and the teams or the runs in it."""
 
-    name: str
+    name: Filled
     teams: tuple[int, ...] = ()
     runs: tuple[int, ...] = ()
 

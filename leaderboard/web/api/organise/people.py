@@ -12,6 +12,7 @@ from leaderboard.services.tasks import announcements, entries, roles
 from leaderboard.services.tasks.announcements import AnnouncementDraft
 from leaderboard.web.addresses import absolute
 from leaderboard.web.api import limits
+from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.operations import operation
 from leaderboard.web.api.organise.answers import (
     AnnouncementAnswer,
@@ -60,7 +61,7 @@ class AnnouncementBody:
     preview: only count whom it would reach.
     """
 
-    title: str
+    title: Filled
     body: str = ""
     recipients: Annotated[str, limits.one_of(announcements.KINDS)] = announcements.EVERYBODY
     teams: tuple[int, ...] = ()

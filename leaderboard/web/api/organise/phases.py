@@ -26,7 +26,7 @@ class PhaseBody:
     its end. Limits are of a team or an account; null is none.
     """
 
-    name: str
+    name: Filled
     opens_at: str | None = None
     closes_at: str | None = None
     zone: str = "UTC"

@@ -43,7 +43,7 @@ class NewTask:
     collection: str | None = None
     visibility: str | None = None
     depth: int = 1000
-    level: int = 1
+    level: Annotated[int, limits.within(1, 1000)] = 1
     measures: tuple[Annotated[str, Meta(pattern="^[!-~]+$")], ...] = ()
     file_name: str = "topics"
     fields: str = ""
@@ -77,7 +77,7 @@ class Copy:
     """The new task's slug and name; revision: newest, or none."""
 
     slug: str
-    name: str
+    name: Filled
     revision: str = NEWEST
 
 
