@@ -342,7 +342,7 @@ DRAFTS = {
     **{("GET", f"/tasks/draft/compare/side-by-side{rest}"): (404,) * 6 for rest in FILES},
     ("POST", "/tasks/draft/organise/publish"): (401, 404, 404, 404, 404, 303),
     ("POST", "/tasks/draft/discard"): (401, 404, 404, 404, 404, 303),
-    ("POST", "/tasks/draft/organise/exclusions"): (401, 404, 404, 404, 404, 422),
+    ("POST", "/tasks/draft/organise/exclusions"): (401, 404, 404, 404, 404, 404),
     ("POST", "/tasks/draft/organise/dates"): (401, 404, 404, 404, 404, 303),
     ("POST", "/tasks/draft/phases"): (401, 404, 404, 404, 404, 422),
     ("POST", "/tasks/draft/snapshots"): (401, 404, 404, 404, 404, 409),

@@ -79,11 +79,22 @@ def of_line(session: Session, viewer: Viewer, slug: str, line_id: int, number: i
 
 
 def text(prepared: PreparedQrels) -> str:
-    """Judgments in TREC's four columns; preferences as pairs, or as levels where they name their judges."""
+    """Judgments in TREC's four columns; preferences as pairs, or as levels where they name their judges.
+
+    The reference of judges is a board file with a heading.
+    """
+    if prepared.kind == "board":
+        return "".join(_board(prepared))
     if prepared.preferences is None:
         rows = sorted((topic, part or "0", docno, grade) for topic, part, docno, grade in prepared.rows)
         return "".join(f"{topic} {part} {docno.decode()} {grade}\n" for topic, part, docno, grade in rows)
     return "".join(_preferences(prepared))
+
+
+def _board(prepared: PreparedQrels) -> Iterator[str]:
+    yield "run\ttopic\tmeasure\tvalue\n"
+    for (topic, measure, run), value in prepared.facts.items():
+        yield f"{run}\t{topic}\t{measure}\t{value!r}\n"
 
 
 def _preferences(prepared: PreparedQrels) -> Iterator[str]:

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_row
 from leaderboard.db.tables import Task, Topic
-from leaderboard.errors import Conflict, Invalid
+from leaderboard.errors import Conflict, NotFound
 from leaderboard.services import audit, policy
 from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks import changes, dates, phases
@@ -53,6 +53,6 @@ def exclude_topic(session: Session, viewer: Viewer, slug: str, topic_id: str, re
         raise Conflict("Topics can be excluded only before the task is published.")
     topic = session.scalar(select(Topic).where(Topic.task_id == task.id, Topic.topic_id == topic_id))
     if topic is None:
-        raise Invalid(f"There is no topic {topic_id!r} in this task.")
+        raise NotFound(f"There is no topic {topic_id!r} in this task.")
     topic.excluded = reason.strip()
     audit.record(session, viewer, "topic.exclude", f"task:{task.id}", topic=topic_id, reason=topic.excluded)

@@ -21,6 +21,7 @@ from leaderboard.tables.words import utc_time
 
 LONGEST_NAME = 40
 MOST_PHASES = 20
+MOST_HOURS = 31 * 24
 LEAST_OF_OTHERS = 40
 """Bytes of a topic in the smallest file of answers or of a board."""
 ALL, HALF, LIST = "all", "half", "list"
@@ -206,8 +207,8 @@ def extend(session: Session, viewer: Viewer, slug: str, hours: int, reason: str)
     Invalid for less than one hour or more than a month.
     """
     task = policy.own_task(session, viewer, slug)
-    if not 1 <= hours <= 31 * 24:
-        raise Invalid("Say by how many hours: at least 1, at most 744.")
+    if not 1 <= hours <= MOST_HOURS:
+        raise Invalid(f"Say by how many hours: at least 1, at most {MOST_HOURS}.")
     if not reason.strip():
         raise Invalid("Say why the deadline moves; participants read it.")
     at, more = now(session), timedelta(hours=hours)

@@ -360,7 +360,7 @@ WORDS = {
     "SuiteQuery.baseline": "The name of the run that gains are measured against, if not the suite's.",
     "SuiteQuery.members": "Which ranks are real: in these members, or in others like them.",
     "SuiteBody.baseline": "The name of the run that gains are measured against; empty for none.",
-    "SuiteBody.reference": "The address of the publication that describes the suite.",
+    "SuiteBody.reference": "The short name of the member that changes are told from; empty for none.",
     "TaskAnswer.runs": "How many runs there are; null where that is held back.",
     "TeamChanges.name": "The name, for the captain to change; null leaves it as it is.",
     "UploadAnswer.run_id": "The number of the run that became of it; null where none did.",

@@ -67,6 +67,16 @@ class Operation:
     act: Act
 
     @property
+    def only_computes(self) -> bool:
+        """Whether it only has computed what GET of its address then answers, for the same parameters."""
+        return (
+            self.method == "POST"
+            and self.query is not None
+            and self.body is None
+            and not self.rule.takes_files
+        )
+
+    @property
     def takes_file(self) -> bool:
         """Whether its body is a file as it is."""
         return self.rule.takes_files and not self.takes_piece
@@ -140,7 +150,7 @@ def _view(one: Operation, read: Operation | None) -> Callable[..., Response]:
 
         def act() -> Response:
             conditions.set_condition(lambda: _tag(read, one, placeholders, given))
-            answer = _answered(one, one.act(**given))
+            answer = _answered(one, _found(one, given) if one.only_computes else one.act(**given))
             conditions.meet_condition()
             return answer
 
@@ -156,7 +166,10 @@ def _view(one: Operation, read: Operation | None) -> Callable[..., Response]:
 
 
 def _found(one: Operation, given: Mapping[str, Any]) -> Any:
-    """What a reading operation answers; well-formed parameters that name nothing here are not found."""
+    """What an operation answers that only reads or computes.
+
+    Well-formed parameters that name nothing here are not found.
+    """
     try:
         return one.act(**given)
     except Invalid as error:

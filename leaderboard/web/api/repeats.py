@@ -1,7 +1,8 @@
 """The header Idempotency-Key: a POST that comes again is answered again, and done once.
 
 After the Internet-Draft draft-ietf-httpapi-idempotency-key-header-07: same key and body, the first answer;
-the same key with another body, 422; while the first still runs, 409.
+the same key with another body, 422; while the first still runs, 409. A key counts for one method and
+address: elsewhere the same text is another key.
 """
 
 import hashlib
@@ -73,16 +74,19 @@ def _begun(session: Session, token_id: int, key: str, digest: str) -> Response |
     session.execute(delete(IdempotencyKey).where((IdempotencyKey.created_at < at - KEPT) | is_dead))
     row = IdempotencyKey(
         token_id=token_id,
-        key=key,
+        key=_scoped(key),
         request_sha256=digest,
         state="running",
         headers={},
         body=b"",
         created_at=at,
     )
-    if add_unless_taken(session, row):
-        return None
+    # What 1.0 stored counted for all addresses; who was cut off by the upgrade may ask again.
     known = session.get(IdempotencyKey, (token_id, key))
+    if known is None or known.request_sha256 != digest:
+        if add_unless_taken(session, row):
+            return None
+        known = session.get(IdempotencyKey, (token_id, row.key))
     if known is None:
         raise Conflict("The first request with this key failed just now; send it again.")
     if known.request_sha256 != digest:
@@ -99,7 +103,12 @@ def _forget(session: Session, token_id: int, key: str) -> None:
 
 
 def _of(token_id: int, key: str) -> tuple[ColumnElement[bool], ...]:
-    return IdempotencyKey.token_id == token_id, IdempotencyKey.key == key
+    return IdempotencyKey.token_id == token_id, IdempotencyKey.key == _scoped(key)
+
+
+def _scoped(key: str) -> str:
+    """The key as it is stored: that of the request's method and address alone."""
+    return hashlib.sha256("\0".join((request.method, request.path, key)).encode()).hexdigest()
 
 
 def _digest(file: Path | None) -> str:

@@ -18,6 +18,7 @@ from leaderboard.trec.read.bundles import base_name
 from leaderboard.web.api import repeats
 from leaderboard.web.api.answers import ChangedRun, CheckAnswer, RunAnswer, UploadAnswer
 from leaderboard.web.api.findings import of_problems
+from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.operations import BODY_OF_FILE, FILE_TO_CHECK, LOOK, SUBMIT, WRITE, Reply, operation
 from leaderboard.web.api.tasks import rate_limit
 from leaderboard.web.files import Received
@@ -59,7 +60,7 @@ class RunChanges:
 class Reason:
     """Why; it stays on the run's page."""
 
-    why: str
+    why: Filled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

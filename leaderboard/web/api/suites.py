@@ -1,7 +1,7 @@
 """Operations on suites: read, made, changed; their runs sent, put together, taken off and put back."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -12,16 +12,18 @@ from leaderboard.pages.suites import run as run_pages
 from leaderboard.pages.suites.board import SuiteChoice
 from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.runs import describe
-from leaderboard.services.suites import changes, parts
+from leaderboard.services.suites import changes, parts, records
 from leaderboard.services.suites.drafts import MemberDraft, SuiteDraft
 from leaderboard.services.suites.sending import SuiteRequest
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.trec.suites.suite_files import GROUPS
-from leaderboard.web.api import repeats
+from leaderboard.web.api import limits, repeats
+from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.lists import ListQuery, Rows, part
 from leaderboard.web.api.operations import BODY_OF_FILE, SUBMIT, WRITE, Reply, operation
 from leaderboard.web.api.organise.answers import Done
 from leaderboard.web.files import Received
+from leaderboard.web.rules import SIGNED_IN, Rule
 from leaderboard.web.session import finish_reading, reading, token, viewer, writing
 from leaderboard.web.suites import sending as web_sending
 
@@ -60,8 +62,8 @@ class SuiteMemberBody:
 class SuiteBody:
     """What a suite is to be; macro: domain, language or lag, by which macro means group members."""
 
-    title: str
-    members: tuple[SuiteMemberBody, ...]
+    title: Filled
+    members: Annotated[tuple[SuiteMemberBody, ...], limits.told(minItems=2, maxItems=changes.MOST_MEMBERS)]
     description: str = ""
     reference: str = ""
     baseline: str = ""
@@ -134,6 +136,20 @@ def show_suite(suite: str, query: SuiteQuery) -> dict[str, object]:
 def show_suite_run(suite: str, suite_run_id: int) -> dict[str, object]:
     """One suite run with the runs of its members"""
     return _run(suite, suite_run_id)
+
+
+@operation("GET", "/suites/<suite>/settings", SuiteBody, rule=Rule(SIGNED_IN))
+def suite_settings(suite: str) -> SuiteBody:
+    """What a suite is
+
+    As PUT of the suite takes it, for who may change it.
+    """
+    draft = asdict(changes.draft_of(records.own_suite(reading(), viewer(), suite)))
+    members = tuple(
+        SuiteMemberBody(**{one.name: member[one.name] for one in fields(SuiteMemberBody)})
+        for member in draft["members"]
+    )
+    return SuiteBody(**{one.name: draft[one.name] for one in fields(SuiteBody)} | {"members": members})
 
 
 @operation("POST", "/suites/<suite>", Done, body=SuiteBody, scopes=ORGANISE, status=201)
@@ -239,6 +255,7 @@ OPERATIONS = (
     suites,
     show_suite,
     show_suite_run,
+    suite_settings,
     make_suite,
     change_suite,
     withdraw_suite,

@@ -1,6 +1,7 @@
 """Operations on the teams of who asks: made, described, invited to, left; entering a task."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from leaderboard.pages import teams as team_pages
 from leaderboard.services.accounts import invitations, merges, teams
@@ -10,7 +11,9 @@ from leaderboard.services.pseudonyms import pseudonyms, reviews
 from leaderboard.services.tasks import entries, filed
 from leaderboard.services.tasks.entries import EntryRequest
 from leaderboard.web.addresses import absolute
+from leaderboard.web.api import limits
 from leaderboard.web.api.answers import TeamAnswer
+from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.operations import SUBMIT, WRITE, operation
 from leaderboard.web.api.organise.answers import Done, LinkAnswer
 from leaderboard.web.session import reading, token, viewer, writing
@@ -20,7 +23,7 @@ from leaderboard.web.session import reading, token, viewer, writing
 class NewTeam:
     """What the team is called."""
 
-    name: str
+    name: Filled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +41,8 @@ class TeamInvitation:
     """uses: how often the link works, null for any number; days: for how long."""
 
     note: str = ""
-    uses: int | None = 1
-    days: int = invitations.DAYS
+    uses: Annotated[int, limits.within(1, invitations.MOST_USES_OF_A_TEAM)] | None = 1
+    days: Annotated[int, limits.within(1, invitations.MOST_DAYS)] = invitations.DAYS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +74,7 @@ class Entered:
 class ReviewBody:
     """For how many days the link works, and a note for yourselves."""
 
-    days: int = reviews.DAYS
+    days: Annotated[int, limits.within(1, reviews.MOST_DAYS)] = reviews.DAYS
     note: str = ""
 
 

@@ -3,6 +3,7 @@
 import threading
 import time
 from dataclasses import dataclass
+from typing import Annotated
 
 from flask import url_for
 
@@ -10,6 +11,7 @@ from leaderboard.errors import Busy
 from leaderboard.pages.runs import upload as upload_pages
 from leaderboard.services.runs import fixing
 from leaderboard.services.runs.uploads import Submission
+from leaderboard.web.api import limits
 from leaderboard.web.api.answers import UploadAnswer
 from leaderboard.web.api.operations import LOOK, WRITE, Reply, operation
 from leaderboard.web.api.runs import upload_answer
@@ -34,7 +36,7 @@ class UploadQuery:
 class Fixes:
     """Names of fixes, as `fixes` of the check says them."""
 
-    fixes: tuple[str, ...]
+    fixes: Annotated[tuple[str, ...], limits.told(minItems=1)]
 
 
 @operation(

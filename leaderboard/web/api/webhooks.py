@@ -1,6 +1,7 @@
 """Operations on webhooks of tasks and teams."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from leaderboard.errors import Conflict
 from leaderboard.pages import webhooks as pages
@@ -8,6 +9,7 @@ from leaderboard.pages.webhooks import WebhookPage, WebhookRow, WebhooksPage
 from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.webhooks import calls, deliveries, webhooks
 from leaderboard.services.webhooks.webhooks import WebhookOwner, WebhookSecret
+from leaderboard.web.api import limits
 from leaderboard.web.api.answers import (
     AttemptEntry,
     DeliveryEntry,
@@ -16,6 +18,7 @@ from leaderboard.web.api.answers import (
     WebhookList,
     WebhookSecretAnswer,
 )
+from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.operations import operation
 from leaderboard.web.rules import SIGNED_IN, Rule
 from leaderboard.web.session import reading, settings, token, viewer, wake, writing
@@ -29,8 +32,8 @@ OWN = Rule(SIGNED_IN)
 class NewWebhook:
     """Where a webhook leads, and what it is told of."""
 
-    address: str
-    events: tuple[str, ...]
+    address: Filled
+    events: Annotated[tuple[str, ...], limits.told(minItems=1)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,5 +1,6 @@
 """One request as it comes in: its header is read first, its body only where the application takes one."""
 
+import re
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,9 @@ from leaderboard.web.server.open_bodies import OpenBodies, OpenBody
 BODY_GRACE_S = 10.0
 BODY_RATE = 8 * 2**10
 """Bytes a second that a body must have come with on average, once the grace is over."""
+
+AUTHORITY = re.compile(rb"(\[[0-9a-f:.]+\]|([a-z0-9._~!$&'()*+,;=-]|%[0-9a-f]{2})*)(:[0-9]*)?")
+"""What `Host` may say, in small letters: RFC 3986, 3.2.2 and 3.2.3."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +131,7 @@ def _require_one_reading(header_plus: bytes) -> None:
     Who hides a request in another one's body relies on the two taking its length from different lines.
     """
     first, *lines = header_plus.split(b"\r\n")
+    version = first.rstrip().rpartition(b" HTTP/")[2]
     if any(line.startswith((b" ", b"\t")) for line in lines):
         raise ParsingError("A header line may not be folded.")
     given: dict[bytes, list[bytes]] = {}
@@ -136,10 +141,15 @@ def _require_one_reading(header_plus: bytes) -> None:
     codings = given.get(b"transfer-encoding", [])
     if codings and b"content-length" in given:
         raise ParsingError("Transfer-Encoding and Content-Length exclude each other.")
-    if codings and first.endswith(b"HTTP/1.0"):
-        raise ParsingError("HTTP/1.0 has no Transfer-Encoding.")
+    if codings and version != b"1.1":
+        raise ParsingError("Only HTTP/1.1 has Transfer-Encoding.")
     if len(codings) > 1 or b"" in codings or any(b"," in coding for coding in codings):
         raise ParsingError("Transfer-Encoding must be given once, as chunked.")
     for name in (b"content-length", b"host"):
         if len(given.get(name, [])) > 1:
             raise ParsingError(f"{name.decode().title()} must be given once.")
+    hosts = given.get(b"host", [])
+    if not hosts and version == b"1.1":
+        raise ParsingError("Host must be given.")
+    if not all(map(AUTHORITY.fullmatch, hosts)):
+        raise ParsingError("Host must be a name or an address, and may have a port.")

@@ -120,6 +120,22 @@ def test_a_key_makes_a_request_once(site: Site, program: Programs) -> None:
     other = berta.ask("POST", withdraw, headers={"Idempotency-Key": "two"}, json={"why": "Yes."})
     assert other.json["type"] == "/api/problems/invalid"
     assert berta.ask("POST", withdraw, json={"why": "No."}).json["type"] == "/api/problems/conflict"
+    restore = f"/runs/{first.json['run_id']}/restore"
+    assert berta.ask("POST", restore, headers={"Idempotency-Key": "two"}).status_code == 200
+
+
+def test_a_key_of_the_first_version_still_counts(site: Site, program: Programs) -> None:
+    """It was stored as it came: who was cut off by the upgrade is answered, and done for once."""
+    berta = program("Berta")
+    ask = {"headers": {"Idempotency-Key": "one"}, "json": {"why": "No."}}
+    withdraw = f"/runs/{site.world.run}/withdraw"
+    first = berta.ask("POST", withdraw, **ask)
+    with site.database.write() as session:
+        session.execute(update(IdempotencyKey).values(key="one"))
+    again = berta.ask("POST", withdraw, **ask)
+    assert (again.status_code, again.data) == (200, first.data)
+    restore = f"/runs/{site.world.run}/restore"
+    assert berta.ask("POST", restore, headers=ask["headers"]).status_code == 200
 
 
 def test_a_key_whose_request_died_is_free_again(site: Site, program: Programs) -> None:

@@ -110,6 +110,9 @@ def test_runs_are_compared_once_it_is_computed(scored: Site, program: Programs) 
     asked = berta.ask("POST", f"/tasks/robots/comparison?{query}")
     assert asked.status_code == 202, asked.text
     assert berta.ask("POST", "/tasks/robots/statistics").status_code == 202
+    for what in ("comparison?run=1", "statistics?", "reproductions?"):
+        unknown = berta.ask("POST", f"/tasks/robots/{what}&measure=BM25")
+        assert unknown.status_code == 404, unknown.text
     build.drain(scored.database)
     several = berta.ask("GET", f"/tasks/robots/comparison?{query}")
     page = scored.browser("Berta").get(f"/tasks/robots/compare.json?{query}")

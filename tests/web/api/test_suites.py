@@ -43,6 +43,8 @@ def test_a_suite_from_its_making_to_its_board(site: Site, program: Programs) -> 
     other = [*MEMBERS, {"name": "third", "task": "other"}]
     assert olga.ask("PUT", "/suites/hers", json={**SUITE, "members": other}).status_code == 403
     assert olga.ask("PUT", "/suites/hers", json={**SUITE, "title": "All of hers"}).status_code == 200
+    assert olga.ask("GET", "/suites/hers/settings").json["title"] == "All of hers"
+    assert berta.ask("GET", "/suites/hers/settings").status_code == 403
     sent = berta.ask(
         "PUT",
         f"/suites/hers/archives/whole?team={owls}",

@@ -35,12 +35,35 @@ def test_a_chunk_without_a_plain_size_ends_the_connection(site: Site, chunk: byt
     assert answers.count(b"HTTP/1.1 ") == 1
 
 
-def test_chunks_in_http_1_0_are_refused(site: Site) -> None:
-    """That version has none, so a proxy would take them for the next request."""
-    head = b"POST /sign-out HTTP/1.0\r\nHost: localhost\r\nConnection: keep-alive\r\n"
+@pytest.mark.parametrize("version", [b" HTTP/1.0", b" HTTP/1.0 ", b" HTTP/1.2", b" HTTP/2.0", b""])
+def test_chunks_in_another_version_are_refused(site: Site, version: bytes) -> None:
+    """Those versions have none, so a proxy would take them for the next request."""
+    head = b"POST /sign-out" + version + b"\r\nHost: localhost\r\nConnection: keep-alive\r\n"
     answers = _answers(site, head + b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + HIDDEN)
     assert answers.startswith(b"HTTP/1.0 400 ")
     assert b'"status"' not in answers
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [b"", b"X-Host: localhost\r\n", b"Host: a b\r\n", b"Host: a/b\r\n", b"Host: a@b\r\n", b"Host: a:b\r\n"],
+)
+def test_a_request_that_does_not_say_its_host_ends_the_connection(site: Site, lines: bytes) -> None:
+    """400 by RFC 9112, 3.2: proxies send such requests on to different places."""
+    answers = _answers(site, b"GET /healthz HTTP/1.1\r\n" + lines + b"\r\n" + HIDDEN)
+    assert answers.startswith(b"HTTP/1.0 400 Bad Request\r\nConnection: close\r\n")
+    assert answers.count(b"HTTP/1.") == 1
+    assert b"Host must be " in answers
+
+
+@pytest.mark.parametrize(
+    "host", [b"Host: localhost:8000", b"Host: 127.0.0.1", b"Host: [::1]:8000", b"HOST:LOCALHOST"]
+)
+def test_a_host_is_a_name_or_an_address(site: Site, host: bytes) -> None:
+    """With or without a port, in whatever letters; HTTP/1.0 may leave it out."""
+    end = b"\r\nConnection: close\r\n\r\n"
+    assert _answers(site, b"GET /healthz HTTP/1.1\r\n" + host + end).startswith(b"HTTP/1.1 200 ")
+    assert _answers(site, b"GET /healthz HTTP/1.0\r\nX: y" + end).startswith(b"HTTP/1.0 200 ")
 
 
 @pytest.mark.parametrize(

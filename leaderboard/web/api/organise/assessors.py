@@ -13,6 +13,8 @@ from leaderboard.services.assessors.assignments import Plan
 from leaderboard.services.assessors.links import PersonalLink
 from leaderboard.services.tasks import grade_scales
 from leaderboard.web.addresses import absolute
+from leaderboard.web.api import limits
+from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.operations import operation
 from leaderboard.web.api.organise.answers import AssessorLink, AssessorLinks, Done, LabelsMade
 from leaderboard.web.api.organise.tasks import ORGANISE
@@ -26,7 +28,7 @@ JUDGE = (Scope.JUDGE, Scope.ORGANISE)
 class NewAssessors:
     """Names of people; role: assessor or adjudicator."""
 
-    names: tuple[str, ...]
+    names: Annotated[tuple[Filled, ...], limits.told(minItems=1, maxItems=links.MOST_AT_ONCE)]
     role: str = links.ASSESSOR
 
 
@@ -42,7 +44,7 @@ class AssignmentBody:
     way: str = "topic"
     overlap: float = assignments.DEFAULT_OVERLAP
     order: str = "docno"
-    seed: int = 0
+    seed: Annotated[int, limits.within(0, assignments.LARGEST_SEED)] = 0
     topics: tuple[str, ...] = ()
 
 

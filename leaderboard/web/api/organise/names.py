@@ -1,11 +1,15 @@
 """Operations on how an organiser's task calls and groups its teams and runs."""
 
 from dataclasses import asdict, dataclass
+from typing import Annotated
 
 from leaderboard.services.boards import groups
 from leaderboard.services.pseudonyms import pseudonyms
-from leaderboard.services.pseudonyms.pseudonyms import NamingRequest
+from leaderboard.services.pseudonyms.pseudonyms import UNTIL, NamingRequest
+from leaderboard.services.pseudonyms.words import TITLES
 from leaderboard.services.tasks import dates
+from leaderboard.web.api import limits
+from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.operations import operation
 from leaderboard.web.api.organise.answers import Done
 from leaderboard.web.api.organise.tasks import ORGANISE
@@ -20,8 +24,8 @@ class Naming:
     is_sure: needed where names were public already.
     """
 
-    kind: str = "animals"
-    until: str = "close"
+    kind: Annotated[str, limits.one_of(TITLES)] = "animals"
+    until: Annotated[str, limits.one_of(UNTIL)] = "close"
     names_at: str | None = None
     is_sure: bool = False
 
@@ -30,7 +34,7 @@ class Naming:
 class Redraw:
     """Which pseudonyms; is_sure: needed where the old ones were shown already."""
 
-    kind: str = "animals"
+    kind: Annotated[str, limits.one_of(TITLES)] = "animals"
     is_sure: bool = False
 
 
@@ -38,7 +42,7 @@ class Redraw:
 class GroupBody:
     """A group's name, and the teams or the runs in it."""
 
-    name: str
+    name: Filled
     teams: tuple[int, ...] = ()
     runs: tuple[int, ...] = ()
 

@@ -1,6 +1,7 @@
 """Operations on the people of an organiser's task: roles, invitations, teams that enter, announcements."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from leaderboard.pages.tasks import entries as entry_pages
 from leaderboard.pages.tasks import settings as role_pages
@@ -10,6 +11,8 @@ from leaderboard.services.accounts.invitations import InvitationRequest
 from leaderboard.services.tasks import announcements, entries, roles
 from leaderboard.services.tasks.announcements import AnnouncementDraft
 from leaderboard.web.addresses import absolute
+from leaderboard.web.api import limits
+from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.operations import operation
 from leaderboard.web.api.organise.answers import (
     AnnouncementAnswer,
@@ -30,17 +33,17 @@ class RoleBody:
     """An account by its name, and its role: organiser, coordinator or reader."""
 
     account: str
-    role: str
+    role: Annotated[str, limits.one_of(policy.ROLES)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskInvitation:
     """Who is invited as what; uses: how often the link works, null for any number; days: for how long."""
 
-    role: str = ""
+    role: Annotated[str, limits.one_of([""], invitations.ROLES)] = ""
     note: str = ""
-    uses: int | None = 1
-    days: int = invitations.DAYS
+    uses: Annotated[int, limits.within(1, invitations.MOST_USES)] | None = 1
+    days: Annotated[int, limits.within(1, invitations.MOST_DAYS)] = invitations.DAYS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,9 +61,9 @@ class AnnouncementBody:
     preview: only count whom it would reach.
     """
 
-    title: str
+    title: Filled
     body: str = ""
-    recipients: str = announcements.EVERYBODY
+    recipients: Annotated[str, limits.one_of(announcements.KINDS)] = announcements.EVERYBODY
     teams: tuple[int, ...] = ()
     preview: bool = False
 

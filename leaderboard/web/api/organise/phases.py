@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from leaderboard.services.tasks import dates, phases
 from leaderboard.services.tasks.phases import PhasePlan
+from leaderboard.web.api import limits
+from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.operations import operation
 from leaderboard.web.api.organise.answers import Done
 from leaderboard.web.api.organise.tasks import ORGANISE
@@ -24,7 +26,7 @@ class PhaseBody:
     its end. Limits are of a team or an account; null is none.
     """
 
-    name: str
+    name: Filled
     opens_at: str | None = None
     closes_at: str | None = None
     zone: str = "UTC"
@@ -55,8 +57,8 @@ class PhaseChange:
 class Extension:
     """By how many hours, and why."""
 
-    hours: int
-    reason: str
+    hours: Annotated[int, limits.within(1, phases.MOST_HOURS)]
+    reason: Filled
 
 
 @operation("POST", "/tasks/<slug>/phases", Done, body=PhaseBody, scopes=ORGANISE, status=201)

@@ -3,15 +3,24 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from leaderboard.services import policy
 from leaderboard.services.assessors import settle
 from leaderboard.services.assessors.settle import Choice
 from leaderboard.services.combined import samples
 from leaderboard.services.pools import files, plans, pools, previews
-from leaderboard.services.pools.plans import OFFICIAL, SECONDS, Plan
+from leaderboard.services.pools.plans import (
+    LARGEST_SEED,
+    MOST_PER_TEAM,
+    MOST_SECONDS,
+    OFFICIAL,
+    SECONDS,
+    WHICH,
+    Plan,
+)
 from leaderboard.trec.read.bundles import base_name
+from leaderboard.web.api import limits
 from leaderboard.web.api.operations import operation
 from leaderboard.web.api.organise.answers import Done, DraftAnswer, PoolMade
 from leaderboard.web.api.organise.revisions import draft_answer
@@ -33,14 +42,14 @@ class PoolPlan:
 
     method: Values | None = None
     then: Values | None = None
-    runs: str = OFFICIAL
+    runs: Annotated[str, limits.one_of(WHICH)] = OFFICIAL
     chosen: tuple[int, ...] = ()
     primary_first: bool = False
-    cap: int | None = None
+    cap: Annotated[int, limits.within(1, MOST_PER_TEAM)] | None = None
     reuse: bool = True
-    seed: int = 1
-    seconds: int = SECONDS
-    overlap: float = 0.0
+    seed: Annotated[int, limits.within(0, LARGEST_SEED)] = 1
+    seconds: Annotated[int, limits.within(1, MOST_SECONDS)] = SECONDS
+    overlap: Annotated[float, limits.told(minimum=0, maximum=1)] = 0.0
     note: str = ""
 
 
@@ -49,7 +58,7 @@ class PoolFileQuery:
     """What to say of the pool, and how long a judgment takes."""
 
     note: str = ""
-    seconds: int = SECONDS
+    seconds: Annotated[int, limits.within(1, MOST_SECONDS)] = SECONDS
     file_name: str = "pool"
 
 
@@ -62,8 +71,8 @@ class SamplePlan:
 
     share: float = 0.2
     topics: int | None = None
-    seed: int = 1
-    seconds: int = SECONDS
+    seed: Annotated[int, limits.within(0, LARGEST_SEED)] = 1
+    seconds: Annotated[int, limits.within(1, MOST_SECONDS)] = SECONDS
     note: str = ""
 
 

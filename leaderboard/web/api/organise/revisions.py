@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from leaderboard.errors import Invalid
 from leaderboard.pages.nuggets import facts as answers_facts
@@ -18,6 +18,8 @@ from leaderboard.trec.qrels.distractors import read_distractors
 from leaderboard.trec.read import forms
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.web.addresses import absolute
+from leaderboard.web.api import limits
+from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.operations import WRITE, operation
 from leaderboard.web.api.organise.answers import Done, DraftAnswer, LinkAnswer, RevisionMade
 from leaderboard.web.api.organise.tasks import ORGANISE
@@ -82,9 +84,9 @@ class ResidualBody:
     changed_docnos: docnos of the earlier revisions -> what they are today, where they changed.
     """
 
-    earlier: tuple[int, ...]
+    earlier: Annotated[tuple[int, ...], limits.told(minItems=1)]
     later: int | None = None
-    note: str
+    note: Filled
     changed_docnos: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -1,11 +1,14 @@
 """Operations on comparisons by people: asked for, their assessors, ended."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from leaderboard.services import policy
 from leaderboard.services.assessors import links
 from leaderboard.services.side_by_side import pairs
 from leaderboard.services.side_by_side.pairs import ComparisonRequest
+from leaderboard.web.api import limits
+from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.operations import operation
 from leaderboard.web.api.organise.answers import AssessorLinks, Done
 from leaderboard.web.api.organise.assessors import linked
@@ -32,7 +35,7 @@ class AskBody:
 class ComparingAssessors:
     """Names of people."""
 
-    names: tuple[str, ...]
+    names: Annotated[tuple[Filled, ...], limits.told(minItems=1, maxItems=links.MOST_AT_ONCE)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

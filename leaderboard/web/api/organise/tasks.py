@@ -16,6 +16,8 @@ from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.services.tasks.life import NEWEST, TaskCopy
 from leaderboard.services.tasks.settings import change
 from leaderboard.trec.read.bundles import base_name
+from leaderboard.web.api import limits
+from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.operations import operation
 from leaderboard.web.api.organise.answers import (
     CollectionAnswer,
@@ -34,14 +36,14 @@ ORGANISE = (Scope.ORGANISE,)
 class NewTask:
     """A task's name, and what is not to be as its template says; measures: the first is the primary one."""
 
-    name: str
+    name: Filled
     kind: Literal["rankings", "answers", "judges"] = "rankings"
-    template: str = templates.LIVING
+    template: Annotated[str, limits.one_of(templates.TEMPLATES)] = templates.LIVING
     description: str = ""
     collection: str | None = None
     visibility: str | None = None
     depth: int = 1000
-    level: int = 1
+    level: Annotated[int, limits.within(1, 1000)] = 1
     measures: tuple[Annotated[str, Meta(pattern="^[!-~]+$")], ...] = ()
     file_name: str = "topics"
     fields: str = ""
@@ -75,7 +77,7 @@ class Copy:
     """The new task's slug and name; revision: newest, or none."""
 
     slug: str
-    name: str
+    name: Filled
     revision: str = NEWEST
 
 

@@ -8,6 +8,7 @@ from leaderboard.services import policy
 from leaderboard.services.tasks import organise, scored_topics, topic_changes
 from leaderboard.services.tasks.topic_changes import TopicText
 from leaderboard.trec.topics import topics as trec_topics
+from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.operations import operation
 from leaderboard.web.api.organise.answers import Done
 from leaderboard.web.api.organise.tasks import ORGANISE
@@ -28,7 +29,7 @@ class TopicWords:
 class NewTopic:
     """A topic to add."""
 
-    topic: str
+    topic: Filled
     title: str
     description: str = ""
     narrative: str = ""
@@ -60,7 +61,7 @@ class TopicFields:
 class FirstTopic:
     """A topic as it would be stored."""
 
-    topic: str
+    topic: Filled
     title: str
     """The title, as assessors and readers will see it."""
     description: str

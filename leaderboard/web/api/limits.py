@@ -1,0 +1,28 @@
+"""Limits of parameters and fields, told by the document and held by what does the work.
+
+No value is read by these: who holds a limit says better what is wrong, and what to do about it.
+"""
+
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+FILLED = r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
+Filled = Annotated[str, Meta(extra_json_schema={"pattern": FILLED})]
+"""A text that is not blank."""
+
+
+def told(**schema: Any) -> Meta:
+    """What JSON Schema says of a limit."""
+    return Meta(extra_json_schema=schema)
+
+
+def within(least: int, most: int) -> Meta:
+    """A whole number from one to another."""
+    return told(minimum=least, maximum=most)
+
+
+def one_of(*groups: Iterable[str]) -> Meta:
+    """One of some words."""
+    return told(enum=[word for group in groups for word in group])
