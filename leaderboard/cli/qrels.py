@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from leaderboard.cli.files.kinds import tell_notes
 from leaderboard.cli.site import FILE, data_option, opened
 from leaderboard.cli.usual import note_option
 from leaderboard.pages.revisions import files, lists, previews
@@ -135,8 +136,7 @@ def _prepared(file: Path, is_preference: bool, second: str, asked: forms.Asked) 
     """The judgments of a file; how they were read goes to the error stream."""
     kind = "preference" if is_preference else "graded"
     prepared = service.prepare(file, kind=kind, second=second, asked=asked)
-    for warning in prepared.warnings:
-        click.echo(f"note: {warning}", err=True)
+    tell_notes(prepared.warnings)
     return prepared
 
 

@@ -46,8 +46,8 @@ class QrelsRevision(Base):
     topics: Mapped[list[str]]
     """Judged topics in byte order: the order of every per-topic score array."""
     judgments: Mapped[int]
-    rounds: Mapped[str] = mapped_column(default="", server_default=text("''"))
-    """Values of the file's second column where it was passed over although topics have several of them."""
+    read_as: Mapped[list[str]] = mapped_column(default=list, server_default=text("'[]'"))
+    """How the file was read, in sentences: its form, what was skipped, guessed or passed over."""
     packed: Mapped[bytes] = mapped_column(deferred=True)
     """All judgments as trec.packing writes them, for the evaluator.
 

@@ -1,11 +1,39 @@
-"""What commands for two kinds of files share: options that are for one of them, lines of reports."""
+"""What commands on files share: options, those that are for one kind of file, and how files were read."""
 
+import re
 from collections.abc import Iterable
+from pathlib import Path
 
 import click
 from click.core import ParameterSource
 
 from leaderboard.errors import Problem
+
+EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
+"""A file that must be there."""
+LEVEL = click.option(
+    "--level", "-l", default=1, show_default=True, help="Lowest relevant grade, for measures that take rel."
+)
+DIALECT = click.option(
+    "--dialect", type=click.Choice(["9", "10"]), default="10", show_default=True, help="Of trec_eval."
+)
+MAPPING = click.option(
+    "--map",
+    "mapping",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="How to read QRELS: WORD=NUMBER for a grade, grade=NUMBER where there are none, or "
+    "columns=topic,iteration,docno,grade; repeatable.",
+)
+
+
+def pattern(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    """The value of an option that is a regular expression; raises BadParameter where it is none."""
+    try:
+        re.compile(value or "")
+    except re.error as error:
+        raise click.BadParameter(f"{value!r} is not a regular expression: {error}.") from error
+    return value
 
 
 def require_options_of(context: click.Context, others: Iterable[str], kind: str) -> None:
@@ -20,3 +48,9 @@ def require_options_of(context: click.Context, others: Iterable[str], kind: str)
 def problem_line(kind: str, problem: Problem) -> str:
     """A problem or warning under the name of its file."""
     return f"  {kind}: {problem}"
+
+
+def tell_notes(notes: Iterable[object]) -> None:
+    """Say how files were read, on the error stream: beside the result, which programs read."""
+    for note in notes:
+        click.echo(f"note: {note}", err=True)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from leaderboard.errors import Problem
-from leaderboard.trec.read.json_objects import Fault, object_of, place_value
+from leaderboard.trec.read.json_objects import Fault, not_json, object_of, place_value
 from leaderboard.trec.read.lines import Problems, shown
 from leaderboard.trec.topics.forms import REFUSED
 from leaderboard.trec.topics.records import ID_KEYS, Content, Note, Record, counted, is_part, squeezed
@@ -40,7 +40,7 @@ def document(text: str, problems: Problems) -> Content:
     try:
         values = list(_values(text))
     except Fault as fault:
-        problems.add(fault.problem(1))
+        problems.add(fault.problem(None))
         return content
     items = values
     if len(values) == 1:
@@ -67,12 +67,7 @@ def _values(text: str) -> Iterator[tuple[int, Any]]:
         try:
             value, position = decoder.raw_decode(text, position)
         except (ValueError, RecursionError) as error:
-            message = getattr(error, "msg", "it is nested too deeply or holds too large a number")
-            at = getattr(error, "pos", position)
-            line = text.count("\n", 0, at) + 1
-            where = "The line" if line == 1 else f"Line {line}"
-            said = f"{where} is not valid JSON: {message}."
-            raise Fault(said, "Fix it there.", "", shown(text[max(0, at - 20) : at + 20])) from error
+            raise not_json(error, text, position) from error
         yield line, value
         while text[position : position + 1].isspace():
             position += 1

@@ -172,6 +172,8 @@ def test_broken_xml_is_refused_with_its_line(written: Written) -> None:
         ("1 Q0 d1 1 3.0 tag\n", "This is a run, not topics."),
         ("1\ta\n2\tb\tc\n", "Take the tabs out of the title."),
         ('{"id": "1"}\n{"id": \n', "line 2: '{\"id\": ': The line is not valid JSON"),
+        ('[{"id": "1",\n "title": "one"},\n {"id": "2" "title": "two"}]\n', "line 3: "),
+        ('{\n"topics": [\n{"id": "1"},\n]}\n', "line 4: "),
         ('{"id": "1"}\n[]\n', "line 2: '[]': The line is JSON but not an object."),
         ('{"id": 1.5}\n', "id '1.5': The topic has no id: id must be text or a whole number. Number it."),
         ('{"id": true}\n', "id 'True': The topic has no id: id must be text or a whole number."),

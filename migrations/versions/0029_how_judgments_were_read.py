@@ -1,0 +1,39 @@
+"""How the file of a revision of judgments was read, in sentences, in place of its second column alone.
+
+Revision ID: 0029
+Revises: 0028
+"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0029"
+down_revision = "0028"
+branch_labels = None
+depends_on = None
+
+SAID = (
+    "The second column holds {}, but no document of a topic has two of them. "
+    "It was taken for rounds; say so if these are subtopics."
+)
+
+
+def upgrade() -> None:
+    """Add the sentences; what was known of a second column becomes one of them."""
+    op.add_column(
+        "qrels_revision", sa.Column("read_as", sa.JSON(), server_default=sa.text("'[]'"), nullable=False)
+    )
+    table = sa.table("qrels_revision", sa.column("id"), sa.column("rounds"), sa.column("read_as", sa.JSON()))
+    connection = op.get_bind()
+    for row in connection.execute(sa.select(table.c.id, table.c.rounds).where(table.c.rounds != "")).all():
+        said = [SAID.format(row.rounds)]
+        connection.execute(sa.update(table).where(table.c.id == row.id).values(read_as=said))
+    op.drop_column("qrels_revision", "rounds")
+
+
+def downgrade() -> None:
+    """Drop the sentences; what the second column held is not told apart from the others."""
+    op.add_column(
+        "qrels_revision", sa.Column("rounds", sa.String(), server_default=sa.text("''"), nullable=False)
+    )
+    op.drop_column("qrels_revision", "read_as")
