@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import CheckConstraint, ForeignKey, UniqueConstraint, text
+from sqlalchemy import CheckConstraint, ForeignKey, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from leaderboard.db.base import Base, Bytewise
@@ -46,7 +46,7 @@ class QrelsRevision(Base):
     topics: Mapped[list[str]]
     """Judged topics in byte order: the order of every per-topic score array."""
     judgments: Mapped[int]
-    read_as: Mapped[list[str]] = mapped_column(default=list, server_default=text("'[]'"))
+    read_as: Mapped[list[str]] = mapped_column(default=list)
     """How the file was read, in sentences: its form, what was skipped, guessed or passed over."""
     packed: Mapped[bytes] = mapped_column(deferred=True)
     """All judgments as trec.packing writes them, for the evaluator.

@@ -20,20 +20,20 @@ SAID = (
 
 def upgrade() -> None:
     """Add the sentences; what was known of a second column becomes one of them."""
-    op.add_column(
-        "qrels_revision", sa.Column("read_as", sa.JSON(), server_default=sa.text("'[]'"), nullable=False)
-    )
+    with op.batch_alter_table("qrels_revision") as batch:
+        batch.add_column(sa.Column("read_as", sa.JSON(), server_default="[]", nullable=False))
     table = sa.table("qrels_revision", sa.column("id"), sa.column("rounds"), sa.column("read_as", sa.JSON()))
     connection = op.get_bind()
     for row in connection.execute(sa.select(table.c.id, table.c.rounds).where(table.c.rounds != "")).all():
         said = [SAID.format(row.rounds)]
         connection.execute(sa.update(table).where(table.c.id == row.id).values(read_as=said))
-    op.drop_column("qrels_revision", "rounds")
+    with op.batch_alter_table("qrels_revision") as batch:
+        batch.drop_column("rounds")
+        batch.alter_column("read_as", server_default=None)
 
 
 def downgrade() -> None:
     """Drop the sentences; what the second column held is not told apart from the others."""
-    op.add_column(
-        "qrels_revision", sa.Column("rounds", sa.String(), server_default=sa.text("''"), nullable=False)
-    )
-    op.drop_column("qrels_revision", "read_as")
+    with op.batch_alter_table("qrels_revision") as batch:
+        batch.add_column(sa.Column("rounds", sa.String(), server_default=sa.text("''"), nullable=False))
+        batch.drop_column("read_as")

@@ -227,7 +227,7 @@ def test_rounds_are_said_and_asked_about(organiser: FlaskClient) -> None:
     [
         ("1 0 a relevant\n1 0 x no\n", "relevant=2, no=0", "Grades in words were read as relevant=2, no=0."),
         ("# made by hand\n1 0 a 1\n1 0 x 0\n", "", "1 line that begins with # was skipped as comments."),
-        ("query-id,corpus-id,score\n1,a,1\n1,x,0\n", "", "headings"),
+        ("query-id,corpus-id,score\n1,a,1\n1,x,0\n", "", "The first line is a heading and was skipped."),
     ],
 )
 def test_how_a_file_was_read_is_said_before_it_is_published(

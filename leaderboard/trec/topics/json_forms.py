@@ -7,7 +7,6 @@ from typing import Any
 from leaderboard.errors import Problem
 from leaderboard.trec.read.json_objects import Fault, not_json, object_of, place_value
 from leaderboard.trec.read.lines import Problems, shown
-from leaderboard.trec.topics.forms import REFUSED
 from leaderboard.trec.topics.records import ID_KEYS, Content, Note, Record, counted, is_part, squeezed
 
 DEEPEST = 5
@@ -46,7 +45,7 @@ def document(text: str, problems: Problems) -> Content:
     if len(values) == 1:
         ((line, whole),) = values
         # Of the topics within one value no line is known.
-        items = [(line if item is whole else 0, item) for item in _items(whole, problems)]
+        items = [(line if item is whole else 0, item) for item in _items(whole)]
     found = [(line, item) for line, item in items if isinstance(item, dict)]
     if len(found) < len(items):
         other = next(item for _, item in items if not isinstance(item, dict))
@@ -82,7 +81,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return record
 
 
-def _items(value: Any, problems: Problems) -> list[Any]:
+def _items(value: Any) -> list[Any]:
     """The topics of a whole document."""
     if isinstance(value, list):
         return value
@@ -95,22 +94,10 @@ def _items(value: Any, problems: Problems) -> list[Any]:
     within = [key for key, one in value.items() if isinstance(one, list) and one and isinstance(one[0], dict)]
     if within:
         return list(value[within[0]])
-    _refuse_judgments(value, problems)
     return [
         {"key": key, **one} if isinstance(one, dict) else {"key": key, "value": one}
         for key, one in value.items()
     ]
-
-
-def _refuse_judgments(value: Mapping[str, Any], problems: Problems) -> None:
-    """Raise Invalid where a dictionary of dictionaries of numbers shows that these are no topics."""
-    inner = [one for one in value.values() if isinstance(one, dict)]
-    numbers = [number for one in inner for number in one.values()]
-    if not numbers or len(inner) < len(value) or not all(type(one) in (int, float) for one in numbers):
-        return
-    rule, remedy = REFUSED["qrels" if all(isinstance(one, int) for one in numbers) else "a run"]
-    problems.add(Problem(rule.replace(", not", " as a JSON dictionary, not"), remedy))
-    problems.stop()
 
 
 def _take(found: list[tuple[int, dict[str, Any]]], content: Content, problems: Problems) -> None:
