@@ -71,6 +71,7 @@ def page(understood: FoundTask, wanted: FolderRequest) -> list[str]:
         count = len(understood.left_out)
         lines.append(f"Left out: {count:,} {'file' if count == 1 else 'files'}.")
         lines += _listed(_reasons(understood))
+    lines += (f"How it was read: {note}" for note in understood.read_as)
     return [*lines, *(f"Look at this: {doubt}" for doubt in understood.doubts)]
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from leaderboard.errors import Invalid, TooLarge
 from leaderboard.services.runs import lists
 from leaderboard.trec.read.archives import Limits, plain_blocks
+from leaderboard.trec.read.converted import fits
 from leaderboard.trec.read.forms import Head
 from leaderboard.trec.read.other_forms import kind_of as kind_of_lines
 from leaderboard.trec.read.other_forms import named
@@ -15,7 +16,8 @@ from leaderboard.trec.topics.records import ID_KEYS
 TOPICS, QRELS, RUN, LIST = "topics", "judgments", "run", "list of teams"
 ONE_LINE = Limits(line_bytes=2**20)
 _BY_LINES = {"run": RUN, "qrels": QRELS, "letor": QRELS, "topics": TOPICS}
-_NAMED_TOPICS = re.compile(r"topic|quer", re.IGNORECASE)
+NAMED = {TOPICS: re.compile(r"topic|quer", re.IGNORECASE), QRELS: re.compile(r"qrel|judg", re.IGNORECASE)}
+"""How such files are called."""
 _HAS_ID = re.compile(rb'"(?:%s)"\s*:' % "|".join(ID_KEYS).encode())
 
 
@@ -25,6 +27,9 @@ def kind_of(path: Path, name: str) -> tuple[str, str]:
         return LIST, ""
     head = Head.of_file(path, ONE_LINE)
     kind = _BY_LINES.get(kind_of_lines(head), "")
+    if not kind and fits(head, "run") and fits(head, "qrels"):
+        # Topic, docno and a whole number: a rank or a grade.
+        kind = QRELS if NAMED[QRELS].search(name) else RUN
     if not kind and (other := named(head.block, "topics")):
         return "", f"it is {other[0]}"
     try:
@@ -42,6 +47,6 @@ def kind_of(path: Path, name: str) -> tuple[str, str]:
         is_sure = _HAS_ID.search(head.block) is not None
     else:
         is_sure = form not in forms.GUESSED and bool(head.lines)
-    if is_sure or (form not in forms.REFUSED and _NAMED_TOPICS.search(name)):
+    if is_sure or (form not in forms.REFUSED and NAMED[TOPICS].search(name)):
         return TOPICS, ""
     return "", "its lines are no topics, judgments or run" if head.lines else "it has comments only"

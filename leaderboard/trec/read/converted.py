@@ -206,10 +206,19 @@ def _columns(head: Head, kind: Kind, asked: Asked) -> _Columns | None:
         roles = (_of_run if kind == "run" else _of_qrels)(rows, asked)
         if roles:
             return _Columns(roles, separator, heading=False)
-    if kind == "run" and all(len(line.replace(NBSP, b" ").split()) == 6 for line in head.lines):
+    has_nbsp = any(NBSP in line for line in head.lines)
+    if kind == "run" and has_nbsp and all(len(line.replace(NBSP, b" ").split()) == 6 for line in head.lines):
         roles = ("topic", "iteration", "docno", "rank", "score", "tag")
         return _Columns(roles, None, heading=False, said="nbsp")
     return None
+
+
+def fits(head: Head, kind: Kind) -> bool:
+    """Whether the lines are a table that is read as a run or judgments, each cell one word."""
+    found = _columns(head, kind, forms.USUAL) if head.lines else None
+    return found is not None and all(
+        len(cell.split()) == 1 for line in head.lines for cell in found.parted(line)
+    )
 
 
 def _is_heading(named: tuple[str, ...], rows: list[list[bytes]], kind: Kind) -> bool:

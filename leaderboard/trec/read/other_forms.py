@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from leaderboard.errors import Problem
-from leaderboard.trec.read.forms import ROLES, Head, is_grade, is_number, looks_ranked
+from leaderboard.trec.read.converted import fits
+from leaderboard.trec.read.forms import ROLES, Head, Kind, is_grade, is_number, looks_ranked
 from leaderboard.trec.read.lines import shown
 from leaderboard.trec.topics.records import is_heading, squeezed
 
@@ -165,6 +166,7 @@ _DICTIONARY = re.compile(
 _DOCUMENTS = frozenset(ROLES["docno"])
 _RANKS = frozenset((*ROLES["rank"], *ROLES["tag"], "sim"))
 _GRADED = frozenset(ROLES["grade"])
+KINDS: tuple[Kind, Kind] = ("run", "qrels")
 A_FEW = 3
 """Lines in a row of which no title has three words and a number at its end."""
 
@@ -191,15 +193,17 @@ def named(block: bytes, sent: Sent) -> tuple[str, str] | None:
 
 
 def _by_lines(head: Head, sent: Sent) -> tuple[str, str] | None:
-    kind = kind_of(head)
+    kind = kind_of(head, tables=sent != "topics")
     if kind in ("", sent) or (kind == "letor" and sent == "qrels") or (kind == "pairs" and sent == "topics"):
         return None
     name, remedy = BY_LINES[kind]
     return name, _GRADES if (kind, sent) == ("pairs", "qrels") else remedy
 
 
-def kind_of(head: Head) -> str:
+def kind_of(head: Head, *, tables: bool = True) -> str:
     """What the lines are: a key of BY_LINES, or '' where they do not tell.
+
+    tables: whether every table that can be read as a run, or as judgments, is one; topics may look so.
 
     >>> kind_of(Head(b"", [b"1 Q0 a 1 0.5 t"])), kind_of(Head(b"", [b"1 0 a 1"])), kind_of(Head(b"", [b"a"]))
     ('run', 'qrels', '')
@@ -209,7 +213,7 @@ def kind_of(head: Head) -> str:
     lines = [line.strip() for line in head.lines]
     if not lines:
         return ""
-    if kind := _by_heading(lines[0].decode("utf-8", "replace")):
+    if kind := _by_heading(lines):
         return kind
     if lines[0][:1] in b"[{<":
         return ""
@@ -230,11 +234,15 @@ def kind_of(head: Head) -> str:
         return "qrels"
     if len(rows) >= A_FEW and all(len(row) == 4 and is_grade(row[3]) for row in rows):
         return "qrels"
+    is_run, is_qrels = (tables and fits(head, kind) for kind in KINDS)
+    if is_run != is_qrels:
+        return "run" if is_run else "qrels"
     return "pairs" if all(len(row) == 2 for row in rows) else ""
 
 
-def _by_heading(line: str) -> str:
+def _by_heading(lines: list[bytes]) -> str:
     """What the names of columns, or the keys of an object, say."""
+    line = lines[0].decode("utf-8", "replace")
     if line.startswith("{"):
         try:
             words = [*json.loads(line)]
@@ -245,7 +253,8 @@ def _by_heading(line: str) -> str:
     names = {squeezed(word) for word in words}
     if not names & _DOCUMENTS or not any(is_heading([name, "text"]) for name in names):
         return ""
-    if names & _RANKS:
+    last = [re.split(rb"[\s,;]+", row)[-1] for row in lines[1:]]
+    if names & _RANKS or ("score" in names and any(is_number(one) and not is_grade(one) for one in last)):
         return "run"
     # Topics in JSON may have a passage with them; judgments have a grade.
     return "qrels" if names & _GRADED or not line.startswith("{") else ""
