@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from leaderboard.cli.editing import pictures, settings
-from leaderboard.cli.files.kinds import tell_notes
+from leaderboard.cli.files.kinds import mapping_option, tell_notes
 from leaderboard.cli.phases import phase
 from leaderboard.cli.site import FILE, data_option, opened
 from leaderboard.errors import Invalid
@@ -82,14 +82,7 @@ for command in (*settings.COMMANDS, *pictures.COMMANDS):
     type=click.Choice(["subtopics", "rounds"]),
     help="What the second column of the judgments is. [seen in it]",
 )
-@click.option(
-    "--qrels-map",
-    "mapping",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="How to read the judgments: WORD=NUMBER for a grade, grade=NUMBER where there are none, "
-    "columns=topic,iteration,docno,grade, or topics=task to write topic ids as the task's; repeatable.",
-)
+@mapping_option("the judgments", "--qrels-map", has_topics=True)
 @click.option("--draft", is_flag=True, help="Keep it a draft that only organisers see.")
 @data_option
 def create(

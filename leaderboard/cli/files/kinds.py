@@ -1,8 +1,9 @@
 """What commands on files share: options, those that are for one kind of file, and how files were read."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -17,14 +18,17 @@ LEVEL = click.option(
 DIALECT = click.option(
     "--dialect", type=click.Choice(["9", "10"]), default="10", show_default=True, help="Of trec_eval."
 )
-MAPPING = click.option(
-    "--map",
-    "mapping",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="How to read QRELS: WORD=NUMBER for a grade, grade=NUMBER where there are none, or "
-    "columns=topic,iteration,docno,grade; repeatable.",
-)
+
+
+def mapping_option(of: str, flag: str = "--map", *, has_topics: bool = False) -> Callable[[Any], Any]:
+    """How judgments are read; has_topics: whether there is a task whose topic ids they may be given."""
+    topics = ", or topics=task to write topic ids as the task's" if has_topics else ""
+    said = "WORD=NUMBER for a grade, grade=NUMBER where there are none, columns=topic,iteration,docno,grade"
+    said = f"How to read {of}: {said}{topics}; repeatable."
+    return click.option(flag, "mapping", multiple=True, metavar="NAME=VALUE", help=said)
+
+
+MAPPING = mapping_option("QRELS")
 
 
 def pattern(_: click.Context, __: click.Parameter, value: str | None) -> str | None:

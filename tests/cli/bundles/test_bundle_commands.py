@@ -114,15 +114,19 @@ def test_a_folder_without_doubt_becomes_a_task(call: Call, tmp_path: Path) -> No
     made = call("import", folder, "--name", "A track", "--team", "Others")
     assert made.exit_code == 0, made.output
     assert tried.stdout.endswith("A dry run: nothing was stored.\n")
-    assert made.stdout.splitlines()[:9] == [
+    lines = made.stdout.splitlines()
+    assert lines[:5] == [
         "A track (track)",
         "Topics: 3, from topics.txt.",
         "Judgments: 7 of 3 topics, from qrels.txt.",
         "Runs: 2, at most 1,000 documents a topic.",
+        "Teams: from teams.csv.",
+    ]
+    assert lines[5].startswith("Measures: ")
+    assert lines[6:10] == [
         "  alpha (Owls): 3 topics, runs/input.alpha.gz",
         "  beta (Others): 3 topics, runs/input.beta.gz",
-        "Teams: from teams.csv.",
-        "Left out: 1 file.",
+        "Left out:",
         "  it is a web page (HTML), perhaps one that says why a download failed: readme.html",
     ]
     call("worker", "--once")
