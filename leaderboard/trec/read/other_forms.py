@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from leaderboard.errors import Problem
 from leaderboard.trec.read.converted import fits
-from leaderboard.trec.read.forms import ROLES, Head, Kind, is_grade, is_number, looks_ranked
+from leaderboard.trec.read.forms import ROLES, SAMPLED_BYTES, Head, Kind, is_grade, is_number, looks_ranked
 from leaderboard.trec.read.lines import shown
 from leaderboard.trec.topics.records import is_heading, squeezed
 
@@ -38,7 +38,7 @@ OTHERS = (
         "Run `git lfs pull` and send the file that it fetches.",
     ),
     Other(
-        re.compile(_BLANKS + rb"(<!--(?s:.*?)-->\s*)*<(!doctype\s+)?html\b", re.IGNORECASE),
+        re.compile(_BLANKS + rb"(?>(<!--(?s:.*?)-->\s*)*)<(!doctype\s+)?html\b", re.IGNORECASE),
         "a web page (HTML), perhaps one that says why a download failed",
         "Open it in a browser, download the file again and send that.",
     ),
@@ -111,7 +111,7 @@ OTHERS = (
     ),
     Other(re.compile(_BLANKS + rb"[\[{]", re.IGNORECASE), "JSON of an unknown shape", "{json}", None),
     Other(
-        re.compile(rb"^\s*(---[ \t]*\n|%YAML|-\s+[\w-]+:\s|[A-Za-z_][\w-]*:\s*\n(\s*-|\s+\S))"),
+        re.compile(rb"^\s*(---[ \t]*\n|%YAML|-\s+[\w-]+:\s|[A-Za-z_][\w-]*:[ \t\r]*\n\s*+(-|(?<=[ \t])\S))"),
         "a YAML file",
         "Write one line `{line}` each.",
     ),
@@ -159,10 +159,8 @@ _JUDGED = re.compile(
 )
 """Four or three columns with a grade; a word or a fraction as grade; NIST's prels; with a probability."""
 _PAIR = rb'\s*"[^"]*"\s*:\s*[+-]?[\d.eE+-]+'
-_DICTIONARY = re.compile(
-    rb'\s*\{\s*"[^"]*"\s*:\s*\{(%s(?:\s*,%s)*)\s*(?:\}|,?\s*("[^"]*)?\Z)' % (_PAIR, _PAIR)
-)
-"""A JSON dictionary of dictionaries of numbers, of which the first may be cut off."""
+_DICTIONARY = re.compile(rb'\s*\{\s*"[^"]*"\s*:\s*\{(%s(?:\s*,%s)*)' % (_PAIR, _PAIR))
+"""A JSON dictionary of dictionaries, of which the first begins with numbers."""
 _DOCUMENTS = frozenset(ROLES["docno"])
 _RANKS = frozenset((*ROLES["rank"], *ROLES["tag"], "sim"))
 _GRADED = frozenset(ROLES["grade"])
@@ -208,7 +206,8 @@ def kind_of(head: Head, *, tables: bool = True) -> str:
     >>> kind_of(Head(b"", [b"1 Q0 a 1 0.5 t"])), kind_of(Head(b"", [b"1 0 a 1"])), kind_of(Head(b"", [b"a"]))
     ('run', 'qrels', '')
     """
-    if found := _DICTIONARY.match(head.block):
+    found = _DICTIONARY.match(head.block)
+    if found and (head.block[found.end() :].lstrip()[:1] == b"}" or len(head.block) >= SAMPLED_BYTES):
         return "run" if re.search(rb":\s*[\d+-]*[.eE]", found[1]) else "qrels"
     lines = [line.strip() for line in head.lines]
     if not lines:

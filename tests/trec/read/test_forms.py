@@ -1,12 +1,14 @@
 """Every form of runs and judgments that people have: read as it is, or named with one step that leads on."""
 
+import time
 from pathlib import Path
 
 import pytest
 
 from leaderboard.errors import Invalid
 from leaderboard.trec.qrels.qrels import read_qrels
-from leaderboard.trec.read.forms import asked
+from leaderboard.trec.read.forms import Head, asked
+from leaderboard.trec.read.other_forms import Sent, problem_of
 from leaderboard.trec.runs.check import Rules, read_and_check
 from leaderboard.trec.runs.runs import read_run
 
@@ -267,3 +269,20 @@ def test_public_forms_of_judgments_are_read(name: str, shared_data: Path) -> Non
     """The files that 1.0.0 refused or read in part."""
     judgments = read_qrels(shared_data / "odd-inputs" / name).judgments
     assert {topic: len(grades) for topic, grades in judgments.items()} == READ_AS_QRELS[name]
+
+
+TRICKY = {
+    "comments": b"<!--a-->" * 8000 + b"<",
+    "lines": b"a:" + b"\n" * 60_000,
+    "blanks": b'{"1": {"a": 1' + b" " * 60_000 + b"x",
+    "pairs": b'{"1": {' + b'"a": 1, ' * 8000 + b"x",
+}
+
+
+@pytest.mark.parametrize("sent", ["run", "qrels", "topics"])
+@pytest.mark.parametrize("name", TRICKY)
+def test_a_form_is_seen_quickly_whatever_the_bytes(name: str, sent: Sent) -> None:
+    """No pattern tries the same bytes again and again."""
+    start = time.process_time()
+    problem_of(Head.of(TRICKY[name]), sent)
+    assert time.process_time() - start < 1
