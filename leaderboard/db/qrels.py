@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import CheckConstraint, ForeignKey, UniqueConstraint
+from sqlalchemy import CheckConstraint, ForeignKey, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from leaderboard.db.base import Base, Bytewise
@@ -46,6 +46,8 @@ class QrelsRevision(Base):
     topics: Mapped[list[str]]
     """Judged topics in byte order: the order of every per-topic score array."""
     judgments: Mapped[int]
+    rounds: Mapped[str] = mapped_column(default="", server_default=text("''"))
+    """What earlier versions knew of the second column; `read_as` says it now."""
     read_as: Mapped[list[str]] = mapped_column(default=list)
     """How the file was read, in sentences: its form, what was skipped, guessed or passed over."""
     packed: Mapped[bytes] = mapped_column(deferred=True)

@@ -1,4 +1,4 @@
-"""How the file of a revision of judgments was read, in sentences, in place of its second column alone.
+"""How the file of a revision of judgments was read, in sentences, not its second column alone.
 
 Revision ID: 0029
 Revises: 0028
@@ -28,12 +28,10 @@ def upgrade() -> None:
         said = [SAID.format(row.rounds)]
         connection.execute(sa.update(table).where(table.c.id == row.id).values(read_as=said))
     with op.batch_alter_table("qrels_revision") as batch:
-        batch.drop_column("rounds")
         batch.alter_column("read_as", server_default=None)
 
 
 def downgrade() -> None:
-    """Drop the sentences; what the second column held is not told apart from the others."""
+    """Drop the sentences."""
     with op.batch_alter_table("qrels_revision") as batch:
-        batch.add_column(sa.Column("rounds", sa.String(), server_default=sa.text("''"), nullable=False))
         batch.drop_column("read_as")

@@ -36,14 +36,14 @@ WORD_BYTES = 500
 RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}(?: \(\d{1,9}\))?")
 EXTRAS = {
     "task": {"collection"},
-    "revisions": {"file", "distractors", "left_out", "rounds"},
+    "revisions": {"file", "distractors", "left_out"},
     "runs": {"file", "labels", "boards"},
     "editions": {"scored"},
     "pools": {"file"},
     "pictures": {"file"},
     "snapshots": {"file"},
 }
-"""What a record has besides its columns; rounds in those of programs that knew them alone."""
+"""What a record has besides its columns."""
 NOT_READ_AS_SETTINGS = frozenset(
     {"slug", "collection", "measures", "primary_measure", "entry_code", "reproduction_thresholds"}
 )

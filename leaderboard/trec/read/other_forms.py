@@ -9,7 +9,6 @@ from leaderboard.errors import Problem
 from leaderboard.trec.read.converted import fits
 from leaderboard.trec.read.forms import ROLES, SAMPLED_BYTES, Head, Kind, is_grade, is_number, looks_ranked
 from leaderboard.trec.read.lines import shown
-from leaderboard.trec.topics.records import is_heading, squeezed
 
 Sent = Literal["run", "qrels", "topics"]
 """What a file was sent as."""
@@ -161,7 +160,6 @@ _JUDGED = re.compile(
 _PAIR = rb'\s*"[^"]*"\s*:\s*[+-]?[\d.eE+-]+'
 _DICTIONARY = re.compile(rb'\s*\{\s*"[^"]*"\s*:\s*\{(%s(?:\s*,%s)*)' % (_PAIR, _PAIR))
 """A JSON dictionary of dictionaries, of which the first begins with numbers."""
-_DOCUMENTS = frozenset(ROLES["docno"])
 _RANKS = frozenset((*ROLES["rank"], *ROLES["tag"], "sim"))
 _GRADED = frozenset(ROLES["grade"])
 KINDS: tuple[Kind, Kind] = ("run", "qrels")
@@ -249,8 +247,8 @@ def _by_heading(lines: list[bytes]) -> str:
             return ""
     else:
         words = re.split(r"[\s,;]+", line)
-    names = {squeezed(word) for word in words}
-    if not names & _DOCUMENTS or not any(is_heading([name, "text"]) for name in names):
+    names = {re.sub(r"[\W_]+", "", word.casefold()) for word in words}
+    if names.isdisjoint(ROLES["docno"]) or names.isdisjoint(ROLES["topic"]):
         return ""
     last = [re.split(rb"[\s,;]+", row)[-1] for row in lines[1:]]
     if names & _RANKS or ("score" in names and any(is_number(one) and not is_grade(one) for one in last)):

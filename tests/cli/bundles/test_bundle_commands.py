@@ -161,7 +161,7 @@ def test_how_files_of_a_folder_were_read_is_said(call: Call, tmp_path: Path) -> 
     assert "Look at this: In qrels.txt this is guessed: relevant=1, nonrelevant=0." in asked.output
     assert asked.exit_code == 1
     assert call("import", folder, "--yes").exit_code == 0
-    assert "1\t3\t2\tscoring" in call("qrels", "list", "track").output
+    assert "1\t3\t2\tshown" in call("qrels", "list", "track").output
 
 
 def test_of_several_files_one_is_named(call: Call, tmp_path: Path) -> None:
