@@ -147,6 +147,7 @@ def check(ctx: click.Context, task: str, runs: tuple[Path, ...]) -> None:
 @click.option("--name", help="The run's name, else the tag in the file, else the file's name.")
 @click.option("--kind", default="official", show_default=True)
 @click.option("--phase", default="")
+@click.option("--late", default="", metavar="WHY", help="Organisers: why it counts after the close.")
 @click.option(
     "--describe",
     "said",

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from leaderboard.cli.files.kinds import DIALECT, MAPPING, tell_notes
 from leaderboard.cli.site import FILE, data_option, opened
 from leaderboard.cli.usual import UsualCommand
 from leaderboard.errors import Invalid
@@ -64,9 +65,8 @@ def _spec_options(command: Any) -> Any:
     help="Documents taken out of the rankings first, as of `leaderboard evaluate`; repeatable.",
 )
 @click.option("--level", default=1, show_default=True, help="Lowest relevant grade, for methods that learn.")
-@click.option(
-    "--dialect", type=click.Choice(["9", "10"]), default="10", show_default=True, help="Of trec_eval."
-)
+@DIALECT
+@MAPPING
 @click.option("--seconds", type=click.IntRange(min=1), default=30, show_default=True, help="For a document.")
 @FORMAT
 def files(
@@ -81,6 +81,7 @@ def files(
     leave_out: tuple[Path, ...],
     level: int,
     dialect: str,
+    mapping: tuple[str, ...],
     seconds: int,
     form: str,
 ) -> None:
@@ -90,9 +91,11 @@ def files(
     """
     from leaderboard.cli.files.file_pools import Options, pool_files
     from leaderboard.trec.pools import as_text
+    from leaderboard.trec.read.forms import asked
 
     spec = _spec(name, then, depth, budget, values)
-    found = pool_files(runs, Options(spec, qrels, seed, int(dialect), level, leave_out))
+    found = pool_files(runs, Options(spec, qrels, seed, int(dialect), level, leave_out, asked(mapping)))
+    tell_notes(found.notes)
     for piece in as_text(found.documents, form):
         click.echo(piece.encode("utf-8", "surrogateescape"), nl=False)
     hours = found.to_judge * seconds / 3600

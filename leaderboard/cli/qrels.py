@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from leaderboard.cli.files.kinds import mapping_option, tell_notes
 from leaderboard.cli.site import FILE, data_option, opened
 from leaderboard.cli.usual import note_option
 from leaderboard.pages.revisions import files, lists, previews
@@ -42,14 +43,7 @@ def qrels() -> None:
     type=click.Choice(["subtopics", "rounds"]),
     help="What the second column of FILE is. [seen in it]",
 )
-@click.option(
-    "--map",
-    "mapping",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="How to read FILE: WORD=NUMBER for a grade, grade=NUMBER where there are none, "
-    "columns=topic,iteration,docno,grade, or topics=task to write topic ids as the task's; repeatable.",
-)
+@mapping_option("FILE", has_topics=True)
 @click.option(
     "--distractors",
     type=FILE,
@@ -135,8 +129,7 @@ def _prepared(file: Path, is_preference: bool, second: str, asked: forms.Asked) 
     """The judgments of a file; how they were read goes to the error stream."""
     kind = "preference" if is_preference else "graded"
     prepared = service.prepare(file, kind=kind, second=second, asked=asked)
-    for warning in prepared.warnings:
-        click.echo(f"note: {warning}", err=True)
+    tell_notes(prepared.warnings)
     return prepared
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from leaderboard.cli.editing import pictures, settings
+from leaderboard.cli.files.kinds import mapping_option, tell_notes
 from leaderboard.cli.phases import phase
 from leaderboard.cli.site import FILE, data_option, opened
 from leaderboard.errors import Invalid
@@ -81,14 +82,7 @@ for command in (*settings.COMMANDS, *pictures.COMMANDS):
     type=click.Choice(["subtopics", "rounds"]),
     help="What the second column of the judgments is. [seen in it]",
 )
-@click.option(
-    "--qrels-map",
-    "mapping",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="How to read the judgments: WORD=NUMBER for a grade, grade=NUMBER where there are none, "
-    "columns=topic,iteration,docno,grade, or topics=task to write topic ids as the task's; repeatable.",
-)
+@mapping_option("the judgments", "--qrels-map", has_topics=True)
 @click.option("--draft", is_flag=True, help="Keep it a draft that only organisers see.")
 @data_option
 def create(
@@ -126,8 +120,7 @@ def create(
     with opened(data) as (database, _):
         prepared = drafts.prepare(wanted)
         click.echo(f"Topics: {prepared.topics}")
-        for warning in prepared.qrels.warnings if prepared.qrels is not None else ():
-            click.echo(f"note: {warning}", err=True)
+        tell_notes(prepared.qrels.warnings if prepared.qrels is not None else ())
         with database.write() as session:
             tasks.create(session, OPERATOR, prepared)
             if organiser:
@@ -273,11 +266,7 @@ def _lines(shown: TaskOverview) -> list[str]:
         return lines
     grades = ", ".join(f"{grade}: {count}" for grade, count in shown.grades.items())
     lines.append(f"Judgments: {shown.judgments} (grade: number; {grades}).")
-    if shown.rounds:
-        lines.append(
-            f"The second column of the judgments ({shown.rounds}) was taken for rounds; "
-            "if these are subtopics, add the file again with `qrels add --second-column subtopics`."
-        )
+    lines += [f"How they were read: {note}" for note in shown.read_as]
     for title, ids in (
         ("Topics without judgments", shown.topics_without_judgments),
         ("Judged ids that are not topics", shown.judged_not_topics),

@@ -47,7 +47,9 @@ class QrelsRevision(Base):
     """Judged topics in byte order: the order of every per-topic score array."""
     judgments: Mapped[int]
     rounds: Mapped[str] = mapped_column(default="", server_default=text("''"))
-    """Values of the file's second column where it was passed over although topics have several of them."""
+    """What earlier versions knew of the second column; `read_as` says it now."""
+    read_as: Mapped[list[str]] = mapped_column(default=list)
+    """How the file was read, in sentences: its form, what was skipped, guessed or passed over."""
     packed: Mapped[bytes] = mapped_column(deferred=True)
     """All judgments as trec.packing writes them, for the evaluator.
 

@@ -15,13 +15,14 @@ from sqlalchemy.exc import IntegrityError
 from leaderboard.cli import main
 from leaderboard.db import schema
 from leaderboard.db.engine import Database, now
-from leaderboard.db.tables import Account, Assessor, Entry, Member, Run, Team, metadata
+from leaderboard.db.tables import Account, Assessor, Entry, Member, QrelsRevision, Run, Team, metadata
 from leaderboard.errors import SchemaOutdated
 from leaderboard.services import audit
 from leaderboard.services.accounts import names
 from leaderboard.services.assessors import links
 from leaderboard.services.policy import OPERATOR
 from leaderboard.settings import DATABASE_FILE
+from leaderboard.trec.qrels.qrels import rounds_note
 from tests.make import build, people
 
 pytestmark = pytest.mark.dialect
@@ -203,6 +204,17 @@ def test_tokens_of_workers_are_deleted(database: Database) -> None:
     assert (kinds, keys, owners) == (["personal", "runner"], [1, 2], ["host:1"])
     with pytest.raises(IntegrityError), database.engine.begin() as connection:
         connection.execute(text("UPDATE api_token SET kind = 'worker' WHERE id = 1"))
+
+
+def test_what_was_known_of_a_second_column_becomes_a_sentence(database: Database, tmp_path: Path) -> None:
+    """The same one that the reader of such a file says."""
+    build.task(database, tmp_path)
+    schema.downgrade(database, "0028")
+    with database.write() as session:
+        session.execute(text("UPDATE qrels_revision SET rounds = '0.5, 1'"))
+    schema.upgrade(database)
+    with database.read() as session:
+        assert session.scalars(select(QrelsRevision.read_as)).all() == [[str(rounds_note("0.5, 1"))]]
 
 
 def test_names_that_look_alike_by_the_newest_list_keep_one_skeleton(database: Database) -> None:

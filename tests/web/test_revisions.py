@@ -215,11 +215,30 @@ def test_rounds_are_said_and_asked_about(organiser: FlaskClient) -> None:
     """The preview says what the second column was taken for, unless the form did."""
     rounds = "1 0.5 a 1\n1 1 x 1\n2 1 a 1\n"
     preview = pages.main(organiser.get(_send(organiser, qrels=_file(rounds, "r.txt"))))
-    assert "second column of the judgments holds 0.5, 1" in preview
+    assert "The second column holds 0.5, 1" in preview
     told = pages.main(organiser.get(_send(organiser, qrels=_file(rounds, "r.txt"), holds="rounds")))
     assert "second column" not in told
     subtopics = organiser.get(_send(organiser, qrels=_file(rounds, "r.txt"), holds="subtopics"))
     assert "judgments of subtopics" in pages.main(subtopics)
+
+
+@pytest.mark.parametrize(
+    ("text", "mapping", "said"),
+    [
+        ("1 0 a relevant\n1 0 x no\n", "relevant=2, no=0", "Grades in words were read as relevant=2, no=0."),
+        ("# made by hand\n1 0 a 1\n1 0 x 0\n", "", "1 line that begins with # was skipped as comments."),
+        ("query-id,corpus-id,score\n1,a,1\n1,x,0\n", "", "The first line is a heading and was skipped."),
+    ],
+)
+def test_how_a_file_was_read_is_said_before_it_is_published(
+    organiser: FlaskClient, text: str, mapping: str, said: str
+) -> None:
+    """On the page of the draft, by the API whenever it is asked, and still after a reload."""
+    preview = _send(organiser, qrels=_file(text, "q.txt"), map=mapping)
+    for _ in range(2):
+        assert said in pages.main(organiser.get(preview))
+    plain = _send(organiser)
+    assert "How the file was read" not in pages.main(organiser.get(plain))
 
 
 def test_what_stands_beside_the_judgments_is_listed(organiser: FlaskClient, database: Database) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from leaderboard.cli.files.compare import CORRECTIONS, TESTS
-from leaderboard.cli.files.evaluate import EXISTING
+from leaderboard.cli.files.kinds import EXISTING
 from leaderboard.cli.usual import UsualCommand
 from leaderboard.errors import Invalid
 

@@ -1,7 +1,6 @@
 """`leaderboard check`: the upload checker without a site."""
 
 import json
-import re
 from collections.abc import Callable, KeysView
 from pathlib import Path
 from typing import Any
@@ -9,30 +8,28 @@ from typing import Any
 import click
 
 from leaderboard.cli.files.check_answers import OF_ANSWERS, answer_options, answers_text, check_file
-from leaderboard.cli.files.kinds import problem_line, require_options_of
+from leaderboard.cli.files.kinds import (
+    EXISTING,
+    MAPPING,
+    pattern,
+    problem_line,
+    require_options_of,
+    tell_notes,
+)
 from leaderboard.errors import Invalid
 from leaderboard.temporary import whole_file
 from leaderboard.trec.qrels.qrels import read_qrels
-from leaderboard.trec.read.forms import Asked
+from leaderboard.trec.read.forms import Asked, asked
 from leaderboard.trec.runs.check import Rules, read_and_check
 from leaderboard.trec.runs.fixes import FIXES, Fixing, fixed
 from leaderboard.trec.runs.reports import Report
 from leaderboard.trec.topics.topics import read_topics
 
-OF_RANKINGS = ("qrels", "depth", "tag_pattern", "trec_eval", "out", "by_rank")
-_FILE = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
-
-
-def _pattern(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
-    try:
-        re.compile(value or "")
-    except re.error as error:
-        raise click.BadParameter(f"{value!r} is not a regular expression: {error}.") from error
-    return value
+OF_RANKINGS = ("qrels", "depth", "tag_pattern", "trec_eval", "mapping", "out", "by_rank")
 
 
 @click.command()
-@click.argument("run", type=_FILE)
+@click.argument("run", type=EXISTING)
 @click.option(
     "--kind",
     type=click.Choice(["rankings", "answers"]),
@@ -40,8 +37,8 @@ def _pattern(_: click.Context, __: click.Parameter, value: str | None) -> str | 
     show_default=True,
     help="What the file holds; options below say which kind they are for.",
 )
-@click.option("--qrels", type=_FILE, help="Judgments, to name topics without them.")
-@click.option("--topics", type=_FILE, help="The task's topics; others are refused.")
+@click.option("--qrels", type=EXISTING, help="Judgments, to name topics without them.")
+@click.option("--topics", type=EXISTING, help="The task's topics; others are refused.")
 @click.option(
     "--depth", type=click.IntRange(min=1), default=1000, show_default=True, help="Documents a topic."
 )
@@ -52,7 +49,8 @@ def _pattern(_: click.Context, __: click.Parameter, value: str | None) -> str | 
     show_default=True,
     help="Its version; with 9, ids may begin with #.",
 )
-@click.option("--tag-pattern", metavar="RE", callback=_pattern, help="Regular expression for the whole tag.")
+@MAPPING
+@click.option("--tag-pattern", metavar="RE", callback=pattern, help="Regular expression for the whole tag.")
 @click.option(
     "--fix",
     "out",
@@ -72,6 +70,7 @@ def check(
     topics: Path | None,
     depth: int,
     trec_eval: str,
+    mapping: tuple[str, ...],
     tag_pattern: str | None,
     out: Path | None,
     by_rank: bool,
@@ -94,7 +93,7 @@ def check(
         topics=tuple(topic.topic_id for topic in read_topics(topics)) if topics else None,
         depth=depth,
         tag_pattern=tag_pattern,
-        judged=_judged(qrels, int(trec_eval)) if qrels else (),
+        judged=_judged(qrels, asked(mapping, int(trec_eval))) if qrels else (),
         dialect=int(trec_eval),
     )
     _, report = read_and_check(run, rules)
@@ -103,11 +102,10 @@ def check(
     _tell(report, form, lambda: _text(run.name, report))
 
 
-def _judged(path: Path, dialect: int) -> KeysView[str]:
+def _judged(path: Path, asked: Asked) -> KeysView[str]:
     """The judged topics; how the file was read goes to the error stream."""
-    qrels = read_qrels(path, asked=Asked(dialect))
-    for note in qrels.notes:
-        click.echo(f"note: {path}: {note}", err=True)
+    qrels = read_qrels(path, asked=asked)
+    tell_notes(f"{path}: {note}" for note in qrels.notes)
     return qrels.judgments.keys()
 
 

@@ -1,26 +1,17 @@
 """`leaderboard check --kind answers`: its options, and the check of a file of answers."""
 
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from leaderboard.cli.files.kinds import problem_line
+from leaderboard.cli.files.kinds import pattern, problem_line
 from leaderboard.trec.runs.reports import Report
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 OF_ANSWERS = ("dialects", "limit", "unit", "over", "docno_pattern", "subset")
-
-
-def _compiled(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
-    try:
-        re.compile(value or "")
-    except re.error as error:
-        raise click.BadParameter(f"{value!r} is not a regular expression: {error}.") from error
-    return value
 
 
 _OPTIONS = (
@@ -45,7 +36,7 @@ _OPTIONS = (
     click.option(
         "--docno-pattern",
         metavar="RE",
-        callback=_compiled,
+        callback=pattern,
         help="Answers: regular expression for whole references (rag24, rag25, longeval-rag).",
     ),
     click.option("--subset", is_flag=True, help="Answers: not all topics were asked for."),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from leaderboard.cli.files.aligned import aligned
-from leaderboard.cli.files.evaluate import EXISTING
+from leaderboard.cli.files.kinds import DIALECT, EXISTING, LEVEL, MAPPING, tell_notes
 from leaderboard.errors import Invalid
 from leaderboard.tables.words import counted
 
@@ -47,12 +47,9 @@ QUIET_S = 2.0
     help="For the number of pairs; the last two are tests of their own.",
 )
 @click.option("--baseline", metavar="RUN", help="Compare all with this one, by its file or its tag.")
-@click.option(
-    "--level", default=1, show_default=True, help="Lowest relevant grade, for measures that take rel."
-)
-@click.option(
-    "--dialect", type=click.Choice(["9", "10"]), default="10", show_default=True, help="Of trec_eval."
-)
+@LEVEL
+@DIALECT
+@MAPPING
 @click.option(
     "--format", "layout", type=click.Choice(["table", "json", "latex"]), default="table", show_default=True
 )
@@ -65,6 +62,7 @@ def compare(
     baseline: str | None,
     level: int,
     dialect: str,
+    mapping: tuple[str, ...],
     layout: str,
 ) -> None:
     """Compare the RUNs with each other on the topics of QRELS.
@@ -75,15 +73,18 @@ def compare(
     """
     from leaderboard.cli.files.comparisons import score_files
     from leaderboard.stats.pairs.methods import method
+    from leaderboard.trec.read.forms import asked
     from leaderboard.trec.scores.scoring import Inputs, Options
 
     if len(runs) < 2:
         raise Invalid("A comparison takes at least two runs.")
-    files = score_files(Inputs(qrels), runs, Options(names or ("AP",), level, int(dialect)))
+    inputs = Inputs(qrels, asked=asked(mapping))
+    files = score_files(inputs, runs, Options(names or ("AP",), level, int(dialect)))
     measures = list(files.scores)
     if layout != "latex" and len(measures) > 1:
         keys = ", ".join(measure.key for measure in measures)
         raise Invalid(f"These are {len(measures)} measures: {keys}. Name one, or use --format latex.")
+    tell_notes(files.notes)
     place = None if baseline is None else _place(files, baseline)
     if layout == "latex":
         text = _latex(files, measures, method((test, correction)), place)

@@ -30,7 +30,7 @@ from leaderboard.trec.read.blocks import Block
 from leaderboard.trec.read.lines import DEFAULT_LIMITS
 from leaderboard.trec.read.scanning import scan_run
 from leaderboard.trec.runs.fingerprints import RankingDigest
-from leaderboard.trec.scores.scoring import Inputs, Options, score_runs
+from leaderboard.trec.scores.scoring import Inputs, Options, Scorer
 
 Progress = Callable[[float], None]
 
@@ -47,6 +47,8 @@ class ScoredFiles:
     topics: tuple[str, ...]
     scores: dict[BoundMeasure, FloatArray]
     """(runs, topics) a measure, as it prints them."""
+    notes: tuple[str, ...] = ()
+    """How the files were read."""
 
     def seed(self, measure: BoundMeasure, of: str) -> int:
         """Always the same for the same rankings, judgments, measure and kind of comparison."""
@@ -87,7 +89,8 @@ def score_files(inputs: Inputs, paths: Sequence[Path], options: Options) -> Scor
     Raises Invalid for a file that cannot be read, a measure that runs cannot be compared by, or a run
     that is given twice.
     """
-    reports = list(score_runs(inputs, paths, options))
+    scorer = Scorer(inputs, options)
+    reports = list(scorer.all(paths))
     names = tuple(report.run for report in reports)
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
@@ -108,6 +111,7 @@ def score_files(inputs: Inputs, paths: Sequence[Path], options: Options) -> Scor
         dialect=options.dialect,
         topics=topics,
         scores=scores,
+        notes=tuple(scorer.notes),
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from leaderboard.cli.files.kinds import require_options_of
+from leaderboard.cli.files.kinds import DIALECT, EXISTING, LEVEL, MAPPING, require_options_of, tell_notes
 
 if TYPE_CHECKING:
     from leaderboard.trec.nuggets.scoring import Missing
@@ -25,7 +25,6 @@ OF_RANKINGS = (
     "no_summary", "level", "dialect", "depth", "judged_only", "complete", "collection_size",
     "second_column", "preferences", "documents", "dissimilarities", "leave_out_query", "mapping", "threads",
 )  # fmt: skip
-EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 HELD_BYTES = 2**23
 """Of output, before it goes to a file until all runs were read."""
 BLAS_THREADS = "OPENBLAS_NUM_THREADS"
@@ -62,12 +61,8 @@ BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 )
 @click.option("--per-topic", "-q", is_flag=True, help="Every topic's score too, not only the mean.")
 @click.option("--no-summary", "-n", is_flag=True, help="Only the topics' scores (with -q; --format trec).")
-@click.option(
-    "--level", "-l", default=1, show_default=True, help="Lowest relevant grade, for measures that take rel."
-)
-@click.option(
-    "--dialect", type=click.Choice(["9", "10"]), default="10", show_default=True, help="Of trec_eval."
-)
+@LEVEL
+@DIALECT
 @click.option(
     "--depth", "-M", type=click.IntRange(min=1), help="Documents of a topic that count, from the top."
 )
@@ -112,14 +107,7 @@ BLAS_THREADS = "OPENBLAS_NUM_THREADS"
     is_flag=True,
     help="Leave out the document whose docno is the topic's id, as BEIR does for ArguAna.",
 )
-@click.option(
-    "--map",
-    "mapping",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="How to read QRELS: WORD=NUMBER for a grade, grade=NUMBER where there are none, or "
-    "columns=topic,iteration,docno,grade; repeatable.",
-)
+@MAPPING
 @click.option("--threads", type=click.IntRange(1, 2), help="That read a large run. [as many as cores]")
 @click.option(
     "--format", "layout", type=click.Choice(["trec", "tsv", "json"]), default="trec", show_default=True
@@ -243,5 +231,4 @@ def _text(
     else:
         lines = scorer.lines if len(runs) == 1 else list(dict.fromkeys([TAG, *scorer.lines]))
         yield from trec(reports, lines, per_topic=per_topic, summary=summary)
-    for note in scorer.notes:
-        click.echo(f"note: {note}", err=True)
+    tell_notes(scorer.notes)

@@ -1,7 +1,7 @@
 """Pools of run files, without a site: the same methods on rankings read from disk."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from leaderboard.services.rankings.tops import (
 from leaderboard.trec.pools import Pooled
 from leaderboard.trec.qrels.left_out import read_left_out
 from leaderboard.trec.qrels.qrels import read_qrels
-from leaderboard.trec.read.forms import Asked
+from leaderboard.trec.read.forms import USUAL, Asked
 from leaderboard.trec.runs.runs import Ranking, read_run
 
 
@@ -42,6 +42,8 @@ class FilePool:
     places: int
     candidates: int
     judged: int
+    notes: tuple[str, ...] = ()
+    """How the files were read."""
 
     @property
     def to_judge(self) -> int:
@@ -62,6 +64,8 @@ class Options:
     dialect: int = 10
     level: int = 1
     left_out: Sequence[Path] = ()
+    asked: Asked = USUAL
+    """How the qrels are read."""
 
 
 def pool_files(paths: Sequence[Path], options: Options) -> FilePool:
@@ -72,10 +76,13 @@ def pool_files(paths: Sequence[Path], options: Options) -> FilePool:
     have come to them. Raises Invalid for a spec that cannot be carried out and for files that cannot be read.
     """
     bound = _bound(options)
-    grades = (
-        {} if options.qrels is None else read_qrels(options.qrels, asked=Asked(options.dialect)).judgments
-    )
-    tops = _tops(paths, bound.reach, options)
+    notes: list[str] = []
+    grades: dict[str, dict[bytes, int]] = {}
+    if options.qrels is not None:
+        qrels = read_qrels(options.qrels, asked=replace(options.asked, dialect=options.dialect))
+        grades = qrels.judgments
+        notes += [f"{options.qrels}: {note}" for note in qrels.notes]
+    tops = _tops(paths, bound.reach, options, notes)
     documents: dict[str, list[Pooled]] = {}
     judged = 0
     for topic, of_topic in tops.items():
@@ -97,6 +104,7 @@ def pool_files(paths: Sequence[Path], options: Options) -> FilePool:
         places=sum(len(ranking) for of_topic in tops.values() for ranking in of_topic.rankings),
         candidates=sum(len(of_topic.docnos) for of_topic in tops.values()),
         judged=judged,
+        notes=tuple(notes),
     )
 
 
@@ -115,12 +123,14 @@ def _bound(options: Options) -> BoundMethod:
     return bound
 
 
-def _tops(paths: Sequence[Path], depth: int, options: Options) -> dict[str, TopicTops]:
+def _tops(paths: Sequence[Path], depth: int, options: Options, notes: list[str]) -> dict[str, TopicTops]:
     """Topic -> the tops of all runs, topics in order of arrival; one run is in memory at a time."""
     left_out = read_left_out(options.left_out).by_topic
     tops: dict[str, dict[int, Top]] = {}
     for number, path in enumerate(paths):
-        for topic, whole in read_run(path, dialect=options.dialect).rankings.items():
+        run = read_run(path, dialect=options.dialect)
+        notes += [f"{path}: {note}" for note in run.notes]
+        for topic, whole in run.rankings.items():
             ranking = _remaining(whole, left_out.get(topic, frozenset()))
             if len(ranking.docnos):
                 tops.setdefault(topic, {})[number] = in_order(ranking, depth, options.dialect)

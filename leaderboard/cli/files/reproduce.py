@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from leaderboard.cli.files.evaluate import EXISTING
+from leaderboard.cli.files.kinds import DIALECT, EXISTING, LEVEL, MAPPING, tell_notes
 
 if TYPE_CHECKING:
     from leaderboard.cli.files.reproductions import Asked, Reproduced, RunPair
@@ -54,12 +54,9 @@ _LEVELS = click.Choice(["ktu", "nrmse", "dri", "er"])
 @click.option(
     "--alpha", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05, show_default=True
 )
-@click.option(
-    "--level", default=1, show_default=True, help="Lowest relevant grade, for measures that take rel."
-)
-@click.option(
-    "--dialect", type=click.Choice(["9", "10"]), default="10", show_default=True, help="Of trec_eval."
-)
+@LEVEL
+@DIALECT
+@MAPPING
 @click.option(
     "--format", "layout", type=click.Choice(["text", "json", "csv"]), default="text", show_default=True
 )
@@ -74,6 +71,7 @@ def reproduce(
     alpha: float,
     level: int,
     dialect: str,
+    mapping: tuple[str, ...],
     layout: str,
 ) -> None:
     """Hold a baseline and an advanced run against a reproduction of both, by the judgments in QRELS.
@@ -83,10 +81,12 @@ def reproduce(
     """
     from leaderboard.cli.files.reproductions import Asked, as_facts, compare_files, level_table
     from leaderboard.tables.text import csv_text, json_text
+    from leaderboard.trec.read import forms
 
     words = _thresholds(thresholds, margin, alpha)
-    asked = Asked(measure, level, int(dialect), replicated, words)
+    asked = Asked(measure, level, int(dialect), replicated, words, forms.asked(mapping))
     found = compare_files(qrels, original, reproduced, asked)
+    tell_notes(found.notes)
     if layout == "json":
         text = json_text(as_facts(found, asked))
     elif layout == "csv":

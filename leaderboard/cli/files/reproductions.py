@@ -17,6 +17,7 @@ from leaderboard.stats.reproductions.levels import Levels, RunLevels, Thresholds
 from leaderboard.stats.reproductions.numbers import LevelRow, level_rows
 from leaderboard.stats.reproductions.topics import largest_differences
 from leaderboard.tables.record import Column, Table
+from leaderboard.trec.read import forms
 from leaderboard.trec.read.lines import DEFAULT_LIMITS
 from leaderboard.trec.read.scanning import scan_run
 from leaderboard.trec.runs.fingerprints import RankingDigest
@@ -41,6 +42,8 @@ class Asked:
     dialect: int = 10
     replicated: Path | None = None
     thresholds: Thresholds = Thresholds()
+    reading: forms.Asked = forms.USUAL
+    """How the judgments are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,8 @@ class Reproduced:
     levels: Levels
     baseline: RunPair
     advanced: RunPair
+    notes: tuple[str, ...] = ()
+    """How the files were read."""
 
 
 def compare_files(qrels: Path, original: Sequence[Path], other: Sequence[Path], asked: Asked) -> Reproduced:
@@ -82,8 +87,10 @@ def compare_files(qrels: Path, original: Sequence[Path], other: Sequence[Path], 
     Raises Invalid for files that cannot be read, several measures, or one that is not a mean over topics.
     """
     options = Options((asked.measure,), asked.level, asked.dialect)
-    here = Scorer(Inputs(qrels), options)
-    there = here if asked.replicated is None else Scorer(Inputs(asked.replicated), options)
+    here = Scorer(Inputs(qrels, asked=asked.reading), options)
+    there = here
+    if asked.replicated is not None:
+        there = Scorer(Inputs(asked.replicated, asked=asked.reading), options)
     measure = _measure(here)
     both = [_pair(here, there, one, two, asked) for one, two in zip(original, other, strict=True)]
     (baseline, base), (advanced, new) = both
@@ -94,6 +101,7 @@ def compare_files(qrels: Path, original: Sequence[Path], other: Sequence[Path], 
         levels=Levels(baseline, advanced, asked.thresholds),
         baseline=base,
         advanced=new,
+        notes=tuple(dict.fromkeys((*here.notes, *there.notes))),
     )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from leaderboard.cli.files.evaluate import EXISTING
+from leaderboard.cli.files.kinds import DIALECT, EXISTING, LEVEL, tell_notes
 
 if TYPE_CHECKING:
     from leaderboard.services.suites.rows import SuiteBoard
@@ -57,12 +57,8 @@ def _groups(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> t
     show_default=True,
     help="Which one, in CSV and LaTeX.",
 )
-@click.option(
-    "--level", default=1, show_default=True, help="Lowest relevant grade, for measures that take rel."
-)
-@click.option(
-    "--dialect", type=click.Choice(["9", "10"]), default="10", show_default=True, help="Of trec_eval."
-)
+@LEVEL
+@DIALECT
 @click.option(
     "--format",
     "layout",
@@ -102,6 +98,7 @@ def suite(
         bootstrap=bootstrap,
     )
     board = suite_board(score_suite(read, runs, level=level, dialect=int(dialect)), asked)
+    tell_notes(board.scores.read_as)
     click.echo(_text(board, name, layout, dialect), nl=False)
 
 

@@ -68,6 +68,7 @@ def of_folder(found: FoundTask, task: PreparedTask) -> UnderstoodTask:
             ("Runs", f"{len(found.runs):,}, at most {found.depth:,} documents a topic"),
             *((("Teams", f"from {found.list_path}"),) if found.list_path else ()),
             ("Measures", f"{', '.join(task.measures)}; ranked by {task.primary}"),
+            *(("How it was read", note) for note in found.read_as),
         ),
         runs=tuple(
             UnderstoodRun(name=run.name, team=run.team, kind=run.kind, topics=run.topics, path=run.path)

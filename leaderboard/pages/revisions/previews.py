@@ -62,8 +62,8 @@ class Preview(ChangedJudgments):
     """The job that the ranks wait for."""
     lacking: tuple[str, ...]
     """Judged documents that the task's collection does not have."""
-    rounds: str
-    """Values of the file's second column, where it was passed over unasked."""
+    read_as: tuple[str, ...]
+    """How the file was read, in sentences."""
     runs: int
     """How many runs would be scored again."""
     left_out_of: LeftOutOfRuns | None
@@ -116,7 +116,7 @@ def preview(session: Session, viewer: Viewer, slug: str, token: str) -> Preview:
         waiting=ranks if isinstance(ranks, WaitingResult) else None,
         why_no_ranks=why,
         lacking=_lacking(session, task, draft),
-        rounds=draft.prepared.rounds,
+        read_as=tuple(map(str, draft.prepared.warnings)),
         runs=session.scalar(runs) or 0,
         left_out_of=held,
         level=task.level,

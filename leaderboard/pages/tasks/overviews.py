@@ -48,8 +48,8 @@ class TaskOverview:
     revision: int | None
     origin: str
     judgments: int
-    rounds: str
-    """Values of the second column of the judgments, where it was passed over unasked."""
+    read_as: tuple[str, ...]
+    """How the newest file of judgments was read, in sentences."""
     grades: dict[int, int]
     topics_without_judgments: tuple[str, ...]
     judged_not_topics: tuple[str, ...]
@@ -124,7 +124,7 @@ def overview(session: Session, viewer: Viewer, slug: str) -> TaskOverview:
         revision=revision.number if revision else None,
         origin=origin or "",
         judgments=revision.judgments if revision else 0,
-        rounds=revision.rounds if revision else "",
+        read_as=tuple(revision.read_as) if revision else (),
         grades=dict(sorted(counted.items())),
         topics_without_judgments=tuple(sorted(topic_ids - judgments.keys())) if revision else (),
         judged_not_topics=tuple(sorted(judgments.keys() - topic_ids)),

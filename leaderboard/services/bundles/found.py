@@ -10,7 +10,7 @@ from pathlib import Path
 
 from leaderboard.errors import Invalid, Problem
 from leaderboard.services.bundles.opening import BundleFiles
-from leaderboard.services.bundles.recognising import LIST, QRELS, RUN, TOPICS, kind_of
+from leaderboard.services.bundles.recognising import LIST, NAMED, QRELS, RUN, TOPICS, kind_of
 from leaderboard.services.runs import lists
 from leaderboard.services.runs.lists import ListRow, RunList
 from leaderboard.services.runs.prepare import suggested_name
@@ -23,7 +23,6 @@ from leaderboard.trec.topics.topics import TopicsFile
 
 DEPTH = 1000
 TEAM = "Participants"
-_USUAL = {TOPICS: re.compile(r"topic|quer", re.IGNORECASE), QRELS: re.compile(r"qrel|judg", re.IGNORECASE)}
 _INPUT = re.compile(r"^(?:input|run|results?)[._]", re.IGNORECASE)
 """How archives and trec_eval's users begin the names of run files."""
 
@@ -56,6 +55,10 @@ class FoundTask:
     left_out: Mapping[str, str]
     doubts: tuple[str, ...]
     """What somebody should have a look at before the task is made."""
+    mapping: str = ""
+    """How the judgments are read where that was guessed, which is a doubt; as `forms.asked` takes it."""
+    read_as: tuple[str, ...] = ()
+    """How the files were read, in sentences."""
 
     @property
     def depth(self) -> int:
@@ -96,7 +99,8 @@ def look(files: BundleFiles, choice: FoundChoice, progress: Progress = lambda _:
         by_kind[kind].append(name) if kind else left_out.setdefault(name, why)
     doubts: list[str] = []
     judged = _judgments(files, by_kind[QRELS], choice, left_out, doubts)
-    topics = _topics(files, by_kind[TOPICS], choice, set(judged.topics), left_out, doubts)
+    read_as = list(judged.notes)
+    topics = _topics(files, by_kind[TOPICS], choice, set(judged.topics), left_out, doubts, read_as)
     listed = _list(files, by_kind[LIST], left_out)
     known = topics[1] if topics[0] else None
     runs, in_runs = _runs(files, by_kind[RUN], known, listed, choice, left_out, progress)
@@ -120,6 +124,8 @@ def look(files: BundleFiles, choice: FoundChoice, progress: Progress = lambda _:
         runs=runs,
         left_out=dict(sorted(left_out.items())),
         doubts=tuple(doubts),
+        mapping="\n".join(judged.guessed),
+        read_as=tuple(read_as),
     )
 
 
@@ -128,6 +134,8 @@ class _Judged:
     path: str = ""
     count: int = 0
     topics: tuple[str, ...] = ()
+    guessed: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def _judgments(
@@ -143,9 +151,14 @@ def _judgments(
                 raise
             left_out[name] = f"judgments that cannot be read: {error.message}"
             continue
-        read[name] = _Judged(name, sum(1 for _ in qrels.entries()), tuple(qrels.judgments))
+        count, notes = sum(1 for _ in qrels.entries()), tuple(f"{name}: {note}" for note in qrels.notes)
+        read[name] = _Judged(name, count, tuple(qrels.judgments), qrels.guessed, notes)
     chosen = _one(list(read), QRELS, choice.name_qrels, left_out, doubts)
-    return read[chosen] if chosen else _Judged()
+    if not chosen:
+        return _Judged()
+    if read[chosen].guessed:
+        doubts.append(f"In {chosen} this is guessed: {', '.join(read[chosen].guessed)}.")
+    return read[chosen]
 
 
 def _topics(
@@ -155,6 +168,7 @@ def _topics(
     judged: set[str],
     left_out: dict[str, str],
     doubts: list[str],
+    read_as: list[str],
 ) -> tuple[str, tuple[str, ...]]:
     """The file of topics and their ids; '' and the judged ones where no file has any."""
     read: dict[str, TopicsFile] = {}
@@ -176,8 +190,8 @@ def _topics(
     chosen = _one(list(read), TOPICS, choice.name_topics, left_out, doubts)
     if not chosen:
         return "", tuple(judged)
-    if read[chosen].asks:
-        doubts.append(f"{chosen} is read so: {read[chosen]}")
+    if read[chosen].notes:
+        (doubts if read[chosen].asks else read_as).append(f"{chosen} is read so: {read[chosen]}")
     return chosen, tuple(topic.topic_id for topic in read[chosen].topics)
 
 
@@ -193,7 +207,7 @@ def _one(names: list[str], kind: str, option: str, left_out: dict[str, str], dou
     """The one file of a kind: of several the only one with a usual name, else Invalid is raised."""
     if len(names) < 2:
         return names[0] if names else ""
-    usual = [name for name in names if _USUAL[kind].search(Path(name).name)]
+    usual = [name for name in names if NAMED[kind].search(Path(name).name)]
     if len(usual) != 1:
         listed = ", ".join(sorted(usual or names))
         problem = Problem("must be one file.", f"Name it: {option}.", field=kind, value=listed[:200])

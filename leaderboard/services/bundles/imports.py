@@ -29,7 +29,7 @@ from leaderboard.services.bundles.importing import (
 )
 from leaderboard.services.bundles.judgments import RevisionFiles
 from leaderboard.services.bundles.opening import BundleFiles
-from leaderboard.services.bundles.records import FOLDER, TABLES, Record, RecordTable
+from leaderboard.services.bundles.records import FOLDER, NUMBERED, TABLES, Numbers, Record, RecordTable
 from leaderboard.services.policy import Viewer
 from leaderboard.services.pseudonyms.pseudonyms import SEED_BYTES
 from leaderboard.services.tasks import filed, slugs
@@ -76,13 +76,26 @@ def bring_in(
 
 
 def store(making: TaskImport, tables: Iterable[RecordTable]) -> None:
-    """Store the records of some tables, each by its road."""
+    """Store the records of some tables, each by its road, once every record of all was looked at."""
+    tables = tuple(tables)
+    with _named(making):
+        _require_records(making, tables)
     for table in tables:
         making.progress(table.name)
         making.place = table.path
         with _named(making):
             _ROADS.get(table.name, add_all)(making, table)
             making.session.flush()
+
+
+def _require_records(making: TaskImport, tables: Iterable[RecordTable]) -> None:
+    """Raise Invalid for the first record that breaks a rule of its own: nothing is written by then."""
+    ids: Numbers = {name: {} for name in NUMBERED}
+    for table in tables:
+        for line, record in making.read(table):
+            checking.values(table, line, record, ids)
+            if (own := ids.get(table.model.__tablename__)) is not None:
+                own[record["id"]] = record["id"]
 
 
 @contextmanager

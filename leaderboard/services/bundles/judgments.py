@@ -11,7 +11,7 @@ from sqlalchemy import insert
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import PoolTopic, Qrels, QrelsRevision
-from leaderboard.errors import Invalid
+from leaderboard.errors import Invalid, Problem
 from leaderboard.services.bundles.checking import broken
 from leaderboard.services.bundles.importing import TaskImport
 from leaderboard.services.pools import documents as pool_documents
@@ -22,6 +22,7 @@ from leaderboard.services.qrels.left_out import LeftOutList
 from leaderboard.trec.qrels.distractors import read_distractors
 from leaderboard.trec.qrels.left_out import NOTHING, LeftOut, read_left_out
 from leaderboard.trec.qrels.preferences import PreferenceJudgments
+from leaderboard.trec.qrels.qrels import rounds_note
 from leaderboard.trec.read.entries import ID_BYTES
 from leaderboard.trec.read.lines import Limits, raw_lines
 
@@ -63,7 +64,10 @@ def add_revision(
             raise Invalid(
                 f"{paths.name} holds other judgments than its revision says: {name}. Get the bundle anew."
             )
-    known = {name: record.get(name, "") for name in ("sha256", "file_name", "rounds")}
+    known = {name: record.get(name, "") for name in ("sha256", "file_name")}
+    read_as = tuple(map(Problem, record.get("read_as", ())))
+    if record.get("rounds"):
+        read_as = (rounds_note(str(record["rounds"])),)
     if line.kind == "board":
         # It was compared; under other names of runs it is another one.
         known["sha256"] = prepared.sha256
@@ -72,7 +76,7 @@ def add_revision(
     distractors = read_distractors(others, ANY_SIZE) if others is not None else ()
     leaves = _left_out(paths.left_out, record)
     left_out.require_fitting(LeftOutList(leaves), prepared.judgments, leaves.by_topic)
-    judged = replace(prepared, **known)
+    judged = replace(prepared, **known, warnings=read_as)
     note = record.get("note", "")
     made = lines.add(making.session, making.viewer, line, parent, judged, note, distractors, leaves=leaves)
     if made.number != record["number"]:

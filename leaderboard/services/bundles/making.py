@@ -43,6 +43,7 @@ def prepared(files: BundleFiles, found: FoundTask, wanted: FolderRequest, folder
         qrels=files.file(found.qrels_path) if found.qrels_path else None,
         qrels_name=Path(found.qrels_path).name,
         depth=found.depth,
+        map=found.mapping,
     )
     return drafts.prepare(draft)
 

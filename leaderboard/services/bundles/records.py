@@ -47,7 +47,7 @@ FOLDER = "records"
 OF_RANKINGS: dict[str, dict[str, Any]] = {
     "task": {"kind": "rankings", "answer_rules": {}, "reproduction_thresholds": None},
     "topics": {"answer_limit": None},
-    "revisions": {"left_out_facts": None},
+    "revisions": {"left_out_facts": None, "read_as": []},
 }
 """Table -> what its rows mostly have: not written then, so that earlier programs read these bundles."""
 

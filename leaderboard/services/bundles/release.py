@@ -46,7 +46,7 @@ EMPTIED: dict[str, Record] = {
     "runs": {"description": "", "details": {}, "withdrawn_why": ""},
     "assessments": {"note": ""},
     "answers": {"note": ""},
-    "revisions": {"file_name": "", "rounds": ""},
+    "revisions": {"file_name": "", "rounds": "", "read_as": []},
 }
 """Table -> column -> what takes the place of what others wrote there."""  # fmt: skip
 WRITTEN = {

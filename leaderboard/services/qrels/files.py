@@ -52,8 +52,7 @@ class PreparedQrels:
     """(topic, subtopic, docno, grade)."""
     packed: bytes
     warnings: tuple[Problem, ...]
-    rounds: str = ""
-    """Values of the file's second column, where it was taken for rounds without being asked to."""
+    """How the file was read: its form, what was skipped, guessed or passed over."""
     subtopics: dict[str, dict[str, dict[bytes, int]]] = field(default_factory=dict)
     preferences: PreferenceJudgments | None = None
     task_topics: bool = False
@@ -127,8 +126,7 @@ def prepare(
     )
     if not made.rows:
         raise Invalid(f"{name} holds no judgment.")
-    made = replace(made, task_topics=asked.task_topics)
-    return made if second else replace(made, rounds=qrels.rounds)
+    return replace(made, task_topics=asked.task_topics)
 
 
 def _unconfirmed(guessed: Sequence[str]) -> Invalid:
@@ -183,7 +181,7 @@ def _renamed(prepared: PreparedQrels, ids: Mapping[str, str]) -> PreparedQrels:
         parts = {ids.get(topic, topic): part for topic, part in prepared.subtopics.items()}
         return of_subtopics(parts, name, sha256, warnings)
     grades = {ids.get(topic, topic): grades for topic, grades in prepared.judgments.items()}
-    return replace(of_grades(grades, name, sha256, warnings), rounds=prepared.rounds)
+    return of_grades(grades, name, sha256, warnings)
 
 
 def of_grades(

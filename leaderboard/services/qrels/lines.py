@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Judgment, Qrels, QrelsRevision, Task
-from leaderboard.errors import Conflict, Invalid
+from leaderboard.errors import Conflict, Invalid, Problem
 from leaderboard.services.accounts import names
 from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels import judged_inputs, left_out
@@ -123,7 +123,7 @@ def add(
         note=note.strip(),
         topics=prepared.topics,
         judgments=prepared.size,
-        rounds=prepared.rounds,
+        read_as=list(map(str, prepared.warnings)),
         packed=content if _is_kept(qrels.name) else prepared.packed,
         distractors=pack_distractors(distractors),
         **left_out.columns(leaves, prepared.topics),
@@ -155,21 +155,21 @@ def add(
 def stored(session: Session, revision: QrelsRevision) -> PreparedQrels:
     """What a revision holds, as it was prepared; the revision was read with its packed judgments."""
     qrels = session.get_one(Qrels, revision.qrels_id)
-    name, sha256 = revision.file_name, revision.sha256
+    name, sha256, read_as = revision.file_name, revision.sha256, tuple(map(Problem, revision.read_as))
     if qrels.kind in PACKED:
         # Where there are rankings only, no module of others is ever loaded.
         prepared: PreparedQrels = import_module(PACKED[qrels.kind]).of_packed(revision.packed, name)
         return prepared
     if qrels.kind == "preference":
-        return of_preferences(unpack_preferences(revision.packed), name, sha256)
+        return replace(of_preferences(unpack_preferences(revision.packed), name, sha256), warnings=read_as)
     if qrels.kind == "subtopic":
         whole = (
             unpack_subtopics(revision.packed)
             if _is_kept(qrels.name)
             else judged_inputs.subtopics(session, revision.id)
         )
-        return of_subtopics(whole, name, sha256)
-    return replace(of_grades(unpack_judgments(revision.packed), name, sha256), rounds=revision.rounds)
+        return of_subtopics(whole, name, sha256, read_as)
+    return of_grades(unpack_judgments(revision.packed), name, sha256, read_as)
 
 
 def distractors_of(revision: QrelsRevision | None) -> frozenset[bytes]:

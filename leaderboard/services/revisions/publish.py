@@ -218,7 +218,7 @@ def _add_beside(
         left_out.require_fitting(LeftOutList(leaves), {}, leaves.by_topic, has_preferences=True)
     lines.add(session, viewer, qrels, parent, prepared, new.note)
     # Whether the second column holds subtopics is answered by those that stand beside it now.
-    same = replace(lines.stored(session, board), rounds="")
+    same = replace(lines.stored(session, board), warnings=())
     others = lines.distractors_of(board)
     line = session.get_one(Qrels, board.qrels_id)
     revision = lines.add(session, viewer, line, board, same, new.note, others, leaves=leaves)

@@ -39,7 +39,6 @@ class Qrels:
 
     judgments: topic -> docno -> grade, of several subtopics the highest; subtopics: topic ->
     subtopic -> docno -> grade, {} unless kind is 'subtopic'; notes are oddities seen while reading;
-    rounds names the values of a second column that was passed over although a topic has several of them;
     guessed are words for grades that were given numbers unasked, each as WORD=NUMBER.
     """
 
@@ -47,7 +46,6 @@ class Qrels:
     kind: str
     notes: tuple[Problem, ...] = ()
     subtopics: dict[str, dict[str, dict[bytes, int]]] = field(default_factory=dict)
-    rounds: str = ""
     guessed: tuple[str, ...] = ()
 
     def entries(self) -> Iterator[tuple[str, str, bytes, int]]:
@@ -166,8 +164,7 @@ class _Reader:
             notes = (skipped(len(self.comments), *one), *notes)
         if self._judges_subtopics(subtopics):
             return Qrels(judgments, "subtopic", notes, subtopics)
-        rounds = _rounds(subtopics)
-        return Qrels(judgments, "graded", (*notes, *_passed_over(rounds, self.second)), rounds=rounds)
+        return Qrels(judgments, "graded", (*notes, *_passed_over(subtopics, self.second)))
 
     def _judges_subtopics(self, parts_of: dict[str, dict[str, dict[bytes, int]]]) -> bool:
         """Whether the second column names subtopics: a document of a topic may then have several."""
@@ -240,18 +237,16 @@ def _highest(parts: list[dict[bytes, int]]) -> dict[bytes, int]:
     return highest
 
 
-def _rounds(parts_of: dict[str, dict[str, dict[bytes, int]]]) -> str:
-    """The values of the second column where a topic has several, in words; empty where none has."""
-    if all(len(parts) <= 1 for parts in parts_of.values()):
-        return ""
+def _passed_over(parts_of: dict[str, dict[str, dict[bytes, int]]], second: str) -> tuple[Problem, ...]:
+    """The note that a second column with several values in a topic was taken for rounds unasked."""
+    if second or all(len(parts) <= 1 for parts in parts_of.values()):
+        return ()
     values = sorted({shown(value) for parts in parts_of.values() for value in parts})
     more = f" and {len(values) - LABELS_NAMED:,} more" if len(values) > LABELS_NAMED else ""
-    return ", ".join(values[:LABELS_NAMED]) + more
+    return (rounds_note(", ".join(values[:LABELS_NAMED]) + more),)
 
 
-def _passed_over(rounds: str, second: str) -> tuple[Problem, ...]:
-    """The note that a second column was passed over, unless the sender said that it holds rounds."""
-    if not rounds or second:
-        return ()
-    rule = f"The second column holds {rounds}, but no document of a topic has two of them."
-    return (Problem(rule, "It was taken for rounds; say so if these are subtopics.", field="iteration"),)
+def rounds_note(values: str) -> Problem:
+    """The note on values of the second column that were taken for rounds."""
+    rule = f"The second column holds {values}, but no document of a topic has two of them."
+    return Problem(rule, "It was taken for rounds; say so if these are subtopics.", field="iteration")

@@ -6,12 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, cast
 
 from leaderboard.errors import Invalid, Problem, TooLarge
 from leaderboard.trec.read import forms
 from leaderboard.trec.read.archives import Limits, Source, TooSlow, plain_blocks
 from leaderboard.trec.read.forms import Asked, Head, Kind, is_grade, is_number, is_whole, role_of
+from leaderboard.trec.read.json_objects import not_json
 from leaderboard.trec.read.lines import Problems, raw_lines, shown
 
 MOST_JSON = 2**28
@@ -204,10 +206,19 @@ def _columns(head: Head, kind: Kind, asked: Asked) -> _Columns | None:
         roles = (_of_run if kind == "run" else _of_qrels)(rows, asked)
         if roles:
             return _Columns(roles, separator, heading=False)
-    if kind == "run" and all(len(line.replace(NBSP, b" ").split()) == 6 for line in head.lines):
+    has_nbsp = any(NBSP in line for line in head.lines)
+    if kind == "run" and has_nbsp and all(len(line.replace(NBSP, b" ").split()) == 6 for line in head.lines):
         roles = ("topic", "iteration", "docno", "rank", "score", "tag")
         return _Columns(roles, None, heading=False, said="nbsp")
     return None
+
+
+def fits(head: Head, kind: Kind) -> bool:
+    """Whether the lines are a table that is read as a run or judgments, each cell one word."""
+    found = _columns(head, kind, forms.USUAL) if head.lines else None
+    return found is not None and all(
+        len(cell.split()) == 1 for line in head.lines for cell in found.parted(line)
+    )
 
 
 def _is_heading(named: tuple[str, ...], rows: list[list[bytes]], kind: Kind) -> bool:
@@ -301,34 +312,49 @@ MOST_WORDS = 8
 def _table(source: Source, columns: _Columns, kind: Kind, limits: Limits, asked: Asked) -> Converted:
     grades, names = _Grades(asked), columns.roles
     places = {role: place for place, role in enumerate(names) if role not in ("", "-")}
+    rows = partial(_rows, source, columns, limits, kind, asked.dialect)
     if kind == "qrels" and "grade" in places:
         firsts: dict[bytes, int] = {}
-        for number, row in _rows(source, columns, limits, kind):
-            firsts.setdefault(row[places["grade"]], number)
+        for number, row in rows():
+            if len(row) > 1:
+                firsts.setdefault(row[places["grade"]], number)
         grades.settle(firsts)
 
     def lines() -> Iterator[bytes]:
         grades.decimals.clear()
-        at = 0
-        for number, row in _rows(source, columns, limits, kind):
-            yield b"\n" * (number - at - 1) + _line(row, places, kind, grades, asked) + b"\n"
-            at = number
+        yield from _spaced((number, _line(row, places, kind, grades, asked)) for number, row in rows())
 
     is_guess = kind == "qrels" and len(names) > 4 and not (columns.heading or asked.columns)
     said = _said(columns, kind, asked)
     return Converted(lines, kind, said, grades, tagged="tag" in places, columns=names if is_guess else ())
 
 
-def _rows(source: Source, columns: _Columns, limits: Limits, kind: Kind) -> Iterator[tuple[int, list[bytes]]]:
-    """The fields of every line but the heading, with its number; raises Invalid for others."""
+def _spaced(numbered: Iterable[tuple[int, bytes]]) -> Iterator[bytes]:
+    """The lines, each where it was in the file."""
+    at = 0
+    for number, line in numbered:
+        yield b"\n" * (number - at - 1) + line + b"\n"
+        at = number
+
+
+def _rows(
+    source: Source, columns: _Columns, limits: Limits, kind: Kind, dialect: int
+) -> Iterator[tuple[int, list[bytes]]]:
+    """The fields of every line but the heading, with its number; raises Invalid for others.
+
+    A comment is one field: the reader counts it.
+    """
     problems, wanted, heading = Problems(forms.NAMES[kind]), len(columns.roles), columns.heading
     for number, line in raw_lines(source, limits):
-        if not line.strip() or line.startswith(b"#"):
+        row = columns.parted(line)
+        if line.startswith(b"#") and not (dialect == 9 and len(row) == wanted and len(row[0]) > 1):
+            yield number, [line]
+            continue
+        if not line.strip():
             continue
         if heading:
             heading = False
             continue
-        row = columns.parted(line)
         if len(row) != wanted:
             rule = f"This file has {wanted} columns ({_names(columns.roles)}); this line has {len(row)}."
             problems.add(Problem(rule, "Write the line like the others.", number, "", shown(line)))
@@ -343,6 +369,8 @@ def _rows(source: Source, columns: _Columns, limits: Limits, kind: Kind) -> Iter
 
 
 def _line(row: list[bytes], places: dict[str, int], kind: Kind, grades: _Grades, asked: Asked) -> bytes:
+    if len(row) == 1:
+        return row[0]
     topic, docno = row[places["topic"]], row[places["docno"]]
     if kind == "qrels":
         second = row[places["iteration"]] if "iteration" in places else b"0"
@@ -389,10 +417,13 @@ SAMPLED = (
 
 
 def _letor(source: Source, limits: Limits, asked: Asked) -> Converted:
-    def lines() -> Iterator[bytes]:
-        problems, at = Problems("qrels file"), 0
+    def lines() -> Iterator[tuple[int, bytes]]:
+        problems = Problems("qrels file")
         for number, line in raw_lines(source, limits):
-            if not line.strip() or line.startswith(b"#"):
+            if not line.strip():
+                continue
+            if line.startswith(b"#"):
+                yield number, line
                 continue
             found = _LETOR.fullmatch(line)
             comment = (found[4] or b"") if found else b""
@@ -402,12 +433,12 @@ def _letor(source: Source, limits: Limits, asked: Asked) -> Converted:
                 rule = "A line of LETOR or RankLib judgments is `grade qid:TOPIC features # docno`."
                 problems.add(Problem(rule, "Write the docno behind the `#`.", number, "", shown(line)))
             elif not problems.found:
-                yield b"\n" * (number - at - 1) + b" ".join((found[2], b"0", docno, found[1])) + b"\n"
-                at = number
+                yield number, b" ".join((found[2], b"0", docno, found[1]))
         problems.stop()
 
     rule = "These are LETOR or RankLib judgments: grade, qid:topic, features, # docno."
-    return Converted(lines, "qrels", (Problem(rule, "The features were skipped."),), _Grades(asked))
+    said = (Problem(rule, "The features were skipped."),)
+    return Converted(lambda: _spaced(lines()), "qrels", said, _Grades(asked))
 
 
 def _json_lines(source: Source, head: Head, kind: Kind, limits: Limits, asked: Asked) -> Converted | None:
@@ -454,10 +485,7 @@ def _json_lines(source: Source, head: Head, kind: Kind, limits: Limits, asked: A
 
     def lines() -> Iterator[bytes]:
         grades.decimals.clear()
-        at = 0
-        for number, row in rows():
-            yield b"\n" * (number - at - 1) + _line(row, places, kind, grades, asked) + b"\n"
-            at = number
+        yield from _spaced((number, _line(row, places, kind, grades, asked)) for number, row in rows())
 
     read = ", ".join(f"{key}: {role}" for key, role in named.items())
     rule = f"These are JSON lines; their fields were read as {read}."
@@ -488,9 +516,14 @@ def _json(source: Source, kind: Kind, limits: Limits, asked: Asked) -> Converted
                 raise TooSlow
             raise TooLarge(f"The JSON file is larger than {MOST_JSON // 2**20} MiB. Write it as lines.")
     try:
-        loaded = json.loads(whole.decode("utf-8-sig"), object_pairs_hook=_Object)
-    except UnicodeDecodeError:
-        return None
+        text = whole.decode("utf-8-sig")
+        loaded = json.loads(text, object_pairs_hook=_Object)
+    except json.JSONDecodeError as error:
+        if error.msg == "Extra data":
+            # One value a line, of another kind.
+            return None
+        problem = not_json(error, text).problem(None)
+        raise Invalid(f"The {forms.NAMES[kind]} cannot be read: {problem}", [problem]) from error
     except (ValueError, RecursionError):
         return None
     topics = _dictionary(loaded, kind, asked)

@@ -5,8 +5,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
-from leaderboard.errors import Invalid, Problem
-from leaderboard.trec.read.lines import shown
+from leaderboard.errors import Invalid, Problem, TooLarge
+from leaderboard.trec.read.archives import Limits, Source, plain_blocks
+from leaderboard.trec.read.lines import BOM, shown
 
 Kind = Literal["run", "qrels"]
 NAMES = {"run": "run", "qrels": "qrels file"}
@@ -14,6 +15,8 @@ NAMES = {"run": "run", "qrels": "qrels file"}
 _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _GRADE = re.compile(rb"[+-]?\d{1,9}|L\d")
 _WHOLE = re.compile(rb"[+-]?\d+")
+SAMPLED_BYTES = 2**16
+SAMPLED_LINES = 50
 RANK_NOT_GRADE = 5
 """From which a number that counts up is taken for a rank in a file that was sent as judgments."""
 
@@ -96,6 +99,31 @@ class Head(NamedTuple):
 
     block: bytes
     lines: list[bytes]
+
+    @classmethod
+    def of(cls, block: bytes) -> "Head":
+        """The head of a file that begins with a block; it has no lines where it is no text."""
+        block = block[:SAMPLED_BYTES].removeprefix(BOM)
+        if b"\0" in block or block.startswith((b"\xff\xfe", b"\xfe\xff")):
+            return cls(block, [])
+        lines = (line.removesuffix(b"\r") for line in block.split(b"\n"))
+        kept = [line for line in lines if line.strip() and not line.startswith(b"#")]
+        whole = kept if len(block) < SAMPLED_BYTES - len(BOM) or len(kept) < 2 else kept[:-1]
+        return cls(block, whole[:SAMPLED_LINES])
+
+    @classmethod
+    def of_file(cls, source: Source, limits: Limits) -> "Head":
+        """The head of a file; of one that cannot be unpacked, its bytes as they are."""
+        block = b""
+        try:
+            blocks = plain_blocks(source, limits)
+            while len(block) < SAMPLED_BYTES and (more := next(blocks, b"")):
+                block += more
+        except (Invalid, TooLarge):
+            # The reader meets the same, and says it, unless the archive is a spreadsheet.
+            with source.open("rb") as file:
+                return cls(file.read(SAMPLED_BYTES), [])
+        return cls.of(block)
 
 
 def is_beir(line: bytes) -> bool:

@@ -21,16 +21,29 @@ _KINDS = ((bool, "true or false"), (str, "text"), (int, "a whole number"), (floa
 
 @dataclass(eq=False)
 class Fault(Exception):
-    """What is wrong with one object; the reader of the file knows the line."""
+    """What is wrong with one object; the reader of the file knows the line, unless the fault does."""
 
     rule: str
     remedy: str = ""
     field: str = ""
     value: str = ""
+    line: int | None = None
 
     def problem(self, line: int | None) -> Problem:
         """The fault as a problem of that line; None where the line is not known."""
-        return Problem(self.rule, self.remedy, line, self.field, self.value)
+        return Problem(self.rule, self.remedy, self.line or line, self.field, self.value)
+
+
+def not_json(error: Exception, text: str = "", start: int = 0) -> Fault:
+    """The fault of text that json refused, on its line and with what stands there.
+
+    Of text over several lines start is where the value begins; without text the reader knows the line.
+    """
+    message = getattr(error, "msg", "it is nested too deeply or holds too large a number")
+    at = getattr(error, "pos", start)
+    line = text.count("\n", 0, at) + 1 if text else None
+    rule = f"The line is not valid JSON: {message}."
+    return Fault(rule, "Fix it there.", "", shown(text[max(0, at - 20) : at + 20]), line)
 
 
 def object_of(line: str) -> dict[str, Any]:
@@ -38,8 +51,7 @@ def object_of(line: str) -> dict[str, Any]:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
-        message = getattr(error, "msg", "it is nested too deeply or holds too large a number")
-        raise Fault(f"The line is not valid JSON: {message}.", ONE_OBJECT, "", shown(line)) from error
+        raise replace(not_json(error), remedy=ONE_OBJECT, value=shown(line)) from error
     if not isinstance(record, dict):
         raise Fault("The line is JSON but not an object.", ONE_OBJECT, "", shown(line))
     return record

@@ -11,8 +11,8 @@ from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from leaderboard.errors import Invalid, TooLarge
-from leaderboard.trec.read.archives import DEFAULT_LIMITS, Limits, Source, plain_blocks
+from leaderboard.errors import Invalid
+from leaderboard.trec.read.archives import DEFAULT_LIMITS, Limits, Source
 from leaderboard.trec.read.forms import (
     NAMES,
     RANK_NOT_GRADE,
@@ -26,13 +26,9 @@ from leaderboard.trec.read.forms import (
     is_ranked,
     looks_ranked,
 )
-from leaderboard.trec.read.lines import BOM
 
 if TYPE_CHECKING:
     from leaderboard.trec.read.converted import Converted
-
-SAMPLED_BYTES = 2**16
-SAMPLED_LINES = 50
 
 
 def usual(
@@ -43,7 +39,7 @@ def usual(
     Raises Invalid with one problem, the form by its name and what to do, for a file of another kind.
     Archives, binary files and damaged ones are left to the reader, which has their sentences.
     """
-    head = _head(source, limits)
+    head = Head.of_file(source, limits)
     is_told = head.lines or b"\0" in head.block or head.block.startswith(b"# ir_metadata.start")
     # Lines that end in CR alone are the reader's to name.
     if (
@@ -76,21 +72,6 @@ def unnumbered(source: "Source | Converted") -> Iterator[None]:
         more = "" if len(problems) < 2 else f" (and {len(problems) - 1} more)"
         message = error.message.split(": ", 1)[0] + f": {problems[0]}{more}" if problems else error.message
         raise Invalid(message, problems) from error
-
-
-def _head(source: Source, limits: Limits) -> Head:
-    try:
-        block = next(plain_blocks(source, limits), b"")[:SAMPLED_BYTES]
-    except (Invalid, TooLarge):
-        # The reader meets the same, and says it.
-        return Head(b"", [])
-    block = block.removeprefix(BOM)
-    if b"\0" in block or block.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return Head(block, [])
-    lines = (line.removesuffix(b"\r") for line in block.split(b"\n"))
-    kept = [line for line in lines if line.strip() and not line.startswith(b"#")]
-    whole = kept if len(block) < SAMPLED_BYTES or len(kept) < 2 else kept[:-1]
-    return Head(block, whole[:SAMPLED_LINES])
 
 
 def _is_usual(head: Head, kind: Kind, strict: bool) -> bool:

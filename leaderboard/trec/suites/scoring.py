@@ -27,13 +27,17 @@ class SuiteRun:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SuiteScores:
-    """All runs of a suite, by member in the suite's order; notes: what was left out of members' rankings."""
+    """All runs of a suite, by member in the suite's order.
+
+    notes: what was left out of members' rankings; read_as: how the files were read.
+    """
 
     suite: Suite
     runs: tuple[SuiteRun, ...]
     measures: dict[str, BoundMeasure]
     topics: dict[str, tuple[str, ...]]
     notes: tuple[str, ...]
+    read_as: tuple[str, ...] = ()
 
     def of(self, members: Sequence[Member]) -> list[MemberScores]:
         """The scores in these members, a missing one None; the group is the one of macro means."""
@@ -68,6 +72,7 @@ def score_suite(suite: Suite, paths: Sequence[Path], *, level: int = 1, dialect:
         notes=tuple(
             f"{name}: {note}" for name, scorer in scorers.items() for note in scorer.left_out_notes()
         ),
+        read_as=tuple(note for scorer in scorers.values() for note in scorer.notes),
     )
 
 

@@ -5,9 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from leaderboard.errors import Problem
-from leaderboard.trec.read.json_objects import Fault, object_of, place_value
+from leaderboard.trec.read.json_objects import Fault, not_json, object_of, place_value
 from leaderboard.trec.read.lines import Problems, shown
-from leaderboard.trec.topics.forms import REFUSED
 from leaderboard.trec.topics.records import ID_KEYS, Content, Note, Record, counted, is_part, squeezed
 
 DEEPEST = 5
@@ -40,13 +39,13 @@ def document(text: str, problems: Problems) -> Content:
     try:
         values = list(_values(text))
     except Fault as fault:
-        problems.add(fault.problem(1))
+        problems.add(fault.problem(None))
         return content
     items = values
     if len(values) == 1:
         ((line, whole),) = values
         # Of the topics within one value no line is known.
-        items = [(line if item is whole else 0, item) for item in _items(whole, problems)]
+        items = [(line if item is whole else 0, item) for item in _items(whole)]
     found = [(line, item) for line, item in items if isinstance(item, dict)]
     if len(found) < len(items):
         other = next(item for _, item in items if not isinstance(item, dict))
@@ -67,12 +66,7 @@ def _values(text: str) -> Iterator[tuple[int, Any]]:
         try:
             value, position = decoder.raw_decode(text, position)
         except (ValueError, RecursionError) as error:
-            message = getattr(error, "msg", "it is nested too deeply or holds too large a number")
-            at = getattr(error, "pos", position)
-            line = text.count("\n", 0, at) + 1
-            where = "The line" if line == 1 else f"Line {line}"
-            said = f"{where} is not valid JSON: {message}."
-            raise Fault(said, "Fix it there.", "", shown(text[max(0, at - 20) : at + 20])) from error
+            raise not_json(error, text, position) from error
         yield line, value
         while text[position : position + 1].isspace():
             position += 1
@@ -87,7 +81,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return record
 
 
-def _items(value: Any, problems: Problems) -> list[Any]:
+def _items(value: Any) -> list[Any]:
     """The topics of a whole document."""
     if isinstance(value, list):
         return value
@@ -100,22 +94,10 @@ def _items(value: Any, problems: Problems) -> list[Any]:
     within = [key for key, one in value.items() if isinstance(one, list) and one and isinstance(one[0], dict)]
     if within:
         return list(value[within[0]])
-    _refuse_judgments(value, problems)
     return [
         {"key": key, **one} if isinstance(one, dict) else {"key": key, "value": one}
         for key, one in value.items()
     ]
-
-
-def _refuse_judgments(value: Mapping[str, Any], problems: Problems) -> None:
-    """Raise Invalid where a dictionary of dictionaries of numbers shows that these are no topics."""
-    inner = [one for one in value.values() if isinstance(one, dict)]
-    numbers = [number for one in inner for number in one.values()]
-    if not numbers or len(inner) < len(value) or not all(type(one) in (int, float) for one in numbers):
-        return
-    rule, remedy = REFUSED["qrels" if all(isinstance(one, int) for one in numbers) else "a run"]
-    problems.add(Problem(rule.replace(", not", " as a JSON dictionary, not"), remedy))
-    problems.stop()
 
 
 def _take(found: list[tuple[int, dict[str, Any]]], content: Content, problems: Problems) -> None:

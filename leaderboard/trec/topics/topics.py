@@ -10,7 +10,9 @@ from pathlib import Path
 from leaderboard.errors import Invalid, Problem, TooLarge
 from leaderboard.trec.read.archives import plain_blocks
 from leaderboard.trec.read.entries import ID_BYTES
+from leaderboard.trec.read.forms import Head
 from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, Problems, numbered_lines, shown
+from leaderboard.trec.read.other_forms import problem_of
 from leaderboard.trec.topics import forms, json_forms, tables
 from leaderboard.trec.topics.markup import sgml_topics, xml_topics
 from leaderboard.trec.topics.records import (
@@ -121,8 +123,13 @@ def read(path: Path, fields: str = "", limits: Limits = DEFAULT_LIMITS) -> Topic
     missing, lines that are not as the others.
     """
     wanted = parse_fields(fields)
-    form = forms.form(_head(path, limits))
-    problems = Problems("topics file")
+    head, problems = Head.of_file(path, limits), Problems("topics file")
+    if problem := problem_of(head, "topics"):
+        problems.add(problem)
+        problems.stop()
+    # An archive that cannot be unpacked is refused with its own sentence.
+    next(plain_blocks(path, limits), b"")
+    form = forms.form(head.block)
     if form in forms.REFUSED:
         problems.add(Problem(*forms.REFUSED[form]))
         problems.stop()
@@ -139,18 +146,6 @@ def read(path: Path, fields: str = "", limits: Limits = DEFAULT_LIMITS) -> Topic
     if without:
         notes.append(Note(counted(len(without), "topic", without, "has no title", "have no title")))
     return TopicsFile(topics, form, written(sources), names, tuple(notes))
-
-
-def _head(path: Path, limits: Limits) -> bytes:
-    """The first plain bytes; of a file that cannot be unpacked, those as they are."""
-    with path.open("rb") as file:
-        raw = file.read(forms.HEAD_BYTES)
-    if raw.startswith(b"PK") and forms.form(raw) in forms.REFUSED:
-        return raw
-    blocks, head = plain_blocks(path, limits), b""
-    while len(head) < forms.HEAD_BYTES and (block := next(blocks, b"")):
-        head += block
-    return head[: forms.HEAD_BYTES]
 
 
 def _content(path: Path, form: str, headings: bool | None, limits: Limits, problems: Problems) -> Content:

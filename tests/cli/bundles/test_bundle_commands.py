@@ -102,7 +102,7 @@ def _loose(folder: Path) -> Path:
         path = build.run_file(folder, RANKINGS, name)
         (folder / "runs" / f"input.{name}.gz").write_bytes(gzip.compress(path.read_bytes()))
         path.unlink()
-    (folder / "readme.html").write_text("words about it")
+    (folder / "readme.html").write_text("<html>words about it</html>")
     return folder
 
 
@@ -114,16 +114,20 @@ def test_a_folder_without_doubt_becomes_a_task(call: Call, tmp_path: Path) -> No
     made = call("import", folder, "--name", "A track", "--team", "Others")
     assert made.exit_code == 0, made.output
     assert tried.stdout.endswith("A dry run: nothing was stored.\n")
-    assert made.stdout.splitlines()[:9] == [
+    lines = made.stdout.splitlines()
+    assert lines[:5] == [
         "A track (track)",
         "Topics: 3, from topics.txt.",
         "Judgments: 7 of 3 topics, from qrels.txt.",
         "Runs: 2, at most 1,000 documents a topic.",
+        "Teams: from teams.csv.",
+    ]
+    assert lines[5].startswith("Measures: ")
+    assert lines[6:10] == [
         "  alpha (Owls): 3 topics, runs/input.alpha.gz",
         "  beta (Others): 3 topics, runs/input.beta.gz",
-        "Teams: from teams.csv.",
-        "Left out: 1 file.",
-        "  its lines are no topics, judgments or run: readme.html",
+        "Left out:",
+        "  it is a web page (HTML), perhaps one that says why a download failed: readme.html",
     ]
     call("worker", "--once")
     rows = json.loads(call("board", "track", "--format", "json").stdout)["rows"]
@@ -146,6 +150,18 @@ def test_doubt_needs_a_yes(call: Call, tmp_path: Path) -> None:
     assert call("task", "list").stdout == ""
     assert call("import", folder, "--yes").exit_code == 0
     assert "track\ttrack\topen\tpublished\t3 topics\t2 runs" in call("task", "list").stdout
+
+
+def test_how_files_of_a_folder_were_read_is_said(call: Call, tmp_path: Path) -> None:
+    """Lines that were passed over are told; words for grades are a doubt, and hold once somebody says yes."""
+    folder = _loose(tmp_path / "track")
+    (folder / "qrels.txt").write_text("# by hand\n1 0 a relevant\n1 0 b nonrelevant\n2 0 d relevant\n")
+    asked = call("import", folder)
+    assert "How it was read: qrels.txt: line 1: '# by hand': 1 line that begins with # was" in asked.output
+    assert "Look at this: In qrels.txt this is guessed: relevant=1, nonrelevant=0." in asked.output
+    assert asked.exit_code == 1
+    assert call("import", folder, "--yes").exit_code == 0
+    assert "1\t3\t2\tshown" in call("qrels", "list", "track").output
 
 
 def test_of_several_files_one_is_named(call: Call, tmp_path: Path) -> None:

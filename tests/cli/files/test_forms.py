@@ -33,6 +33,36 @@ def test_every_command_names_the_form(road: str, tmp_path: Path, monkeypatch: py
     assert done.stderr.count(sentence) == 1
 
 
+READERS = {
+    "check": ("check", "run", "--qrels", "qrels"),
+    "evaluate": ("evaluate", "qrels", "run"),
+    "compare": ("compare", "qrels", "run", "other"),
+    "pool": ("pool", "./run", "--method", "depth", "--depth", "2", "--qrels", "qrels"),
+    "reproduce": ("reproduce", "qrels", "--original", "run", "other", "--reproduced", "run", "other"),
+}
+
+
+@pytest.mark.parametrize("road", READERS)
+def test_every_command_says_how_it_read_judgments_and_takes_a_mapping(
+    road: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once, on the error stream: the lines passed over, the words, and what they were made."""
+    monkeypatch.chdir(tmp_path)
+    Path("run").write_text("".join(f"{topic} Q0 {docno} 1 {score} t\n" for topic, docno, score in ENTRIES))
+    Path("other").write_text("".join(f"{topic} Q0 {docno} 1 {-score} o\n" for topic, docno, score in ENTRIES))
+    Path("qrels").write_text("# by hand\n1 0 a good\n1 0 b awful\n2 0 a awful\n2 0 b good\n")
+    refused = CliRunner().invoke(main, list(READERS[road]))
+    assert (refused.exit_code, "--map awful=NUMBER" in refused.stderr) == (1, True), refused.output
+    done = CliRunner().invoke(main, [*READERS[road], "--map", "good=2", "--map", "awful=0"])
+    assert done.exit_code == 0, done.output
+    for said in ("1 line that begins with # was skipped", "Grades in words were read as good=2, awful=0."):
+        (line,) = [line for line in done.stderr.splitlines() if said in line]
+        assert line.startswith("note: qrels: ")
+
+
+ENTRIES = (("1", "a", 2.0), ("1", "b", 1.0), ("2", "a", 2.0), ("2", "b", 1.5))
+
+
 def test_check_counts_ids_that_begin_with_a_hash_in_dialect_9(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

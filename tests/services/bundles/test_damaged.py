@@ -9,7 +9,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import event, func, select
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Audit, Collection, Run, Task, Team
@@ -112,6 +112,23 @@ def test_records_are_checked(
         assert bundles.imported(database, folder, ImportRequest(slug="again")).slug == "again"
         return
     assert said in _refused(database, folder).message
+
+
+def test_records_are_checked_before_anything_is_written(database: Database, folder: Path) -> None:
+    """A fault in the last table of all keeps the first from being stored."""
+    path = folder / "records" / "assessments.jsonl"
+    first, *others = path.read_text().splitlines()
+    path.write_text("\n".join([json.dumps({**json.loads(first), "seconds": "fast"}), *others]) + "\n")
+    bundles.seal(folder)
+    written: list[str] = []
+
+    def note(*given: object) -> None:
+        if str(given[2]).lstrip().upper().startswith(("INSERT", "UPDATE", "DELETE")):
+            written.append(str(given[2]))
+
+    event.listen(database.engine, "before_cursor_execute", note)
+    assert "must be a number." in _refused(database, folder).message
+    assert written == []
 
 
 ODD: tuple[object, ...] = (

@@ -24,7 +24,8 @@ CARRIED = {
     "entries": "team_id pseudonym reveal_at state why agreement_version agreed_at created_at",
     "lines": "name kind origin origin_name",
     "revisions": (
-        "qrels_id number parent_id sha256 file_name note topics judgments rounds left_out_facts created_at"
+        "qrels_id number parent_id sha256 file_name note topics judgments rounds read_as left_out_facts "
+        "created_at"
     ),
     "uploads": ("team_id file_name sha256 bytes state wishes phase_id fixes report created_at checked_at"),
     "runs": (

@@ -56,7 +56,7 @@ def test_rounds_are_not_subtopics(written: Written) -> None:
     """No document has two values of the second column: they are rounds unless the sender says more."""
     path = written("1 0.5 a 2\n1 1 b 1\n2 1 c 0\n")
     seen = read_qrels(path)
-    assert (seen.kind, seen.rounds) == ("graded", "0.5, 1")
+    assert seen.kind == "graded"
     assert "holds 0.5, 1, but no document of a topic has two of them" in str(seen.notes[0])
     told = read_qrels(path, second="rounds")
     assert (told.kind, told.notes, told.judgments) == ("graded", (), seen.judgments)

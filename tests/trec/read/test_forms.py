@@ -1,12 +1,14 @@
 """Every form of runs and judgments that people have: read as it is, or named with one step that leads on."""
 
+import time
 from pathlib import Path
 
 import pytest
 
 from leaderboard.errors import Invalid
 from leaderboard.trec.qrels.qrels import read_qrels
-from leaderboard.trec.read.forms import asked
+from leaderboard.trec.read.forms import Head, asked
+from leaderboard.trec.read.other_forms import Sent, problem_of
 from leaderboard.trec.runs.check import Rules, read_and_check
 from leaderboard.trec.runs.runs import read_run
 
@@ -125,6 +127,34 @@ def test_another_kind_of_file_is_named(form: str, kind: str, tmp_path: Path) -> 
     assert "{" not in problem.remedy or "{line}" not in problem.remedy
 
 
+@pytest.mark.parametrize("form", ["CSV", "LETOR", "words", "heading", "TREC"])
+def test_comments_in_any_form_are_counted(form: str, tmp_path: Path) -> None:
+    """The lines that are passed over are said with their number, whatever form the others have."""
+    text, _ = QRELS[form]
+    first, rest = text.split("\n", 1)
+    (tmp_path / "qrels").write_text(f"{first}\n# one\n{rest}# two\n")
+    read = read_qrels(tmp_path / "qrels")
+    assert read.judgments == ONE
+    said = [str(note) for note in read.notes if "begin with #" in note.rule]
+    assert len(said) == 1
+    assert said[0].startswith("line 2: '# one': 2 lines that begin with # were skipped as comments.")
+
+
+def test_ids_that_begin_with_a_hash_count_in_dialect_9_in_any_form(tmp_path: Path) -> None:
+    """A table that is read otherwise keeps them too."""
+    (tmp_path / "qrels").write_text("#1 0 a good\nb 0 a bad\n# good\n")
+    read = read_qrels(tmp_path / "qrels", asked=asked(["good=1", "bad=0"], dialect=9))
+    assert read.judgments == {"#1": {b"a": 1}, "b": {b"a": 0}}
+
+
+@pytest.mark.parametrize("kind", ["run", "qrels"])
+def test_json_that_is_broken_is_said_with_its_line(kind: str, tmp_path: Path) -> None:
+    """Not called a form that nobody knows."""
+    (tmp_path / "file").write_text('{\n "1": {"a": 1,\n  "b" 2}\n}\n')
+    with pytest.raises(Invalid, match=r"line 3: .*The line is not valid JSON: Expecting ':' delimiter\."):
+        read_run(tmp_path / "file") if kind == "run" else read_qrels(tmp_path / "file")
+
+
 def test_a_run_and_judgments_are_told_apart(tmp_path: Path) -> None:
     """Q0 and ranks that count up are a run's; a Q0 before grades does not make judgments a run."""
     (tmp_path / "qrels").write_text("1 Q0 a 1\n1 Q0 b 0\n2 Q0 a 1\n")
@@ -133,9 +163,7 @@ def test_a_run_and_judgments_are_told_apart(tmp_path: Path) -> None:
     with pytest.raises(Invalid, match=r"This is a run, not judgments\. Send it as a run"):
         read_qrels(tmp_path / "run")
     (tmp_path / "plain").write_text("1 0 a 1\n1 0 b 0\n")
-    with pytest.raises(
-        Invalid, match=r"This is a qrels file \(topic, iteration, docno, grade\), not a run\."
-    ):
+    with pytest.raises(Invalid, match=r"This is a qrels file, not a run\. Send it as judgments\."):
         read_run(tmp_path / "plain")
 
 
@@ -241,3 +269,20 @@ def test_public_forms_of_judgments_are_read(name: str, shared_data: Path) -> Non
     """The files that 1.0.0 refused or read in part."""
     judgments = read_qrels(shared_data / "odd-inputs" / name).judgments
     assert {topic: len(grades) for topic, grades in judgments.items()} == READ_AS_QRELS[name]
+
+
+TRICKY = {
+    "comments": b"<!--a-->" * 8000 + b"<",
+    "lines": b"a:" + b"\n" * 60_000,
+    "blanks": b'{"1": {"a": 1' + b" " * 60_000 + b"x",
+    "pairs": b'{"1": {' + b'"a": 1, ' * 8000 + b"x",
+}
+
+
+@pytest.mark.parametrize("sent", ["run", "qrels", "topics"])
+@pytest.mark.parametrize("name", TRICKY)
+def test_a_form_is_seen_quickly_whatever_the_bytes(name: str, sent: Sent) -> None:
+    """No pattern tries the same bytes again and again."""
+    start = time.process_time()
+    problem_of(Head.of(TRICKY[name]), sent)
+    assert time.process_time() - start < 1

@@ -179,7 +179,7 @@ class DraftAnswer:
     lacking: tuple[str, ...] = ()
     """Judged documents that the collection does not have."""
     read_as: tuple[str, ...] = ()
-    """How the file was read, with the lines that were skipped; only in the answer to sending it."""
+    """How the file was read, with the lines that were skipped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """Operations on the judgments of an organiser's task: sent, looked at, published; snapshots of its board."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Literal
@@ -147,8 +147,7 @@ def _draft_rankings(
             left_out=wish,
             line=query.line or MAIN,
         )
-    notes = () if prepared is None else tuple(map(str, prepared.warnings))
-    return replace(draft_answer(slug, token), read_as=notes)
+    return draft_answer(slug, token)
 
 
 @operation(
@@ -259,6 +258,7 @@ def draft_answer(slug: str, token: str) -> DraftAnswer:
         removed=total.removed,
         refused=page.refused,
         lacking=page.lacking,
+        read_as=page.read_as,
         left_out=_left_out(page),
         answers=None if page.of_answers is None else answers_facts.facts(page.of_answers),
     )
