@@ -4,21 +4,21 @@ import hashlib
 import mimetypes
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from urllib.parse import parse_qsl, unquote, urlencode, urljoin, urlsplit
 
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import MapAdapter, RequestRedirect
 
-from leaderboard.web.figures import PDF
+from leaderboard.web.figures import PARAMETER, PDF
 from leaderboard.web.kept.pages import ROOMS
 
 MIRRORED = (ROOMS | {"static", "run_files", "pictures", "pool_audits", "side_by_side", "bundles"}) - {
     "oembed"
 }
 """Blueprints of what a visitor may open without a secret, a form or a search, and without a server."""
-EVERYWHERE = ("phase", "figure", "table", "of", "kind")
+EVERYWHERE = ("phase", PARAMETER, "table", "of", "kind")
 OWN: Mapping[str, tuple[str, ...]] = {
     "boards": ("measure", "edition"),
     "runs": ("measure",),
@@ -27,8 +27,9 @@ OWN: Mapping[str, tuple[str, ...]] = {
     "static": (),
 }
 """Parameters that make another page, by blueprint; all others sort, filter or fold one that is there."""
-DOCUMENT_TABLES = tuple(f"/documents.{form}" for form in ("json", "csv", "tex", "md"))
-"""Tables of single documents: four for each document of each ranking would be most of a mirror's files."""
+DOCUMENT = "rankings.document"
+OF_ONE: Mapping[str, tuple[str, ...]] = {"rankings.document_export": (), "rankings.export": ("json",)}
+"""Forms of tables of one document and of one ranking: all four would be most of a mirror's files."""
 PLAIN = re.compile(r"[a-z0-9][a-z0-9._-]{0,79}")
 OTHERS = re.compile(r"[^A-Za-z0-9._-]+")
 HTML = "text/html"
@@ -42,6 +43,8 @@ class PageAddress:
     path: str
     query: str
     endpoint: str
+    documents: tuple[str, ...] = field(default=(), compare=False)
+    """The ids of those that are sections of this page."""
 
     def __str__(self) -> str:
         return f"{self.path}?{self.query}" if self.query else self.path
@@ -79,7 +82,9 @@ class Addresses:
             return None
         room = endpoint.split(".")[0]
         # A figure is there as SVG, which is made into its PDF at any time.
-        is_left_out = path.endswith(DOCUMENT_TABLES) or parts.query.endswith(PDF)
+        is_left_out = parts.query.endswith(PDF) or (
+            endpoint in OF_ONE and values["form"] not in OF_ONE[endpoint]
+        )
         if room not in MIRRORED or is_left_out or not self._belongs(room, values):
             return None
         kept = (*(() if room == "static" else EVERYWHERE), *OWN.get(room, ()))
@@ -96,6 +101,30 @@ class Addresses:
             return True
         slug, run_ids = self._only
         return values.get("slug") == slug or values.get("run_id") in run_ids
+
+
+def section(address: PageAddress) -> tuple[PageAddress, str] | None:
+    """For a document read for a topic: the page of all documents read for it, and this one's id.
+
+    A page for each document of each topic would be most of a mirror's pages.
+    """
+    given = dict(parse_qsl(address.query))
+    if address.endpoint != DOCUMENT or not {"docno", "topic"} <= given.keys():
+        return None
+    docno = given.pop("docno")
+    return PageAddress(address.path, urlencode(given), DOCUMENT), docno
+
+
+def figure_of(address: PageAddress, page: PageAddress) -> str:
+    """The name of the figure that an address has of a page; empty for anything else."""
+    given = dict(parse_qsl(address.query))
+    name = given.pop(PARAMETER, "")
+    return name if address.path == page.path and urlencode(sorted(given.items())) == page.query else ""
+
+
+def is_table_of(address: PageAddress, page: PageAddress) -> bool:
+    """Whether an address is a file of what is on a page: `/tasks/t.csv` of `/tasks/t`."""
+    return address.path.rpartition(".")[0] == page.path
 
 
 def file_of(address: PageAddress, kind: str) -> str:

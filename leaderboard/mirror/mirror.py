@@ -9,20 +9,30 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from html import unescape
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 from flask import Flask, render_template
+from werkzeug.test import TestResponse
 
-from leaderboard.errors import Invalid
-from leaderboard.mirror.addresses import HTML, Addresses, PageAddress, file_of
+from leaderboard.errors import Invalid, NotFound
+from leaderboard.mirror.addresses import (
+    HTML,
+    Addresses,
+    PageAddress,
+    figure_of,
+    file_of,
+    is_table_of,
+    section,
+)
 from leaderboard.mirror.rewriting import Link, links, rewritten
+from leaderboard.web import figures
 from leaderboard.web.session import database
 
 RECORD, SUMS = "mirror.json", "SHA256SUMS"
@@ -49,13 +59,34 @@ class MirrorRecord:
 
 @dataclass(slots=True)
 class _Written:
-    """What is there so far; files are relative paths, aliases lead from an address to another."""
+    """What is there so far; files are relative paths, aliases lead from an address to another.
+
+    documents are the sections of pages of documents, longer the pages that are to be written with more.
+    """
 
     folder: Path
     files: dict[PageAddress, str] = field(default_factory=dict)
     pages: dict[str, PageAddress] = field(default_factory=dict)
     aliases: dict[PageAddress, PageAddress] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
+    documents: dict[PageAddress, set[str]] = field(default_factory=dict)
+    longer: dict[PageAddress, None] = field(default_factory=dict)
+
+    def is_section(self, address: PageAddress) -> bool:
+        """Remember a document that is a section of a page; False for any other address."""
+        if (part := section(address)) is None:
+            return False
+        page, docno = part
+        self.aliases[address] = page
+        self.documents.setdefault(page, set()).add(docno)
+        self.longer[page] = None
+        return True
+
+    def grown(self) -> list[PageAddress]:
+        """The pages that have more sections than when they were last asked for."""
+        pages = [replace(page, documents=tuple(sorted(self.documents[page]))) for page in self.longer]
+        self.longer.clear()
+        return pages
 
     def note(self, address: PageAddress, taken: "_Taken") -> None:
         """Remember what became of an address."""
@@ -120,19 +151,23 @@ def _taking_place_of(folder: Path) -> Iterator[Path]:
 
 
 def _crawl(work: "_Work", start: PageAddress, tell: Tell) -> None:
-    """Write all that leads from the first page, step by step: what is met first is asked for first."""
+    """Write all that leads from the first page, step by step: what is met first is asked for first.
+
+    Pages of documents come last, when all their sections are known.
+    """
     written, wave, known = work.written, [start], {start}
     with _processes(work) as each:
         while wave:
             following = []
-            for address, taken in zip(wave, each(_take, wave), strict=True):
-                written.note(address, taken)
-                for other in taken.links:
-                    if other not in known:
-                        known.add(other)
-                        following.append(other)
+            for made in each(_take, wave):
+                known.update(address for address, _ in made)
+                for address, taken in made:
+                    written.note(address, taken)
+                    fresh = [other for other in taken.links if other not in known]
+                    known.update(fresh)
+                    following += [other for other in fresh if not written.is_section(other)]
                 tell(len(written.files) + len(written.aliases) + len(written.left_out), len(known))
-            wave = following
+            wave = following or written.grown()
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,28 +218,48 @@ def _begin() -> None:
         database().forget_connections()
 
 
-def _take(address: PageAddress) -> _Taken:
-    """Write one address as it is, and tell what it leads to."""
+def _take(address: PageAddress) -> list[tuple[PageAddress, _Taken]]:
+    """Write one address as it is, and the files of its page, whose numbers are in memory now."""
     work = _work[-1]
-    client, path = work.app.test_client(), quote(address.path)
-    answer = client.get(path + (f"?{address.query}" if address.query else ""), base_url=work.site)
+    answer = _asked(work, address)
     if 300 <= answer.status_code < 400:
         target = work.addresses.address(answer.headers["Location"], address.path)
         if target is not None and target != address:
-            return _Taken(alias=target, links=(target,))
+            return [(address, _Taken(alias=target, links=(target,)))]
     if answer.status_code != 200:
-        return _Taken(status=answer.status_code)
+        return [(address, _Taken(status=answer.status_code))]
     kind = answer.mimetype or ""
     file = file_of(address, kind)
-    target_file = work.written.folder / file
-    target_file.parent.mkdir(parents=True, exist_ok=True)
-    with target_file.open("wb") as stream:
-        stream.writelines(answer.iter_encoded())
     if kind != HTML:
-        return _Taken(file)
-    page = target_file.read_text(encoding="utf-8")
+        _write(work.written.folder / file, answer.iter_encoded())
+        return [(address, _Taken(file))]
+    body = answer.get_data()
+    _write(work.written.folder / file, [body])
+    page = body.decode()
     found = (work.addresses.address(link, address.path) for link in links(page))
-    return _Taken(file, is_page=True, links=tuple(dict.fromkeys(other for other in found if other)))
+    led = tuple(dict.fromkeys(other for other in found if other))
+    drawn = [(other, _draw(work, other, name, page)) for other in led if (name := figure_of(other, address))]
+    files = [taken for other in led if is_table_of(other, address) for taken in _take(other)]
+    return [(address, _Taken(file, is_page=True, links=led)), *drawn, *files]
+
+
+def _asked(work: "_Work", address: PageAddress) -> TestResponse:
+    """What the application answers a visitor."""
+    documents = urlencode([("docno", docno) for docno in address.documents])
+    query = "&".join(part for part in (address.query, documents) if part)
+    path = quote(address.path) + (f"?{query}" if query else "")
+    return work.app.test_client().get(path, base_url=work.site)
+
+
+def _draw(work: "_Work", address: PageAddress, name: str, page: str) -> _Taken:
+    """Write a figure out of its page, which the application would make again for it."""
+    try:
+        drawing = figures.drawing(page, name)
+    except NotFound:
+        return _Taken(status=404)
+    file = file_of(address, "image/svg+xml")
+    _write(work.written.folder / file, [drawing])
+    return _Taken(file)
 
 
 def _link(work: _Work, start: PageAddress) -> None:
@@ -219,14 +274,14 @@ def _link(work: _Work, start: PageAddress) -> None:
     with app.test_request_context("/search", base_url=site):
         page = render_template("mirror/search.html", script=f"/{SCRIPT}")
     leading = _leading(addresses, written, "/search", SEARCH)
-    _write(written.folder / SEARCH, rewritten(page, leading, work.note))
+    _write(written.folder / SEARCH, [rewritten(page, leading, work.note)])
     script = app.jinja_env.get_template("mirror/search.js").render(
         entries=json.dumps([entry[1:] for entry in sorted(entries)], ensure_ascii=False)
     )
-    _write(written.folder / SCRIPT, script)
+    _write(written.folder / SCRIPT, [script])
     if start.path != "/":
         page = f'<!doctype html><meta http-equiv="refresh" content="0; url={quote(written.files[start])}">'
-        _write(written.folder / "index.html", page)
+        _write(written.folder / "index.html", [page])
 
 
 def _led(address: PageAddress) -> str:
@@ -235,7 +290,8 @@ def _led(address: PageAddress) -> str:
     file = work.written.files[address]
     path = work.written.folder / file
     page = path.read_text(encoding="utf-8")
-    _write(path, rewritten(page, _leading(work.addresses, work.written, address.path, file), work.note))
+    leading = _leading(work.addresses, work.written, address.path, file)
+    _write(path, [rewritten(page, leading, work.note)])
     return _title(page)
 
 
@@ -244,9 +300,10 @@ def _title(page: str) -> str:
     return unescape(page.partition("<title>")[2].partition("</title>")[0]).rsplit(" · ", 1)[0]
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, parts: Iterable[str | bytes]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    with path.open("wb") as stream:
+        stream.writelines(part.encode() if isinstance(part, str) else part for part in parts)
 
 
 def _leading(addresses: Addresses, written: _Written, path: str, file: str) -> Link:
@@ -256,9 +313,12 @@ def _leading(addresses: Addresses, written: _Written, path: str, file: str) -> L
     def link(address: str) -> str | None:
         parts = urlsplit(address)
         own = {"/search": SEARCH, f"/{SCRIPT}": SCRIPT}.get(parts.path)
-        target = own or written.file(addresses.address(address, path))
+        found = addresses.address(address, path)
+        target = own or written.file(found)
         if target is not None:
-            return quote(posixpath.relpath(target, folder)) + (f"#{parts.fragment}" if parts.fragment else "")
+            part = section(found) if found else None
+            anchor = quote(f"document-{part[1]}") if part else parts.fragment
+            return quote(posixpath.relpath(target, folder)) + (f"#{anchor}" if anchor else "")
         is_elsewhere = parts.scheme in ("http", "https") and not addresses.is_own(address)
         return address if is_elsewhere else None
 
@@ -281,10 +341,10 @@ def _record(written: _Written, site: str, only: tuple[str, frozenset[int]] | Non
         "pages": record.pages,
         "left_out": record.left_out,
     }
-    _write(written.folder / RECORD, json.dumps(said, indent=1, ensure_ascii=False) + "\n")
+    _write(written.folder / RECORD, [json.dumps(said, indent=1, ensure_ascii=False), "\n"])
     names = [*files, written.folder / RECORD]
     sums = (f"{_digest(path)}  {path.relative_to(written.folder).as_posix()}\n" for path in names)
-    _write(written.folder / SUMS, "".join(sums))
+    _write(written.folder / SUMS, sums)
     return record
 
 

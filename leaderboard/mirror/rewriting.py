@@ -6,6 +6,8 @@ from html import escape, unescape
 from html.parser import HTMLParser
 
 LINKS = re.compile(r'(\s(?:href|src|xlink:href))="([^"]*)"')
+LEADING = re.compile(r"<(?:a|link|img|script|image|use)\b[^>]*>")
+"""Tags that lead somewhere; our pages escape > in all that is written into them."""
 CONTENT = re.compile(r"<(?:table|p|h[1-6]|ul|dl)\b")
 """What a form is kept for, without its fields."""
 SILENCED = {"script", "select", "textarea", "button"}
@@ -14,21 +16,22 @@ KEPT_SCRIPTS = ("/static/app.", "/search.js")
 SITE_SEARCH = {("role", "search"), ("aria-label", "Site")}
 SEARCH = '<a href="/search">Search</a>'
 """The form that searches the site, and what is in its place."""
-LEADING = {"a", "link", "img", "script", "image", "use"}
+STAYING = ("#", "data:", "mailto:")
+"""How addresses begin that are the same in a mirror."""
 Link = Callable[[str], str | None]
 """The address to write for the address of a link; None where it leads nowhere."""
 
 
 def links(page: str) -> list[str]:
-    """The addresses that a page leads to or needs."""
-    found: list[str] = []
+    """The addresses that a page leads to or needs.
 
-    def note(address: str) -> str:
-        found.append(address)
-        return address
-
-    rewritten(page, note)
-    return found
+    >>> links('<a href="/a?x=1&amp;y">A</a><a href="#b">B</a><script src="/htmx.js"></script>')
+    ['/a?x=1&y']
+    """
+    tags = (tag[0] for tag in LEADING.finditer(page))
+    kept = (tag for tag in tags if not tag.startswith("<script") or any(name in tag for name in KEPT_SCRIPTS))
+    found = (unescape(link[2]) for tag in kept for link in LINKS.finditer(tag))
+    return [address for address in found if not address.startswith(STAYING)]
 
 
 def rewritten(page: str, link: Link, note: str = "") -> str:
@@ -85,11 +88,11 @@ class _Writer(HTMLParser):
         self._navs += tag == "nav"
         if tag != "input":
             written = self.get_starttag_text() or ""
-            self._say(LINKS.sub(self._linked, written) if tag in LEADING else written)
+            self._say(LINKS.sub(self._linked, written) if LEADING.match(written) else written)
 
     def _linked(self, found: re.Match[str]) -> str:
         address = unescape(found[2])
-        other = address if address.startswith(("#", "data:", "mailto:")) else self._link(address)
+        other = address if address.startswith(STAYING) else self._link(address)
         return "" if other is None else f'{found[1]}="{escape(other)}"'
 
     def handle_endtag(self, tag: str) -> None:

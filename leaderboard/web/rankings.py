@@ -9,7 +9,7 @@ from markupsafe import Markup, escape
 
 from leaderboard.errors import NotFound
 from leaderboard.pages.rankings import document as document_pages
-from leaderboard.pages.rankings import ranking, tables
+from leaderboard.pages.rankings import ranking, tables, texts
 from leaderboard.pages.rankings.document import DocumentPage
 from leaderboard.pages.rankings.ranking import IsAnswer, IsBoard, RankingPage
 from leaderboard.trec.documents.marking import Piece
@@ -86,7 +86,10 @@ def export(run_id: int, topic_id: str, form: str) -> ResponseReturnValue:
 @blueprint.get("/tasks/<slug>/documents")
 @rule(PUBLIC)
 def document(slug: str) -> ResponseReturnValue:
-    """One document of the task's collection, by ?docno=, read for a ?topic=."""
+    """One document of the task's collection, by ?docno=, read for a ?topic=; several, one below another."""
+    docnos = list(dict.fromkeys(request.args.getlist("docno")))
+    if len(docnos) > 1:
+        return _texts(slug, docnos)
     page = _document(slug)
     html = render_template(
         "rankings/document.html",
@@ -161,6 +164,18 @@ def _strip(page: RankingPage) -> RankStrip | None:
         return None
     highest = max(page.grade_names, default=None)
     return rank_strip([row.grade for row in page.rows], level=page.level, highest=highest)
+
+
+def _texts(slug: str, docnos: list[str]) -> ResponseReturnValue:
+    topic_id = request.args.get("topic")
+    if not topic_id:
+        raise NotFound("Several documents are read for one topic: ?topic= is missing.")
+    page = texts.texts_page(reading(), viewer(), slug, docnos, topic_id)
+    return responses.page(
+        render_template(
+            "rankings/texts.html", page=page, rank_address=rank_addresses(), highlighted=highlighted
+        )
+    )
 
 
 def _document(slug: str) -> DocumentPage:

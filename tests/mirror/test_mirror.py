@@ -50,8 +50,15 @@ def broken(folder: Path) -> Iterator[str]:
             parts = urlsplit(unescape(found))
             if parts.scheme in ("mailto", "data") or (parts.netloc and not found.startswith(SITE)):
                 continue
-            if parts.path and (parts.netloc or not (page.parent / unquote(parts.path)).resolve().is_file()):
+            target = (page.parent / unquote(parts.path)).resolve()
+            is_there = not parts.path or (not parts.netloc and target.is_file())
+            if not (is_there and _has_document(target, unquote(parts.fragment))):
                 yield f"{page.relative_to(folder)}: {found}"
+
+
+def _has_document(page: Path, anchor: str) -> bool:
+    """Whether a link to a document leads to it, not only to the page that it is on."""
+    return not anchor.startswith("document-") or f' id="{anchor}"' in page.read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -97,6 +104,32 @@ def test_all_links_lead_to_files_and_the_record_says_what_there_is(mirrored: Mir
     assert sums.keys() | {mirror.SUMS} == _tree(folder).keys()
     for name, digest in sums.items():
         assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
+
+
+@pytest.mark.trial
+def test_documents_of_a_topic_are_one_page(mirrored: Mirrored) -> None:
+    """Every document of a ranking is a section of its topic's page, as the site marks and grades it."""
+    folder, _, site = mirrored
+    ranking = (folder / f"runs/{site.world.run}/topics/1/index.html").read_text(encoding="utf-8")
+    found = {unescape(link) for link in LINKS.findall(ranking) if "#document-" in link}
+    assert len(found) > 1
+    assert len({link.partition("#")[0] for link in found}) == 1
+    assert len(list((folder / "tasks/robots/documents").glob("~topic-1-*"))) == 1
+    assert not list(folder.glob("tasks/robots/documents/~docno-*topic*"))
+
+
+@pytest.mark.trial
+def test_figures_are_those_of_the_site(mirrored: Mirrored) -> None:
+    """Drawn out of the page that is there, each is what the site gives for its address."""
+    folder, _, site = mirrored
+    client = application(site.settings, site.database).test_client()
+    paths = (f"/runs/{site.world.run}/topics/1", f"/runs/{site.world.run}/curves", "/tasks/robots/topics/1")
+    pages = [client.get(path, base_url=SITE).text for path in paths]
+    found = {unescape(link) for page in pages for link in LINKS.findall(page) if "figure=" in link}
+    links = {link for link in found if not link.endswith(".pdf")}
+    assert links
+    drawn = {path.read_bytes() for path in folder.rglob("*~figure-*.svg")}
+    assert {client.get(link, base_url=SITE).data for link in links} <= drawn
 
 
 @pytest.mark.trial

@@ -62,6 +62,21 @@ def test_a_documents_words_are_marked_for_the_topic(client: FlaskClient, runs: t
     assert client.get("/tasks/t/documents?docno=a&topic=9").status_code == 404
 
 
+def test_several_documents_are_read_for_one_topic(client: FlaskClient, runs: tuple[int, int, int]) -> None:
+    """Under each other with marks and grades, the highest grade first, unjudged ones last."""
+    first = runs[0]
+    page = client.get("/tasks/t/documents?docno=odd&docno=b&docno=a&topic=1")
+    found = parsed(page)
+    heads = found.select("h2[id^=document-]")
+    assert [head["id"] for head in heads] == ["document-a", "document-b", "document-odd"]
+    assert [mark.get_text() for mark in found.find_all("mark")] == ["title", "titles"]
+    assert "2 of 3 best 2 first" in main(page)
+    places = [link["href"] for link in found.select("main p a[title]")]
+    assert places[0] == f"/runs/{first}/topics/1#rank-2"
+    assert client.get("/tasks/t/documents?docno=a&docno=b").status_code == 404
+    assert client.get("/tasks/t/documents?docno=a&docno=b&topic=9").status_code == 404
+
+
 def test_judgments_are_shown_over_all_revisions(
     database: Database, client: FlaskClient, tmp_path: Path, runs: tuple[int, int, int]
 ) -> None:

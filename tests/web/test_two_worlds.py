@@ -161,7 +161,8 @@ def _walk(
             states = ("", STATE, *CURVES)
         if rule.endpoint.startswith("rankings.document"):
             asked = product(("", "&topic=1", "&topic=4", "&topic=77"), DOCUMENTS)
-            states = ("", *(f"?docno={docno}{topic}" for topic, docno in asked))
+            several = (f"?docno={'&docno='.join(DOCUMENTS)}&topic={topic}" for topic in ("1", "4", "77"))
+            states = ("", *(f"?docno={docno}{topic}" for topic, docno in asked), *several)
         if rule.endpoint == "frames.show":
             states = ("", STATE, "?measure=AP&rows=1", "?rows=nonsense")
         if rule.endpoint == "oembed.show":
