@@ -5,13 +5,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from flask import url_for
+from markupsafe import Markup
 
 from leaderboard.pages.boards.coverage import Bounds, Coverage
 from leaderboard.pages.boards.view import View
 from leaderboard.services.boards.rows import Row
+from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.policy import Viewer
 from leaderboard.services.statistics.standings import Place, Standing
-from leaderboard.web.filters import without
+from leaderboard.tables.words import counted
+from leaderboard.web.addresses import addresses_by_id
+from leaderboard.web.filters import score, without
 
 STATES = {
     "waiting": "waiting for judgments",
@@ -49,22 +53,27 @@ class ListedRow:
     href: str
     mark_href: str
     """The board with the runs that this one cannot be told apart from marked."""
+    score: Markup
+    """What it got by the measure that the board is ranked by."""
+    others: Markup
+    """The cells of the other measures: a macro for each of a large board's thousands takes longer than all else."""
 
 
 def listed(
     view: View, rows: Iterable[Row], viewer: Viewer, args: dict[str, Any], marked: int | None
 ) -> tuple[ListedRow, ...]:
     """The rows as a reader is shown them, in order; args are what the address keeps, marked is a run's id."""
-    shown = view.board
+    shown, places = view.board, view.board.places
+    by, held = shown.by, shown.sight.decimals
+    others = [column for column in view.measures if column.key != by.key]
     like, cuts, ticked = _like(view, marked), view.cuts, frozenset(args.get("ticked", ()))
-    # Addresses are built once for all rows: building hundreds of them takes longer than the rest of the page.
-    run_address, _, run_query = url_for("runs.show", run_id=0).partition("/0")
+    run_address = addresses_by_id("runs.show", "run_id")
     state: dict[str, Any] = {**without(args, "run"), "run": ""}
     mark_address = url_for("boards.board", slug=shown.slug, **state)
     return tuple(
         ListedRow(
             row=row,
-            place=shown.places.get(row.run_id),
+            place=places.get(row.run_id),
             coverage=view.coverage.get(row.run_id),
             bounds=view.bounds.get(row.run_id),
             css=_classes(
@@ -77,13 +86,24 @@ def listed(
             is_outside=row.run_id in view.outside,
             may_be_ticked=shown.sight.details and row.state == "done",
             is_ticked=str(row.run_id) in ticked,
-            **_bar(shown.places.get(row.run_id), len(shown.places)),
+            **_bar(places.get(row.run_id), len(places)),
             waiting="" if row.state in SCORED else STATES.get(row.state, row.state),
-            href=f"{run_address}/{row.run_id}{run_query}",
+            href=run_address(row.run_id),
             mark_href=f"{mark_address}{row.run_id}",
+            score=Markup(_score(row, by, held)),
+            others=Markup("".join(f'<td class="number">{_score(row, column, held)}</td>' for column in others)),
         )
         for row in rows
     )
+
+
+def _score(row: Row, column: MeasureColumn, held: int | None) -> str:
+    """What a run got by a measure, as HTML; where that is over some topics only, over how many."""
+    digits = held or column.digits
+    if (partial := row.partial.get(column.key)) is None:
+        return score(row.scores[column.key], digits)
+    topics = f"{partial.judged} of {counted(partial.topics, 'topic')}"
+    return f'<span class="dim partial">{score(partial.mean, digits)} <small>{topics}</small></span>'
 
 
 def _bar(place: Place | None, runs: int) -> dict[str, float]:
