@@ -17,14 +17,38 @@ from statistics import median
 from typing import Any
 
 from flask import Flask
-from sqlalchemy import Column, Connection, Select, Table, bindparam, event, func, insert, literal, select, text, update
+from sqlalchemy import (
+    Column,
+    Connection,
+    Select,
+    Table,
+    bindparam,
+    event,
+    func,
+    insert,
+    literal,
+    select,
+    text,
+    update,
+)
 
 from benchmarks import cold, measuring, pages, sites, table
 from leaderboard import memory
 from leaderboard.checksums import of_row
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import Account, Edition, Evaluation, EvaluationMean, Job, Member, Run, Statistic, Team, metadata
+from leaderboard.db.tables import (
+    Account,
+    Edition,
+    Evaluation,
+    EvaluationMean,
+    Job,
+    Member,
+    Run,
+    Statistic,
+    Team,
+    metadata,
+)
 from leaderboard.pages.tasks import leaders
 from leaderboard.services import phase_rules
 from leaderboard.services.accounts import names

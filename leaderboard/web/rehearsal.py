@@ -1,4 +1,4 @@
-"""Pages that a web process makes for nobody before it takes requests, so that no reader waits for what is first.
+"""Pages that a web process makes for nobody before it takes requests, so that no reader waits for them.
 
 The first page of each kind costs up to three times as much as the next: statements are put into SQL, mappings
 are set up, formulas are parsed. All of that is the same for every task of a site.

@@ -96,7 +96,7 @@ def _html(
 
 
 def _run_cells() -> dict[str, CellMacro]:
-    """How the cells of a team's runs are written: functions, as macros of a thousand runs take twice as long."""
+    """How the cells of a team's runs are written: macros of a thousand runs take twice as long."""
     run_address = addresses_by_id("runs.show", "run_id")
 
     @cache

@@ -56,19 +56,20 @@ def board(slug: str) -> ResponseReturnValue:
     rows = view.rows if "all" in args else view.rows[:ROWS_AT_FIRST]
     marked, reference = whole(args.get("run")), _reference(shown)
     charted = _charted((*view.baselines, *rows), shown, reference)
+    means = _means(shown) if MEANS in view.extras else None
     html = render_template(
         "boards/board.html",
         board=shown,
         view=view,
-        baselines=listed(view, view.baselines, viewer(), args, marked),
-        rows=listed(view, rows, viewer(), args, marked),
+        baselines=listed(view, view.baselines, viewer(), args, marked, means),
+        rows=listed(view, rows, viewer(), args, marked, means),
         args=args,
         filters=FILTERS,
         is_long=len(shown.rows) >= FILTER_FROM,
         ticked_elsewhere=_ticked_elsewhere(shown, args, (*view.baselines, *rows)),
         marked=next((row for row in shown.rows if row.run_id == marked), None),
         reference=reference,
-        means=_means(shown) if MEANS in view.extras else None,
+        means=means,
         chart=_chart(shown, reference, charted if "all" in args else charted[:CHART_AT_FIRST]),
         cut=CHART_AT_FIRST if len(charted) > CHART_AT_FIRST and "all" not in args else 0,
         lengths=against_length(view),

@@ -23,8 +23,8 @@ from leaderboard.db.engine import Database
 from leaderboard.settings import Settings
 from leaderboard.shared import Shared
 from leaderboard.web import create_app, load_templates
-from leaderboard.web.rehearsal import rehearse
 from leaderboard.web.bodies import Gate
+from leaderboard.web.rehearsal import rehearse
 from leaderboard.web.server.channels import Remainders, SiteChannel
 from leaderboard.web.server.open_bodies import OpenBodies
 from leaderboard.web.server.requests import Door
