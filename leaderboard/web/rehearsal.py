@@ -4,6 +4,7 @@ The first page of each kind costs up to three times as much as the next: stateme
 are set up, formulas are parsed. All of that is the same for every task of a site.
 """
 
+import gc
 import logging
 import time
 
@@ -41,6 +42,9 @@ def rehearse(app: Flask, database: Database) -> None:
                 app.dispatch_request()
         except (SQLAlchemyError, LeaderboardError) as error:
             log.info("%s was not rehearsed: %s", path, error)
+    # What is there by now stays: garbage is looked for among it no more.
+    gc.collect()
+    gc.freeze()
     log.info("rehearsed %d pages in %.1f s", len(paths), time.monotonic() - begun)
 
 
