@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Edition, Run, Task
 from leaderboard.errors import LeaderboardError
+from leaderboard.pages.tasks import phases
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +33,8 @@ def rehearse(app: Flask, database: Database) -> None:
     try:
         with database.read() as session:
             paths = (*USUAL, *_of_a_task(session))
+            # It is asked for around the view, before a page is kept.
+            phases.seconds_to_next_date(session)
     except SQLAlchemyError as error:
         log.warning("no page was rehearsed: %s", error)
         return
