@@ -52,7 +52,8 @@ def differences(scores: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
 
     Each block comes with the slice of the pairs it holds; it is (pairs in it, topics) and the caller's to
     change until the next one, which takes its place in memory: to map and clear room for each block takes as
-    long as all that is done with it. Formed as they are, not by way of covariances, which loses digits for runs nearly the same.
+    long as all that is done with it. Formed as they are, not by way of covariances, which loses digits for
+    runs nearly the same.
 
     >>> for block, difference in differences(np.array([[3.0, 1.0], [2.0, 2.0]])):
     ...     print(block, difference)
