@@ -7,6 +7,7 @@ are set up, formulas are parsed. All of that is the same for every task of a sit
 import gc
 import logging
 import time
+from typing import Any
 
 from flask import Flask
 from sqlalchemy import Select, func, select
@@ -60,7 +61,7 @@ def _of_a_task(session: Session) -> tuple[str, ...]:
     return (f"/tasks/{task.slug}", *((f"/teams/{team}",) if team is not None else ()))
 
 
-def _newest() -> Select[tuple[int, str]]:
+def _newest() -> Select[Any]:
     return (
         select(Task.id, Task.slug)
         .join(Edition, Edition.task_id == Task.id)
