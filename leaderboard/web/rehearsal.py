@@ -7,10 +7,9 @@ are set up, formulas are parsed. All of that is the same for every task of a sit
 import gc
 import logging
 import time
-from typing import Any
 
 from flask import Flask
-from sqlalchemy import Select, func, select
+from sqlalchemy import func, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
@@ -54,18 +53,14 @@ def rehearse(app: Flask, database: Database) -> None:
 
 def _of_a_task(session: Session) -> tuple[str, ...]:
     """The board of the task that was published last with scores, and the page of one of its teams."""
-    task = session.execute(_newest()).one_or_none()
-    if task is None:
-        return ()
-    team = session.scalar(select(func.min(Run.team_id)).where(Run.task_id == task.id))
-    return (f"/tasks/{task.slug}", *((f"/teams/{team}",) if team is not None else ()))
-
-
-def _newest() -> Select[Any]:
-    return (
+    task = session.execute(
         select(Task.id, Task.slug)
         .join(Edition, Edition.task_id == Task.id)
         .where(Task.published_at.is_not(None), Edition.state == "current")
         .order_by(Task.published_at.desc(), Task.id.desc())
         .limit(1)
-    )
+    ).one_or_none()
+    if task is None:
+        return ()
+    team = session.scalar(select(func.min(Run.team_id)).where(Run.task_id == task.id))
+    return (f"/tasks/{task.slug}", *((f"/teams/{team}",) if team is not None else ()))
