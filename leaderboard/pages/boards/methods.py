@@ -21,15 +21,6 @@ HOLM = CORRECTIONS["holm"]
 
 
 @dataclass(frozen=True, slots=True)
-class MethodsText:
-    """The paragraph in plain text and in LaTeX, and the BibTeX entries of all that it cites by key."""
-
-    plain: str
-    latex: str
-    bibtex: str
-
-
-@dataclass(frozen=True, slots=True)
 class _Said:
     """Words, and the keys that stand behind them."""
 
@@ -37,16 +28,37 @@ class _Said:
     keys: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class MethodsText:
+    """The paragraph, written when it is asked for: a board's page shows plain text alone."""
+
+    said: tuple[_Said, ...]
+    works: tuple[CitedWork, ...]
+    """All that it cites."""
+    board: Board
+    url: str
+
+    @property
+    def plain(self) -> str:
+        """The paragraph in plain text."""
+        return "".join(map(_plain, self.said)).strip() + "\n"
+
+    @property
+    def latex(self) -> str:
+        """The paragraph in LaTeX."""
+        return "".join(map(_latex, self.said)).strip() + "\n"
+
+    @property
+    def bibtex(self) -> str:
+        """The BibTeX entries of the board and of all that is cited by key."""
+        return "\n".join((citations.of_board(self.board, self.url), *(work.entry for work in self.works)))
+
+
 def methods(shown: Board, url: str = "") -> MethodsText:
     """What was done for a board; url is where it can be read again, empty where that is not known."""
     works: dict[str, CitedWork] = {}
     said = [_Said("No run of this task is scored yet.")] if shown.basis is None else _all(shown, works)
-    entries = [citations.of_board(shown, url), *(work.entry for work in works.values())]
-    return MethodsText(
-        plain="".join(map(_plain, said)).strip() + "\n",
-        latex="".join(map(_latex, said)).strip() + "\n",
-        bibtex="\n".join(entries),
-    )
+    return MethodsText(tuple(said), tuple(works.values()), shown, url)
 
 
 def _all(shown: Board, works: dict[str, CitedWork]) -> list[_Said]:

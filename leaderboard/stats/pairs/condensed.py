@@ -51,7 +51,9 @@ def differences(scores: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
     """The differences by topic of all pairs of runs, first less second, a block of pairs at a time.
 
     Each block comes with the slice of the pairs it holds; it is (pairs in it, topics) and the caller's to
-    change. Formed as they are, not by way of covariances, which loses digits for runs nearly the same.
+    change until the next one, which takes its place in memory: to map and clear room for each block takes as
+    long as all that is done with it. Formed as they are, not by way of covariances, which loses digits for
+    runs nearly the same.
 
     >>> for block, difference in differences(np.array([[3.0, 1.0], [2.0, 2.0]])):
     ...     print(block, difference)
@@ -59,8 +61,12 @@ def differences(scores: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
     """
     first, second = pairs(len(scores))
     step = max(1, BLOCK // max(1, scores.shape[1]))
+    room = np.empty((2, min(step, len(first)), scores.shape[1]), dtype=scores.dtype)
     for start in range(0, len(first), step):
         block = slice(start, min(start + step, len(first)))
-        difference = scores[first[block]]
-        difference -= scores[second[block]]
+        difference, other = room[:, : block.stop - start]
+        # Clipping changes no index here; to check them, numpy would write to room of its own first.
+        np.take(scores, first[block], axis=0, out=difference, mode="clip")
+        np.take(scores, second[block], axis=0, out=other, mode="clip")
+        difference -= other
         yield block, difference

@@ -18,7 +18,7 @@ from leaderboard.services.boards.rows import Row
 from leaderboard.services.statistics.requests import WaitingResult
 from leaderboard.services.statistics.standings import PairOfRuns, Standing
 from leaderboard.web import moments, responses
-from leaderboard.web.addresses import kept, whole
+from leaderboard.web.addresses import addresses_by_id, kept, whole
 from leaderboard.web.boards.carried import FLAGS, MANY, STATE, is_usual
 from leaderboard.web.boards.lengths import against_length
 from leaderboard.web.boards.rows import listed
@@ -56,19 +56,20 @@ def board(slug: str) -> ResponseReturnValue:
     rows = view.rows if "all" in args else view.rows[:ROWS_AT_FIRST]
     marked, reference = whole(args.get("run")), _reference(shown)
     charted = _charted((*view.baselines, *rows), shown, reference)
+    means = _means(shown) if MEANS in view.extras else None
     html = render_template(
         "boards/board.html",
         board=shown,
         view=view,
-        baselines=listed(view, view.baselines, viewer(), args, marked),
-        rows=listed(view, rows, viewer(), args, marked),
+        baselines=listed(view, view.baselines, viewer(), args, marked, means),
+        rows=listed(view, rows, viewer(), args, marked, means),
         args=args,
         filters=FILTERS,
         is_long=len(shown.rows) >= FILTER_FROM,
         ticked_elsewhere=_ticked_elsewhere(shown, args, (*view.baselines, *rows)),
         marked=next((row for row in shown.rows if row.run_id == marked), None),
         reference=reference,
-        means=_means(shown) if MEANS in view.extras else None,
+        means=means,
         chart=_chart(shown, reference, charted if "all" in args else charted[:CHART_AT_FIRST]),
         cut=CHART_AT_FIRST if len(charted) > CHART_AT_FIRST and "all" not in args else 0,
         lengths=against_length(view),
@@ -223,12 +224,12 @@ def _chart(shown: Board, reference: Row | None, rows: list[Row]) -> IntervalChar
     if not pairs:
         return None
     drawn = [row for row in rows if row.run_id in pairs or row.run_id == reference.run_id]
-    intervals = [_interval(shown, row, pairs.get(row.run_id)) for row in drawn]
+    address = addresses_by_id("runs.show", "run_id")
+    intervals = [_interval(shown, row, pairs.get(row.run_id), address(row.run_id)) for row in drawn]
     return interval_chart(intervals, digits=shown.by.digits)
 
 
-def _interval(shown: Board, row: Row, pair: PairOfRuns | None) -> Interval:
-    link = url_for("runs.show", run_id=row.run_id)
+def _interval(shown: Board, row: Row, pair: PairOfRuns | None, link: str) -> Interval:
     if pair is None:
         return Interval(row.run, 0.0, 0.0, 0.0, "reference", link)
     kind: Kind = "highlight" if shown.places[row.run_id].best_set else "plain"

@@ -24,6 +24,7 @@ from leaderboard.settings import Settings
 from leaderboard.shared import Shared
 from leaderboard.web import create_app, load_templates
 from leaderboard.web.bodies import Gate
+from leaderboard.web.rehearsal import rehearse
 from leaderboard.web.server.channels import Remainders, SiteChannel
 from leaderboard.web.server.open_bodies import OpenBodies
 from leaderboard.web.server.requests import Door
@@ -183,6 +184,7 @@ def serve(
     )
     app = create_app(settings, database, wake, shared, counter)
     load_templates(app, settings.data)
+    rehearse(app, database)
     server = SiteServer(app, listening, settings, shared)
 
     def stop(number: int, frame: FrameType | None) -> None:
