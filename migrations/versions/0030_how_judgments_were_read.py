@@ -1,7 +1,7 @@
 """How the file of a revision of judgments was read, in sentences, not its second column alone.
 
-Revision ID: 0029
-Revises: 0028
+Revision ID: 0030
+Revises: 0029
 """
 
 import sqlalchemy as sa
