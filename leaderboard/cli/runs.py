@@ -17,12 +17,12 @@ from leaderboard.pages.runs import outward
 from leaderboard.pages.runs.outward import HubTask, RunAddresses
 from leaderboard.services import policy
 from leaderboard.services.accounts import teams
+from leaderboard.services.phase_rules import KINDS
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.reproductions import links
 from leaderboard.services.reproductions.links import OriginalRuns
 from leaderboard.services.runs import admission, marks, prepare, uploads, withdrawals
 from leaderboard.services.runs import describe as run_descriptions
-from leaderboard.services.runs.admission import KINDS
 from leaderboard.services.runs.batch_plans import (
     BY_FOLDER,
     BY_LIST,

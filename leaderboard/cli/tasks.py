@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from leaderboard import zones
 from leaderboard.cli.editing import pictures, settings
 from leaderboard.cli.files.kinds import mapping_option, tell_notes
 from leaderboard.cli.phases import phase
@@ -19,7 +20,6 @@ from leaderboard.services.pseudonyms import pseudonyms as drawing
 from leaderboard.services.pseudonyms.pseudonyms import UNTIL, NamingRequest
 from leaderboard.services.pseudonyms.words import TITLES
 from leaderboard.services.tasks import create as tasks
-from leaderboard.services.tasks import dates as written_dates
 from leaderboard.services.tasks import drafts, organise, roles, scored_topics, templates
 from leaderboard.services.tasks.drafts import VISIBILITIES, TaskDraft
 from leaderboard.services.tasks.settings import change
@@ -149,11 +149,11 @@ def _organised(slug: str, names: list[str]) -> str:
 @data_option
 def dates(slug: str, opens: str, closes: str, zone: str, reason: str, data: Path | None) -> None:
     """Set when a task takes runs; a blind or sealed one shows everything once it is closed."""
-    span = (written_dates.read(opens, zone, "opens"), written_dates.read(closes, zone, "closes"))
+    span = (zones.read(opens, zone, "opens"), zones.read(closes, zone, "closes"))
     with opened(data) as (database, _):
         with database.write() as session:
             organise.set_dates(session, OPERATOR, slug, span, zone=zone, reason=reason)
-        click.echo(f"{slug} takes runs {written_dates.span(*span, zone)}.")
+        click.echo(f"{slug} takes runs {zones.span(*span, zone)}.")
 
 
 @task.command()
@@ -200,7 +200,7 @@ def pseudonyms(
     slug: str, kind: str, until: str, names_at: str, sure: bool, show_names: bool, data: Path | None
 ) -> None:
     """Let a task's teams go by pseudonyms, and print who has which."""
-    at = written_dates.read(names_at, "UTC", "names_at")
+    at = zones.read(names_at, "UTC", "names_at")
     with opened(data) as (database, _):
         with database.write() as session:
             if show_names:

@@ -13,6 +13,8 @@ from leaderboard.db.tables import Phase, Task, TopicSet
 from leaderboard.errors import Invalid
 from leaderboard.tables.words import utc_time
 
+KINDS = ("official", "baseline", "late", "unofficial")
+"""Of runs, by who may send them and whether they are ranked."""
 ALL_TOPICS = "all"
 PUBLIC_TOPICS = "public"
 LEAST_MEDIAN_DEPTH = 10

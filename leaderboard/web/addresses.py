@@ -84,7 +84,8 @@ def addresses_by_id(endpoint: str, name: str) -> Callable[[int], str]:
     To build hundreds of them takes longer than the rest of a page. name: of the id among the endpoint's
     values.
     """
-    before, _, after = url_for(endpoint, **{name: 0}).partition("/0")
+    values: dict[str, Any] = {name: 0}
+    before, _, after = url_for(endpoint, **values).partition("/0")
     return lambda number: f"{before}/{number}{after}"
 
 

@@ -12,8 +12,8 @@ from leaderboard.db.engine import Database
 from leaderboard.pages.suites import board as pages
 from leaderboard.pages.suites.board import SuiteChoice, SuitePage
 from leaderboard.services.accounts import teams
+from leaderboard.services.phase_rules import KINDS
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.runs.admission import KINDS
 from leaderboard.services.suites import changes, drafts, parts, sending
 from leaderboard.services.suites.sending import SuiteRequest
 from leaderboard.tables.latex import latex_text

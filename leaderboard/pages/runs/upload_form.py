@@ -12,9 +12,10 @@ from leaderboard.db.tables import Phase, Run, Task, Team
 from leaderboard.errors import Closed, Forbidden
 from leaderboard.services import policy
 from leaderboard.services.evaluations import choices
+from leaderboard.services.phase_rules import KINDS
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs import admission, facts, limits
-from leaderboard.services.runs.admission import KINDS, ORGANISERS_KINDS
+from leaderboard.services.runs.admission import ORGANISERS_KINDS
 from leaderboard.services.runs.limits import RULE, Quota
 from leaderboard.services.tasks import entries, phases, scored_topics
 from leaderboard.trec.facts.fields import FIELD_OF, FIELDS, FactField, FactValue, as_written

@@ -11,8 +11,9 @@ from leaderboard.db.tables import Run, SuiteRunPart, Task, Team
 from leaderboard.errors import NotFound
 from leaderboard.pages.suites.board import SuiteChoice, SuitePage, suite_page
 from leaderboard.services import policy
+from leaderboard.services.phase_rules import KINDS
 from leaderboard.services.policy import Viewer
-from leaderboard.services.runs.admission import KINDS, ORGANISERS_KINDS
+from leaderboard.services.runs.admission import ORGANISERS_KINDS
 from leaderboard.services.suites import parts, records
 from leaderboard.services.suites.records import KnownSuite
 from leaderboard.services.suites.rows import BoardRow

@@ -1,7 +1,7 @@
 """The phases of a task as its readers see them, and its dates as a strip."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from math import inf
 from typing import Any
@@ -9,12 +9,14 @@ from typing import Any
 from sqlalchemy import func, select, union_all
 from sqlalchemy.orm import Session
 
+from leaderboard import zones
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Entry, Phase, Run, Task, Topic, TopicSet
 from leaderboard.services import phase_rules, policy
 from leaderboard.services.phase_rules import PhaseRule
 from leaderboard.services.policy import Viewer
-from leaderboard.services.tasks import dates, phases
+from leaderboard.services.tasks import phases
+from leaderboard.services.tasks.phases import PhasePlan
 from leaderboard.tables.record import Column, Files, Table
 from leaderboard.tables.words import day_and_time, utc_time
 
@@ -26,31 +28,18 @@ DATES = (Phase.opens_at, Phase.closes_at, Phase.reveal_at, Task.names_at, Entry.
 class PhaseRow:
     """One phase with what everybody may know of it."""
 
-    name: str
+    plan: PhasePlan
+    """As it is; ids of listed topics and the stamp for its organisers only."""
     state: str
-    opens_at: datetime | None
-    closes_at: datetime | None
-    zone: str
     topics: int
-    topic_choice: str
-    topic_list: str
-    """Ids of its topics where these were listed, for its organisers only."""
-    seed: str
     visibility: str
-    own_visibility: str
-    at_close: str
-    reveal_at: datetime | None
-    kinds: tuple[str, ...]
-    ranked: bool
-    runs_per_day: int | None
-    runs_in_all: int | None
-    account_runs_per_day: int | None
-    account_runs_in_all: int | None
-    largest_bytes: int | None
     runs: int | None
     """For its organisers only."""
-    stamp: str
-    """What tells later whether the phase is still as it was shown; for its organisers only."""
+
+    @property
+    def name(self) -> str:
+        """The name of the phase."""
+        return self.plan.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +114,14 @@ def table(page: PhasesPage) -> Table[PhaseRow]:
     columns: list[Column[PhaseRow]] = [
         Column(key="phase", head="Phase", value=lambda row: row.name),
         Column(key="state", head="Runs", value=lambda row: row.state),
-        Column(key="opens", head="Opens", value=lambda row: row.opens_at),
-        Column(key="closes", head="Closes", value=lambda row: row.closes_at),
+        Column(key="opens", head="Opens", value=lambda row: row.plan.opens_at),
+        Column(key="closes", head="Closes", value=lambda row: row.plan.closes_at),
         Column(key="topics", head="Topics", value=lambda row: row.topics, digits=0),
-        Column(key="seed", head="Seed", value=lambda row: row.seed or None),
+        Column(key="seed", head="Seed", value=lambda row: row.plan.seed or None),
         Column(key="visibility", head="Scores", value=_shown),
-        Column(key="kinds", head="Kinds", value=lambda row: ", ".join(row.kinds) or "all"),
+        Column(key="kinds", head="Kinds", value=lambda row: ", ".join(row.plan.kinds) or "all"),
         Column(key="limits", head="Limits", value=_limits),
-        Column(key="ranked", head="Ranked", value=lambda row: row.ranked),
+        Column(key="ranked", head="Ranked", value=lambda row: row.plan.ranked),
     ]
     caption = f"Phases of {page.task}; times are UTC."
     return Table(name=f"{page.slug}-phases", caption=caption, columns=columns, rows=page.rows)
@@ -145,17 +134,17 @@ def _shown(row: PhaseRow) -> str:
     if row.visibility == "open":
         return "open"
     until = "its close"
-    if row.at_close == "sealed":
-        until = utc_time(row.reveal_at) if row.reveal_at else "the organisers show them"
+    if row.plan.at_close == "sealed":
+        until = utc_time(row.plan.reveal_at) if row.plan.reveal_at else "the organisers show them"
     return f"{row.visibility} until {until}"
 
 
 def _limits(row: PhaseRow) -> str:
     limits = (
-        (row.runs_per_day, "a team a day"),
-        (row.runs_in_all, "a team in all"),
-        (row.account_runs_per_day, "an account a day"),
-        (row.account_runs_in_all, "an account in all"),
+        (row.plan.runs_per_day, "a team a day"),
+        (row.plan.runs_in_all, "a team in all"),
+        (row.plan.account_runs_per_day, "an account a day"),
+        (row.plan.account_runs_in_all, "an account in all"),
     )
     return "; ".join(f"{limit} runs {words}" for limit, words in limits if limit is not None) or "none"
 
@@ -169,31 +158,13 @@ def _row(
     organises: bool,
     counts: dict[int, int],
 ) -> PhaseRow:
-    listed = topic_set.topics if topic_set is not None else None
-    choice = phases.ALL if listed is None else phases.HALF if topic_set and topic_set.seed else phases.LIST
+    plan = phases.plan_of(phase, topic_set)
     return PhaseRow(
-        name=phase.name,
+        plan=plan if organises else replace(plan, topic_list="", seen=""),
         state=_state(phase, at),
-        opens_at=phase.opens_at,
-        closes_at=phase.closes_at,
-        zone=phase.zone,
-        topics=in_all if listed is None else len(listed),
-        topic_choice=choice,
-        topic_list=" ".join(listed or ()) if organises and choice == phases.LIST else "",
-        seed=topic_set.seed if topic_set else "",
+        topics=in_all if topic_set is None or topic_set.topics is None else len(topic_set.topics),
         visibility=phase.visibility or task.visibility,
-        own_visibility=phase.visibility or "",
-        at_close=phase.at_close,
-        reveal_at=phase.reveal_at,
-        kinds=tuple(phase.kinds),
-        ranked=phase.ranked,
-        runs_per_day=phase.runs_per_day,
-        runs_in_all=phase.runs_in_all,
-        account_runs_per_day=phase.account_runs_per_day,
-        account_runs_in_all=phase.account_runs_in_all,
-        largest_bytes=phase.largest_bytes,
         runs=counts.get(phase.id, 0) if organises else None,
-        stamp=phases.stamp(phase, topic_set) if organises else "",
     )
 
 
@@ -226,4 +197,4 @@ def anywhere(moment: datetime) -> str:
     >>> anywhere(datetime.fromisoformat("2026-12-01T11:59Z"))
     '2026-11-30 23:59 AoE'
     """
-    return f"{day_and_time(moment.astimezone(dates.AOE_ZONE))} AoE"
+    return f"{day_and_time(moment.astimezone(zones.AOE_ZONE))} AoE"

@@ -12,6 +12,7 @@ from typing import Any, NotRequired, TypedDict, get_args, get_origin
 import msgspec
 from sqlalchemy import CheckConstraint, Column
 
+from leaderboard import zones
 from leaderboard.errors import Invalid, LeaderboardError, Problem
 from leaderboard.measures.naming import parse
 from leaderboard.services import prose
@@ -19,10 +20,10 @@ from leaderboard.services.accounts import names
 from leaderboard.services.accounts.teams import HOME_PAGE
 from leaderboard.services.bundles.opening import BundleFiles
 from leaderboard.services.bundles.records import Numbers, Record, RecordTable, refers_to, renumbered
+from leaderboard.services.phase_rules import KINDS
 from leaderboard.services.pools import pools
 from leaderboard.services.pseudonyms.words import TITLES
-from leaderboard.services.runs.admission import KINDS
-from leaderboard.services.tasks import announcements, dates
+from leaderboard.services.tasks import announcements
 from leaderboard.services.tasks.setting_values import written
 from leaderboard.services.tasks.settings.records import ANSWER_RULES, SETTINGS
 from leaderboard.trec.read.lines import shown
@@ -347,7 +348,7 @@ _RULES: dict[tuple[str, str], Callable[[Any], str | None]] = {
     ("topics", "answer_limit"): lambda limit: "" if limit >= 0 else "must not be below 0.",
     ("phases", "kinds"): _are_kinds,
     ("topics", "topic_id"): lambda topic: (fault_of_id(topic) or ("",))[0],
-    ("phases", "zone"): dates.require_zone,
+    ("phases", "zone"): zones.require_zone,
     ("teams", "name"): _is_team,
     ("teams", "home_page"): lambda page: (
         "" if not page or HOME_PAGE.fullmatch(page) else "must start with https://."

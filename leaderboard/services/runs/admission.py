@@ -13,6 +13,7 @@ from leaderboard.db.tables import Phase, Run, Task, Team, TopicSet, Upload
 from leaderboard.errors import Closed, Invalid, NotFound, TooLarge
 from leaderboard.services import collections, policy
 from leaderboard.services.evaluations.choices import is_over
+from leaderboard.services.phase_rules import KINDS
 from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels import files
 from leaderboard.services.reproductions import links
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from leaderboard.trec.answers.check import AnswerRules
     from leaderboard.trec.boards.packing import BoardRules
 
-KINDS = ("official", "baseline", "late", "unofficial")
 ORGANISERS_KINDS = frozenset({"baseline", "late"})
 
 

@@ -10,8 +10,9 @@ from importlib import import_module
 from pathlib import Path
 
 from leaderboard.errors import Invalid, LeaderboardError, Problem, TooLarge
+from leaderboard.services.phase_rules import KINDS
 from leaderboard.services.runs import lists, prepare
-from leaderboard.services.runs.admission import KINDS, RunRequest
+from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.lists import ListRow, RunList
 from leaderboard.trec.facts.fields import FactValue
 from leaderboard.trec.read.archives import Limits, any_blocks

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from leaderboard.errors import MAX_PROBLEMS, Invalid, Problem
-from leaderboard.services.runs.admission import KINDS
+from leaderboard.services.phase_rules import KINDS
 from leaderboard.services.runs.prepare import suggested_name
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.trec.read.lines import shown

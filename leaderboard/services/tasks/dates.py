@@ -1,83 +1,10 @@
-"""Dates of a task: one instant each, entered in a time zone, moved with a reason."""
+"""Dates of a task: what they must be, and why they move."""
 
-import re
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from zoneinfo import ZoneInfo, available_timezones
+from datetime import datetime
 
+from leaderboard import zones
 from leaderboard.db.tables import Phase, Task
-from leaderboard.errors import Invalid, Problem
-from leaderboard.tables.words import day_and_time, utc_time
-
-AOE = "AoE"
-"""Anywhere on Earth: a day ends when it ends in the last zone, UTC-12 (IEEE 802.16 and most conferences)."""
-AOE_ZONE = timezone(timedelta(hours=-12), AOE)
-_DAY = re.compile(r"\d{4}-?\d{2}-?\d{2}|\d{4}-?W\d{2}-?\d")
-
-
-def zone_of(name: str) -> tzinfo:
-    """The time zone of a name: UTC, AoE, or one of the IANA database; raises Invalid."""
-    require_zone(name)
-    if name == "UTC":
-        return UTC
-    return AOE_ZONE if name == AOE else ZoneInfo(name)
-
-
-def require_zone(name: str) -> None:
-    """Raise Invalid for what is no time zone."""
-    if name not in ("UTC", AOE) and name not in available_timezones():
-        raise Invalid(f"{name[:40]!r} is no time zone; write UTC, AoE, or a name such as Europe/Vienna.")
-
-
-STARTS = frozenset({"opens", "opens_at", "reveal", "reveal_at", "names_at"})
-"""Fields of moments from which something begins: a day without a time is its first second, not its last."""
-
-
-def read(text: str, zone: str, field: str) -> datetime | None:
-    """A date and time as it is written in a zone, as an instant; None for none. Raises Invalid.
-
-    A day without a time ends with it (23:59:59), or begins with it where the field is one of STARTS.
-
-    >>> read("2026-11-30T23:59", "AoE", "closes").isoformat()
-    '2026-12-01T11:59:00+00:00'
-    >>> read("2026-11-30", "UTC", "closes").isoformat(), read("2026-11-30", "UTC", "opens").isoformat()
-    ('2026-11-30T23:59:59+00:00', '2026-11-30T00:00:00+00:00')
-    """
-    if not text.strip():
-        return None
-    try:
-        written = datetime.fromisoformat(text.strip())
-        if field not in STARTS and _DAY.fullmatch(text.strip()):
-            written = written.replace(hour=23, minute=59, second=59)
-        return (written if written.tzinfo else written.replace(tzinfo=zone_of(zone))).astimezone(UTC)
-    except (ValueError, OverflowError):
-        problem = Problem(
-            "must be a date, or a date and time.",
-            "Write it like 2026-05-31 or 2026-05-31T23:59.",
-            field=field,
-            value=text[:40],
-        )
-        raise Invalid("The dates cannot be read.", [problem]) from None
-
-
-def written(at: datetime | None, zone: str) -> str:
-    """An instant as a form shows it in a zone; empty where there is none."""
-    return day_and_time(at.astimezone(zone_of(zone))).replace(" ", "T") if at else ""
-
-
-def span(opens_at: datetime | None, closes_at: datetime | None, zone: str) -> str:
-    """From when to when runs are taken, in a zone and in UTC.
-
-    >>> span(None, datetime(2031, 6, 1, 11, 59, 59, tzinfo=UTC), "AoE")
-    'from no limit until 2031-05-31 23:59:59 AoE (2031-06-01 11:59:59 UTC)'
-    """
-
-    def said(at: datetime | None) -> str:
-        if at is None:
-            return utc_time(None)
-        here = f"{day_and_time(at.astimezone(zone_of(zone)))} {zone}"
-        return here if zone == "UTC" else f"{here} ({utc_time(at)})"
-
-    return f"from {said(opens_at)} until {said(closes_at)}"
+from leaderboard.errors import Invalid
 
 
 def require_order(opens_at: datetime | None, closes_at: datetime | None) -> None:
@@ -95,4 +22,4 @@ def require_reason(task: Task, phase: Phase, closes_at: datetime | None, reason:
 
 def described(phase: Phase) -> str:
     """From when to when a phase takes runs, in words."""
-    return span(phase.opens_at, phase.closes_at, "UTC")
+    return zones.span(phase.opens_at, phase.closes_at, "UTC")

@@ -5,6 +5,7 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from leaderboard import zones
 from leaderboard.db.engine import lock_row
 from leaderboard.db.tables import Task, Topic
 from leaderboard.errors import Conflict, NotFound
@@ -30,7 +31,7 @@ def set_dates(
     """
     task = policy.own_task(session, viewer, slug)
     dates.require_order(*span)
-    dates.require_zone(zone)
+    zones.require_zone(zone)
     lock_row(session, Task, task.id)
     phase = phases.of_task(session, task.id)[0]
     # Read before the lock came, it may have been changed by whoever held it.

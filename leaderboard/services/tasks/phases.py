@@ -4,16 +4,20 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Annotated, Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from leaderboard import fields, zones
 from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import Collection, Phase, Run, Task, TopicSet, Upload
 from leaderboard.errors import Closed, Conflict, Invalid, NotFound
+from leaderboard.fields import Field
 from leaderboard.services import audit, phase_rules, policy
+from leaderboard.services.actions import Action
 from leaderboard.services.evaluations import editions
-from leaderboard.services.phase_rules import ALL_TOPICS, LEAST_MEDIAN_DEPTH, PUBLIC_TOPICS
+from leaderboard.services.phase_rules import ALL_TOPICS, KINDS, LEAST_MEDIAN_DEPTH, PUBLIC_TOPICS
 from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels import files as qrels
 from leaderboard.services.tasks import changes, dates, topic_sets
@@ -30,32 +34,131 @@ TOPIC_CHOICES = {
     HALF: "a random half of them, drawn by a seed that is shown",
     LIST: "the topics listed below",
 }
+NO_LIMIT = "Empty: no limit."
+TEXT = 100_000
 CLOSES = {"open": "everybody sees the scores", "sealed": "they stay hidden until a date or a button"}
+
+
+VISIBILITY = {"": "as the task", "open": "open", "blind": "blind", "sealed": "sealed"}
+
+Limit = int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhasePlan:
-    """What an organiser asks a phase to be; None is no limit, an empty visibility the task's."""
+    """A phase as its organisers ask it to be: when it takes which runs on which topics, and who sees what."""
 
-    name: str
-    opens_at: datetime | None = None
-    closes_at: datetime | None = None
-    zone: str = "UTC"
-    topics: str = ALL
-    topic_list: str = ""
-    seed: str = ""
-    visibility: str = ""
-    at_close: str = "open"
-    reveal_at: datetime | None = None
-    kinds: tuple[str, ...] = ()
-    ranked: bool = True
-    runs_per_day: int | None = None
-    runs_in_all: int | None = None
-    account_runs_per_day: int | None = None
-    account_runs_in_all: int | None = None
-    largest_bytes: int | None = None
-    seen: str = ""
+    name: Annotated[str, Field(title="Name", help="The name of the phase.", is_argument=True)]
+    opens_at: Annotated[
+        datetime | None,
+        Field(
+            title="Opens",
+            help="Takes runs from then on, such as 2026-05-01T12:00 or 2026-05-01.",
+            option="opens",
+        ),
+    ] = None
+    closes_at: Annotated[
+        datetime | None,
+        Field(title="Closes", help="Takes runs until then; a day alone ends with it.", option="closes"),
+    ] = None
+    zone: Annotated[
+        str,
+        Field(
+            title="Time zone",
+            help="Of these dates: UTC, AoE (anywhere on Earth), or a name such as Europe/Vienna.",
+            longest=40,
+        ),
+    ] = "UTC"
+    topics: Annotated[
+        str,
+        Field(
+            title="Topics it scores",
+            help="all, half (drawn by the seed) or list.",
+            choices=TOPIC_CHOICES,
+            otherwise=(LIST, "topic_list"),
+        ),
+    ] = ALL
+    topic_list: Annotated[
+        str, Field(title="Topics, by their ids", help="Where they are listed.", rows=2, longest=TEXT)
+    ] = ""
+    seed: Annotated[
+        str, Field(title="Seed of the random half", help="Empty: drawn, and then shown.", longest=64)
+    ] = ""
+    visibility: Annotated[
+        str,
+        Field(
+            title="Scores before the close",
+            help="open, blind or sealed; empty: as the task.",
+            choices=VISIBILITY,
+        ),
+    ] = ""
+    at_close: Annotated[
+        str, Field(title="At the close", help="open, or sealed until a date or the button.", choices=CLOSES)
+    ] = "open"
+    reveal_at: Annotated[
+        datetime | None,
+        Field(title="Shown from", help="Where they stay sealed; empty: by the button.", option="reveal"),
+    ] = None
+    kinds: Annotated[
+        tuple[str, ...],
+        Field(
+            title="Kinds of runs",
+            help="None of them: every kind.",
+            choices={kind: kind for kind in KINDS},
+            option="kind",
+        ),
+    ] = ()
+    ranked: Annotated[
+        bool,
+        Field(title="Its runs have ranks", option="ranked/--unranked", help="Whether its runs have ranks."),
+    ] = True
+    runs_per_day: Annotated[Limit, Field(title="Runs of a team a day", help=NO_LIMIT)] = None
+    runs_in_all: Annotated[Limit, Field(title="Runs of a team in all", help=NO_LIMIT)] = None
+    account_runs_per_day: Annotated[Limit, Field(title="Runs of an account a day", help=NO_LIMIT)] = None
+    account_runs_in_all: Annotated[Limit, Field(title="Runs of an account in all", help=NO_LIMIT)] = None
+    largest_bytes: Annotated[Limit, Field(title="Bytes of a file", help=NO_LIMIT)] = None
+    seen: Annotated[str, Field(title="Seen", is_carried=True)] = ""
     """The stamp of the phase as the organiser saw it; empty: none was looked at."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseChange:
+    """All of a phase as it is to be, and why."""
+
+    phase: Annotated[PhasePlan, Field(title="Phase", help="The whole phase as it is to be.")]
+    reason: Annotated[
+        str, Field(title="Reason, where a deadline moves", help="Why a deadline moves; participants read it.")
+    ] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extension:
+    """By how many hours, and why."""
+
+    hours: Annotated[
+        int, Field(title="Hours", help="How long the outage was.", most=MOST_HOURS, is_argument=True)
+    ]
+    reason: Annotated[str, Field(title="Reason", help="Participants read it.")]
+
+
+LIMITS = {each.name: each.about.title for each in fields.of(PhasePlan) if each.kind == "number"}
+ENTERED = tuple(
+    each.name for each in fields.of(PhasePlan) if each.name not in ("topics", "topic_list", "seed", "seen")
+)
+"""What a plan says of a phase's own columns; its topics are a set of their own."""
+
+
+def plan_of(phase: Phase, topics: TopicSet | None) -> PhasePlan:
+    """A phase, on these topics or on all, as a plan that would make it."""
+    entered = {name: getattr(phase, name) for name in ENTERED}
+    choice = ALL if topics is None else HALF if topics.seed else LIST
+    return PhasePlan(
+        **{**entered, "kinds": tuple(phase.kinds), "visibility": phase.visibility or ""},
+        topics=choice,
+        topic_list=" ".join(topics.topics or ()) if topics is not None and choice == LIST else "",
+        seed=topics.seed if topics is not None else "",
+        seen=stamp(phase, topics),
+    )
 
 
 def of_task(session: Session, task_id: int) -> list[Phase]:
@@ -257,16 +360,11 @@ def _why_closed(task: Task, phases: Sequence[Phase], at: datetime) -> str:
 def _set(session: Session, task: Task, phase: Phase, plan: PhasePlan, others: Sequence[Phase]) -> None:
     _require_valid(task, plan, others)
     phase_rules.require_held_back(task, plan.visibility)
-    phase.name = plan.name.strip()
-    phase.opens_at, phase.closes_at, phase.zone = plan.opens_at, plan.closes_at, plan.zone
+    for name in ENTERED:
+        setattr(phase, name, getattr(plan, name))
+    phase.name, phase.kinds = plan.name.strip(), list(plan.kinds)
     phase.visibility = plan.visibility or None
-    phase.at_close = plan.at_close
     phase.reveal_at = plan.reveal_at if plan.at_close == "sealed" else None
-    phase.kinds, phase.ranked = list(plan.kinds), plan.ranked
-    phase.runs_per_day, phase.runs_in_all = plan.runs_per_day, plan.runs_in_all
-    phase.account_runs_per_day = plan.account_runs_per_day
-    phase.account_runs_in_all = plan.account_runs_in_all
-    phase.largest_bytes = plan.largest_bytes
     _choose_topics(session, task, phase, plan)
     _require_possible(session, task, phase)
     if (phase.visibility or task.visibility) == "blind":
@@ -375,18 +473,15 @@ def _require_valid(task: Task, plan: PhasePlan, others: Sequence[Phase]) -> None
     if any(other.name.casefold() == name.casefold() for other in others):
         raise Conflict(f"{task.name} has a phase {name} already; choose another name.")
     dates.require_order(plan.opens_at, plan.closes_at)
-    dates.require_zone(plan.zone)
+    zones.require_zone(plan.zone)
     if plan.topics not in TOPIC_CHOICES or plan.at_close not in CLOSES:
         raise Invalid("Choose the topics of the phase, and what happens at its close, from the lists.")
-    if plan.visibility not in ("", "open", "blind", "sealed"):
+    if plan.visibility not in VISIBILITY:
         raise Invalid(f"A phase is open, blind or sealed, not {plan.visibility[:20]!r}.")
     if plan.reveal_at is not None and plan.closes_at is not None and plan.reveal_at < plan.closes_at:
         raise Invalid("The scores would be shown before the phase closes; give a later date.")
-    limits = (
-        *(plan.runs_per_day, plan.runs_in_all, plan.account_runs_per_day, plan.account_runs_in_all),
-        plan.largest_bytes,
-    )
-    if any(limit is not None and not 1 <= limit < 2**40 for limit in limits):
+    limits = [getattr(plan, name) for name in LIMITS]
+    if any(limit is not None and not 1 <= limit < fields.MOST for limit in limits):
         raise Invalid("A limit is a whole number from 1 on; leave it empty for none.")
 
 
@@ -399,17 +494,8 @@ def _has_uploads(session: Session, phase: Phase) -> bool:
 def _described(session: Session, phase: Phase) -> str:
     """What a phase is, in words, without its dates."""
     kinds = ", ".join(phase.kinds) or "every kind of run"
-    limits = [
-        f"{limit} {words}"
-        for limit, words in (
-            (phase.runs_per_day, "runs of a team a day"),
-            (phase.runs_in_all, "runs of a team in all"),
-            (phase.account_runs_per_day, "runs of an account a day"),
-            (phase.account_runs_in_all, "runs of an account in all"),
-            (phase.largest_bytes, "bytes a file"),
-        )
-        if limit is not None
-    ]
+    held = {title: getattr(phase, name) for name, title in LIMITS.items()}
+    limits = [f"{limit} {title[0].lower()}{title[1:]}" for title, limit in held.items() if limit is not None]
     shown = phase.visibility or "as the task"
     close = (
         f", sealed after its close until {phase.reveal_at or 'a button'}"
@@ -428,3 +514,82 @@ def _rescore(session: Session, task: Task) -> None:
     if task.published_at is None or revision is None or editions.knows(session, task, revision):
         return
     editions.build(session, task, revision)
+
+
+def _as_it_is(session: Session, viewer: Viewer, slug: str, name: str) -> PhaseChange:
+    phase = find(session, policy.own_task(session, viewer, slug), name)
+    topics = session.get(TopicSet, phase.topic_set_id) if phase.topic_set_id else None
+    return PhaseChange(phase=plan_of(phase, topics))
+
+
+def _unending(session: Session, viewer: Viewer, slug: str, *_: str) -> str:
+    """What to say of phases whose scores would never be shown."""
+    return phase_rules.without_end(phase_rules.rules_of(session, policy.own_task(session, viewer, slug)))
+
+
+def _span(plan: PhasePlan) -> str:
+    return zones.span(plan.opens_at, plan.closes_at, plan.zone)
+
+
+_HERE: Any = {"page": "phases.show", "warning": _unending}
+_NAMED: Any = {**_HERE, "named": {"name": "phase"}}
+ACTIONS = (
+    Action(
+        name="add_phase",
+        summary="Add a phase",
+        method="POST",
+        path="/tasks/<slug>/phases",
+        form="/tasks/<slug>/phases",
+        record=PhasePlan,
+        act=add,
+        done=lambda plan, _: f"phase added, {_span(plan)}",
+        status=201,
+        **_HERE,
+    ),
+    Action(
+        name="change_phase",
+        summary="Make a phase what is said",
+        more="What is left out is as in a new phase.",
+        method="PUT",
+        path="/tasks/<slug>/phases/<name>",
+        form="/tasks/<slug>/phases/change",
+        record=PhaseChange,
+        act=lambda session, viewer, slug, name, asked: change(
+            session, viewer, slug, name, asked.phase, asked.reason
+        ),
+        now=_as_it_is,
+        done=lambda asked, _: f"phase changed, {_span(asked.phase)}",
+        **_NAMED,
+    ),
+    Action(
+        name="remove_phase",
+        summary="Take a phase away that has no runs",
+        method="DELETE",
+        path="/tasks/<slug>/phases/<name>",
+        form="/tasks/<slug>/phases/remove",
+        act=remove,
+        done=lambda *_: "phase removed",
+        **_NAMED,
+    ),
+    Action(
+        name="reveal_phase",
+        summary="Show the scores of a closed phase",
+        method="POST",
+        path="/tasks/<slug>/phases/<name>/reveal",
+        form="/tasks/<slug>/phases/reveal",
+        act=reveal,
+        done=lambda *_: "scores shown",
+        **_NAMED,
+    ),
+    Action(
+        name="extend_deadline",
+        summary="Move the deadline by the hours of an outage",
+        method="POST",
+        path="/tasks/<slug>/extend",
+        form="/tasks/<slug>/phases/extend",
+        record=Extension,
+        act=lambda session, viewer, slug, asked: extend(session, viewer, slug, asked.hours, asked.reason),
+        done=lambda *_: "deadline moved",
+        **_HERE,
+    ),
+)

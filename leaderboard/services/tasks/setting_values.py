@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from leaderboard import zones
 from leaderboard.errors import Invalid
 from leaderboard.services import prose
-from leaderboard.services.tasks import dates
 
 TEXT_CHARACTERS = 100_000
 LINE_CHARACTERS = 300
@@ -126,7 +126,7 @@ def yes_or_no(text: str) -> bool:
 def moment(text: str) -> datetime | None:
     """A date, or a date and time, in UTC; a day alone is its beginning. Empty: None."""
     try:
-        return dates.read(text, "UTC", "names_at")
+        return zones.read(text, "UTC", "names_at")
     except Invalid:
         raise ValueError("must be a date and time in UTC, such as 2026-05-31T23:59, or empty.") from None
 
@@ -242,7 +242,7 @@ def written(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return {None: "", True: "yes", False: "no"}[value]
     if isinstance(value, datetime):
-        return dates.written(value, "UTC")
+        return zones.written(value, "UTC")
     if isinstance(value, dict):
         return "\n".join(f"{name} {written(said)}" for name, said in value.items())
     if isinstance(value, list):

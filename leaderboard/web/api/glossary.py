@@ -9,6 +9,8 @@ import inspect
 import textwrap
 from functools import cache
 
+from leaderboard import fields as declared
+
 WORDS = {
     "account": "The name of an account.",
     "account_id": "The number of an account.",
@@ -333,9 +335,6 @@ WORDS = {
     "PairQuery.first": "The number of the first run.",
     "People.people": "Everybody with a role in the task.",
     "PersonAnswer.account": "The number of the account.",
-    "PhaseBody.topics": "all, half (drawn by `seed`) or list (those of `topic_list`).",
-    "PhaseBody.visibility": "open, blind or sealed; empty for the task's.",
-    "PhaseChange.phase": "The whole phase as it is to be.",
     "PoolMade.state": "draft, open or closed.",
     "PoolPlan.method": "`name` and parameters of the pooling method; null for the usual one.",
     "PoolPlan.runs": "official, all, or chosen (those of `chosen`).",
@@ -425,7 +424,6 @@ WORDS = {
     "RoleBody.role": "organiser, coordinator or reader.",
     "NewAssessors.role": "assessor or adjudicator.",
     "TaskInvitation.role": "The role that the link gives.",
-    "PhaseBody.name": "The name of the phase.",
     "PhaseAnswer.name": "The name of the phase.",
     "PhaseAnswer.state": "Whether it takes runs: `not yet`, `taken` or `closed`.",
     "PhaseAnswer.topics": "On how many topics the phase takes runs.",
@@ -474,6 +472,8 @@ def of_fields(kind: type) -> dict[str, str]:
     """The docstrings below the fields of a dataclass, its bases' included."""
     said: dict[str, str] = {}
     for one in reversed(kind.__mro__[:-1]):
+        if declared.words(one):
+            continue  # Made of a record: there is no source to read.
         (definition,) = ast.parse(textwrap.dedent(inspect.getsource(one))).body
         assert isinstance(definition, ast.ClassDef)
         for before, after in zip(definition.body, definition.body[1:], strict=False):
@@ -486,7 +486,7 @@ def of_fields(kind: type) -> dict[str, str]:
 def of_property(kind: type, name: str) -> str:
     """What a property of a body or answer, or a parameter, means; empty where nothing says it."""
     own = next((WORDS[key] for one in kind.__mro__ if (key := f"{one.__name__}.{name}") in WORDS), "")
-    return of_fields(kind).get(name) or own or WORDS.get(name, "")
+    return declared.words(kind).get(name) or of_fields(kind).get(name) or own or WORDS.get(name, "")
 
 
 def of_placeholder(path: str, name: str) -> str:

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-FILLED = r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
+from leaderboard.fields import FILLED
+
 Filled = Annotated[str, Meta(extra_json_schema={"pattern": FILLED})]
 """A text that is not blank."""
 

@@ -1,7 +1,9 @@
 """The operations by noun, in the order of the reference."""
 
+from leaderboard.services.tasks import phases
 from leaderboard.web.api import (
     account,
+    actions,
     judging,
     partial_uploads,
     pictures,
@@ -19,7 +21,6 @@ from leaderboard.web.api.organise import (
     clicks,
     names,
     people,
-    phases,
     pools,
     references,
     revisions,
@@ -46,7 +47,7 @@ NOUNS: dict[str, tuple[Operation, ...]] = {
         *bundles.OPERATIONS,
         *pictures.OPERATIONS,
         *topics.OPERATIONS,
-        *phases.OPERATIONS,
+        *actions.operations(phases.ACTIONS),
     ),
     "People of a task": (*people.OPERATIONS, *names.OPERATIONS),
     "New judgments": (*revisions.OPERATIONS, *references.OPERATIONS, *pools.OPERATIONS, *clicks.OPERATIONS),

@@ -180,18 +180,19 @@ def _leader(leader: LeaderOfTask) -> LeaderAnswer:
 
 
 def _phase(row: PhaseRow) -> PhaseAnswer:
+    plan, most = row.plan, settings().upload_bytes
     return PhaseAnswer(
-        name=row.name,
+        name=plan.name,
         state=row.state,
-        opens_at=row.opens_at,
-        closes_at=row.closes_at,
+        opens_at=plan.opens_at,
+        closes_at=plan.closes_at,
         topics=row.topics,
         visibility=row.visibility,
-        kinds=row.kinds,
-        ranked=row.ranked,
-        runs_per_day=row.runs_per_day,
-        runs_in_all=row.runs_in_all,
-        largest_bytes=min(row.largest_bytes or settings().upload_bytes, settings().upload_bytes),
+        kinds=plan.kinds,
+        ranked=plan.ranked,
+        runs_per_day=plan.runs_per_day,
+        runs_in_all=plan.runs_in_all,
+        largest_bytes=min(plan.largest_bytes or most, most),
     )
 
 

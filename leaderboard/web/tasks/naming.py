@@ -5,13 +5,13 @@ from datetime import datetime
 from flask import Blueprint, Response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
+from leaderboard import zones
 from leaderboard.errors import Conflict, Invalid, LeaderboardError
 from leaderboard.pages.tasks import naming as pages
 from leaderboard.pages.tasks import review as review_pages
 from leaderboard.services.pseudonyms import pseudonyms, reviews
 from leaderboard.services.pseudonyms.pseudonyms import UNTIL, NamingRequest
 from leaderboard.services.pseudonyms.words import TITLES
-from leaderboard.services.tasks import dates
 from leaderboard.web import moments, responses
 from leaderboard.web.errors import form_again, wants_json
 from leaderboard.web.files import number
@@ -94,7 +94,7 @@ def _page(slug: str, error: LeaderboardError | None = None) -> str:
     return render_template(
         "tasks/naming.html",
         page=page,
-        written=dates.written,
+        written=zones.written,
         table=pages.table(page),
         kinds=TITLES,
         until=UNTIL,

@@ -7,12 +7,12 @@ from pathlib import Path
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
+from leaderboard import zones
 from leaderboard.errors import Conflict, Invalid, LeaderboardError
 from leaderboard.pages.tasks import organise
 from leaderboard.services import collections
 from leaderboard.services.jobs import failed
 from leaderboard.services.tasks import create as tasks
-from leaderboard.services.tasks import dates as written_dates
 from leaderboard.services.tasks import drafts, scored_topics, templates
 from leaderboard.services.tasks import organise as operations
 from leaderboard.services.tasks.drafts import TaskDraft
@@ -126,7 +126,7 @@ def _desk_page(slug: str, error: LeaderboardError | None = None) -> str:
         tables={name: table(desk) for name, table in organise.TABLES.items()},
         error=error,
         sent=request.form,
-        written=written_dates.written,
+        written=zones.written,
     )
 
 
@@ -149,9 +149,7 @@ def dates(slug: str) -> ResponseReturnValue:
     try:
         zone = request.form.get("zone", "UTC")
         said = {key: request.form.get(key, "") for key in ("reason", "seen")}
-        opens, closes = (
-            written_dates.read(request.form.get(name, ""), zone, name) for name in ("opens", "closes")
-        )
+        opens, closes = (zones.read(request.form.get(name, ""), zone, name) for name in ("opens", "closes"))
         with writing() as session:
             operations.set_dates(session, asker, slug, (opens, closes), zone=zone, **said)
     except (Invalid, Conflict) as error:

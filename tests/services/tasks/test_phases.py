@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
+from leaderboard import zones
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Phase, TaskChange, TopicSet
 from leaderboard.errors import Closed, Conflict, Invalid, NotFound, OverQuota
@@ -19,7 +20,7 @@ from leaderboard.services.boards import board
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.runs import admission, limits
 from leaderboard.services.runs.admission import RunRequest
-from leaderboard.services.tasks import dates, organise, phases
+from leaderboard.services.tasks import organise, phases
 from leaderboard.services.tasks.phases import PhasePlan
 from tests.make import build, people
 
@@ -317,12 +318,12 @@ def test_a_phase_with_runs_stays_and_keeps_its_topics(database: Database, tmp_pa
 def test_dates_are_written_in_their_zone_and_in_a_calendar(database: Database, tmp_path: Path) -> None:
     """AoE is twelve hours behind UTC; lines of the file are short, names escaped, events named for ever."""
     build.task(database, tmp_path, name="Söme, task; " + "long " * 20)
-    closes = dates.read("2031-11-30T23:59", "Europe/Vienna", "closes")
+    closes = zones.read("2031-11-30T23:59", "Europe/Vienna", "closes")
     assert closes == datetime(2031, 11, 30, 22, 59, tzinfo=UTC)
-    assert dates.written(closes, "AoE") == "2031-11-30T10:59"
+    assert zones.written(closes, "AoE") == "2031-11-30T10:59"
     for text, zone in (("soon", "UTC"), ("2031-11-30", "Nowhere")):
         with pytest.raises(Invalid):
-            dates.read(text, zone, "closes")
+            zones.read(text, zone, "closes")
     _change(database, "main", PhasePlan(name="main", closes_at=closes, zone="Europe/Vienna"))
     with database.read() as session:
         text = calendars.of_task(session, ANONYMOUS, "t", "https://example.org/tasks/{}/phases".format)

@@ -11,9 +11,10 @@ from sqlalchemy import select
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Phase, Task
 from leaderboard.errors import Conflict, Invalid
+from leaderboard.services.phase_rules import KINDS
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.runs import admission
-from leaderboard.services.runs.admission import KINDS, RunRequest
+from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.tasks import drafts, phases, templates
 from leaderboard.services.tasks.phases import PhasePlan
 from leaderboard.services.tasks.setting_values import IntegerValue

@@ -7,10 +7,10 @@ import pytest
 from click.testing import CliRunner
 from sqlalchemy import select
 
+from leaderboard import zones
 from leaderboard.cli import main
 from leaderboard.db.tables import Phase, Task
 from leaderboard.errors import Invalid
-from leaderboard.services.tasks import dates
 from tests.make import build, pages
 from tests.make.worlds import TOPICS
 from tests.web.api.conftest import Programs
@@ -34,17 +34,17 @@ LAST = datetime(2031, 5, 31, 23, 59, 59, tzinfo=UTC)
 )
 def test_a_day_is_its_end_or_its_beginning(text: str, zone: str, field: str, moment: str) -> None:
     """By what the field is; with a time it is that moment."""
-    read = dates.read(text, zone, field)
+    read = zones.read(text, zone, field)
     assert read is not None
     assert read.isoformat() == moment
-    assert dates.read(dates.written(read, zone), zone, field) == read, "what a form shows it reads"
+    assert zones.read(zones.written(read, zone), zone, field) == read, "what a form shows it reads"
 
 
 @pytest.mark.parametrize("text", ["31.5.2031", "2031-02-30", "9999-12-31"])
 def test_what_is_no_moment_is_refused(text: str) -> None:
     """Also where no calendar goes in UTC."""
     with pytest.raises(Invalid) as refused:
-        dates.read(text, "AoE", "closes")
+        zones.read(text, "AoE", "closes")
     assert str(refused.value.problems[0]) == (
         f"closes {text!r}: must be a date, or a date and time. Write it like 2026-05-31 or 2026-05-31T23:59."
     )

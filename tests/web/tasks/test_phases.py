@@ -44,24 +44,24 @@ def test_a_refused_form_keeps_what_was_typed(site: Site) -> None:
     olga = site.browser("Olga")
     fields = {
         "name": "late",
-        "opens": "2030-05-02T00:00",
-        "closes": "2030-05-01T00:00",
+        "opens_at": "2030-05-02T00:00",
+        "closes_at": "2030-05-01T00:00",
         "kinds": ["baseline"],
     }
     refused = olga.post(HERE, data={**fields, "zone": "AoE", "seed": "abc"})
     assert refused.status_code == 422
     typed = pages.form(refused, HERE)
-    assert [typed[key] for key in ("name", "opens", "zone", "seed")] == [
+    assert [typed[key] for key in ("name", "opens_at", "zone", "seed")] == [
         "late",
-        fields["opens"],
+        fields["opens_at"],
         "AoE",
         "abc",
     ]
     boxes = pages.parsed(refused).find_all("input", type="checkbox", checked=True)
     assert "baseline" in [box.get("value") for box in boxes]
     assert len(pages.parsed(refused).select("main details[open]")) == 1
-    unread = olga.post(f"{HERE}/change", data={**pages.form(refused, f"{HERE}/change"), "closes": "soon"})
-    assert pages.form(unread, f"{HERE}/change")["closes"] == "soon"
+    unread = olga.post(f"{HERE}/change", data={**pages.form(refused, f"{HERE}/change"), "closes_at": "soon"})
+    assert pages.form(unread, f"{HERE}/change")["closes_at"] == "soon"
     assert pages.form(unread, HERE)["name"] == ""
 
 

@@ -3,11 +3,11 @@
 from dataclasses import asdict, dataclass
 from typing import Annotated
 
+from leaderboard import zones
 from leaderboard.services.boards import groups
 from leaderboard.services.pseudonyms import pseudonyms
 from leaderboard.services.pseudonyms.pseudonyms import UNTIL, NamingRequest
 from leaderboard.services.pseudonyms.words import TITLES
-from leaderboard.services.tasks import dates
 from leaderboard.web.api import limits
 from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.operations import operation
@@ -60,7 +60,7 @@ class GroupAnswer:
 @operation("PUT", "/tasks/<slug>/pseudonyms", Done, body=Naming, scopes=ORGANISE)
 def give_pseudonyms(slug: str, body: Naming) -> Done:
     """Give all teams a pseudonym, or change until when they go by it"""
-    wanted = NamingRequest(**{**asdict(body), "names_at": dates.read(body.names_at or "", "UTC", "names_at")})
+    wanted = NamingRequest(**{**asdict(body), "names_at": zones.read(body.names_at or "", "UTC", "names_at")})
     with writing() as session:
         given = pseudonyms.give(session, viewer(), slug, wanted)
     return Done(done=f"{given} teams have pseudonyms")

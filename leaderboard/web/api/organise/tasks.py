@@ -7,11 +7,12 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from leaderboard import zones
 from leaderboard.pages.tasks import settings as settings_pages
 from leaderboard.services import collections, policy
 from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.jobs import failed
-from leaderboard.services.tasks import create, dates, drafts, life, organise, templates
+from leaderboard.services.tasks import create, drafts, life, organise, templates
 from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.services.tasks.life import NEWEST, TaskCopy
 from leaderboard.services.tasks.settings import change
@@ -172,12 +173,12 @@ def date_task(slug: str, body: Dates) -> Done:
     For a task with one phase; phases have dates of their own.
     """
     opens, closes = (
-        dates.read(text or "", body.zone, name)
+        zones.read(text or "", body.zone, name)
         for name, text in (("opens_at", body.opens_at), ("closes_at", body.closes_at))
     )
     with writing() as session:
         organise.set_dates(session, viewer(), slug, (opens, closes), zone=body.zone, reason=body.reason)
-    return Done(done=f"dates set: {dates.span(opens, closes, body.zone)}")
+    return Done(done=f"dates set: {zones.span(opens, closes, body.zone)}")
 
 
 @operation("POST", "/tasks/<slug>/publish", OwnTask, scopes=ORGANISE)

@@ -1,0 +1,84 @@
+"""The commands of declared actions: done by the operator, with an option a field."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from leaderboard import fields
+from leaderboard.cli.site import data_option, opened
+from leaderboard.fields import Asked
+from leaderboard.services.actions import Action
+from leaderboard.services.policy import OPERATOR
+
+FIELD = "field_"
+"""Before the names of what options say: an argument may have the name of a field."""
+
+
+def command(action: Action) -> click.Command:
+    """The command of an action; what is not given of a record that is there already stays as it is."""
+
+    def run(data: Path | None, **given: Any) -> None:
+        said = {
+            key.removeprefix(FIELD): value
+            for key, value in given.items()
+            if key.startswith(FIELD) and value not in (None, ())
+        }
+        at = {name: given[name] for name in action.placeholders}
+        with opened(data) as (database, _):
+            with database.write() as session:
+                known: dict[str, Any] = {}
+                if action.now is not None:
+                    known = fields.values(action.now(session, OPERATOR, *at.values()))
+                record = (
+                    fields.read(action.record, known | _chosen(action.record, said))
+                    if action.record
+                    else None
+                )
+                done = action.do(session, OPERATOR, at, record)
+            click.echo(f"{at['slug']}: {done}.")
+            if action.warning is not None:
+                with database.read() as session:
+                    if warning := action.warning(session, OPERATOR, *at.values()):
+                        click.echo(warning, err=True)
+
+    made = data_option(run)
+    asked = _flat(action.record) if action.record else []
+    for each in reversed(asked):
+        made = _parameter(each, has_more=action.now is not None)(made)
+    for name in reversed(action.placeholders):
+        made = click.argument(name)(made)
+    name = action.command or action.name.partition("_")[0]
+    return click.command(name, help=f"{action.summary}. {action.more}".strip())(made)
+
+
+def _flat(record: type) -> list[Asked]:
+    flat: list[Asked] = []
+    for each in fields.of(record):
+        flat += _flat(each.type) if each.kind == "record" else [] if each.about.is_carried else [each]
+    return flat
+
+
+def _parameter(each: Asked, *, has_more: bool) -> Any:
+    """The argument or option of a field; has_more: what is not given is known from elsewhere."""
+    about, name = each.about, f"{FIELD}{each.name}"
+    if about.is_argument and not has_more:
+        return click.argument(name, metavar=each.name.upper(), type=int if each.kind == "number" else str)
+    option = f"--{about.option or each.name.replace('_', '-')}"
+    help = about.help or f"{about.title}."
+    choices = click.Choice([choice for choice in about.choices if choice]) if about.choices else None
+    if each.kind == "tick":
+        return click.option(option, name, default=None, help=help)
+    if each.kind == "ticks":
+        return click.option(option, name, type=choices, multiple=True, help=help)
+    kind = click.INT if each.kind == "number" else None if about.otherwise else choices
+    return click.option(option, name, type=kind, help=help, required=each.is_required and not has_more)
+
+
+def _chosen(record: type, said: dict[str, Any]) -> dict[str, Any]:
+    """What options say, where a value that is none of a field's choices belongs into another field."""
+    for each in _flat(record):
+        if each.about.otherwise and said.get(each.name, "") not in ("", *each.about.choices):
+            choice, field = each.about.otherwise
+            said = {**said, field: said[each.name], each.name: choice}
+    return said

@@ -1,0 +1,259 @@
+"""What an operation asks for, declared once: its form, its body in the API and its command are made of this.
+
+A record whose fields are `Annotated[type, Field(...)]` is all there is to say. A form's texts, a JSON body
+and a command's options are read into it by `read`, with every problem at once; `texts` is what a form shows.
+"""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import MISSING, dataclass, field, fields, make_dataclass
+from datetime import datetime
+from functools import cache
+from types import MappingProxyType, NoneType
+from typing import Annotated, Any, TypeVar, cast, get_args, get_origin, get_type_hints
+
+from msgspec import Meta
+
+from leaderboard import zones
+from leaderboard.errors import Invalid, Problem
+
+Record = TypeVar("Record")
+MOST = 2**40
+FILLED = r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
+"""What a text looks like that is not blank, as JSON Schema says it."""
+ZONE = "zone"
+"""The field by whose time zone a record's moments are written and read, where it has one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """What people are told of a field, and what it takes besides its type."""
+
+    title: str
+    help: str = ""
+    """One sentence: below the field of a form, in the API's document, and of a command's option."""
+    choices: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Value -> what it means; of a tuple, what it may hold."""
+    longest: int = 300
+    rows: int = 1
+    """Lines of its box."""
+    least: int = 1
+    most: int = MOST - 1
+    """Of a whole number."""
+    option: str = ""
+    """The command's option without its dashes, where it is not the field's name."""
+    is_argument: bool = False
+    """Whether the command takes it without an option."""
+    otherwise: tuple[str, str] | None = None
+    """In a command, for a value that is none of the choices: a choice, and the field that then holds it."""
+    is_carried: bool = False
+    """Whether the form alone has it, unseen: what the page knew when it was made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A field of a record, as its surfaces show it.
+
+    kind: line, text, choice, ticks, tick, number, moment, or record for fields that belong together.
+    """
+
+    name: str
+    kind: str
+    about: Field
+    type: Any
+    default: Any
+
+    @property
+    def parts(self) -> "tuple[Asked, ...]":
+        """The fields that belong together, of a record."""
+        return of(self.type)
+
+    @property
+    def is_required(self) -> bool:
+        """Whether it has to be given."""
+        return self.default is MISSING
+
+
+def of(record: type[Any]) -> tuple[Asked, ...]:
+    """The declared fields of a record, in order; raises TypeError for one that says nothing of itself."""
+    return _of(cast(Hashable, record))
+
+
+@cache
+def _of(record: Any) -> tuple[Asked, ...]:
+    hints = get_type_hints(record, include_extras=True)
+    return tuple(_asked(each.name, hints[each.name], each.default) for each in fields(record))
+
+
+def _asked(name: str, hint: Any, default: Any) -> Asked:
+    about = next((each for each in getattr(hint, "__metadata__", ()) if isinstance(each, Field)), None)
+    if about is None:
+        raise TypeError(f"{name} is no field: annotate it with what people are told of it")
+    plain = get_args(hint)[0]
+    return Asked(name, _kind(plain, about), about, plain, default)
+
+
+def _kind(plain: Any, about: Field) -> str:
+    bare = next((each for each in get_args(plain) if each is not NoneType), plain)
+    kinds = {bool: "tick", int: "number", datetime: "moment"}
+    if get_origin(plain) is tuple:
+        return "ticks"
+    if bare in kinds:
+        return kinds[bare]
+    if bare is not str:
+        return "record"
+    return "choice" if about.choices else "text" if about.rows > 1 else "line"
+
+
+def read(record: type[Record], said: Mapping[str, Any]) -> Record:
+    """The record that texts or values by name make; raises Invalid with every field that is not as told.
+
+    Texts are those of a form or a command, values those of JSON. What is not there has the field's default;
+    fields that belong together may be in a mapping of their own, or beside the others.
+    """
+    given: dict[str, Any] = {}
+    problems: list[Problem] = []
+    zone = str(said.get(ZONE) or "").strip() or "UTC"
+    for each in of(record):
+        if each.kind != "record" and each.name not in said:
+            continue
+        value = said.get(each.name)
+        try:
+            if each.kind == "record":
+                given[each.name] = read(each.type, value if isinstance(value, Mapping) else said)
+            else:
+                given[each.name] = _read(each, value, zone)
+        except Invalid as error:
+            problems += error.problems or [Problem(error.message, field=each.name, value=str(value)[:40])]
+        except ValueError as error:
+            problems.append(Problem(str(error), _remedy(each), field=each.name, value=str(value)[:40]))
+    missing = [each for each in of(record) if each.is_required and each.name not in given]
+    named = {problem.field for problem in problems}
+    problems += [
+        Problem("is missing.", f"Give {each.about.title.lower()}.", field=each.name)
+        for each in missing
+        if each.kind != "record" and each.name not in named
+    ]
+    if problems:
+        first = problems[0]
+        raise Invalid(f"{_title(record, first.field)} {first.rule}", problems)
+    return record(**given)
+
+
+def _title(record: type, name: str) -> str:
+    for each in of(record):
+        if each.kind == "record" and (inner := _title(each.type, name)):
+            return inner
+        if each.name == name:
+            return each.about.title
+    return ""
+
+
+def _read(each: Asked, value: Any, zone: str) -> Any:
+    """A value of JSON or the text of a form; raises ValueError with the rule that it breaks, or Invalid."""
+    is_blank = isinstance(value, str) and not value.strip() and each.kind in ("number", "moment")
+    if value is None or is_blank:
+        if NoneType not in get_args(each.type):
+            raise ValueError("is missing.")
+        return None
+    if each.kind == "tick":
+        return value if isinstance(value, bool) else value in ("on", "yes", "true", "1")
+    if each.kind == "number":
+        return _number(each.about, value)
+    if each.kind == "moment":
+        return value if isinstance(value, datetime) else zones.read(value, zone, each.name)
+    if each.kind == "ticks":
+        return _some(each.about, [value] if isinstance(value, str) else list(value))
+    if each.kind == "choice" and value not in each.about.choices:
+        raise ValueError(f"must be one of {', '.join(filter(None, each.about.choices))}.")
+    if len(value) > each.about.longest:
+        raise ValueError(f"must have at most {each.about.longest:,} characters.")
+    return value
+
+
+def _number(about: Field, value: Any) -> int:
+    text = str(value).strip()
+    is_whole = not isinstance(value, bool) and text.isascii() and text.isdigit() and len(text) < 14
+    if not is_whole or not about.least <= int(text) <= about.most:
+        to = "on" if about.most == MOST - 1 else f"to {about.most:,}"
+        raise ValueError(f"must be a whole number from {about.least} {to}.")
+    return int(text)
+
+
+def _some(about: Field, values: list[str]) -> tuple[str, ...]:
+    if not about.choices.keys() >= set(values):
+        raise ValueError(f"must be some of {', '.join(about.choices)}.")
+    return tuple(choice for choice in about.choices if choice in values)
+
+
+def _remedy(each: Asked) -> str:
+    return {"number": "Write digits only, or nothing for none.", "line": "Write less."}.get(
+        each.kind, "Choose again."
+    )
+
+
+def values(record: Any) -> dict[str, Any]:
+    """What a record holds, and the records in it, by the names of the fields."""
+    held: dict[str, Any] = {}
+    for each in of(type(record)):
+        value = getattr(record, each.name)
+        held |= values(value) if each.kind == "record" else {each.name: value}
+    return held
+
+
+def texts(record: Any) -> dict[str, Any]:
+    """What a form shows of a record: texts, names of what is ticked, whether a box is."""
+    held = values(record)
+    zone = held.get(ZONE, "UTC")
+    shown = {
+        name: zones.written(value, zone) if isinstance(value, datetime) else value
+        for name, value in held.items()
+    }
+    return {name: "" if value is None else value for name, value in shown.items()}
+
+
+def empty(record: type) -> dict[str, Any]:
+    """What a form for a new record shows."""
+    shown: dict[str, Any] = {}
+    for each in of(record):
+        if each.kind == "record":
+            shown |= empty(each.type)
+        else:
+            shown[each.name] = "" if each.default in (MISSING, None) else each.default
+    return shown
+
+
+@cache
+def as_sent(record: type) -> type:
+    """The record as JSON has it: moments are texts, and what forms alone carry is left out."""
+    parts: list[Any] = []
+    for each in of(record):
+        if not each.about.is_carried:
+            kind = as_sent(each.type) if each.kind == "record" else each.type
+            plain = str | None if each.kind == "moment" else kind
+            kind = Annotated[plain, Meta(extra_json_schema=_limits(each))]
+            with_default = () if each.is_required else (field(default=each.default),)
+            parts.append((each.name, kind, *with_default))
+    made = make_dataclass(record.__name__, parts, frozen=True, slots=True, kw_only=True)
+    made.__doc__ = record.__doc__
+    _declared[made] = {each.name: each.about.help or f"{each.about.title}." for each in of(record)}
+    return made
+
+
+def _limits(each: Asked) -> dict[str, Any]:
+    """What JSON Schema says of what a field takes; `read` holds it, and says what to do about it."""
+    about = each.about
+    if each.kind == "number":
+        return {"minimum": about.least} | ({} if about.most == MOST - 1 else {"maximum": about.most})
+    if each.kind == "choice":
+        return {"enum": list(about.choices)}
+    if each.kind == "ticks":
+        return {"items": {"type": "string", "enum": list(about.choices)}}
+    return {"pattern": FILLED} if each.is_required and each.kind == "line" else {}
+
+
+_declared: dict[type, dict[str, str]] = {}
+
+
+def words(sent: type) -> Mapping[str, str]:
+    """What the fields of a record mean that `as_sent` made, by name; nothing for other types."""
+    return _declared.get(sent, {})
