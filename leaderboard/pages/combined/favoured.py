@@ -25,7 +25,7 @@ class FavouredRuns:
     """Whether it is the family of the machine that judged."""
 
 
-class SeenFrom(NamedTuple):
+class FavourSeen(NamedTuple):
     """What favour is seen from: the labels, what a grade is worth, and how much documents count in runs.
 
     placed: (runs, judged documents), in the order of the labels.
@@ -36,7 +36,7 @@ class SeenFrom(NamedTuple):
     placed: FloatArray
 
 
-def by_team(rows: Sequence[Row], seen: SeenFrom) -> tuple[FavouredRuns, ...]:
+def by_team(rows: Sequence[Row], seen: FavourSeen) -> tuple[FavouredRuns, ...]:
     """Most favoured first; without teams with too few runs of others, or with no documents but all runs'."""
     members: dict[str, list[int]] = {}
     for at, row in enumerate(rows):
@@ -44,7 +44,7 @@ def by_team(rows: Sequence[Row], seen: SeenFrom) -> tuple[FavouredRuns, ...]:
     return _favoured(_compared(members, rows), seen)
 
 
-def by_model(rows: Sequence[Row], seen: SeenFrom, machine: str) -> tuple[FavouredRuns, ...]:
+def by_model(rows: Sequence[Row], seen: FavourSeen, machine: str) -> tuple[FavouredRuns, ...]:
     """Most favoured first; machine: the name of the one that judged, whose own family is marked.
 
     A family is left out where too few runs do not declare it.
@@ -62,7 +62,7 @@ def _compared(members: Mapping[str, list[int]], rows: Sequence[Row]) -> dict[str
 
 
 def _favoured(
-    members: Mapping[str, Sequence[int]], seen: SeenFrom, own: frozenset[str] = frozenset()
+    members: Mapping[str, Sequence[int]], seen: FavourSeen, own: frozenset[str] = frozenset()
 ) -> tuple[FavouredRuns, ...]:
     if not members:
         return ()

@@ -11,7 +11,7 @@ from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.grammar import parse
 from leaderboard.pages.combined import favoured, plans
 from leaderboard.pages.combined.estimates import EstimatedScores, estimated
-from leaderboard.pages.combined.favoured import FavouredRuns, SeenFrom
+from leaderboard.pages.combined.favoured import FavouredRuns, FavourSeen
 from leaderboard.pages.combined.plans import MachinePlan
 from leaderboard.services.boards.rows import Row
 from leaderboard.services.combined.judged import JudgedSample
@@ -99,7 +99,7 @@ def combined_board(
     places, too_few = ({}, "") if order == "machine" else _places(made, order, known, is_ranked, topics)
     lines = _rows(known, made, scores.outside, is_ranked, places)
     chosen = np.flatnonzero(is_ranked)
-    seen = SeenFrom(sample.labels, worth_of(bound), scores.placed)
+    seen = FavourSeen(sample.labels, worth_of(bound), scores.placed)
     return CombinedBoard(
         rows=tuple(sorted(lines, key=lambda row: (_place_in(row, order), row.name))),
         top=top_of(bound),
