@@ -132,7 +132,7 @@ class PhaseChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeadlineExtension:
+class PhaseExtension:
     """By how many hours, and why."""
 
     hours: Annotated[
@@ -587,7 +587,7 @@ ACTIONS = (
         method="POST",
         path="/tasks/<slug>/extend",
         form="/tasks/<slug>/phases/extend",
-        record=DeadlineExtension,
+        record=PhaseExtension,
         act=lambda session, viewer, slug, asked: extend(session, viewer, slug, asked.hours, asked.reason),
         done=lambda *_: "deadline moved",
         **_HERE,

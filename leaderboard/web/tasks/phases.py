@@ -12,7 +12,7 @@ from leaderboard.pages.tasks import phases as pages
 from leaderboard.pages.tasks.phases import DateRow
 from leaderboard.services import policy
 from leaderboard.services.tasks import phases
-from leaderboard.services.tasks.phases import DeadlineExtension, PhaseChange, PhasePlan
+from leaderboard.services.tasks.phases import PhaseChange, PhaseExtension, PhasePlan
 from leaderboard.web import actions, responses
 from leaderboard.web.addresses import absolute
 from leaderboard.web.rules import PUBLIC, rule
@@ -97,7 +97,7 @@ def _page(slug: str, error: LeaderboardError | None = None) -> str:
         sent=typed,
         added=fields.of(PhasePlan),
         changed=fields.of(PhaseChange),
-        extension=fields.of(DeadlineExtension),
+        extension=fields.of(PhaseExtension),
         problems=actions.problems(error),
     )
 

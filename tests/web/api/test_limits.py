@@ -13,7 +13,7 @@ Asked = tuple[str, str, dict[str, Any]]
 """Name of an operation, its path here, and a body that is fine but for the field that is tried."""
 PEOPLE: dict[str, Any] = {"role": "reader"}
 WITHIN: dict[tuple[str, str], Asked] = {
-    ("DeadlineExtension", "hours"): ("extend_deadline", "/tasks/robots/extend", {"reason": "An outage."}),
+    ("PhaseExtension", "hours"): ("extend_deadline", "/tasks/robots/extend", {"reason": "An outage."}),
     ("TaskInvitation", "uses"): ("invite_to_task", "/tasks/robots/invitations", PEOPLE),
     ("TaskInvitation", "days"): ("invite_to_task", "/tasks/robots/invitations", PEOPLE),
     ("TeamInvitation", "uses"): ("invite_to_team", "/teams/{team}/invitations", {}),
@@ -22,7 +22,7 @@ WITHIN: dict[tuple[str, str], Asked] = {
 }
 """Body and field with a least and a largest number -> where it is sent."""
 TEXTS: dict[tuple[str, str], Asked] = {
-    ("DeadlineExtension", "reason"): ("extend_deadline", "/tasks/robots/extend", {"hours": 1}),
+    ("PhaseExtension", "reason"): ("extend_deadline", "/tasks/robots/extend", {"hours": 1}),
     ("Reason", "why"): ("withdraw_run", "/runs/{run}/withdraw", {}),
     ("SuiteBody", "title"): (
         "make_suite",
