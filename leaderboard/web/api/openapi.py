@@ -54,9 +54,9 @@ def document(operations: Iterable[Operation]) -> dict[str, Any]:
         _describe(schemas[kind.__name__], kind)
     for one in table:
         if one.body is not None:
-            # Answers may get more fields later; of a request an unknown field is refused.
-            schemas[one.body.__name__]["additionalProperties"] = False
             for part in _with_parts([one.body]):
+                # Answers may get more fields later; of a request an unknown field is refused.
+                schemas[part.__name__]["additionalProperties"] = False
                 _limit(schemas[part.__name__]["properties"])
     paths: dict[str, dict[str, Any]] = {}
     for one in table:

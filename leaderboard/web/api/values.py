@@ -104,8 +104,24 @@ def _read_json(wanted: type) -> Any:
     if not all(map(is_storable, _texts(values))):
         raise Invalid("The body holds characters that cannot be stored, such as NUL; leave them out.")
     values = _with_team_id(values, get_type_hints(wanted))
-    _refuse_unknown(values, get_type_hints(wanted), "field")
+    _refuse_unknown_parts(values, wanted)
     return _converted(values, wanted, strict=True)
+
+
+def _refuse_unknown_parts(value: Any, kind: Any) -> None:
+    """Raise Invalid for a field that a body, or an object in it, does not have."""
+    if isinstance(value, dict) and is_dataclass(kind) and isinstance(kind, type):
+        hints = get_type_hints(kind)
+        _refuse_unknown(value, hints, "field")
+        for name, inner in value.items():
+            _refuse_unknown_parts(inner, hints[name])
+        return
+    is_mapping = isinstance(get_origin(kind), type) and issubclass(get_origin(kind), Mapping)
+    if isinstance(value, dict) and is_mapping:
+        value = list(value.values())
+    for inner in value if isinstance(value, list) else (value,):
+        for part in get_args(kind):
+            _refuse_unknown_parts(inner, part)
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -94,3 +94,14 @@ def test_a_topic_of_an_address_that_is_not_there_is_not_found(site: Site, progra
     for method, body in (("PUT", {"reason": "Vague."}), ("DELETE", None)):
         answer = olga.ask(method, "/tasks/draft/topics/77/exclusion", json=body)
         assert answer.status_code == 404, answer.text
+
+
+def test_a_field_that_is_unknown_is_refused_in_parts_of_a_body_too(site: Site, program: Programs) -> None:
+    """The document says so of every object that a request holds, and each is looked through."""
+    schemas = site.browser().get("/api/v1/openapi.json").get_json()["components"]["schemas"]
+    assert [schemas[name]["additionalProperties"] for name in ("PhaseChange", "PhasePlan")] == [False, False]
+    olga = program("Olga", "organise")
+    body = {"phase": {"name": "main", "closses_at": "2031-06-01"}}
+    refused = olga.ask("PUT", "/tasks/robots/phases/main", json=body)
+    assert refused.status_code == 422
+    assert refused.json["did_you_mean"] == "closes_at"
