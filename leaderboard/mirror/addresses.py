@@ -14,9 +14,7 @@ from werkzeug.routing import MapAdapter, RequestRedirect
 from leaderboard.web.figures import PDF
 from leaderboard.web.kept.pages import ROOMS
 
-MIRRORED = (ROOMS | {"static", "run_files", "pictures", "pool_audits", "side_by_side", "bundles"}) - {
-    "oembed"
-}
+MIRRORED = ROOMS | {"static", "run_files", "pictures", "pool_audits", "side_by_side", "bundles"}
 """Blueprints of what a visitor may open without a secret, a form or a search, and without a server."""
 EVERYWHERE = ("phase", "figure", "table", "of", "kind")
 OWN: Mapping[str, tuple[str, ...]] = {

@@ -79,16 +79,12 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
         for path in ("/tasks.md", "/tasks/robots.md", "/runs/{run}.md", "/tasks/robots/topics/1.md")
     },
     ("GET", "/tasks/robots/compare.md"): (422,) * 6,
-    **{("GET", f"/{of}/card.png"): OPEN for of in ("runs/{run}", "tasks/robots", "snapshots/{snapshot}")},
     **{("GET", f"/runs/{{run}}/{file}"): (404,) * 6 for file in ("results.json", NAMED)},
     **OTHER_KINDS,
     ("GET", "/runs/{run}/eval-results.yaml"): (422,) * 6,
     ("GET", "/runs/{run}/ir-metadata.yaml"): OPEN,
     ("GET", "/tasks/robots/embed"): OPEN,
-    **{("GET", f"/tasks/draft/{piece}"): (404,) * 6 for piece in ("card.png", "badge.svg", "embed")},
-    ("GET", "/oembed"): (422,) * 6,
-    **{("GET", f"/oembed?url=http://localhost/{page}"): OPEN for page in ("tasks/robots", "runs/{run}")},
-    **{("GET", f"/oembed?url=http://localhost/{page}"): (404,) * 6 for page in ("tasks/draft", "sign-in")},
+    **{("GET", f"/tasks/draft/{piece}"): (404,) * 6 for piece in ("badge.svg", "embed")},
     **{("GET", f"/{of}/badge.svg"): OPEN for of in ("runs/{run}", "tasks/robots")},
     ("GET", "/runs/{run}.trec_eval"): (404,) * 6,
     **{
