@@ -11,7 +11,6 @@ from urllib.parse import parse_qsl, unquote, urlencode, urljoin, urlsplit
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import MapAdapter, RequestRedirect
 
-from leaderboard.web.figures import PDF
 from leaderboard.web.kept.pages import ROOMS
 
 MIRRORED = ROOMS | {"static", "run_files", "pictures", "pool_audits", "side_by_side", "bundles"}
@@ -76,9 +75,7 @@ class Addresses:
         except (HTTPException, RequestRedirect):
             return None
         room = endpoint.split(".")[0]
-        # A figure is there as SVG, which is made into its PDF at any time.
-        is_left_out = path.endswith(DOCUMENT_TABLES) or parts.query.endswith(PDF)
-        if room not in MIRRORED or is_left_out or not self._belongs(room, values):
+        if room not in MIRRORED or path.endswith(DOCUMENT_TABLES) or not self._belongs(room, values):
             return None
         kept = (*(() if room == "static" else EVERYWHERE), *OWN.get(room, ()))
         given = [(name, value) for name, value in parse_qsl(parts.query) if name in kept]

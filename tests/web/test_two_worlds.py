@@ -159,7 +159,7 @@ def _walk(
         if rule.endpoint == "run_outward.hub_results":
             states = ("", "?dataset=o/n&task=t", "?dataset=o/n&task=t&measure=AP")
         if rule.endpoint in FIGURES:
-            states = (*states, *(f"?figure={FIGURES[rule.endpoint]}{form}" for form in ("", ".pdf")))
+            states = (*states, f"?figure={FIGURES[rule.endpoint]}")
         walk += [(path, _of_form(path, states)) for path in walks.paths(rule, objects)]
     return walk
 
