@@ -46,7 +46,7 @@ from leaderboard.web.accounts import (
     tokens,
 )
 from leaderboard.web.answers import answers
-from leaderboard.web.assessors import adjudication, agreement, assessors, judging, room, settled
+from leaderboard.web.assessors import adjudication, agreement, assessors, judging, settled
 from leaderboard.web.boards import boards, carried, efficiency, intervals, reveal, snapshots
 from leaderboard.web.bundles import bundles, imports
 from leaderboard.web.cards import badges, frames
@@ -146,7 +146,6 @@ PAGES = (
     audits,
     assessors,
     agreement,
-    room,
     adjudication,
     settled,
     judging,

@@ -38,7 +38,6 @@ RUN_READING = (
 SIDE_BY_SIDE = ("", ".json", ".csv", ".tex", "/answers.json", "/answers.csv", "/answers.tex")
 FILES = (".json", ".csv", ".tex")
 LABELS = (
-    *("/room", "/room.json", "/room.csv", "/room.tex", "/room?organisers"),
     *("/agreement", "/agreement.json", "/agreement.csv", "/agreement.tex", "/assessments.csv"),
     *("/assessments.jsonl", "/adjudication", "/adjudication.json", "/adjudication.csv"),
     *("/adjudication.tex", "/publish", "/publish.json", "/publish.csv", "/publish.tex", "/settled.qrels"),
@@ -222,7 +221,6 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("POST", "/tasks/robots/own-names/{owls}/links"): (401, 403, 403, 409, 403, 403),
     ("POST", "/tasks/robots/own-names/{owls}/links/9/end"): (401, 403, 403, 404, 403, 403),
     ("GET", "/review/nonsense"): (404,) * 6,
-    ("GET", "/screen/nonsense"): (404,) * 6,
     ("POST", "/tasks/robots/groups"): (401, 403, 403, 403, 403, 422),
     ("POST", "/tasks/robots/groups/9/remove"): (401, 403, 403, 403, 403, 404),
     **{("GET", f"/tasks/robots/side-by-side{rest}"): ORGANISER for rest in SIDE_BY_SIDE},
@@ -285,8 +283,6 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("POST", "/tasks/robots/pools/1/assessors/{assessor}/revoke"): (401, 403, 403, 403, 403, 303),
     ("POST", "/tasks/robots/pools/1/assignments"): (401, 403, 403, 403, 403, 422),
     ("POST", "/tasks/robots/pools/1/labels"): (401, 403, 403, 403, 403, 422),
-    ("POST", "/tasks/robots/pools/1/room/link"): (401, 403, 403, 403, 403, 201),
-    ("POST", "/tasks/robots/pools/1/room/end"): (401, 403, 403, 403, 403, 303),
     ("POST", "/tasks/robots/pools/1/guidelines"): (401, 403, 403, 403, 403, 422),
     ("GET", "/tasks/robots/pools/1/adjudication/document"): (401, 403, 403, 403, 403, 404),
     ("POST", "/tasks/robots/pools/1/adjudication/document"): (401, 403, 403, 403, 403, 404),
@@ -377,7 +373,6 @@ DRAFTS = {
     **{("GET", f"/tasks/draft/pools/1{rest}"): (401,) + (404,) * 5 for rest in ASSESSORS},
     ("POST", "/tasks/draft/pools/1/assessors"): (401,) + (404,) * 5,
     ("POST", "/tasks/draft/pools/1/assignments"): (401,) + (404,) * 5,
-    **{("POST", f"/tasks/draft/pools/1/room/{act}"): (401,) + (404,) * 5 for act in ("link", "end")},
     ("POST", "/tasks/draft/pools/1/labels"): (401,) + (404,) * 5,
     ("POST", "/tasks/draft/pools/1/publish"): (401,) + (404,) * 5,
     ("POST", "/tasks/draft/pools"): (401, 404, 404, 404, 404, 409),

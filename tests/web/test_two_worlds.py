@@ -142,9 +142,8 @@ def _walk(
             states = ("", STATE, *COSTS)
         if rule.endpoint.startswith("pool"):
             states = ("", STATE, "?method=rrf&step=preview", "?depth=3&table=runs")
-        if rule.endpoint.startswith(("agreement.", "adjudication.", "settled.", "room.")):
+        if rule.endpoint.startswith(("agreement.", "adjudication.", "settled.")):
             states = ("", STATE, "?topic=1&docno=d01", "?whose=all&boards", "?rule=max&columns=both")
-            states = (*states, "?organisers") if rule.endpoint.startswith("room.") else states
         if rule.endpoint.startswith("revisions."):
             states = ("", STATE, "?of=topics")
         if rule.endpoint == "uploads.form":
