@@ -74,7 +74,7 @@ class WheelHook(BuildHookInterface[Any]):
         required = [self._dependency(each, "required") for each in core.dependencies_complex.values()]
         optional = [
             self._dependency(each, "optional")
-            for extra in ("celery", "irdatasets", "objects", "oidc", "otel", "pdf", "postgresql")
+            for extra in ("celery", "irdatasets", "objects", "oidc", "otel", "postgresql")
             for each in core.optional_dependencies_complex.get(extra, {}).values()
         ]
         root = {

@@ -30,10 +30,10 @@ _FLAT = (str, bytes, bytearray, int, float, complex, bool, type(None))
 
 
 class _Entry:
-    __slots__ = ("cache", "hits", "key", "size", "until", "value")
+    __slots__ = ("cache", "hits", "key", "size", "value")
 
-    def __init__(self, cache: "Kept[Any]", key: Hashable, value: Any, size: int, until: float) -> None:
-        self.cache, self.key, self.value, self.size, self.until = cache, key, value, size, until
+    def __init__(self, cache: "Kept[Any]", key: Hashable, value: Any, size: int) -> None:
+        self.cache, self.key, self.value, self.size = cache, key, value, size
         self.hits = 0
 
 
@@ -93,11 +93,10 @@ budget = MemoryBudget()
 
 
 class Kept(Generic[Value]):
-    """A cache by key; seconds: how long a value is good. Its methods may be called from any thread."""
+    """A cache by key; its methods may be called from any thread."""
 
-    def __init__(self, name: str, seconds: float = float("inf"), within: MemoryBudget = budget) -> None:
+    def __init__(self, name: str, within: MemoryBudget = budget) -> None:
         self.name = name
-        self._seconds = seconds
         self._budget = within
         self._entries: dict[Hashable, _Entry] = {}
 
@@ -106,9 +105,6 @@ class Kept(Generic[Value]):
         with self._budget._lock:
             entry = self._entries.get(key)
             if entry is None:
-                return None
-            if entry.until <= time.monotonic():
-                self._budget._drop(entry)
                 return None
             self._budget._order.move_to_end(entry)
             entry.hits += 1
@@ -124,7 +120,7 @@ class Kept(Generic[Value]):
         with self._budget._lock:
             self.drop(key)
             if 2 * size <= self._budget._most:
-                entry = _Entry(self, key, value, size, time.monotonic() + self._seconds)
+                entry = _Entry(self, key, value, size)
                 self._entries[key] = entry
                 self._budget._order[entry] = None
                 self._budget._used += size
@@ -159,16 +155,11 @@ class Kept(Generic[Value]):
 class KeptCall(Generic[Given, Value]):
     """A function whose results are kept: under its arguments, or under what `key` makes of them."""
 
-    def __init__(
-        self,
-        function: Callable[Given, Value],
-        key: Callable[..., Hashable] | None = None,
-        seconds: float = float("inf"),
-    ) -> None:
+    def __init__(self, function: Callable[Given, Value], key: Callable[..., Hashable] | None = None) -> None:
         wraps(function)(self)
         self._function = function
         self._key = key
-        self.kept: Kept[tuple[Value]] = Kept(f"{function.__module__}.{function.__qualname__}", seconds)
+        self.kept: Kept[tuple[Value]] = Kept(f"{function.__module__}.{function.__qualname__}")
 
     def __call__(self, *given: Given.args, **named: Given.kwargs) -> Value:
         """What the function returns, or returned before."""
@@ -185,11 +176,9 @@ def keep(function: Callable[Given, Value]) -> KeptCall[Given, Value]:
     return KeptCall(function)
 
 
-def keep_by(
-    key: Callable[..., Hashable], seconds: float = float("inf")
-) -> Callable[[Callable[Given, Value]], KeptCall[Given, Value]]:
-    """The same by what `key` makes of the arguments, for so many seconds."""
-    return lambda function: KeptCall(function, key, seconds)
+def keep_by(key: Callable[..., Hashable]) -> Callable[[Callable[Given, Value]], KeptCall[Given, Value]]:
+    """The same by what `key` makes of the arguments."""
+    return lambda function: KeptCall(function, key)
 
 
 def size_of(value: object) -> int:

@@ -32,7 +32,6 @@ DECLARED = [
         *PROJECT["project"]["optional-dependencies"]["objects"],
         *PROJECT["project"]["optional-dependencies"]["oidc"],
         *PROJECT["project"]["optional-dependencies"]["otel"],
-        *PROJECT["project"]["optional-dependencies"]["pdf"],
         *PROJECT["project"]["optional-dependencies"]["postgresql"],
     ]
 ]

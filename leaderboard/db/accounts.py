@@ -69,8 +69,7 @@ class Token(Base):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     kind: Mapped[str]
-    """sign_in, email (confirms an address), device, pending (a session that waits for a code), recovery or
-    screen (shows the judging room of the pool that scope names)."""
+    """sign_in, email (confirms an address), device, pending (a session that waits for a code) or recovery."""
     token_sha256: Mapped[str] = mapped_column(unique=True)
     account_id: Mapped[int | None] = mapped_column(ForeignKey("account.id", ondelete="CASCADE"), index=True)
     team_id: Mapped[int | None] = mapped_column(ForeignKey("team.id", ondelete="CASCADE"))

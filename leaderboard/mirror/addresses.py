@@ -11,12 +11,10 @@ from urllib.parse import parse_qsl, unquote, urlencode, urljoin, urlsplit
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import MapAdapter, RequestRedirect
 
-from leaderboard.web.figures import PARAMETER, PDF
+from leaderboard.web.figures import PARAMETER
 from leaderboard.web.kept.pages import ROOMS
 
-MIRRORED = (ROOMS | {"static", "run_files", "pictures", "pool_audits", "side_by_side", "bundles"}) - {
-    "oembed"
-}
+MIRRORED = ROOMS | {"static", "run_files", "pictures", "pool_audits", "side_by_side", "bundles"}
 """Blueprints of what a visitor may open without a secret, a form or a search, and without a server."""
 EVERYWHERE = ("phase", PARAMETER, "table", "of", "kind")
 OWN: Mapping[str, tuple[str, ...]] = {
@@ -81,10 +79,7 @@ class Addresses:
         except (HTTPException, RequestRedirect):
             return None
         room = endpoint.split(".")[0]
-        # A figure is there as SVG, which is made into its PDF at any time.
-        is_left_out = parts.query.endswith(PDF) or (
-            endpoint in OF_ONE and values["form"] not in OF_ONE[endpoint]
-        )
+        is_left_out = endpoint in OF_ONE and values["form"] not in OF_ONE[endpoint]
         if room not in MIRRORED or is_left_out or not self._belongs(room, values):
             return None
         kept = (*(() if room == "static" else EVERYWHERE), *OWN.get(room, ()))

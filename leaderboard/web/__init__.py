@@ -46,11 +46,10 @@ from leaderboard.web.accounts import (
     tokens,
 )
 from leaderboard.web.answers import answers
-from leaderboard.web.assessors import adjudication, agreement, assessors, judging, room, settled
+from leaderboard.web.assessors import adjudication, agreement, assessors, judging, settled
 from leaderboard.web.boards import boards, carried, efficiency, intervals, reveal, snapshots
 from leaderboard.web.bundles import bundles, imports
-from leaderboard.web.cards import badges, frames, oembed
-from leaderboard.web.cards import pictures as card_pictures
+from leaderboard.web.cards import badges, frames
 from leaderboard.web.comparisons import comparisons, curves, many
 from leaderboard.web.feeds import feeds
 from leaderboard.web.judges import judges
@@ -107,9 +106,7 @@ PAGES = (
     measure_orders,
     comparisons,
     badges,
-    card_pictures,
     frames,
-    oembed,
     many,
     curves,
     reproductions,
@@ -149,7 +146,6 @@ PAGES = (
     audits,
     assessors,
     agreement,
-    room,
     adjudication,
     settled,
     judging,

@@ -1,14 +1,11 @@
 """A page's figure as a file of its own: the drawing with the sheet's rules for it and nothing else.
 
 The drawing is taken out of the page that this viewer gets, so that what may be seen is decided there alone.
-Programs that open such files know less than browsers: colours are written out plainly. Where the extra `pdf`
-is installed, the same drawing is a PDF too, of the same size: a pixel of CSS is 3/4 of a point.
+Programs that open such files know less than browsers: colours are written out plainly.
 """
 
 import re
 from functools import cache
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote, urlencode
 from xml.etree import ElementTree
@@ -21,32 +18,19 @@ from leaderboard.web.charts import heat_bounds, heat_difference_bounds
 
 PARAMETER = "figure"
 SHEET = Path(__file__).parent / "static" / "charts.css"
-PDF = ".pdf"
-"""What follows a figure's name where its PDF is asked for."""
-SHEET_OF_PAPER = b"""
-#set document(title: sys.inputs.title, date: none)
-#set page(width: float(sys.inputs.width) * .75pt, height: float(sys.inputs.height) * .75pt, margin: 0pt)
-#image(bytes(sys.inputs.svg), format: "svg", width: 100%, alt: sys.inputs.description)
-"""
-"""Typst's program for one drawing; without a date, so that the same drawing is the same bytes."""
 WIDTH = 960
 """How wide a drawing is in its file that takes the width it is given on a page."""
 PAGE_ONLY = frozenset(("hit", "narrow"))
 """Classes of what is there to be pointed at, or for narrow screens."""
 
 SVG = "http://www.w3.org/2000/svg"
-WORDS = {"title": "title", "description": "desc"}
-"""What a PDF says of its drawing -> the elements that say it."""
 _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
 def register(app: Flask) -> None:
     """Give the application's templates what figures need."""
     app.jinja_env.globals.update(
-        figure_address=address,
-        figures_as_pdf=has_pdf,
-        heat_bounds=heat_bounds,
-        heat_difference_bounds=heat_difference_bounds,
+        figure_address=address, heat_bounds=heat_bounds, heat_difference_bounds=heat_difference_bounds
     )
 
 
@@ -89,27 +73,6 @@ def drawing(html: str, figure_id: str) -> str:
         "role": "img",
     }
     return ElementTree.tostring(svg, encoding="unicode") + "\n"
-
-
-@cache
-def has_pdf() -> bool:
-    """Whether this installation makes PDFs."""
-    return find_spec("typst") is not None
-
-
-def as_pdf(svg: str) -> bytes:
-    """A drawing that stands alone as a PDF of one page with its title; texts stay texts.
-
-    Raises NotFound where what makes it is not installed.
-    """
-    if not has_pdf():
-        raise NotFound("This site gives figures as SVG only; its operator can install ir-leaderboard[pdf].")
-    root = ElementTree.fromstring(svg)
-    said = {key: root.findtext(f"{{{SVG}}}{tag}", "") for key, tag in WORDS.items()}
-    size = {key: root.attrib[key] for key in ("width", "height")}
-    # Loaded by the first PDF: it takes memory that a site without readers of PDFs keeps.
-    made: bytes = import_module("typst").compile(SHEET_OF_PAPER, sys_inputs={"svg": svg, **said, **size})
-    return made
 
 
 def _take_off_page(svg: Element) -> None:

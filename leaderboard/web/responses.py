@@ -95,10 +95,7 @@ def page(html: str) -> Response:
     wanted = request.args.get(figures.PARAMETER)
     if wanted is not None:
         name = "-".join([*request.path.strip("/").split("/"), wanted])
-        drawing = figures.drawing(html, wanted.removesuffix(figures.PDF))
-        if wanted.endswith(figures.PDF):
-            return as_file(figures.as_pdf(drawing), "application/pdf", name)
-        return as_file(drawing, "image/svg+xml", f"{name}.svg")
+        return as_file(figures.drawing(html, wanted), "image/svg+xml", f"{name}.svg")
     return _kept(Response(html, mimetype="text/html"))
 
 

@@ -327,35 +327,6 @@ def test_an_import_is_for_everybody(
     assert faults == []
 
 
-def test_the_judging_room_is_for_everybody(
-    width: int, browser: Browser, address: str, site_database: Database, tmp_path: Path
-) -> None:
-    """What an organiser sees of a room with runs and judges, its folds open; and the screen by its link."""
-    sampled.task(site_database, tmp_path)
-    olga = account(site_database, "Olga", is_organiser=True)
-    with site_database.write() as session:
-        session.add(
-            TaskRole(task_id=session.scalars(select(Task.id)).one(), account_id=olga, role="organiser")
-        )
-        token = sessions.start(session, olga, "127.0.0.1", "test")
-    drawn = sampled.draw(site_database, 0.6)
-    sampled.judge(site_database, drawn)
-    context = browser.new_context(viewport={"width": width, "height": 900}, bypass_csp=True)
-    context.add_cookies([{"name": "session", "value": token, "url": address}])
-    window = context.new_page()
-    window.goto(f"{address}/tasks/t/pools/{drawn}/room")
-    for fold in window.get_by_role("group").all():
-        fold.evaluate("details => details.open = true")
-    assert window.get_by_role("table").count() == 2
-    faults = page_faults(window, width)
-    follow(window.get_by_role("button", name="Make a link for a screen"))
-    faults += page_faults(window, width)
-    window.goto(window.locator("pre.copy").inner_text())
-    faults += page_faults(window, width)
-    context.close()
-    assert faults == []
-
-
 def page_faults(window: Page, width: int) -> list[str]:
     """What axe finds on the page that is shown, in both colour schemes, and whether it scrolls sideways.
 

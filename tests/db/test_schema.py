@@ -15,7 +15,7 @@ from sqlalchemy.exc import IntegrityError
 from leaderboard.cli import main
 from leaderboard.db import schema
 from leaderboard.db.engine import Database, now
-from leaderboard.db.tables import Account, Assessor, Entry, Member, QrelsRevision, Run, Team, metadata
+from leaderboard.db.tables import Account, Assessor, Entry, Member, QrelsRevision, Run, Team, Token, metadata
 from leaderboard.errors import SchemaOutdated
 from leaderboard.services import audit
 from leaderboard.services.accounts import names
@@ -171,6 +171,28 @@ def test_commands_make_the_tables_of_an_empty_folder_and_refuse_an_older_schema(
     result = CliRunner().invoke(main, task_list)
     assert result.exit_code == 1
     assert "leaderboard db upgrade" in result.output
+
+
+def test_links_for_screens_are_deleted_and_no_others(database: Database) -> None:
+    """They opened a page that is gone; who was about to sign in still can."""
+    ann = people.account(database, "Ann")
+    with database.write() as session:
+        for kind in ("screen", "sign_in"):
+            ends = now(session) + timedelta(days=1)
+            session.add(
+                Token(
+                    kind=kind,
+                    token_sha256=kind,
+                    account_id=ann,
+                    scope="",
+                    created_at=now(session),
+                    expires_at=ends,
+                )
+            )
+    schema.downgrade(database, "0030")
+    schema.upgrade(database)
+    with database.read() as session:
+        assert session.scalars(select(Token.kind)).all() == ["sign_in"]
 
 
 def test_tokens_of_workers_are_deleted(database: Database) -> None:

@@ -38,7 +38,6 @@ RUN_READING = (
 SIDE_BY_SIDE = ("", ".json", ".csv", ".tex", "/answers.json", "/answers.csv", "/answers.tex")
 FILES = (".json", ".csv", ".tex")
 LABELS = (
-    *("/room", "/room.json", "/room.csv", "/room.tex", "/room?organisers"),
     *("/agreement", "/agreement.json", "/agreement.csv", "/agreement.tex", "/assessments.csv"),
     *("/assessments.jsonl", "/adjudication", "/adjudication.json", "/adjudication.csv"),
     *("/adjudication.tex", "/publish", "/publish.json", "/publish.csv", "/publish.tex", "/settled.qrels"),
@@ -79,16 +78,12 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
         for path in ("/tasks.md", "/tasks/robots.md", "/runs/{run}.md", "/tasks/robots/topics/1.md")
     },
     ("GET", "/tasks/robots/compare.md"): (422,) * 6,
-    **{("GET", f"/{of}/card.png"): OPEN for of in ("runs/{run}", "tasks/robots", "snapshots/{snapshot}")},
     **{("GET", f"/runs/{{run}}/{file}"): (404,) * 6 for file in ("results.json", NAMED)},
     **OTHER_KINDS,
     ("GET", "/runs/{run}/eval-results.yaml"): (422,) * 6,
     ("GET", "/runs/{run}/ir-metadata.yaml"): OPEN,
     ("GET", "/tasks/robots/embed"): OPEN,
-    **{("GET", f"/tasks/draft/{piece}"): (404,) * 6 for piece in ("card.png", "badge.svg", "embed")},
-    ("GET", "/oembed"): (422,) * 6,
-    **{("GET", f"/oembed?url=http://localhost/{page}"): OPEN for page in ("tasks/robots", "runs/{run}")},
-    **{("GET", f"/oembed?url=http://localhost/{page}"): (404,) * 6 for page in ("tasks/draft", "sign-in")},
+    **{("GET", f"/tasks/draft/{piece}"): (404,) * 6 for piece in ("badge.svg", "embed")},
     **{("GET", f"/{of}/badge.svg"): OPEN for of in ("runs/{run}", "tasks/robots")},
     ("GET", "/runs/{run}.trec_eval"): (404,) * 6,
     **{
@@ -226,7 +221,6 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("POST", "/tasks/robots/own-names/{owls}/links"): (401, 403, 403, 409, 403, 403),
     ("POST", "/tasks/robots/own-names/{owls}/links/9/end"): (401, 403, 403, 404, 403, 403),
     ("GET", "/review/nonsense"): (404,) * 6,
-    ("GET", "/screen/nonsense"): (404,) * 6,
     ("POST", "/tasks/robots/groups"): (401, 403, 403, 403, 403, 422),
     ("POST", "/tasks/robots/groups/9/remove"): (401, 403, 403, 403, 403, 404),
     **{("GET", f"/tasks/robots/side-by-side{rest}"): ORGANISER for rest in SIDE_BY_SIDE},
@@ -289,8 +283,6 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("POST", "/tasks/robots/pools/1/assessors/{assessor}/revoke"): (401, 403, 403, 403, 403, 303),
     ("POST", "/tasks/robots/pools/1/assignments"): (401, 403, 403, 403, 403, 422),
     ("POST", "/tasks/robots/pools/1/labels"): (401, 403, 403, 403, 403, 422),
-    ("POST", "/tasks/robots/pools/1/room/link"): (401, 403, 403, 403, 403, 201),
-    ("POST", "/tasks/robots/pools/1/room/end"): (401, 403, 403, 403, 403, 303),
     ("POST", "/tasks/robots/pools/1/guidelines"): (401, 403, 403, 403, 403, 422),
     ("GET", "/tasks/robots/pools/1/adjudication/document"): (401, 403, 403, 403, 403, 404),
     ("POST", "/tasks/robots/pools/1/adjudication/document"): (401, 403, 403, 403, 403, 404),
@@ -381,7 +373,6 @@ DRAFTS = {
     **{("GET", f"/tasks/draft/pools/1{rest}"): (401,) + (404,) * 5 for rest in ASSESSORS},
     ("POST", "/tasks/draft/pools/1/assessors"): (401,) + (404,) * 5,
     ("POST", "/tasks/draft/pools/1/assignments"): (401,) + (404,) * 5,
-    **{("POST", f"/tasks/draft/pools/1/room/{act}"): (401,) + (404,) * 5 for act in ("link", "end")},
     ("POST", "/tasks/draft/pools/1/labels"): (401,) + (404,) * 5,
     ("POST", "/tasks/draft/pools/1/publish"): (401,) + (404,) * 5,
     ("POST", "/tasks/draft/pools"): (401, 404, 404, 404, 404, 409),

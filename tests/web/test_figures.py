@@ -1,9 +1,7 @@
 """Figures as files: drawings that stand alone, of no more than the page they are on shows."""
 
 import re
-from io import BytesIO
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -125,65 +123,13 @@ def test_a_page_gives_its_figures_as_files(client: FlaskClient, run: int) -> Non
         assert again.status_code == 304
 
 
-def _pdf(drawing: str) -> Any:
-    """The one page of a drawing's PDF."""
-    pytest.importorskip("typst", reason="the extra pdf is not installed")
-    reader = pytest.importorskip("pypdf", reason="pypdf reads PDFs back; it is in the extra `test`")
-    read = reader.PdfReader(BytesIO(files.as_pdf(drawing)))
-    (page,) = read.pages
-    return page, read
-
-
-def test_every_kind_of_figure_is_a_pdf_of_the_same_size_and_words(app: Flask) -> None:
-    """A pixel is 3/4 of a point; each word can be found and copied; the title is the document's."""
-    html = figures.page(app)
-    for name in _ids(html):
-        drawing = files.drawing(html, name)
-        root = ElementTree.fromstring(drawing)
-        page, read = _pdf(drawing)
-        expected = [float(root.attrib[key]) * 0.75 for key in ("width", "height")]
-        assert [float(page.mediabox.width), float(page.mediabox.height)] == pytest.approx(expected, abs=0.01)
-        assert read.metadata.title == root.findtext(f"{SVG}title")
-        found = "".join(page.extract_text().split())
-        # Letters that no font of the machine has are boxes without a letter to copy.
-        words = [word for text in _texts(root) for word in text.split() if word.isascii()]
-        assert [word for word in words if word not in found] == []
-
-
-def test_a_pdf_is_offered_beside_the_drawing(client: FlaskClient, run: int) -> None:
-    """As a file with a name of its own, which is the same bytes while the figure is."""
-    pytest.importorskip("typst", reason="the extra pdf is not installed")
-    page = parsed(client.get(f"/runs/{run}/curves"))
-    links = [link for link in page.select("figcaption a.file") if link.get_text() == "PDF"]
-    assert len(links) == len(page.find_all("figure")) > 0
-    answer = client.get(str(links[0]["href"]))
-    assert (answer.mimetype, answer.get_data()[:5]) == ("application/pdf", b"%PDF-")
-    name = str(links[0]["href"]).rpartition("=")[2]
-    assert answer.headers["Content-Disposition"] == f'attachment; filename="runs-{run}-curves-{name}"'
-    again = client.get(str(links[0]["href"]), headers={"If-None-Match": answer.headers["ETag"]})
-    assert again.status_code == 304
-    assert client.get(f"/runs/{run}?figure=nothing.pdf").status_code == 404
-
-
-def test_without_the_extra_there_is_no_link_and_no_file(
-    client: FlaskClient, run: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """And who has the address is told what is missing."""
-    # Templates ask by the function, the page's file by the same one.
-    monkeypatch.setattr(files, "find_spec", lambda _: None)
-    files.has_pdf.cache_clear()
+def test_a_page_without_that_figure_says_so(client: FlaskClient, run: int) -> None:
+    """Not an empty file; a figure has no other form than SVG."""
     page = parsed(client.get(f"/runs/{run}/curves"))
     assert {link.get_text() for link in page.select("figcaption a.file")} == {"SVG"}
     figure = page.find("figure")
     assert figure is not None
-    answer = client.get(f"/runs/{run}/curves?figure={figure['id']}.pdf")
-    files.has_pdf.cache_clear()
-    assert answer.status_code == 404
-    assert "ir-leaderboard[pdf]" in answer.text
-
-
-def test_a_page_without_that_figure_says_so(client: FlaskClient, run: int) -> None:
-    """Not an empty file."""
+    assert client.get(f"/runs/{run}/curves?figure={figure['id']}.pdf").status_code == 404
     answer = client.get(f"/runs/{run}?figure=nothing")
     assert answer.status_code == 404
     assert "no figure of that name" in parsed(answer).main.get_text()
@@ -202,5 +148,5 @@ def test_a_figure_that_is_held_back_is_no_file_either(
     with database.write() as session:
         session.execute(update(Task).values(visibility="blind"))
     assert len(addresses) == 4
-    for address in (*addresses, *(f"{address}.pdf" for address in addresses)):
+    for address in addresses:
         assert client.get(address).status_code == 404, address

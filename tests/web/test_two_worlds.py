@@ -61,14 +61,6 @@ COSTS = ("?cost=latency_ms&measure=AP&sort=score", "?measure=Judged@10", "?cost=
 SEARCHES = tuple(
     f"?q={words}&all" for words in (*twins.MASKED.values(), "team", "other", "other-a", "own", "both")
 )
-OEMBEDS = tuple(
-    f"?url=http://localhost/{page}"
-    for page in (
-        *(f"tasks/{slug}" for slug in ("blind", "sealed", "open", "answers", "judged", "draft")),
-        *(f"runs/{run_id}" for run_id in range(1, 13)),
-        *(f"snapshots/{address}" for address in twins.SNAPSHOTS.values()),
-    )
-)
 AGAIN = ("?as=1", "?as=2", "?as=4")
 FIGURES = {
     "boards.board": "differences",
@@ -150,9 +142,8 @@ def _walk(
             states = ("", STATE, *COSTS)
         if rule.endpoint.startswith("pool"):
             states = ("", STATE, "?method=rrf&step=preview", "?depth=3&table=runs")
-        if rule.endpoint.startswith(("agreement.", "adjudication.", "settled.", "room.")):
+        if rule.endpoint.startswith(("agreement.", "adjudication.", "settled.")):
             states = ("", STATE, "?topic=1&docno=d01", "?whose=all&boards", "?rule=max&columns=both")
-            states = (*states, "?organisers") if rule.endpoint.startswith("room.") else states
         if rule.endpoint.startswith("revisions."):
             states = ("", STATE, "?of=topics")
         if rule.endpoint == "uploads.form":
@@ -165,12 +156,10 @@ def _walk(
             states = ("", *(f"?docno={docno}{topic}" for topic, docno in asked), *several)
         if rule.endpoint == "frames.show":
             states = ("", STATE, "?measure=AP&rows=1", "?rows=nonsense")
-        if rule.endpoint == "oembed.show":
-            states = ("", *OEMBEDS)
         if rule.endpoint == "run_outward.hub_results":
             states = ("", "?dataset=o/n&task=t", "?dataset=o/n&task=t&measure=AP")
         if rule.endpoint in FIGURES:
-            states = (*states, *(f"?figure={FIGURES[rule.endpoint]}{form}" for form in ("", ".pdf")))
+            states = (*states, f"?figure={FIGURES[rule.endpoint]}")
         walk += [(path, _of_form(path, states)) for path in walks.paths(rule, objects)]
     return walk
 

@@ -1,4 +1,4 @@
-"""A task, run or snapshot in a few words, for badges, cards and links on pages elsewhere.
+"""A task, run or snapshot in a few words, for badges and links on pages elsewhere.
 
 Whoever asks, it is what a visitor may see: who shows a badge does not know who looks at it.
 """
@@ -8,14 +8,12 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from leaderboard.pages.boards import snapshot
 from leaderboard.pages.boards.snapshot import SnapshotPage
 from leaderboard.pages.runs import run as runs
 from leaderboard.pages.runs.run import RunPage
 from leaderboard.services.boards import board as boards
 from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import Row
-from leaderboard.services.cards.cards import CardText
 from leaderboard.services.evaluations.shown import Basis
 from leaderboard.services.policy import ANONYMOUS, Viewer
 from leaderboard.services.statistics.standings import Place
@@ -44,8 +42,6 @@ class CardPage:
     """What it comes to, each in a few words, such as `rank 1–3 of 57`."""
     basis: str
     """What that rests on; empty where there are no scores."""
-    by: str = ""
-    """Whose it is: the run's team; empty for a task."""
 
     @property
     def title(self) -> str:
@@ -60,13 +56,6 @@ class CardPage:
         said = "; ".join(filter(None, (self.size, *self.facts)))
         sentences = (said, self.basis)
         return " ".join(f"{words[:1].upper()}{words[1:]}." for words in sentences if words)
-
-    @property
-    def text(self) -> CardText:
-        """The words of its picture."""
-        named = {"run": f"Run {self.address}", "task": self.slug, "snapshot": self.slug}
-        below = f"By {self.by} on {self.task}" if self.kind == "run" else self.size
-        return CardText(self.name, named[self.kind], below, self.facts, self.basis)
 
 
 def visitor(phase: str = "") -> Viewer:
@@ -88,7 +77,6 @@ def of_run_page(page: RunPage) -> CardPage:
         task=page.task,
         slug=page.slug,
         address=str(page.id),
-        by=page.team,
         facts=_of_run(page),
         basis=rests_on(page.basis) if is_scored else "",
     )
@@ -114,11 +102,6 @@ def of_board(shown: Board) -> CardPage:
         facts=_of_board(shown, ranked),
         basis=rests_on(shown.basis) if ranked else "",
     )
-
-
-def of_snapshot(session: Session, address: str) -> CardPage:
-    """A frozen board; raises NotFound where a visitor may not know of it."""
-    return of_snapshot_page(snapshot.page(session, ANONYMOUS, address, compared=False))
 
 
 def of_snapshot_page(page: SnapshotPage) -> CardPage:

@@ -138,20 +138,6 @@ def judges_of(session: Session, task: Task) -> tuple[PoolAssessor, ...]:
     return tuple(_judge(assessor) for assessor in links.of_task(session, task.id))
 
 
-def live_pool(
-    session: Session, pool: Pool, facts: PoolFacts, judges: tuple[PoolAssessor, ...]
-) -> tuple[tuple[Any, ...], JudgedPool]:
-    """A pool that was read before with its labels as they are now, and what tells them from those before.
-
-    One statement where no label came or went, else two.
-    """
-    state = _state(session, pool, judges)
-    labels = _kept_labels(session, pool, judges, state)
-    decisions = tuple(label for label in labels if label.judge.is_adjudicator)
-    others = tuple(label for label in labels if not label.judge.is_adjudicator)
-    return state, JudgedPool(facts, judges, others, decisions)
-
-
 def _state(session: Session, pool: Pool, judges: tuple[PoolAssessor, ...]) -> tuple[Any, ...]:
     """What tells the labels of a pool at one time from those at any other.
 

@@ -1,1 +1,1 @@
-"""Addresses for pages elsewhere: badges, cards, frames, and what programs ask about an address."""
+"""What pages elsewhere show of this site: badges, frames, and what heads tell of a link."""

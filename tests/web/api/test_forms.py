@@ -120,7 +120,6 @@ NOT_DONE = {
     **dict.fromkeys(("accounts", "second_factor", "openid", "device_logins", "mail", "invitations"), PERSON),
     **dict.fromkeys(("site_accounts", "site", "webhooks.stop"), OPERATOR),
     "members.link": "a link that lets into an account is made by a person",
-    "room": "a person sets up the screen that the link is for",
     "tokens.make": "a token that made tokens could outlive its own end",
     "batches": "a program sends its files one by one, each with an answer of its own",
     **dict.fromkeys(("many_comparisons.ask", "boards.standing", "intervals.ask", "pool_audits.ask"), PAGE),

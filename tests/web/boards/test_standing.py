@@ -112,7 +112,7 @@ def test_organisers_choose_the_method_on_their_page(
 def test_too_few_topics_praise_nobody_on_any_page(
     database: Database, client: FlaskClient, tmp_path: Path
 ) -> None:
-    """Board, its files, card, badge, front page and the run that scores the same everywhere."""
+    """Board, its files, frame, badge, front page and the run that scores the same everywhere."""
     ranks = {
         "even": (2,) * 10,
         "mixed": (1, 4, 1, 4, 2, 2, 1, 4, 2, 2),
