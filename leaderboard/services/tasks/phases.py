@@ -48,7 +48,7 @@ Limit = int | None
 class PhasePlan:
     """A phase as its organisers ask it to be: when it takes which runs on which topics, and who sees what."""
 
-    name: Annotated[str, Field(title="Name", help="The name of the phase.", is_argument=True)]
+    name: Annotated[str, Field(title="Name", is_argument=True)]
     opens_at: Annotated[
         datetime | None,
         Field(
@@ -108,10 +108,7 @@ class PhasePlan:
             option="kind",
         ),
     ] = ()
-    ranked: Annotated[
-        bool,
-        Field(title="Its runs have ranks", option="ranked/--unranked", help="Whether its runs have ranks."),
-    ] = True
+    ranked: Annotated[bool, Field(title="Its runs have ranks", option="ranked/--unranked")] = True
     runs_per_day: Annotated[Limit, Field(title="Runs of a team a day", help=NO_LIMIT)] = None
     runs_in_all: Annotated[Limit, Field(title="Runs of a team in all", help=NO_LIMIT)] = None
     account_runs_per_day: Annotated[Limit, Field(title="Runs of an account a day", help=NO_LIMIT)] = None
