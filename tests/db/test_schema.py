@@ -205,6 +205,21 @@ def test_tokens_of_workers_are_deleted(database: Database) -> None:
         connection.execute(text("UPDATE api_token SET kind = 'worker' WHERE id = 1"))
 
 
+def test_a_step_of_the_ladder_stands_in_the_way(database: Database, tmp_path: Path) -> None:
+    """The sentence names the tasks and what to do; once it is empty, the step is made."""
+    build.task(database, tmp_path)
+    schema.downgrade(database, "0028")
+    with database.engine.begin() as connection:
+        connection.execute(text("UPDATE task SET ladder_step = 0.01"))
+    with pytest.raises(SchemaOutdated, match="a step of it: t.*task set SLUG ladder_step="):
+        schema.upgrade(database)
+    assert schema.current(database) == "0028"
+    with database.engine.begin() as connection:
+        connection.execute(text("UPDATE task SET ladder_step = NULL"))
+    schema.upgrade(database)
+    schema.require_head(database)
+
+
 def test_names_that_look_alike_by_the_newest_list_keep_one_skeleton(database: Database) -> None:
     """The oldest keeps it; a deleted account has none and is passed over."""
     owner = people.account(database, "Olga")
