@@ -73,7 +73,6 @@ class Token(Base):
     screen (shows the judging room of the pool that scope names)."""
     token_sha256: Mapped[str] = mapped_column(unique=True)
     account_id: Mapped[int | None] = mapped_column(ForeignKey("account.id", ondelete="CASCADE"), index=True)
-    team_id: Mapped[int | None] = mapped_column(ForeignKey("team.id", ondelete="CASCADE"))
     scope: Mapped[str] = mapped_column(default="")
     created_at: Mapped[datetime]
     expires_at: Mapped[datetime | None]

@@ -14,6 +14,7 @@ down_revision = "0028"
 branch_labels = None
 depends_on = None
 
+BigId = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 MOST_NAMED = 5
 STEPS = "SELECT slug FROM task WHERE ladder_step IS NOT NULL ORDER BY id"
 WAITING = (
@@ -29,14 +30,18 @@ def upgrade() -> None:
         STEPS,
         "The Ladder is gone, and these tasks have a step of it: {names}. Save what it told "
         "(/tasks/SLUG/reveal.json) and empty the setting with the version before "
-        "(`leaderboard task set SLUG ladder_step=`), then upgrade again. Teams then read their real public scores.",
+        "(`leaderboard task set SLUG ladder_step=`), then upgrade again. Teams then read their real public "
+        "scores.",
     )
     _require_none(
         WAITING,
-        "Teams are merged by an operator's command now, and an offer of these teams waits: {names}. Let it be "
-        "accepted with the version before, or wait until it runs out, at most seven days, then upgrade again.",
+        "Teams are merged by an operator's command now, and an offer of these teams waits: {names}. Let it "
+        "be accepted with the version before, or wait until it runs out, at most seven days, then upgrade "
+        "again.",
     )
     op.execute(sa.text("DELETE FROM token WHERE kind = 'merge'"))
+    with op.batch_alter_table("token") as batch_op:
+        batch_op.drop_column("team_id")
     with op.batch_alter_table("task") as batch_op:
         batch_op.drop_column("ladder_step")
 
@@ -49,6 +54,9 @@ def _require_none(query: str, sentence: str) -> None:
 
 
 def downgrade() -> None:
-    """Bring the setting back; it is empty."""
+    """Bring the columns back; they are empty."""
+    with op.batch_alter_table("token") as batch_op:
+        batch_op.add_column(sa.Column("team_id", BigId, nullable=True))
+        batch_op.create_foreign_key(op.f("fk_token_team_id"), "team", ["team_id"], ["id"], ondelete="CASCADE")
     with op.batch_alter_table("task") as batch_op:
         batch_op.add_column(sa.Column("ladder_step", sa.Double(), nullable=True))

@@ -18,14 +18,7 @@ from leaderboard.services import prose
 from leaderboard.services.accounts import names
 from leaderboard.services.accounts.teams import HOME_PAGE
 from leaderboard.services.bundles.opening import BundleFiles
-from leaderboard.services.bundles.records import (
-    TABLES,
-    Numbers,
-    Record,
-    RecordTable,
-    refers_to,
-    renumbered,
-)
+from leaderboard.services.bundles.records import TABLES, Numbers, Record, RecordTable, refers_to, renumbered
 from leaderboard.services.pools import pools
 from leaderboard.services.pseudonyms.words import TITLES
 from leaderboard.services.runs.admission import KINDS
@@ -53,8 +46,8 @@ EXTRAS = {
 """What a record has besides its columns."""
 GONE = {
     "task": {
-        "ladder_step": "The Ladder is gone: while the task is blind its board tells what public means are, not "
-        "steps of at least {value}."
+        "ladder_step": "The Ladder is gone: while the task is blind its board tells public means "
+        "as they are, not in steps of {value}."
     }
 }
 """What records of earlier versions have besides: it is read past, and said where it has a value."""
@@ -92,7 +85,11 @@ def broken(path: str, line: int | None, rule: str, field: str = "", value: objec
 
 def values(table: RecordTable, line: int, record: Record, ids: Numbers) -> dict[str, Any]:
     """A record as values of its table's columns, numbers put as ids; raises Invalid with the field."""
-    known = {column.name for column in table.columns} | EXTRAS.get(table.name, set()) | {"id", *GONE.get(table.name, {})}
+    known = (
+        {column.name for column in table.columns}
+        | EXTRAS.get(table.name, set())
+        | {"id", *GONE.get(table.name, {})}
+    )
     if unknown := sorted(record.keys() - known):
         raise broken(table.path, line, "is not a field of this file.", unknown[0], record[unknown[0]])
     made = {}
