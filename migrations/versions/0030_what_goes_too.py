@@ -7,8 +7,6 @@ Revises: 0028
 import sqlalchemy as sa
 from alembic import op
 
-from leaderboard.errors import SchemaOutdated
-
 revision = "0030"
 down_revision = "0028"
 branch_labels = None
@@ -25,7 +23,7 @@ WAITING = (
 
 
 def upgrade() -> None:
-    """Drop the step and the offers that are over; raises SchemaOutdated where some would be lost."""
+    """Drop the step and the offers that are over; raises ValueError where some would be lost."""
     _require_none(
         STEPS,
         "The Ladder is gone, and these tasks have a step of it: {names}. Save what it told "
@@ -50,7 +48,7 @@ def _require_none(query: str, sentence: str) -> None:
     found = list(op.get_bind().execute(sa.text(query)).scalars())
     if found:
         more = f" and {len(found) - MOST_NAMED:,} more" if len(found) > MOST_NAMED else ""
-        raise SchemaOutdated(sentence.format(names=", ".join(found[:MOST_NAMED]) + more))
+        raise ValueError(sentence.format(names=", ".join(found[:MOST_NAMED]) + more))
 
 
 def downgrade() -> None:
