@@ -15,7 +15,7 @@ from leaderboard.errors import Invalid
 
 TEXT, JSON = "text", "json"
 TOKENS = re.compile(
-    r"(/+(?:judge|sign-in|join|drafts|confirm-mail|review|merge|tasks/+[^/\s]+/+(?:uploads|pieces))/+)[^/\s?#\"']+",
+    r"(/+(?:judge|sign-in|join|drafts|confirm-mail|review|tasks/+[^/\s]+/+(?:uploads|pieces))/+)[^/\s?#\"']+",
     re.IGNORECASE,
 )
 """Addresses that hold a secret."""

@@ -8,7 +8,15 @@ import click
 from leaderboard.cli.site import data_option, opened, site_address
 from leaderboard.errors import Conflict
 from leaderboard.pages import tokens as token_pages
-from leaderboard.services.accounts import accounts, closing, passwords, second_factors, token_secrets, tokens
+from leaderboard.services.accounts import (
+    accounts,
+    closing,
+    merges,
+    passwords,
+    second_factors,
+    token_secrets,
+    tokens,
+)
 from leaderboard.services.accounts.passwords import AccountPassword
 from leaderboard.services.accounts.tokens import DAYS, KINDS, PERSONAL, Scope, TokenRequest
 from leaderboard.services.policy import OPERATOR
@@ -117,6 +125,18 @@ def sign_out(name: str | None, everybody: bool, data: Path | None) -> None:
             else:
                 closing.sign_out(session, OPERATOR, accounts.find(session, name))
         click.echo(f"{count} sessions ended." if name is None else f"{name} is signed out everywhere.")
+
+
+@account.command("merge-teams")
+@click.argument("team")
+@click.argument("into")
+@data_option
+def merge_teams(team: str, into: str, data: Path | None) -> None:
+    """Give members, runs and limits of TEAM to the team INTO; this cannot be undone."""
+    with opened(data) as (database, _):
+        with database.write() as session:
+            merges.merge(session, OPERATOR, team, into)
+        click.echo(f"{team} is a part of {into} now.")
 
 
 @account.group()

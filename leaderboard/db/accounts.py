@@ -72,7 +72,6 @@ class Token(Base):
     """sign_in, email (confirms an address), device, pending (a session that waits for a code) or recovery."""
     token_sha256: Mapped[str] = mapped_column(unique=True)
     account_id: Mapped[int | None] = mapped_column(ForeignKey("account.id", ondelete="CASCADE"), index=True)
-    team_id: Mapped[int | None] = mapped_column(ForeignKey("team.id", ondelete="CASCADE"))
     scope: Mapped[str] = mapped_column(default="")
     created_at: Mapped[datetime]
     expires_at: Mapped[datetime | None]

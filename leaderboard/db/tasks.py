@@ -111,8 +111,6 @@ class Task(Base):
     """Whether teams may withdraw runs of theirs."""
     reproduction_thresholds: Mapped[dict[str, Any] | None]
     """Where the words of reproductions begin, number -> [same, close], alpha and margin; None: the usual."""
-    ladder_step: Mapped[float | None]
-    """Blind: the public score of a team moves only when it improves by more than this; None: always."""
     naming: Mapped[str] = mapped_column(default="names", server_default="names")
     """Of teams: names; or pseudonyms until names_at (`date`), the close, or a team's own choice (`team`)."""
     names_at: Mapped[datetime | None]

@@ -176,16 +176,6 @@ def until_all_show(hidden: Sequence[PhaseRule]) -> str:
     return f"Means only, at three decimals: scores by topic wait for the scores of {names} to be shown."
 
 
-def ladder_words(task: Task) -> str:
-    """What the Ladder keeps back, in words."""
-    if task.ladder_step is None:
-        return ""
-    return (
-        f" A team's scores change only when a run improves on its best by more than {task.ladder_step:g}: "
-        "until then its later runs show the best so far, in steps."
-    )
-
-
 def _rule(task: Any, phase: Any, topic_set: str | None) -> PhaseRule:
     visibility = phase.visibility or task.visibility
     if task.kind == "judges" and visibility == "open":

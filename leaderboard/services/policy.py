@@ -107,8 +107,6 @@ class Sight:
     """Whether its runs have ranks."""
     edition: int | None = None
     """Number of the edition to show; None: the current one."""
-    step: float | None = None
-    """By how much a team's public score has to improve to be shown anew (the Ladder); None: always shown."""
 
     def hides(self, measure: str) -> bool:
         """Whether this measure is held back: how much of a run is judged is itself a hint."""
@@ -140,9 +138,7 @@ def sight(viewer: Viewer, task: Task, phase: PhaseRule, hidden: Sequence[PhaseRu
     if phase not in hidden:
         return Sight(False, True, phase.topic_set, BLIND_DECIMALS, False, phase_rules.until_all_show(hidden))
     if phase.visibility == "blind":
-        why = phase_rules.why(phase) + phase_rules.ladder_words(task)
-        seen = Sight(False, True, public_part(phase.topic_set), BLIND_DECIMALS, False, why)
-        return replace(seen, step=task.ladder_step)
+        return Sight(False, True, public_part(phase.topic_set), BLIND_DECIMALS, False, phase_rules.why(phase))
     return Sight(False, False, public_part(phase.topic_set), BLIND_DECIMALS, False, phase_rules.why(phase))
 
 

@@ -8,7 +8,7 @@ from sqlalchemy import select, update
 
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Account, Mail, Member, Task, TaskRole
-from leaderboard.services.accounts import invitations, merges, sessions
+from leaderboard.services.accounts import invitations, sessions
 from leaderboard.services.accounts.invitations import InvitationRequest
 from leaderboard.services.jobs import workers
 from leaderboard.services.policy import Viewer
@@ -26,7 +26,7 @@ PAGES = (
     *("/tasks/robots/news", "/tasks/robots/announce?to=teams", "/tasks/robots/activity", "/account"),
     *("/tasks/robots/phases", "/tasks/robots/people", "/tasks/robots/members", "/tasks/robots/entries"),
     *("/tasks/robots/enter", "/tasks/robots/submit", "/tasks/robots/organise", "/runs/1/facts", "/batches/1"),
-    *("/teams", "/teams/{team}", "/merge/{offer}", "/join/{invitation}"),
+    *("/teams", "/teams/{team}", "/join/{invitation}"),
     *("/site", "/site/accounts", "/site/queue", "/site/storage", "/site/mail", "/site/audit"),
 )
 UNFOLD = "() => document.querySelectorAll('details').forEach(folded => { folded.open = true })"
@@ -47,10 +47,8 @@ def _fill(database: Database, world: worlds.World, folder: Path) -> tuple[str, d
     with database.write() as session:
         made = announcements.preview(session, asker, "robots", DRAFT)
         announcements.send(session, asker, "robots", DRAFT, made.count, "http://localhost/")
-        captain = people.viewer(database, world.anna)
         parts = {
             "team": str(team),
-            "offer": merges.offer(session, captain, world.owls),
             "invitation": invitations.invite(session, asker, InvitationRequest(kind="team", team_id=team)),
         }
         session.execute(update(Mail).where(Mail.id == 1).values(state="failed", error="554 no " * 20))

@@ -294,6 +294,16 @@ def test_an_account_is_closed_opened_and_signed_out(run) -> None:  # type: ignor
     assert "There is no account 'Bob'." in run("account", "close", "Bob").stderr
 
 
+def test_teams_are_merged(task, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """`account merge-teams` gives the runs of one to the other; a name that no team has is named."""
+    for name in ("Owls", "Bears"):
+        task("run", "add", "t", build.run_file(tmp_path, GOOD, name), "--team", name)
+    assert "There is no team called Cats." in task("account", "merge-teams", "Cats", "Owls").stderr
+    assert "bears is a part of Owls now." in task("account", "merge-teams", "bears", "Owls").output
+    assert "There is no team called Bears." in task("account", "merge-teams", "Bears", "Owls").stderr
+    assert json.loads(task("board", "t", "--format", "json").stdout)["rows"][1]["team"] == "Owls"
+
+
 def test_a_collection_with_documents_is_stored(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     """Documents are counted and listed."""
     path = tmp_path / "corpus.jsonl"

@@ -36,13 +36,14 @@ def _kept(number: str, database_url: str, folder: Path) -> Iterator[Database]:
         yield database
 
 
-MOVED = frozenset({"primary_run_id", "skeleton"})
+MOVED = frozenset({"primary_run_id", "skeleton", "ladder_step"})
+GONE = {"token": {"team_id"}}
 
 
 def _tables(database: Database) -> list[RowTable]:
-    """The tables, without columns that are others now: primary runs are marked, skeletons made anew."""
+    """The tables, without columns that are others now, as primary runs are marked, or that went."""
     with database.engine.connect() as connection:
-        return [_without(table, MOVED) for table in tables_of(connection)]
+        return [_without(table, MOVED | GONE.get(table.name, set())) for table in tables_of(connection)]
 
 
 def _without(table: RowTable, names: frozenset[str]) -> RowTable:

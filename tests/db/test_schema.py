@@ -239,6 +239,42 @@ def test_what_was_known_of_a_second_column_becomes_a_sentence(database: Database
         assert session.scalars(select(QrelsRevision.read_as)).all() == [[str(rounds_note("0.5, 1"))]]
 
 
+def test_a_step_of_the_ladder_stands_in_the_way(database: Database, tmp_path: Path) -> None:
+    """The sentence names the tasks and what to do; once it is empty, the step is made."""
+    build.task(database, tmp_path)
+    schema.downgrade(database, "0031")
+    with database.engine.begin() as connection:
+        connection.execute(text("UPDATE task SET ladder_step = 0.01"))
+    with pytest.raises(SchemaOutdated, match="a step of it: t.*task set SLUG ladder_step="):
+        schema.upgrade(database)
+    assert schema.current(database) == "0031"
+    with database.engine.begin() as connection:
+        connection.execute(text("UPDATE task SET ladder_step = NULL"))
+    schema.upgrade(database)
+    schema.require_head(database)
+
+
+def test_an_offer_to_merge_teams_stands_in_the_way_while_it_waits(database: Database) -> None:
+    """One that ran out or was withdrawn is deleted with the step."""
+    owner = people.account(database, "Olga")
+    team = people.team(database, "Owls", owner)
+    schema.downgrade(database, "0031")
+    with database.engine.begin() as connection:
+        connection.execute(
+            text(
+                "INSERT INTO token (kind, token_sha256, account_id, team_id, scope, created_at, expires_at)"
+                f" VALUES ('merge', 'd', {owner}, {team}, '', '2026-11-01 00:00:00', '2999-01-01 00:00:00')"
+            )
+        )
+    with pytest.raises(SchemaOutdated, match="an offer of these teams waits: Owls"):
+        schema.upgrade(database)
+    with database.engine.begin() as connection:
+        connection.execute(text("UPDATE token SET expires_at = '2026-11-08 00:00:00'"))
+    schema.upgrade(database)
+    with database.read() as session:
+        assert session.scalar(text("SELECT count(*) FROM token")) == 0
+
+
 def test_names_that_look_alike_by_the_newest_list_keep_one_skeleton(database: Database) -> None:
     """The oldest keeps it; a deleted account has none and is passed over."""
     owner = people.account(database, "Olga")

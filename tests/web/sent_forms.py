@@ -113,7 +113,6 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
     "teams.create": [("", {"name": name}) for name in ("owls", "Some team", "Team 2")],
     "teams.rename": [("", {"name": name}) for name in ("Owls", "Free name")],
     "teams.describe": [("", {"affiliation": "Nest", "home_page": "https://example.org"})],
-    "teams.merge": [("", {"team": str(team)}) for team in (1, 2)],
     "webhooks.make_for_team": [("", {"address": "https://hooks.example/", "event": "run.scored"})],
     "webhooks.make_for_task": [("", {"address": "https://hooks.example/", "event": "job.failed"})],
     "entries.enter": [("", {"team": str(team), "code": "guess", "agreed": "1"}) for team in (1, 2, 3)],

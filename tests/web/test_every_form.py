@@ -25,7 +25,6 @@ SET: dict[str, dict[str, Any]] = {
         "grade_names": {"0": "no", "1": "yes"},
         "agreement_version": 1,
         "final_runs": 2,
-        "ladder_step": 0.001,
         "reproduction_thresholds": {"ktu": [0.1, 0.6], "margin": 0.05},
         "click_key": bytes(32),
     },

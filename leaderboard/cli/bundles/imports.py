@@ -150,6 +150,7 @@ def _lines(made: ImportedTask, people: list[str]) -> list[str]:
             f"Labels of {counted(made.unscored, 'judge')} cannot be scored again, as the runs of their "
             "reference are not on this site. The boards that they made count as they came."
         )
+    lines += made.left_behind
     lines.append(f"Organised in the browser by: {', '.join(people) or 'nobody yet'}.")
     lines.append(f"{made.jobs:,} evaluations wait; the board is the same once they are done.")
     return lines

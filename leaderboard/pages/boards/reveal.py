@@ -46,12 +46,9 @@ class AnswerBudget:
     teams: int
     measures: int
     decimals: int
-    step: float | None
     bits: float
     error: float
     """How far any public mean may lie from a run's true one (95%)."""
-    ladder_error: float | None
-    """The same of a team's score by the Ladder, had one team asked for all answers."""
     hidden_order: int
     """Bits that the order of the ranked runs has."""
 
@@ -171,7 +168,7 @@ class BudgetRow:
 
     key: str
     what: str
-    value: float | None
+    value: float
     digits: int = 0
     note: str = ""
 
@@ -179,7 +176,7 @@ class BudgetRow:
 def budget_rows(budget: AnswerBudget) -> tuple[BudgetRow, ...]:
     """The figures of a budget, with what they mean."""
     per_answer = f"{budget.measures} measures, {budget.decimals} decimals"
-    rows = (
+    return (
         BudgetRow(key="answers", what="Answers so far", value=budget.answers, note=per_answer),
         BudgetRow(key="teams", what="Teams that asked", value=budget.teams),
         BudgetRow(key="bits", what="Bits told, at most", value=budget.bits),
@@ -196,16 +193,7 @@ def budget_rows(budget: AnswerBudget) -> tuple[BudgetRow, ...]:
             digits=2,
             note="with 95% confidence, whatever teams did with the answers; 1 or more promises nothing",
         ),
-        BudgetRow(key="ladder_step", what="Step of the Ladder", value=budget.step, digits=3),
-        BudgetRow(
-            key="ladder_error",
-            what="A team's score by the Ladder may be off by",
-            value=budget.ladder_error,
-            digits=2,
-            note="had one team asked for all of it (after Blum and Hardt, 2015)",
-        ),
     )
-    return tuple(row for row in rows if row.value is not None)
 
 
 def budget_table(page: RevealPage) -> Table[BudgetRow]:
@@ -295,22 +283,15 @@ def _budget(session: Session, task: Task, edition: Edition, held: Sight, runs: i
         .group_by(Run.team_id)
     ).all()
     keys = [measure["key"] for measure in edition.measures if not held.hides(measure["key"])]
-    told = [key for key in keys if held.step is None or column_of(key).direction != "none"]
     decimals = held.decimals or BLIND_DECIMALS
     topics = len(edition.topic_sets.get(held.topic_set, {"topics": ()})["topics"])
-    bits = budgets.answer_bits(counts, len(told), decimals, held.step)
+    bits = budgets.answer_bits(counts, len(keys), decimals)
     return AnswerBudget(
         answers=sum(counts),
         teams=len(counts),
-        measures=len(told),
+        measures=len(keys),
         decimals=decimals,
-        step=held.step,
         bits=bits,
         error=budgets.error_bound(bits, topics) if topics else 1.0,
-        ladder_error=_ladder_error(sum(counts), held.step, topics, len(told)),
         hidden_order=round(float(np.log2(np.arange(1, runs + 1)).sum())),
     )
-
-
-def _ladder_error(answers: int, step: float | None, topics: int, measures: int) -> float | None:
-    return budgets.ladder_bound(answers, step, topics, measures) if step and answers and topics else None

@@ -94,7 +94,7 @@ def of_export(session: Session, viewer: Viewer, files: BundleFiles, slug: str = 
     doubts = (
         [f"Runs of {', '.join(known)} become theirs: this site has teams of these names."] if known else []
     )
-    doubts += _unscored(session, viewer, files)
+    doubts += [*_unscored(session, viewer, files), *checking.left_behind(files)]
     counts = {
         name: sum(1 for _ in _rows(files, name)) for name in ("topics", "revisions", "phases", *LEFT_OUT)
     }

@@ -49,7 +49,7 @@ def boards_of(session: Session, tasks: Mapping[int, SeenTask], runs: Sequence[An
     )
     editions = {row.Edition.task_id: row for row in current if tasks[row.Edition.task_id].sight.means}
     shown = [(row.Edition, tasks[task_id].sight) for task_id, row in editions.items()]
-    scores = primary_scores(session, shown, {run.id: run.team_id for run in runs})
+    scores = primary_scores(session, shown)
     of_task: dict[int, list[Any]] = {task_id: [] for task_id in tasks}
     for run in runs:
         of_task[run.task_id].append(run)

@@ -13,7 +13,6 @@ from leaderboard.measures.judged import FloatArray
 from leaderboard.pages.runs.head import SeenRun
 from leaderboard.services.boards.rows import of_phase
 from leaderboard.services.evaluations import judged_topics
-from leaderboard.services.evaluations.answers import seen_means
 from leaderboard.services.evaluations.choices import RANKED_KIND
 from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.damaged import MEANS, whole_means
@@ -132,8 +131,6 @@ def _rivals(session: Session, seen: SeenRun, edition: Edition | None) -> list[Ri
             needed, row.measure, topics
         ):
             values[row.id][row.measure] = mean if decimals is None else round(mean, decimals)
-    if seen.sight.step is not None:
-        values = seen_means(session, edition, seen.sight, values)
     rivals = {row.id: _rival(row, values.get(row.id, {}), seen) for row in rows}
     return list(rivals.values())
 

@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC
 
+from icalendar import Calendar, Event
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
@@ -11,8 +12,6 @@ from leaderboard.db.tables import Phase, Task, TaskChange
 from leaderboard.services import policy
 from leaderboard.services.policy import Viewer
 
-LINE = 75
-"""Octets of a line (3.1)."""
 MOVES = ("dates of ", "phase ", "scores of ")
 """How changes begin that may move a date."""
 Address = Callable[[str], str]
@@ -40,17 +39,21 @@ def _written(session: Session, tasks: Sequence[Task], address: Address) -> str:
     for change in session.scalars(changes):
         moved[change.task_id] += 1
         last[change.task_id] = max(last[change.task_id], change.created_at)
-    lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//leaderboard//dates//EN"]
+    calendar = Calendar()
+    calendar.add("version", "2.0")
+    calendar.add("prodid", "-//leaderboard//dates//EN")
     phases = select(Phase).where(Phase.task_id.in_(known)).order_by(Phase.task_id, Phase.position, Phase.id)
     for phase in session.scalars(phases):
         task = known[phase.task_id]
-        stamps = [f"DTSTAMP:{_moment(last[task.id])}", f"SEQUENCE:{moved[task.id]}"]
         for event in _events(task, phase):
-            lines += ["BEGIN:VEVENT", *event, *stamps, f"URL:{address(task.slug)}", "END:VEVENT"]
-    return "".join(f"{folded}\r\n" for line in (*lines, "END:VCALENDAR") for folded in _folded(line))
+            event.add("dtstamp", last[task.id])
+            event.add("sequence", moved[task.id])
+            event.add("url", address(task.slug))
+            calendar.add_component(event)
+    return str(calendar.to_ical(), "utf-8")
 
 
-def _events(task: Task, phase: Phase) -> Iterator[list[str]]:
+def _events(task: Task, phase: Phase) -> Iterator[Event]:
     """The dates of one phase; they keep their names when they move."""
     moments = (
         ("opens", phase.opens_at, "takes runs"),
@@ -59,29 +62,8 @@ def _events(task: Task, phase: Phase) -> Iterator[list[str]]:
     )
     for kind, moment, words in moments:
         if moment is not None:
-            yield [
-                f"UID:task{task.id}-phase{phase.id}-{kind}@leaderboard",
-                f"DTSTART:{_moment(moment)}",
-                f"SUMMARY:{_escaped(f'{task.name}: {phase.name} {words}')}",
-            ]
-
-
-def _moment(at: datetime) -> str:
-    return f"{at.astimezone(UTC):%Y%m%dT%H%M%SZ}"
-
-
-def _escaped(text: str) -> str:
-    for character in ("\\", ";", ","):
-        text = text.replace(character, f"\\{character}")
-    return text.replace("\r\n", "\\n").replace("\n", "\\n")
-
-
-def _folded(line: str) -> list[str]:
-    """A line in pieces of at most 75 octets, each after the first begun by a space."""
-    pieces, piece = [], ""
-    for character in line:
-        if len((piece + character).encode()) > LINE:
-            pieces.append(piece)
-            piece = " "
-        piece += character
-    return [*pieces, piece]
+            event = Event()
+            event.add("uid", f"task{task.id}-phase{phase.id}-{kind}@leaderboard")
+            event.add("dtstart", moment.astimezone(UTC))
+            event.add("summary", f"{task.name}: {phase.name} {words}")
+            yield event

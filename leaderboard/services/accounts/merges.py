@@ -1,13 +1,11 @@
-"""Two teams become one: one captain offers it by a link, the other's accepts it for a team.
+"""Two teams become one, by the operator.
 
-Members, runs and uploads go to the team that offered, so what both have used of a limit is counted together;
+Members, runs and uploads go to the target, so what both have used of a limit is counted together;
 invitations of the other team lead to it, and what was announced to the other team can be read by it.
 It is possible while no task of the other team is over: what was won under a name stays under it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import timedelta
 
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
@@ -24,87 +22,36 @@ from leaderboard.db.tables import (
     RunGroup,
     Task,
     Team,
-    Token,
     Upload,
     Webhook,
 )
 from leaderboard.errors import Conflict, NotFound
 from leaderboard.services import audit, policy
-from leaderboard.services.accounts import sessions, teams
-from leaderboard.services.policy import Viewer, require_account
+from leaderboard.services.accounts import names, teams
+from leaderboard.services.policy import Viewer
+from leaderboard.trec.read.lines import shown
 
-KIND = "merge"
-OFFER_DAYS = 7
-DEAD_OFFER = "This offer was used already, withdrawn, or has run out; ask the other team for a new one."
 REFUSED, ENTERED = "refused", "entered"
 
 
-@dataclass(frozen=True, slots=True)
-class TeamOffer:
-    """The team that would take another one in."""
-
-    team_id: int
-    name: str
-
-
-def offer(session: Session, viewer: Viewer, team_id: int) -> str:
-    """The token of an offer to take another team in; offers made before end. For the captain."""
-    teams.require_captain(session, viewer, team_id)
-    token, at = sessions.new_token(), now(session)
-    session.execute(update(Token).where(Token.kind == KIND, Token.team_id == team_id).values(revoked_at=at))
-    session.add(
-        Token(
-            kind=KIND,
-            token_sha256=sessions.digest(token),
-            account_id=viewer.account_id,
-            team_id=team_id,
-            created_at=at,
-            expires_at=at + timedelta(days=OFFER_DAYS),
-        )
-    )
-    audit.record(session, viewer, "team.offer_merge", f"team:{team_id}")
-    return token
-
-
-def offered(session: Session, viewer: Viewer, token: str) -> TeamOffer:
-    """What an offer leads to; NotFound where it no longer works."""
-    require_account(viewer)
-    row = session.execute(
-        select(Team.id, Team.name)
-        .join(Token, Token.team_id == Team.id)
-        .join(Member, (Member.team_id == Team.id) & (Member.account_id == Token.account_id))
-        .where(
-            Token.kind == KIND,
-            Token.token_sha256 == sessions.digest(token),
-            Token.used_at.is_(None),
-            Token.revoked_at.is_(None),
-            Token.expires_at > now(session),
-            # Who offered it must lead the team still.
-            Member.role == teams.CAPTAIN,
-            Team.merged_into_id.is_(None),
-        )
-    ).one_or_none()
-    if row is None:
-        raise NotFound(DEAD_OFFER)
-    return TeamOffer(row.id, row.name)
-
-
-def accept(session: Session, viewer: Viewer, token: str, team_id: int) -> int:
-    """Merge the viewer's team into the one that offered it, whose id this is. For the captain.
+def merge(session: Session, viewer: Viewer, name: str, target_name: str) -> int:
+    """Merge a team into another one, the target, whose id this is. For the operator; it cannot be undone.
 
     Raises Conflict where the team has results in a task that is over, files that wait for their check, or
-    goes by a pseudonym in a task where the other does not.
+    goes by a pseudonym in a task where the other does not; NotFound where either is no team any more.
     """
-    target_id = offered(session, viewer, token).team_id
+    policy.require_operator(viewer)
+    team_id, target_id = _find(session, name), _find(session, target_name)
     if target_id == team_id:
-        raise Conflict("A team cannot be merged with itself; open the link as the other team's captain.")
+        raise Conflict("A team cannot be merged with itself.")
     # Before the teams, as whoever opens an invitation holds it before its team.
     session.execute(select(Invitation.id).where(Invitation.team_id == team_id).with_for_update())
     for held in sorted((target_id, team_id)):
         # Ascending, so that two merges never wait for each other; no file comes in for either meanwhile.
         lock_row(session, Team, held)
-    offered(session, viewer, token)
-    source = teams.require_captain(session, viewer, team_id)
+    # Asked again, as another merge may have been done meanwhile.
+    source = session.get_one(Team, _find(session, name))
+    _find(session, target_name)
     tasks = _tasks(session, team_id)
     _require_possible(session, team_id, target_id, tasks)
     renamed = _move_runs(session, team_id, target_id)
@@ -112,13 +59,6 @@ def accept(session: Session, viewer: Viewer, token: str, team_id: int) -> int:
         _join_entries(session, task, team_id, target_id)
     _move_groups(session, team_id, target_id)
     _move_members(session, team_id, target_id)
-    at = now(session)
-    session.execute(
-        update(Token).where(Token.team_id.in_((team_id, target_id)), Token.kind == KIND).values(used_at=at)
-    )
-    session.execute(
-        update(Token).where(Token.team_id == team_id, Token.used_at.is_(None)).values(revoked_at=at)
-    )
     _move_invitations(session, team_id, target_id)
     _move_announcements(session, [task.id for task in tasks], team_id, target_id)
     session.execute(update(Team).where(Team.merged_into_id == team_id).values(merged_into_id=target_id))
@@ -127,6 +67,14 @@ def accept(session: Session, viewer: Viewer, token: str, team_id: int) -> int:
     session.flush()
     audit.record(session, viewer, "team.merge", f"team:{target_id}", merged=team_id, renamed=renamed)
     return target_id
+
+
+def _find(session: Session, name: str) -> int:
+    known = select(Team.id).where(Team.canonical == names.canonical(name), Team.merged_into_id.is_(None))
+    found = session.scalar(known)
+    if found is None:
+        raise NotFound(f"There is no team called {shown(name)}.")
+    return found
 
 
 def _tasks(session: Session, team_id: int) -> list[Task]:
@@ -139,12 +87,12 @@ def _tasks(session: Session, team_id: int) -> list[Task]:
 def _require_possible(session: Session, source: int, target: int, tasks: Sequence[Task]) -> None:
     waiting = select(Upload.id).where(Upload.team_id == source, Upload.state.in_(("received", "held")))
     if session.scalar(waiting.limit(1)) is not None:
-        raise Conflict("A file of this team waits for its check or for a look; try again after that.")
+        raise Conflict("A file of the team waits for its check or for a look; try again after that.")
     for task in tasks:
         if policy.is_closed(session, task.id):
             raise Conflict(
-                f"{task.name} is over: results stay under the name they were won by. Make the offer as this "
-                "team, so that the other one joins it, or keep both."
+                f"{task.name} is over: results stay under the name they were won by. Merge the other team "
+                "into this one, or keep both."
             )
         mine, theirs = _entries(session, task, source, target)
         if mine is not None and theirs is not None and bool(mine.pseudonym) != bool(theirs.pseudonym):

@@ -171,8 +171,8 @@ def _scores(
 
 
 def _partial(session: Session, sight: Sight, edition: Edition | None) -> dict[int, dict[str, PartialMean]]:
-    """What runs got that are judged on some topics only; nothing of it where the Ladder answers."""
-    if edition is None or not sight.means or sight.step is not None:
+    """What runs got that are judged on some topics only."""
+    if edition is None or not sight.means:
         return {}
     return partial_means(session, edition, sight.topic_set, sight.decimals)
 

@@ -19,7 +19,7 @@ from leaderboard.services import prose
 from leaderboard.services.accounts import names
 from leaderboard.services.accounts.teams import HOME_PAGE
 from leaderboard.services.bundles.opening import BundleFiles
-from leaderboard.services.bundles.records import Numbers, Record, RecordTable, refers_to, renumbered
+from leaderboard.services.bundles.records import TABLES, Numbers, Record, RecordTable, refers_to, renumbered
 from leaderboard.services.phase_rules import KINDS
 from leaderboard.services.pools import pools
 from leaderboard.services.pseudonyms.words import TITLES
@@ -45,6 +45,13 @@ EXTRAS = {
     "snapshots": {"file"},
 }
 """What a record has besides its columns."""
+GONE = {
+    "task": {
+        "ladder_step": "The Ladder is gone: while the task is blind its board tells public means "
+        "as they are, not in steps of {value}."
+    }
+}
+"""What records of earlier versions have besides: it is read past, and said where it has a value."""
 NOT_READ_AS_SETTINGS = frozenset(
     {"slug", "collection", "measures", "primary_measure", "entry_code", "reproduction_thresholds"}
 )
@@ -79,7 +86,11 @@ def broken(path: str, line: int | None, rule: str, field: str = "", value: objec
 
 def values(table: RecordTable, line: int, record: Record, ids: Numbers) -> dict[str, Any]:
     """A record as values of its table's columns, numbers put as ids; raises Invalid with the field."""
-    known = {column.name for column in table.columns} | EXTRAS.get(table.name, set()) | {"id"}
+    known = (
+        {column.name for column in table.columns}
+        | EXTRAS.get(table.name, set())
+        | {"id", *GONE.get(table.name, {})}
+    )
     if unknown := sorted(record.keys() - known):
         raise broken(table.path, line, "is not a field of this file.", unknown[0], record[unknown[0]])
     made = {}
@@ -89,6 +100,17 @@ def values(table: RecordTable, line: int, record: Record, ids: Numbers) -> dict[
         elif not column.nullable and column.default is None:
             raise broken(table.path, line, "is missing.", column.name)
     return made
+
+
+def left_behind(files: BundleFiles) -> list[str]:
+    """What a bundle of an earlier version asks for that there is no more, in sentences."""
+    return [
+        sentence.format(value=record[name])
+        for table in TABLES
+        for _, record in (read(files, table) if table.name in GONE else ())
+        for name, sentence in GONE.get(table.name, {}).items()
+        if record.get(name) is not None
+    ]
 
 
 def _object(table: RecordTable, number: int, line: bytes) -> Record:

@@ -50,6 +50,8 @@ class ImportedTask:
     jobs: int
     unscored: int = 0
     """Judges whose labels cannot be scored here: the runs of their reference are on another site."""
+    left_behind: tuple[str, ...] = ()
+    """What the bundle, of an earlier version, asks for that there is no more, in sentences."""
 
 
 def bring_in(
@@ -125,6 +127,7 @@ def imported(making: TaskImport) -> ImportedTask:
         revisions=len(making.ids["qrels_revision"]),
         jobs=making.jobs,
         unscored=len(making.unscored),
+        left_behind=tuple(checking.left_behind(making.files)),
     )
 
 

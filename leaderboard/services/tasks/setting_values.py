@@ -64,19 +64,6 @@ class IntegerValue:
         return int(tidy)
 
 
-def step(text: str) -> float | None:
-    """A number above 0 and below 1; empty: None."""
-    if not text.strip():
-        return None
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not 0 < number < 1:
-        raise ValueError("must be a number above 0 and below 1, such as 0.01, or empty.")
-    return number
-
-
 def one_of(choices: Mapping[str, str]) -> Read:
     """One of the keys of the choices."""
 

@@ -13,14 +13,13 @@ from leaderboard.pages import accounts as pages
 from leaderboard.pages import invitations as listed
 from leaderboard.pages import teams as team_pages
 from leaderboard.pages.teams import TeamPage
-from leaderboard.services.accounts import invitations, merges, teams
-from leaderboard.services.accounts.teams import CAPTAIN, TeamDetails
+from leaderboard.services.accounts import invitations, teams
+from leaderboard.services.accounts.teams import TeamDetails
 from leaderboard.services.tasks import filed
 from leaderboard.web import responses
 from leaderboard.web.accounts.invitations import invited
 from leaderboard.web.addresses import addresses_by_id
 from leaderboard.web.errors import form_again, wants_json
-from leaderboard.web.files import number
 from leaderboard.web.filters import CellMacro, utc
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
 from leaderboard.web.security import local_path
@@ -69,16 +68,11 @@ def show(team_id: int) -> ResponseReturnValue:
     return responses.page(_html(page))
 
 
-def _team_page(
-    team_id: int, error: LeaderboardError | None = None, *, invitation: str = "", offer: str = ""
-) -> str:
-    page = team_pages.team_page(reading(), viewer(), team_id)
-    return _html(page, error, invitation=invitation, offer=offer)
+def _team_page(team_id: int, error: LeaderboardError | None = None, *, invitation: str = "") -> str:
+    return _html(team_pages.team_page(reading(), viewer(), team_id), error, invitation=invitation)
 
 
-def _html(
-    page: TeamPage, error: LeaderboardError | None = None, *, invitation: str = "", offer: str = ""
-) -> str:
+def _html(page: TeamPage, error: LeaderboardError | None = None, *, invitation: str = "") -> str:
     links = listed.invitation_rows(reading(), invitations.TEAM, team_id=page.id) if page.is_member else ()
     return render_template(
         "accounts/team.html",
@@ -88,8 +82,6 @@ def _html(
         run_cells=_run_cells(),
         invitation=invitation,
         invitations=listed.table(links),
-        offer=offer,
-        offer_days=merges.OFFER_DAYS,
         error=error,
         sent=request.form,
     )
@@ -159,49 +151,6 @@ def hand_over(team_id: int, account_id: int) -> ResponseReturnValue:
     """Make another member the captain."""
     asker = viewer()
     return _changed(team_id, lambda session: teams.hand_over(session, asker, team_id, account_id))
-
-
-@blueprint.post("/teams/<id:team_id>/offers")
-@rule(SIGNED_IN)
-def offer_merge(team_id: int) -> ResponseReturnValue:
-    """Make the link by which another team joins this one, and show it, this once."""
-    asker = viewer()
-    with writing() as session:
-        token = merges.offer(session, asker, team_id)
-    return _team_page(team_id, offer=url_for("teams.merge_form", token=token, _external=True)), 201
-
-
-@blueprint.get("/merge/<token>")
-@rule(SIGNED_IN)
-def merge_form(token: str) -> ResponseReturnValue:
-    """What an offer to merge means; only the page's button accepts it."""
-    return _merge_page(token)
-
-
-def _merge_page(token: str, error: LeaderboardError | None = None) -> str:
-    offer = merges.offered(reading(), viewer(), token)
-    own = [
-        row for row in pages.own_teams(reading(), viewer()) if row.role == CAPTAIN and row.id != offer.team_id
-    ]
-    return render_template("accounts/merge.html", offer=offer, teams=own, token=token, error=error)
-
-
-@blueprint.post("/merge/<token>")
-@rule(SIGNED_IN)
-def merge(token: str) -> ResponseReturnValue:
-    """Merge one of the viewer's teams into the one that offered it."""
-    asker = viewer()
-    try:
-        team_id = number("team", None)
-        if team_id is None:
-            raise Invalid("Choose the team that joins the other one.")
-        with writing() as session:
-            merged = merges.accept(session, asker, token, team_id)
-    except (Invalid, Conflict) as error:
-        if wants_json():
-            raise
-        return form_again(_merge_page(token, error), error)
-    return redirect(url_for("teams.show", team_id=merged), 303)
 
 
 @blueprint.post("/teams/<id:team_id>/invitations")

@@ -104,7 +104,6 @@ WORDS = {
     "judge/token": "The last part of an assessor's personal link.",
     "drafts/token": "The token of a draft of judgments.",
     "uploads/token": "The token of an upload in pieces.",
-    "merge/token": "The last part of the link that offers to merge two teams.",
     "pools/number": "The number of a pool.",
     "revisions/number": "The number of a revision of the judgments.",
     "clicks/number": "The number of a query log.",

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from leaderboard.pages import teams as team_pages
-from leaderboard.services.accounts import invitations, merges, teams
+from leaderboard.services.accounts import invitations, teams
 from leaderboard.services.accounts.invitations import InvitationRequest
 from leaderboard.services.accounts.teams import TeamDetails
 from leaderboard.services.pseudonyms import pseudonyms, reviews
@@ -43,13 +43,6 @@ class TeamInvitation:
     note: str = ""
     uses: Annotated[int, limits.within(1, invitations.MOST_USES_OF_A_TEAM)] | None = 1
     days: Annotated[int, limits.within(1, invitations.MOST_DAYS)] = invitations.DAYS
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Joining:
-    """Which of your teams joins the other one."""
-
-    team_id: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,30 +158,6 @@ def leave_team(team_id: int) -> Done:
     return Done(done="left")
 
 
-@operation("POST", "/teams/<id:team_id>/offers", LinkAnswer, scopes=SUBMIT, status=201)
-def offer_to_merge(team_id: int) -> LinkAnswer:
-    """Make a link by which another team joins this one
-
-    For its captain. It works once, and cannot be read again.
-    """
-    with writing() as session:
-        secret = merges.offer(session, viewer(), team_id)
-    return LinkAnswer(link=absolute("teams.merge_form", token=secret))
-
-
-@operation("POST", "/merge/<token>", TeamAnswer, body=Joining, scopes=SUBMIT)
-def merge_teams(token: str, body: Joining) -> TeamAnswer:
-    """Let one of your teams join the one that offered it
-
-    The last part of the link stands for the offer. It cannot be undone.
-    """
-    with writing() as session:
-        merged = merges.accept(session, viewer(), token, body.team_id)
-    return TeamAnswer(
-        team=merged, team_id=merged, name=team_pages.team_page(reading(), viewer(), merged).name
-    )
-
-
 @operation("POST", "/tasks/<slug>/enter", Entered, body=Entering, scopes=SUBMIT)
 def enter_task(slug: str, body: Entering) -> Entered:
     """Enter a task with a team, or ask to
@@ -261,16 +230,9 @@ OPERATIONS = (
     hand_over_team,
     remove_member,
     leave_team,
-    offer_to_merge,
-    merge_teams,
     enter_task,
     show_filed_runs,
     show_team_name,
     make_review_link,
     end_review_link,
 )
-
-
-def _team(team_id: int) -> TeamAnswer:
-    name = team_pages.team_page(reading(), viewer(), team_id).name
-    return TeamAnswer(team=team_id, team_id=team_id, name=name)

@@ -6,6 +6,10 @@ Source: Prometheus, "Text-based format", version 0.0.4.
 from collections.abc import Iterable, Mapping
 from math import inf, isinf
 
+from prometheus_client import Metric as Family
+from prometheus_client import generate_latest
+from prometheus_client.registry import Collector
+
 from leaderboard.counters import BOUNDS_S, RouteCount
 from leaderboard.pages.site.metrics import Metric, Sample
 from leaderboard.web.metrics.request_counts import RequestCounts, Route
@@ -13,29 +17,22 @@ from leaderboard.web.metrics.request_counts import RequestCounts, Route
 MIMETYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
+class _Told(Collector):
+    def __init__(self, metrics: Iterable[Metric]) -> None:
+        self._metrics = metrics
+
+    def collect(self) -> Iterable[Family]:
+        for metric in self._metrics:
+            # What is written has the ending of a counter again.
+            family = Family(metric.name.removesuffix("_total"), metric.meaning, metric.kind)
+            for sample in metric.samples:
+                family.add_sample(metric.name + sample.suffix, {**sample.labels}, sample.value)
+            yield family
+
+
 def text(metrics: Iterable[Metric]) -> str:
     """The metrics, each with what it means and its samples."""
-    return "".join(f"{line}\n" for metric in metrics for line in _lines(metric))
-
-
-def _lines(metric: Metric) -> Iterable[str]:
-    yield f"# HELP {metric.name} {metric.meaning}"
-    yield f"# TYPE {metric.name} {metric.kind}"
-    for sample in metric.samples:
-        yield f"{metric.name}{sample.suffix}{_labels(sample.labels)} {_number(sample.value)}"
-
-
-def _labels(labels: Mapping[str, str]) -> str:
-    pairs = ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items())
-    return f"{{{pairs}}}" if pairs else ""
-
-
-def _escaped(value: str) -> str:
-    return value.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
-
-
-def _number(value: float) -> str:
-    return "+Inf" if isinf(value) else repr(value)
+    return generate_latest(_Told(metrics)).decode()
 
 
 def requests(counts: RequestCounts) -> tuple[Metric, ...]:

@@ -11,8 +11,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from leaderboard.cli import main
+from leaderboard.services.bundles import checking
 from leaderboard.services.bundles.opening import opened
-from tests.make import build
+from tests.make import build, bundles
 
 RANKINGS = {"1": ["a", "c", "b"], "2": ["d", "a"], "3": ["e", "f"]}
 
@@ -64,6 +65,22 @@ def test_out_and_back(call: Call, task: str, tmp_path: Path, ending: str) -> Non
             del row["run_id"]
     assert boards[0] == boards[1]
     assert boards[0]["rows"][0]["scores"]["AP"] is not None
+
+
+@pytest.mark.parametrize("step", [None, 0.01])
+def test_a_bundle_with_what_is_gone_comes_in_and_says_so(
+    call: Call, task: str, tmp_path: Path, step: float | None
+) -> None:
+    """Of a version that had the Ladder: without a step nothing is said, with one a sentence."""
+    call("export", task, tmp_path / "out")
+    bundles.rewrite(tmp_path / "out", "task", ladder_step=step)
+    back = call("import", tmp_path / "out", "--slug", "again")
+    assert back.exit_code == 0, back.output
+    assert ("The Ladder is gone" in back.stdout) == (step is not None)
+    with opened(tmp_path / "out") as files:
+        assert len(checking.left_behind(files)) == (step is not None)
+    bundles.rewrite(tmp_path / "out", "task", ladder=step)
+    assert "is not a field of this file" in call("import", tmp_path / "out", "--slug", "other").output
 
 
 def test_a_release_and_its_map(call: Call, task: str, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Two teams become one: who agrees, what moves, what stands against it; details, names and captains."""
+"""Two teams become one: what moves, what stands against it; details, names and captains."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +21,6 @@ from leaderboard.db.tables import (
     RunGroup,
     Task,
     Team,
-    Token,
     Upload,
 )
 from leaderboard.errors import Conflict, Forbidden, Invalid, LeaderboardError, NotFound, OverQuota
@@ -30,7 +29,7 @@ from leaderboard.pages.webhooks import webhook_page
 from leaderboard.services.accounts import invitations, merges, teams
 from leaderboard.services.accounts.invitations import Invitation, InvitationRequest
 from leaderboard.services.accounts.teams import TeamDetails
-from leaderboard.services.policy import ANONYMOUS, Viewer
+from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.runs import admission
 from leaderboard.services.tasks import announcements
 from tests.make import build, hooks, people
@@ -68,8 +67,8 @@ class Teams:
 
     def merge(self) -> object:
         """Owls take Bears in."""
-        token = self.do(merges.offer, self.ann, self.owls)
-        return self.do(merges.accept, self.bob, token, self.bears)
+        with self.database.write() as session:
+            return merges.merge(session, OPERATOR, "bears", "Owls")
 
 
 @pytest.fixture
@@ -177,90 +176,54 @@ def test_pseudonyms_and_refusals_are_joined(both: Teams) -> None:
 
 def test_what_stands_against_a_merge(both: Teams) -> None:
     """Each obstacle is named, and nothing has moved after any of them."""
-    token = both.do(merges.offer, both.ann, both.owls)
-    cat = people.account(both.database, "Cat")
-    people.join(both.database, both.bears, both.bob, cat)
     undo = {
         "received": update(Upload).where(Upload.id == 2).values(state="accepted"),
         "masked": update(Entry).values(pseudonym=None),
         "closed": update(Phase).values(closes_at=None),
     }
-    cases: list[tuple[type[LeaderboardError], str, object, int, int, str]] = [
-        (Conflict, "with itself", None, both.ann, both.owls, ""),
-        (Forbidden, "captain", None, cat, both.bears, ""),
-        (NotFound, "no team", None, both.bob, 99, ""),
-        (
-            *(Conflict, "waits for its check"),
-            *(
-                update(Upload).where(Upload.id == 2).values(state="received"),
-                both.bob,
-                both.bears,
-                "received",
-            ),
-        ),
-        (
-            *(Conflict, "goes by a pseudonym"),
-            *(update(Entry).where(Entry.team_id == both.owls).values(pseudonym="Lynx"), both.bob, both.bears),
-            "masked",
-        ),
-        (
-            *(Conflict, "Task t is over"),
-            *(update(Phase).values(closes_at=now_of(both.database)), both.bob, both.bears, "closed"),
-        ),
+    received = update(Upload).where(Upload.id == 2).values(state="received")
+    masked = update(Entry).where(Entry.team_id == both.owls).values(pseudonym="Lynx")
+    closed = update(Phase).values(closes_at=now_of(both.database))
+    cases: list[tuple[type[LeaderboardError], str, object, Viewer, str, str]] = [
+        (Conflict, "with itself", None, OPERATOR, "Owls", ""),
+        (Forbidden, "operator", None, both.viewer(both.bob), "Bears", ""),
+        (NotFound, "no team called Cats", None, OPERATOR, "Cats", ""),
+        (Conflict, "waits for its check", received, OPERATOR, "Bears", "received"),
+        (Conflict, "goes by a pseudonym", masked, OPERATOR, "Bears", "masked"),
+        (Conflict, "Task t is over", closed, OPERATOR, "Bears", "closed"),
     ]
     faults = []
-    for kind, words, before, account_id, team_id, after in cases:
+    for kind, words, before, asker, name, after in cases:
         if before is not None:
             both.write(before)
         try:
-            both.do(merges.accept, account_id, token, team_id)
+            with both.database.write() as session:
+                merges.merge(session, asker, name, "Owls")
             faults.append(f"{words}: merged")
         except kind as error:
             faults += [] if words in error.message else [f"{words}: {error.message}"]
         if after:
             both.write(undo[after])
     assert faults == []
-    assert both.do(merges.accept, both.bob, token, both.bears) == both.owls
-
-
-def test_an_offer_is_for_one_team_and_while_its_captain_leads(both: Teams) -> None:
-    """A used, replaced, outdated or taken offer is dead, and only captains make one."""
-    token = both.do(merges.offer, both.ann, both.owls)
-    newer = both.do(merges.offer, both.ann, both.owls)
-    people.join(both.database, both.owls, both.ann, both.bob)
-    with pytest.raises(Forbidden):
-        both.do(merges.offer, both.bob, both.owls)
-    with pytest.raises(NotFound):
-        both.do(merges.accept, both.bob, token, both.bears)
-    both.do(teams.hand_over, both.ann, both.owls, both.bob)
-    with pytest.raises(NotFound):
-        both.do(merges.accept, both.bob, newer, both.bears)
-    late = both.do(merges.offer, both.bob, both.owls)
-    both.write(update(Token).where(Token.kind == "merge").values(expires_at=now_of(both.database)))
-    with pytest.raises(NotFound):
-        both.do(merges.accept, both.bob, late, both.bears)
+    assert both.merge() == both.owls
+    with pytest.raises(NotFound, match="bears"):
+        both.merge()
 
 
 @pytest.mark.dialect
-def test_offers_of_both_taken_at_once_merge_once(both: Teams) -> None:
-    """Each captain accepts the other's offer in one moment: one team is left, with all runs."""
-    offers = {
-        both.owls: both.do(merges.offer, both.ann, both.owls),
-        both.bears: both.do(merges.offer, both.bob, both.bears),
-    }
-    askers = {both.owls: both.viewer(both.ann), both.bears: both.viewer(both.bob)}
+def test_merges_of_both_into_each_other_at_once_merge_once(both: Teams) -> None:
+    """In one moment each is merged into the other: one team is left, with all runs."""
 
-    def joined(pair: tuple[int, int]) -> bool:
-        target, source = pair
+    def joined(pair: tuple[str, str]) -> bool:
         try:
             with both.database.write() as session:
-                merges.accept(session, askers[source], str(offers[target]), source)
+                merges.merge(session, OPERATOR, *pair)
         except LeaderboardError:
             return False
         return True
 
     with ThreadPoolExecutor(2) as threads:
-        done = list(threads.map(joined, ((both.owls, both.bears), (both.bears, both.owls))))
+        done = list(threads.map(joined, (("Owls", "Bears"), ("Bears", "Owls"))))
     assert sorted(done) == [False, True]
     with both.database.read() as session:
         left = session.scalars(select(Team.id).where(Team.merged_into_id.is_(None))).one()

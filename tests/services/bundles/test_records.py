@@ -11,7 +11,7 @@ CARRIED = {
         "primary_measure "
         "comparison grade_names tag_pattern organisers contact licence links agreement "
         "agreement_version entry_rule final_runs unmarked may_withdraw reproduction_thresholds "
-        "ladder_step naming names_at "
+        "naming names_at "
         "pseudonym_list archived_at created_at"
     ),
     "topics": "topic_id position title description narrative subtopics excluded answer_limit",

@@ -36,7 +36,6 @@ TYPED: dict[str, tuple[str, ...]] = {
     "grade_names": ("", "0 no\n2 exact"),
     "answer_dialects": ("", "report"),
     "docno_pattern": ("", "d[0-9]+"),
-    "ladder_step": ("", "0.999"),
     "entry_code": ("", "secret"),
     "agreement": ("", "Be fair."),
     "names_at": ("", "2031-05-31"),

@@ -51,7 +51,6 @@ def test_values_are_read_kept_and_noted(database: Database, tmp_path: Path) -> N
         "final_runs": "3",
         "unmarked": "newest",
         "may_withdraw": "no",
-        "ladder_step": "0.01",
         "entry_rule": "code",
         "entry_code": "opensesame",
         "agreement": "Be fair.",
@@ -81,7 +80,6 @@ def test_values_are_read_kept_and_noted(database: Database, tmp_path: Path) -> N
     [
         ({"nme": "x"}, Invalid, "is no setting"),
         ({"depth": "0", "final_runs": "-1"}, Invalid, "from 1 to"),
-        ({"ladder_step": "2"}, Invalid, "below 1"),
         ({"may_withdraw": "perhaps"}, Invalid, "yes or no"),
         ({"names_at": "soon"}, Invalid, "date and time"),
         ({"links": "javascript:alert(1)"}, Invalid, "https://"),

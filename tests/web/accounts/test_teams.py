@@ -95,8 +95,8 @@ def test_taken_team_names_cost_what_free_ones_do(
     assert tries == [409] * 20 + [429] * 2
 
 
-def test_a_team_says_who_it_is_and_joins_another(app: Flask, client: FlaskClient, sign_in: SignIn) -> None:
-    """Details with a link that lends no rank, a new name, a wrong one with its rule, a merge by a link."""
+def test_a_team_says_who_it_is(client: FlaskClient, database: Database, sign_in: SignIn) -> None:
+    """Details with a link that lends no rank, a new name, a wrong one with its rule, a taken name."""
     sign_in(client, "Anna")
     owls = _make_team(client)
     details = {"affiliation": "Nest", "country": "Norway", "home_page": "https://example.org/owls"}
@@ -108,22 +108,8 @@ def test_a_team_says_who_it_is_and_joins_another(app: Flask, client: FlaskClient
     assert wrong.status_code == 422
     assert "begins with https://" in pages.main(wrong)
     client.post(f"{owls}/name", data={"name": "Snowy Owls"})
-    other = browser(app)
-    sign_in(other, "Bert")
-    bears = _make_team(other, "Bears")
+    team(database, "Bears", account(database, "Bert"))
     assert client.post(f"{owls}/name", data={"name": "bears"}).status_code == 409
-    shown = pages.parsed(client.post(f"{owls}/offers")).find(id="offer")
-    assert shown is not None
-    offer = urlsplit(str(shown["value"])).path
-    page = other.get(offer)
-    assert "Join team Snowy Owls" in pages.main(page)
-    assert "captain of no other team" in pages.main(client.get(offer))
-    assert other.post(offer, data=pages.form(page, offer)).headers["Location"] == owls
-    assert other.get(bears).headers["Location"] == owls
-    assert [row[:2] for row in pages.table(client.get(owls), "Members")] == [
-        ["Anna", "captain"],
-        ["Bert", "member"],
-    ]
 
 
 def test_members_agree_to_runs_that_were_filed_for_their_team(

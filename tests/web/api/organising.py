@@ -120,7 +120,6 @@ ASKED: dict[str, Sequence[tuple[str, dict[str, Any]]]] = {
     "make_team": _json(*({"name": name} for name in ("owls", "Some team", "Team 2"))),
     "describe_team": _json({"country": "AT"}, *({"name": name} for name in ("Owls", "Free name"))),
     "invite_to_team": _json({}),
-    "merge_teams": _json(*({"team": team} for team in (1, 2))),
     "enter_task": _json(*({"team": team, "code": "guess", "agreed": 1} for team in (1, 2, 3))),
     "make_review_link": _json({}),
     "judge": _json({"key": "k", "docno": "d01", "grade": 1}),

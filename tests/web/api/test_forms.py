@@ -92,8 +92,6 @@ DONE_BY = {
     "teams.remove": "remove_member",
     "teams.leave": "leave_team",
     "teams.invite": "invite_to_team",
-    "teams.offer_merge": "offer_to_merge",
-    "teams.merge": "merge_teams",
     "invitations.revoke": "revoke_invitation",
     "tokens.revoke": "revoke_token",
     "webhooks.make_for_task": "make_task_webhook",

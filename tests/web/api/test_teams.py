@@ -1,11 +1,11 @@
-"""Teams by programs: made, described, invited to, handed over, merged, left; by a bound token none of it."""
+"""Teams by programs: made, described, invited to, handed over, left; by a bound token none of it."""
 
 from tests.web.api.conftest import Programs
 from tests.web.conftest import Site
 
 
 def test_a_team_is_made_described_and_left(site: Site, program: Programs) -> None:
-    """Its captain invites, hands over and merges; what is not said of it stays."""
+    """Its captain invites and hands over; what is not said of it stays."""
     anna, berta = program("Anna"), program("Berta")
     owls, berta_id = site.world.owls, site.world.berta
     new = anna.ask("POST", "/teams", json={"name": "Night Owls"}).json
@@ -21,9 +21,6 @@ def test_a_team_is_made_described_and_left(site: Site, program: Programs) -> Non
     link = anna.ask("POST", f"/teams/{owls}/invitations", json={"uses": 2}).json["link"]
     assert "/join/" in link
     assert anna.ask("POST", f"/teams/{owls}/members/{berta_id}/captain").json["done"] == "handed over"
-    offer = anna.ask("POST", f"/teams/{new['team']}/offers").json["link"].rsplit("/", 1)[1]
-    assert berta.ask("POST", f"/merge/{offer}", json={"team": owls}).json["team"] == new["team"]
-    assert anna.ask("DELETE", f"/teams/{new['team']}/members/{berta_id}").json["done"] == "removed"
     last = anna.ask("POST", f"/teams/{new['team']}/leave")
     assert (last.status_code, "last member" in last.json["detail"]) == (409, True)
     carl = program("Carl").ask("POST", f"/teams/{site.world.bears}/leave")
@@ -48,7 +45,6 @@ def test_a_token_for_one_task_touches_no_team(site: Site, program: Programs) -> 
         ("POST", f"/teams/{owls}/invitations", {}),
         ("POST", f"/teams/{owls}/members/{site.world.berta}/captain", None),
         ("DELETE", f"/teams/{owls}/members/{site.world.berta}", None),
-        ("POST", f"/teams/{owls}/offers", None),
         ("POST", f"/teams/{owls}/leave", None),
     ]
     answers = {

@@ -265,13 +265,6 @@ SECTIONS = (
                 "What was shown once cannot be hidden again. The public half of a blind task is drawn once "
                 "and stays, whatever the task is in between.",
             ),
-            TaskSetting(
-                key="ladder_step",
-                label="Least improvement shown (the Ladder)",
-                read=values.step,
-                help="Of a blind task: a team’s public score changes only when it improves by more than "
-                "this, such as 0.01. Empty: it always changes.",
-            ),
         ),
     ),
     SettingSection(
