@@ -17,6 +17,7 @@ from leaderboard.web import create_app
 from tests.conftest import ROOT
 
 FIXED = {
+    "fields.py": "the declared records of the program",
     "measures": "measures by their keys, of a set form, and weights by rank of a few kilobytes",
     "services/accounts": "tables of letters and one hash",
     "services/bundles/checking.py": "the columns of tables",

@@ -30,12 +30,8 @@ def command(action: Action) -> click.Command:
                 known: dict[str, Any] = {}
                 if action.now is not None:
                     known = fields.values(action.now(session, OPERATOR, *at.values()))
-                record = (
-                    fields.read(action.record, known | _chosen(action.record, said))
-                    if action.record
-                    else None
-                )
-                done = action.do(session, OPERATOR, at, record)
+                asked = known | _chosen(action.record, said) if action.record else None
+                done = action.do(session, OPERATOR, at, asked)
             click.echo(f"{at['slug']}: {done}.")
             if action.warning is not None:
                 with database.read() as session:
@@ -43,8 +39,7 @@ def command(action: Action) -> click.Command:
                         click.echo(warning, err=True)
 
     made = data_option(run)
-    asked = _flat(action.record) if action.record else []
-    for each in reversed(asked):
+    for each in reversed(_flat(action.record) if action.record else []):
         made = _parameter(each, has_more=action.now is not None)(made)
     for name in reversed(action.placeholders):
         made = click.argument(name)(made)

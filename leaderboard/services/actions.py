@@ -8,6 +8,8 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from leaderboard import fields
+from leaderboard.services import policy
 from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.policy import Viewer
 
@@ -38,6 +40,8 @@ class Action:
     """What is asked for: a record of declared fields."""
     scope: Scope = Scope.ORGANISE
     status: int = 200
+    may: Callable[..., object] = policy.own_task
+    """`may(session, viewer, first placeholder)`: raises unless the viewer may; before anything is read."""
     named: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Placeholder -> the field of the form that says it, where the form's address does not."""
     command: str = ""
@@ -51,8 +55,20 @@ class Action:
         """The names of what it is done to, in order."""
         return tuple(PLACEHOLDER.findall(self.path))
 
-    def do(self, session: Session, viewer: Viewer, given: Mapping[str, Any], record: Any = None) -> str:
-        """Do it to what the placeholders name, and say what was done; raises as `act` does."""
-        asked = () if self.record is None else (record,)
-        result = self.act(session, viewer, *(given[name] for name in self.placeholders), *asked)
-        return self.done(record, result)
+    def do(
+        self,
+        session: Session,
+        viewer: Viewer,
+        given: Mapping[str, Any],
+        said: Mapping[str, Any] | None = None,
+    ) -> str:
+        """Do what is said, in texts or values, to what the placeholders name; what was done, in words.
+
+        Raises as `act` does, and Invalid with every field that is not as declared.
+        """
+        names = [given[name] for name in self.placeholders]
+        self.may(session, viewer, *names[:1])
+        if self.record is None:
+            return self.done(None, self.act(session, viewer, *names))
+        record: Any = fields.read(self.record, said or {})
+        return self.done(record, self.act(session, viewer, *names, record))

@@ -30,9 +30,10 @@ def _view(action: Action, again: Again) -> Callable[..., ResponseReturnValue]:
         asker, form = viewer(), request.form
         named = {name: form.get(by, "") for name, by in action.named.items()}
         try:
-            record = fields.read(action.record, sent(action.record)) if action.record else None
             with writing() as session:
-                action.do(session, asker, placeholders | named, record)
+                action.do(
+                    session, asker, placeholders | named, sent(action.record) if action.record else None
+                )
         except (Invalid, Conflict) as error:
             if wants_json():
                 raise

@@ -242,8 +242,9 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     **{("POST", f"/tasks/robots/phases{act}"): (401, 403, 403, 403, 403, 422) for act in ("", "/extend")},
     **{
         ("POST", f"/tasks/robots/phases/{act}"): (401, 403, 403, 403, 403, 404)
-        for act in ("change", "remove", "reveal")
+        for act in ("remove", "reveal")
     },
+    ("POST", "/tasks/robots/phases/change"): (401, 403, 403, 403, 403, 422),
     **{
         ("GET", f"/tasks/robots{rest}"): ORGANISER
         for rest in ("/settings", "/settings/measures", "/settings/topics/1", "/people", "/discard")

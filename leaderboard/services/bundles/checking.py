@@ -105,7 +105,7 @@ def values(table: RecordTable, line: int, record: Record, ids: Numbers) -> dict[
 def left_behind(files: BundleFiles) -> list[str]:
     """What a bundle of an earlier version asks for that there is no more, in sentences."""
     return [
-        sentence.format(value=record[name])
+        sentence.replace("{value}", str(record[name]))
         for table in TABLES
         for _, record in (read(files, table) if table.name in GONE else ())
         for name, sentence in GONE.get(table.name, {}).items()

@@ -18,7 +18,8 @@ ONE_LINE = Limits(line_bytes=2**20)
 _BY_LINES = {"run": RUN, "qrels": QRELS, "letor": QRELS, "topics": TOPICS}
 NAMED = {TOPICS: re.compile(r"topic|quer", re.IGNORECASE), QRELS: re.compile(r"qrel|judg", re.IGNORECASE)}
 """How such files are called."""
-_HAS_ID = re.compile(rb'"(?:%s)"\s*:' % "|".join(ID_KEYS).encode())
+_IDS = "|".join(ID_KEYS).encode()
+_HAS_ID = re.compile(rb'"(?:' + _IDS + rb')"\s*:')
 
 
 def kind_of(path: Path, name: str) -> tuple[str, str]:

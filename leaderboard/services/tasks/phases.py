@@ -48,7 +48,7 @@ Limit = int | None
 class PhasePlan:
     """A phase as its organisers ask it to be: when it takes which runs on which topics, and who sees what."""
 
-    name: Annotated[str, Field(title="Name", is_argument=True)]
+    name: Annotated[str, Field(title="Name", help="As boards and addresses show it.", is_argument=True)]
     opens_at: Annotated[
         datetime | None,
         Field(

@@ -158,7 +158,7 @@ _JUDGED = re.compile(
 )
 """Four or three columns with a grade; a word or a fraction as grade; NIST's prels; with a probability."""
 _PAIR = rb'\s*"[^"]*"\s*:\s*[+-]?[\d.eE+-]+'
-_DICTIONARY = re.compile(rb'\s*\{\s*"[^"]*"\s*:\s*\{(%s(?:\s*,%s)*)' % (_PAIR, _PAIR))
+_DICTIONARY = re.compile(rb'\s*\{\s*"[^"]*"\s*:\s*\{(' + _PAIR + rb"(?:\s*," + _PAIR + rb")*)")
 """A JSON dictionary of dictionaries, of which the first begins with numbers."""
 _RANKS = frozenset((*ROLES["rank"], *ROLES["tag"], "sim"))
 _GRADED = frozenset(ROLES["grade"])

@@ -20,9 +20,8 @@ def operations(actions: Iterable[Action]) -> tuple[Operation, ...]:
 def _operation(action: Action) -> Operation:
     def act(body: Any = None, **placeholders: Any) -> Done:
         asker = viewer()
-        record = fields.read(action.record, asdict(body)) if action.record else None
         with writing() as session:
-            done = action.do(session, asker, placeholders, record)
+            done = action.do(session, asker, placeholders, asdict(body) if action.record else None)
         wake()
         return Done(done=done)
 

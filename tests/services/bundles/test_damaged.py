@@ -203,9 +203,11 @@ def test_records_that_contradict_each_other(database: Database, folder: Path, ta
 def test_a_line_that_is_no_record(database: Database, folder: Path) -> None:
     """Lines that are not JSON, and records without the task, are refused by line."""
     path = folder / "records" / "topics.jsonl"
-    path.write_text(path.read_text() + "{broken\n")
+    sound = path.read_text()
+    path.write_text(sound + "{broken\n")
     bundles.seal(folder)
     assert "records/topics.jsonl, line 4" in _refused(database, folder).message
+    path.write_text(sound)
     (folder / "records" / "task.jsonl").unlink()
     bundles.seal(folder)
     assert "has no record of the task itself" in _refused(database, folder).message

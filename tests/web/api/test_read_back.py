@@ -314,12 +314,11 @@ REASONS = {
         members.export news.export phases.export pools.export pools.index_export
         pools.topic_export revisions.index_export run_outward.metadata runs.export
         side_by_side.export suites.index_export tasks.export""",
-    HERE: """accounts.export activity.export measures.export measures.show_json my.export room.export
+    HERE: """accounts.export activity.export measures.export measures.show_json my.export
         search.export site.mail_export site.queue_export site.storage_export
         site_accounts.export site_audit.export uploads.show_json""",
-    POINTS: """badges.of_run badges.of_task bundles.cite card_pictures.of_run card_pictures.of_snapshot
-        card_pictures.of_task feeds.of_site feeds.of_task feeds.of_team phases.calendar
-        phases.site_calendar snapshots.show_bib""",
+    POINTS: """badges.of_run badges.of_task bundles.cite feeds.of_site feeds.of_task feeds.of_team
+        phases.calendar phases.site_calendar snapshots.show_bib""",
     PROOF: "snapshots.export",
     DRAWN: "naming.export",
     SAID: "side_by_side.answers_export",
