@@ -12,6 +12,7 @@ from flask import Flask
 from sqlalchemy import func, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
+from werkzeug.exceptions import HTTPException
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Edition, Run, Task
@@ -38,12 +39,14 @@ def rehearse(app: Flask, database: Database) -> None:
     except SQLAlchemyError as error:
         log.warning("no page was rehearsed: %s", error)
         return
+    # A host that the site answers to: others are refused before there is a view.
+    host = (app.config["TRUSTED_HOSTS"] or ["localhost"])[0].lstrip(".")
     for path in paths:
         try:
-            with app.test_request_context(path):
+            with app.test_request_context(path, base_url=f"http://{host}"):
                 # The view alone, without what counts requests and keeps pages around it.
                 app.dispatch_request()
-        except (SQLAlchemyError, LeaderboardError) as error:
+        except (SQLAlchemyError, LeaderboardError, HTTPException) as error:
             log.info("%s was not rehearsed: %s", path, error)
     # What is there by now stays: garbage is looked for among it no more.
     gc.collect()
