@@ -22,7 +22,7 @@ from leaderboard.services.revisions import drafts
 from leaderboard.services.runs import partial_uploads
 from leaderboard.services.webhooks import signatures
 from leaderboard.web import requests
-from leaderboard.web.api import judging, organise, pictures, reference, suites, teams
+from leaderboard.web.api import actions, judging, organise, pictures, reference, suites, teams
 from leaderboard.web.api.operations import Operation
 from leaderboard.web.runs.pieces import PIECE
 from tests.make import twins, walks
@@ -223,7 +223,7 @@ def test_the_walk_reaches_what_it_asks_for(worlds: tuple[Undoing, Undoing]) -> N
     with one.world.app.app_context():
         table = {operation.name: operation.act.__module__ for operation in reference.operations()}
     assert set(ASKED) <= set(table)
-    elsewhere = tuple(module.__name__ for module in (organise, suites, teams, judging, pictures))
+    elsewhere = tuple(module.__name__ for module in (actions, organise, suites, teams, judging, pictures))
     waiting = {name for name, module in table.items() if not module.startswith(elsewhere)}
     for name in ("Ann", "Olga"):
         for operation, address, given in _walk(one):
