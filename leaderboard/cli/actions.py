@@ -27,9 +27,7 @@ def command(action: Action) -> click.Command:
         at = {name: given[name] for name in action.placeholders}
         with opened(data) as (database, _):
             with database.write() as session:
-                known: dict[str, Any] = {}
-                if action.now is not None:
-                    known = fields.values(action.now(session, OPERATOR, *at.values()))
+                known = fields.values(action.now(session, OPERATOR, *at.values())) if action.now else {}
                 asked = known | _chosen(action.record, said) if action.record else None
                 done = action.do(session, OPERATOR, at, asked)
             click.echo(f"{at['slug']}: {done}.")
@@ -43,8 +41,9 @@ def command(action: Action) -> click.Command:
         made = _parameter(each, has_more=action.now is not None)(made)
     for name in reversed(action.placeholders):
         made = click.argument(name)(made)
+    more = action.more if action.now is None else "What is not given stays as it is."
     name = action.command or action.name.partition("_")[0]
-    return click.command(name, help=f"{action.summary}. {action.more}".strip())(made)
+    return click.command(name, help=f"{action.summary}. {more}".strip())(made)
 
 
 def _flat(record: type) -> list[Asked]:

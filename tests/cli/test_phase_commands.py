@@ -59,3 +59,11 @@ def test_hidden_scores_without_an_end_are_warned_of(data: Path) -> None:
     assert "closing date" in added.stderr
     changed = _phase("change", "t", "test", "--closes", "2030-05-01T12:00", "--reason", "Said late.")
     assert changed.stderr == ""
+
+
+def test_what_is_not_given_of_a_phase_stays_as_it_is(data: Path) -> None:
+    """And the help says so; moments are not moved by another zone."""
+    assert "What is not given stays as it is." in _phase("change", "--help").output
+    _phase("change", "t", "main", "--closes", "2031-06-30", "--kind", "late")
+    _phase("change", "t", "main", "--zone", "AoE", "--runs-per-day", "3")
+    assert "until 2031-06-30 23:59:59 UTC" in _phase("list", "t").output
