@@ -35,7 +35,6 @@ TOPIC_CHOICES = {
     LIST: "the topics listed below",
 }
 NO_LIMIT = "Empty: no limit."
-TEXT = 100_000
 CLOSES = {"open": "everybody sees the scores", "sealed": "they stay hidden until a date or a button"}
 
 
@@ -48,7 +47,7 @@ Limit = int | None
 class PhasePlan:
     """A phase as its organisers ask it to be: when it takes which runs on which topics, and who sees what."""
 
-    name: Annotated[str, Field(title="Name", help="As boards and addresses show it.", is_argument=True)]
+    name: Annotated[str, Field(title="Name", help="On the board.", longest=LONGEST_NAME, is_argument=True)]
     opens_at: Annotated[
         datetime | None,
         Field(
@@ -79,7 +78,7 @@ class PhasePlan:
         ),
     ] = ALL
     topic_list: Annotated[
-        str, Field(title="Topics, by their ids", help="Where they are listed.", rows=2, longest=TEXT)
+        str, Field(title="Topics, by their ids", help="Where they are listed.", rows=2, longest=2**20)
     ] = ""
     seed: Annotated[
         str, Field(title="Seed of the random half", help="Empty: drawn, and then shown.", longest=64)
