@@ -36,6 +36,7 @@ TASK_PAGES = (
     "/reproductions",
     *("/topics", "/topics?sort=median", "/topics/PY003", "/heatmap"),
     *("/revisions", "/revisions/2", "/pools/audit", "/check", "/documents?docno={docno}&topic=PY003"),
+    "/documents?docno={docno}&docno=library.csv&topic=PY003",
 )
 RUN_PAGES = (
     *("/runs/{1}", "/runs/{1}/explained", "/runs/{1}/topics", "/runs/{1}/curves", "/runs/{1}/ties"),
