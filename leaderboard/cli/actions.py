@@ -26,11 +26,11 @@ def command(action: Action) -> click.Command:
         }
         at = {name: given[name] for name in action.placeholders}
         with opened(data) as (database, _):
-            with database.write() as session:
+            with database.read() as session:
                 known = fields.values(action.now(session, OPERATOR, *at.values())) if action.now else {}
-                asked = known | _chosen(action.record, said) if action.record else None
-                done = action.do(session, OPERATOR, at, asked)
-            click.echo(f"{at['slug']}: {done}.")
+            asked = known | _chosen(action.record, said) if action.record else None
+            done = action.do(database.write, OPERATOR, at, asked).done
+            click.echo(f"{at['slug']}: {done}." if "slug" in at else f"{done}.")
             if action.warning is not None:
                 with database.read() as session:
                     if warning := action.warning(session, OPERATOR, *at.values()):

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session
 
@@ -13,35 +14,53 @@ from leaderboard.services import policy
 from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.policy import Viewer
 
+Writing = Callable[[], AbstractContextManager[Session]]
+"""Opens a transaction that writes."""
 PLACEHOLDER = re.compile(r"<(?:\w+:)?(\w+)>")
+
+
+class Outcome(NamedTuple):
+    """What was done, in a few words, and what the function that did it returned."""
+
+    done: str
+    result: Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
-    """Something an account may do, on every surface alike."""
+    """Something an account may do, on every surface alike.
+
+    A surface that it has no address or command for does not have it.
+    """
 
     name: str
     """Of the operation in the API; the command's last word, where `command` says no other."""
     summary: str
     """What it does, in a few words without a full stop."""
     more: str = ""
-    method: str
-    path: str
+    method: str = "POST"
+    path: str = ""
     """Its address below /api/v1. Its placeholders are what `act` takes first, in order."""
-    form: str
-    """The address that the form is sent to."""
-    page: str
-    """The endpoint of the page that has the form."""
+    form: str = ""
+    """The address that the form is sent to; its placeholders are those of `path` where both are there."""
+    page: str = ""
+    """The endpoint of the page that has the form, and that is shown when it is done."""
     act: Callable[..., Any]
     """`act(session, viewer, *placeholders, record)`, without a record where none is asked for."""
     done: Callable[[Any, Any], str]
     """What was done, in a few words, of the record and of what `act` returned."""
     record: type | None = None
     """What is asked for: a record of declared fields."""
-    scope: Scope = Scope.ORGANISE
+    scopes: tuple[Scope, ...] = (Scope.ORGANISE,)
+    """Of a token that asks, one of these."""
     status: int = 200
     may: Callable[..., object] = policy.own_task
     """`may(session, viewer, first placeholder)`: raises unless the viewer may; before anything is read."""
+    count: Callable[..., object] | None = None
+    """`count(session, viewer, *placeholders, record)`: what is counted in a transaction of its own first.
+
+    A try counts though what it tries is refused.
+    """
     named: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Placeholder -> the field of the form that says it, where the form's address does not."""
     command: str = ""
@@ -53,22 +72,28 @@ class Action:
     @property
     def placeholders(self) -> tuple[str, ...]:
         """The names of what it is done to, in order."""
-        return tuple(PLACEHOLDER.findall(self.path))
+        return tuple(PLACEHOLDER.findall(self.path or self.form))
 
     def do(
         self,
-        session: Session,
+        writing: Writing,
         viewer: Viewer,
         given: Mapping[str, Any],
         said: Mapping[str, Any] | None = None,
-    ) -> str:
-        """Do what is said, in texts or values, to what the placeholders name; what was done, in words.
+    ) -> Outcome:
+        """Do what is said, in texts or values, to what the placeholders name.
 
         Raises as `act` does, and Invalid with every field that is not as declared.
         """
         names = [given[name] for name in self.placeholders]
-        self.may(session, viewer, *names[:1])
-        if self.record is None:
-            return self.done(None, self.act(session, viewer, *names))
-        record: Any = fields.read(self.record, said or {})
-        return self.done(record, self.act(session, viewer, *names, record))
+        with writing() as session:
+            self.may(session, viewer, *names[:1])
+            asked: list[Any] = [] if self.record is None else [fields.read(self.record, said or {})]
+            if self.count is None:
+                return self._outcome(asked, self.act(session, viewer, *names, *asked))
+            self.count(session, viewer, *names, *asked)
+        with writing() as session:
+            return self._outcome(asked, self.act(session, viewer, *names, *asked))
+
+    def _outcome(self, asked: list[Any], result: Any) -> Outcome:
+        return Outcome(self.done(asked[0] if asked else None, result), result)

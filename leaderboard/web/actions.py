@@ -1,45 +1,61 @@
 """The forms of declared actions: read, done, and shown again with what was typed where they are refused."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from flask import Blueprint, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard import fields
-from leaderboard.errors import Conflict, Invalid, LeaderboardError
+from leaderboard.errors import Conflict, Invalid, LeaderboardError, OverQuota
 from leaderboard.services.actions import Action
 from leaderboard.web.errors import form_again, wants_json
-from leaderboard.web.rules import SIGNED_IN, rule
+from leaderboard.web.rules import SIGNED_IN, Access, rule
+from leaderboard.web.security import local_path
 from leaderboard.web.session import viewer, wake, writing
 
 Again = Callable[..., str]
 """Makes the page with the form again, of its address's placeholders and the error."""
+Then = Callable[..., ResponseReturnValue]
+"""What is answered when it is done, of what the action returned and the address's placeholders."""
+NONE: Mapping[str, Then] = MappingProxyType({})
 
 
-def add_to(blueprint: Blueprint, actions: Iterable[Action], again: Again) -> None:
-    """Give every action the route of its form."""
+def add_to(
+    blueprint: Blueprint,
+    actions: Iterable[Action],
+    again: Again | None = None,
+    *,
+    then: Mapping[str, Then] = NONE,
+    who: Access = SIGNED_IN,
+) -> None:
+    """Give every action that has a form the route of it.
+
+    Without `again` a refusal is a page of its own. then: action's name -> what is answered when it is done,
+    where it is not the page with the form.
+    """
     for action in actions:
-        blueprint.add_url_rule(
-            action.form, action.name, rule(SIGNED_IN)(_view(action, again)), methods=["POST"]
-        )
+        if action.form:
+            view = rule(who)(_view(action, again, then.get(action.name)))
+            blueprint.add_url_rule(action.form, action.name, view, methods=["POST"])
 
 
-def _view(action: Action, again: Again) -> Callable[..., ResponseReturnValue]:
+def _view(action: Action, again: Again | None, then: Then | None) -> Callable[..., ResponseReturnValue]:
     def view(**placeholders: Any) -> ResponseReturnValue:
         asker, form = viewer(), request.form
         named = {name: form.get(by, "") for name, by in action.named.items()}
         try:
-            with writing() as session:
-                action.do(
-                    session, asker, placeholders | named, sent(action.record) if action.record else None
-                )
-        except (Invalid, Conflict) as error:
-            if wants_json():
+            said = sent(action.record) if action.record else None
+            outcome = action.do(writing, asker, placeholders | named, said)
+        except (Invalid, Conflict, OverQuota) as error:
+            if again is None or wants_json():
                 raise
             return form_again(again(**placeholders, error=error), error)
         wake()
-        return redirect(url_for(action.page, **placeholders), 303)
+        if then is not None:
+            return then(outcome.result, **placeholders)
+        return redirect(local_path(form.get("next", ""), url_for(action.page, **placeholders)), 303)
 
     view.__doc__ = f"{action.summary}."
     view.action = action  # type: ignore[attr-defined]

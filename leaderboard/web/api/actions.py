@@ -1,7 +1,8 @@
 """The operations of declared actions."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
+from types import MappingProxyType
 from typing import Any
 
 from leaderboard import fields
@@ -11,19 +12,25 @@ from leaderboard.web.api.organise.answers import Done
 from leaderboard.web.rules import SIGNED_IN, Rule
 from leaderboard.web.session import viewer, wake, writing
 
+Answer = tuple[type, Callable[..., Any]]
+"""What an operation answers, and the function that makes it of what the action returned and placeholders."""
+NONE: Mapping[str, Answer] = MappingProxyType({})
 
-def operations(actions: Iterable[Action]) -> tuple[Operation, ...]:
-    """Each action as an operation that answers what was done."""
-    return tuple(map(_operation, actions))
+
+def operations(actions: Iterable[Action], *, answers: Mapping[str, Answer] = NONE) -> tuple[Operation, ...]:
+    """Each action that has an address here as an operation.
+
+    answers: action's name -> its answer, where it says more than what was done.
+    """
+    return tuple(_operation(action, answers.get(action.name)) for action in actions if action.path)
 
 
-def _operation(action: Action) -> Operation:
-    def act(body: Any = None, **placeholders: Any) -> Done:
+def _operation(action: Action, answer: Answer | None) -> Operation:
+    def act(body: Any = None, **placeholders: Any) -> Any:
         asker = viewer()
-        with writing() as session:
-            done = action.do(session, asker, placeholders, asdict(body) if action.record else None)
+        outcome = action.do(writing, asker, placeholders, asdict(body) if action.record else None)
         wake()
-        return Done(done=done)
+        return answer[1](outcome.result, **placeholders) if answer else Done(done=outcome.done)
 
     return Operation(
         method=action.method,
@@ -32,8 +39,8 @@ def _operation(action: Action) -> Operation:
         summary=action.summary,
         description=action.more,
         rule=Rule(SIGNED_IN),
-        scopes=(action.scope,),
-        answer=Done,
+        scopes=action.scopes,
+        answer=answer[0] if answer else Done,
         query=None,
         body=fields.as_sent(action.record) if action.record else None,
         status=action.status,
