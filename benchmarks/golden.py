@@ -54,9 +54,9 @@ from tests.web.conftest import browser, enter
 MOMENT = datetime(2026, 11, 1, 12, tzinfo=UTC)
 BY_EXAMPLE = Path(__file__).parent.parent / "docs" / "commands.md"
 PARTICIPANT, ORGANISER, OPERATOR = "Ann", "Olga", "organiser"
-OF_RULE = 8
+OF_RULE = 3
 """Addresses of a rule that a crawl begins at."""
-LIMIT, OF_FORM = 4_000, 3
+LIMIT, OF_FORM = 600, 2
 ORIGIN = "http://localhost"
 CHANCE = (
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d| UTC)?"), "TIME"),

@@ -130,6 +130,9 @@ class Shared:
 
     def is_taken_elsewhere(self, path: str) -> bool:
         """Whether another process is taking what was cut off of the address."""
+        if not path:
+            # A request that cannot be read has no address; an empty place has its mark.
+            return False
         mine = self.number * REMAINDERS
         all_marks = self.memory.remainders[:]
         return self.mark(path) in all_marks[:mine] + all_marks[mine + REMAINDERS :]
