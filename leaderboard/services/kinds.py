@@ -4,7 +4,7 @@ A task takes runs of one kind. `of` gives the object of a kind, which is made in
 its name; where there are rankings only, no module of another kind is ever loaded.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
@@ -16,9 +16,10 @@ import numpy.typing as npt
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import QrelsRevision, Run, Task
+from leaderboard.db.tables import Edition, QrelsRevision, Run, Task
 from leaderboard.errors import Problem
 from leaderboard.measures.binding import BoundMeasure
+from leaderboard.pooling.registry import Method
 from leaderboard.trec.qrels.revision_inputs import RevisionInputs
 from leaderboard.trec.read.blocks import Consumer
 from leaderboard.trec.read.lines import Limits, Source
@@ -111,6 +112,8 @@ class RunKind:
     name: str
     judgments: str
     """The kind of judgments that its boards rest on."""
+    ranks_documents: bool
+    """Whether runs rank documents, which are judged one by one."""
     may_be_open: bool
     """Whether all scores may be shown before a task closes."""
     usual_measures: tuple[str, ...]
@@ -123,10 +126,25 @@ class RunKind:
     """What a check of damage calls runs of it."""
     hidden_name: str
     """What a file is called whose own name is not told."""
+    pooled: str
+    """What pools are made of, in words; empty where there are none."""
+    pool_methods: Mapping[str, Method]
+    usual_pool: Mapping[str, object]
+    """The method that is offered first, as a spec."""
+    shortest: int
+    """About how many bytes a topic takes at least in a file, beside its id."""
+    missed: str
+    """What becomes of a topic that a run misses, in words that follow a measure's."""
+    missing: str
+    """What becomes of what is missing, where scores are not trec_eval's."""
     rules: Callable[[Session, Task, list[str]], Any]
     """What the task asks of a file on these topics, beside what it asks of rankings."""
     checked: Callable[[Source, UploadRules, Limits, Others | None], tuple[Report, PackedRun | None]]
     """The report of a file, and the run if it is accepted; others None: it is not to be stored."""
+    topics_of: Callable[[Session, Collection[int]], set[str]]
+    """The topics that any of the runs speaks of; one statement."""
+    prepared: Callable[[Session, Edition, int], list[Any]]
+    """Requests of what pages of an edition and a phase wait for, beside what those of all kinds do."""
     is_one_run: Callable[[Path, str, Limits], bool]
     """Whether an archive, `zip` or `tar`, is one run and not several."""
     store: Callable[[Session, int, PackedRun], None]
@@ -144,11 +162,6 @@ class RunKind:
     open_hits: Callable[[int, Plan, bytes], object]
     """A run's stored hits; raises Damaged."""
 
-    @property
-    def ranks_documents(self) -> bool:
-        """Whether runs rank documents, which are judged one by one."""
-        return self.name == RANKINGS
-
 
 @cache
 def of(name: str) -> RunKind:
@@ -157,6 +170,7 @@ def of(name: str) -> RunKind:
     return kind
 
 
+@cache
 def judged_by(judgments: str) -> RunKind:
     """The kind whose boards rest on judgments of that kind."""
     return of({"answers": ANSWERS, "board": JUDGES}.get(judgments, RANKINGS))

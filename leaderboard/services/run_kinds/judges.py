@@ -1,21 +1,31 @@
 """Runs of judges: boards, or labels that make one."""
 
 from leaderboard.measures.judges import registry
-from leaderboard.services.judges import scoring, sending, store
+from leaderboard.pooling.registry import DEFAULT, METHODS
+from leaderboard.services.judges import bounds, scoring, sending, store
 from leaderboard.services.kinds import JUDGES, RunKind
 from leaderboard.services.nuggets.senders import has_parts
 
 KIND = RunKind(
     name=JUDGES,
     judgments="board",
+    ranks_documents=False,
     may_be_open=False,
     usual_measures=("BoardTau", "TopicTau", "TopicAccuracy"),
     parse=registry.parse,
     alike="values",
     stored="boards of judges",
     hidden_name="run.json",
+    pooled="",
+    pool_methods=METHODS,
+    usual_pool=DEFAULT,
+    shortest=40,
+    missed="",
+    missing=". Topics on which the reference ties all runs are left out; who lacks a run has no score. ",
     rules=sending.rules_of,
     checked=sending.checked,
+    topics_of=lambda *_: set(),
+    prepared=bounds.needed,
     # The parts of one judge.
     is_one_run=lambda path, _, limits: has_parts(path, limits),
     store=store.add,

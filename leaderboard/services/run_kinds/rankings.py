@@ -1,6 +1,6 @@
 """Runs that rank documents."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -13,6 +13,7 @@ from leaderboard.db.tables import QrelsRevision, RankingBlock, RankingIndex, Run
 from leaderboard.errors import Problem
 from leaderboard.measures import grammar
 from leaderboard.measures.judged import Judged
+from leaderboard.pooling.registry import DEFAULT, METHODS
 from leaderboard.services.evaluations.score import of_judged
 from leaderboard.services.kinds import (
     LEAST_COVERAGE,
@@ -26,7 +27,7 @@ from leaderboard.services.kinds import (
     UploadRules,
 )
 from leaderboard.services.phase_rules import LEAST_MEDIAN_DEPTH
-from leaderboard.services.rankings.blocks import whole_blocks
+from leaderboard.services.rankings.blocks import indices_of, whole_blocks
 from leaderboard.services.runs.uploads import add_numbered
 from leaderboard.trec.qrels.align import Aligner, CompiledJudgments
 from leaderboard.trec.qrels.packed_hits import pack_hits, unpack_hits
@@ -154,17 +155,30 @@ def _judged(database: Database, run_id: int, plan: Plan, compiled: CompiledJudgm
     return aligner.judged()
 
 
+def _topics_of(session: Session, run_ids: Collection[int]) -> set[str]:
+    return {topic for index in indices_of(session, run_ids).values() for topic in index}
+
+
 KIND = RunKind(
     name=RANKINGS,
     judgments="graded",
+    ranks_documents=True,
     may_be_open=True,
     usual_measures=(),
     parse=grammar.parse,
     alike=f"top {SKETCH_DEPTH} documents",
     stored="rankings",
     hidden_name="run.txt.gz",
+    pooled="rankings",
+    pool_methods=METHODS,
+    usual_pool=DEFAULT,
+    shortest=len(" Q0 d 1 1 t\n"),
+    missed="; a topic that a run misses scores as an empty ranking",
+    missing=". ",
     rules=lambda *_: None,
     checked=_checked,
+    topics_of=_topics_of,
+    prepared=lambda *_: [],
     is_one_run=lambda *_: False,
     store=_store,
     damage=_damage,

@@ -108,7 +108,8 @@ def usual_visibility(kind: str | None, template: TaskTemplate | None) -> str:
     ('blind', 'open')
     """
     visibility = template.visibility if template is not None else "open"
-    return "blind" if kind == "judges" and visibility == "open" else visibility
+    is_free = kind not in KINDS or kinds.of(kind).may_be_open
+    return visibility if is_free or visibility != "open" else "blind"
 
 
 def prepare(draft: TaskDraft) -> PreparedTask:
