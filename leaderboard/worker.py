@@ -287,8 +287,8 @@ class Evaluator:
         with self.database.read() as session:
             name, sha256, size = uploads.stored(session, job.subject_id)
             rules = admission.check_rules(session, job.subject_id)
-            # Answers are scored once they are stored.
-            ahead = [] if rules.answers or rules.board else score.ahead(session, rules.task_id)
+            # What ranks no documents is scored once it is stored.
+            ahead = score.ahead(session, rules.task_id) if rules.kind.ranks_documents else []
         # One reading finds damage; the next one checks, packs and scores.
         source = StoredFile(self.database, job.subject_id)
         source.require_whole(sha256)

@@ -15,6 +15,7 @@ from leaderboard.pages.tasks import settings as pages
 from leaderboard.pages.tasks.groups import groups_page
 from leaderboard.pages.tasks.overviews import TaskOverview
 from leaderboard.services.boards import groups
+from leaderboard.services.kinds import KINDS, RANKINGS
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.pseudonyms import pseudonyms as drawing
 from leaderboard.services.pseudonyms.pseudonyms import UNTIL, NamingRequest
@@ -58,7 +59,7 @@ for command in (*settings.COMMANDS, *pictures.COMMANDS):
 @click.option(
     "--kind",
     "kinds",
-    type=click.Choice([*templates.TEMPLATES, *drafts.KINDS]),
+    type=click.Choice([*templates.TEMPLATES, *KINDS]),
     multiple=True,
     help="What its runs are [rankings], or preset limits, what is shown and which runs count, as in "
     "the browser's form; may come twice.",
@@ -102,7 +103,7 @@ def create(
 ) -> None:
     """Make a task and publish it; counts and mismatches are printed."""
     template = next((kind for kind in kinds if kind in templates.TEMPLATES), None)
-    takes = next((kind for kind in kinds if kind in drafts.KINDS), "rankings")
+    takes = next((kind for kind in kinds if kind in KINDS), RANKINGS)
     preset = templates.find(template) if template else None
     wanted = TaskDraft(
         slug=slug,

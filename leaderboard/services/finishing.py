@@ -3,9 +3,9 @@
 from sqlalchemy.orm import Session
 
 from leaderboard.services.evaluations import editions, score
-from leaderboard.services.evaluations.score import RunScores
 from leaderboard.services.jobs import queue
 from leaderboard.services.jobs.queue import Claim
+from leaderboard.services.kinds import RunScores
 from leaderboard.services.statistics import prepared
 from leaderboard.services.webhooks import events
 

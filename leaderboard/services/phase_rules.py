@@ -11,6 +11,7 @@ from sqlalchemy.orm import Bundle, Session
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Phase, Task, TopicSet
 from leaderboard.errors import Invalid
+from leaderboard.services import kinds
 from leaderboard.tables.words import utc_time
 
 KINDS = ("official", "baseline", "late", "unofficial")
@@ -80,7 +81,7 @@ def rules(task: Task, rows: Iterable[Any]) -> tuple[PhaseRule, ...]:
 
 def require_held_back(task: Task, visibility: str) -> None:
     """Raise Invalid where a task of judges would be open: what its reference says waits for the close."""
-    if task.kind == "judges" and visibility == "open":
+    if visibility == "open" and not kinds.of(task.kind).may_be_open:
         raise Invalid(
             "What the reference of judges says is held back until the close: choose blind or sealed."
         )
@@ -178,7 +179,7 @@ def until_all_show(hidden: Sequence[PhaseRule]) -> str:
 
 def _rule(task: Any, phase: Any, topic_set: str | None) -> PhaseRule:
     visibility = phase.visibility or task.visibility
-    if task.kind == "judges" and visibility == "open":
+    if visibility == "open" and not kinds.of(task.kind).may_be_open:
         # What the reference says is held back until the close, whatever was chosen later.
         visibility = "blind"
     return PhaseRule(

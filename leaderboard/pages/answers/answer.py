@@ -17,8 +17,8 @@ from leaderboard.services.answers import store
 from leaderboard.services.evaluations.shown import shown_edition
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.shown_names import ShownNames
-from leaderboard.services.tasks import scored_topics, topics
-from leaderboard.services.tasks.head import TaskHead
+from leaderboard.services.tasks import topics
+from leaderboard.services.tasks.topics import RunOnTopic
 from leaderboard.trec.answers.counting import COUNTS, UNIT_WORDS, Unit
 from leaderboard.trec.answers.record import Answer, Segment
 from leaderboard.trec.documents.documents import Document
@@ -69,18 +69,9 @@ class OpenedDocument:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerPage(TaskHead):
+class AnswerPage(RunOnTopic):
     """One run's answer to one topic; segments are those that count, cut_off those beyond the limit."""
 
-    run_id: int
-    run: str
-    team: str
-    is_own: bool
-    topic_id: str
-    title: str
-    description: str
-    narrative: str
-    excluded: str
     is_answered: bool
     segments: tuple[ShownSegment, ...]
     cut_off: tuple[ShownSegment, ...]
@@ -95,8 +86,6 @@ class AnswerPage(TaskHead):
     known: frozenset[str]
     """Of what is cited and referred to, the documents that have a page: with a text, or a link elsewhere."""
     opened: OpenedDocument | None
-    previous: str | None
-    following: str | None
     run_before: NextRun | None
     run_after: NextRun | None
 
@@ -128,23 +117,11 @@ def answer_page(
     names = shown_names.shown_names(session, viewer, task)
     shown = shown_edition(session, task, sight)
     labels = answer_labels(session, shown, sight, run.ranking_sha256, topic_id, answer)
-    before, after = topics.neighbours(session, task, topic)
     earlier, later = _next_runs(session, viewer, run, sight, names, topic_id)
     segments = tuple(_segments(sent, documents, labels, len(counted.segments)))
     return AnswerPage(
-        task=task.name,
-        slug=task.slug,
-        sight=sight,
-        basis=shown.basis,
-        run_id=run.id,
-        run=names.run(run.id, run.name),
-        team=names.team(run.team_id),
-        is_own=policy.owns(viewer, run.team_id),
-        topic_id=topic.topic_id,
-        title=topic.title,
-        description=topic.description,
-        narrative=topic.narrative,
-        excluded=scored_topics.why_left_out(topic.excluded, sight),
+        **topics.head(session, task, topic, sight, shown),
+        **topics.of_run(viewer, names, run),
         is_answered=answer is not None,
         segments=segments[: len(counted.segments)],
         cut_off=segments[len(counted.segments) :],
@@ -156,8 +133,6 @@ def answer_page(
         labels=labels,
         known=_known(session, task, cited, documents),
         opened=_opened(session, task, documents.get(docno)) if docno in cited else None,
-        previous=before,
-        following=after,
         run_before=earlier,
         run_after=later,
     )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from leaderboard.measures.naming import kind_of, parse
 from leaderboard.pages.boards import citations
+from leaderboard.services import kinds
 from leaderboard.services.boards.board import Board
 from leaderboard.services.evaluations.shown import Basis, computed_as
 from leaderboard.services.statistics.sentences import too_few_topics
@@ -95,14 +96,6 @@ def _judged(basis: Basis) -> str:
     return f"{by}{digest}"
 
 
-_MISSING = {
-    "answers": ". An answer that is empty or missing scores 0; one that nobody judged has no score. ",
-    "judges": ". Topics on which the reference ties all runs are left out; who lacks a run has no score. ",
-    "rankings": ". ",
-}
-"""What a measure is of -> what becomes of what is missing, where scores are not trec_eval's."""
-
-
 def _by_what(shown: Board, works: dict[str, CitedWork]) -> Iterable[_Said]:
     assert shown.basis is not None, "only a board with scores has measures"
     yield _Said("The measures are ")
@@ -111,7 +104,7 @@ def _by_what(shown: Board, works: dict[str, CitedWork]) -> Iterable[_Said]:
         yield _Said(f"{_between(place, len(shown.measures))}{measure.key}", _keys(works, cited))
         yield _Said(f" (definition version {measure.version})")
     if not shown.basis.dialect:
-        yield _Said(_MISSING[kind_of(parse(shown.sorted_by).measure)])
+        yield _Said(kinds.of(kind_of(parse(shown.sorted_by).measure)).missing)
         yield _Said(f"Runs are ranked by {shown.ranked_by}. ")
         return
     yield _Said(f"{computed_as(shown.basis.dialect)}: ")

@@ -20,6 +20,7 @@ from leaderboard.pages.scores import fields
 from leaderboard.pages.scores.table import ComparedRun, ScoreTable, comparable, require_details, score_table
 from leaderboard.pages.side_by_side import results
 from leaderboard.pages.side_by_side.results import Results
+from leaderboard.services import kinds
 from leaderboard.services.boards import board
 from leaderboard.services.boards.rows import Row
 from leaderboard.services.evaluations.columns import MeasureColumn
@@ -177,13 +178,12 @@ def pair_page(
         raise NotFound(f"{table.task} has no judged topic {topic!r}.")
     task = session.get_one(Task, table.task_id)
     edition = session.get_one(Edition, table.source.edition_id)
+    ranks = kinds.of(task.kind).ranks_documents
     rows = {run.run_id: place for place, run in enumerate(table.runs)}
     one, two = table.scores[rows[first]], table.scores[rows[second]]
     scores = _compared(one, two, _seed(table), table.sign)
     rankings = (
-        _rankings(session, table, (rows[first], rows[second]), task.level, p)
-        if task.kind == "rankings"
-        else no_rankings()
+        _rankings(session, table, (rows[first], rows[second]), task.level, p) if ranks else no_rankings()
     )
     return PairPage(
         task=table.task,
@@ -201,7 +201,7 @@ def pair_page(
         topic=topic,
         side_by_side=(
             paired_topic(session, table.source, first, second, topic, task.collection_id)
-            if topic and task.kind == "rankings"
+            if topic and ranks
             else None
         ),
         level=task.level,

@@ -19,7 +19,7 @@ from leaderboard.services.nuggets import stored
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.runs.names import RunName
 from leaderboard.services.tasks import topics
-from leaderboard.services.tasks.head import TaskHead
+from leaderboard.services.tasks.topics import TopicHead
 from leaderboard.trec.nuggets.packing import PackedAnswers
 
 
@@ -72,11 +72,9 @@ class NuggetRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NuggetsPage(TaskHead):
+class NuggetsPage(TopicHead):
     """The nuggets of a topic, vital ones first, and the runs by rank; both empty without judgments."""
 
-    topic_id: str
-    title: str
     measure: MeasureColumn | None
     """The one that the runs are in the order of."""
     nuggets: tuple[NuggetRow, ...]
@@ -85,8 +83,6 @@ class NuggetsPage(TaskHead):
     """Who made the nuggets, in words."""
     labels_by: str
     """Who assigned them; empty where nobody did."""
-    previous: str | None
-    following: str | None
 
     @property
     def made_by(self) -> tuple[tuple[str, str], ...]:
@@ -125,7 +121,6 @@ def nuggets_page(
     if not sight.details:
         raise NotFound(f"{sight.why} Nuggets and labels are shown then.")
     shown = shown_edition(session, task, sight)
-    before, after = topics.neighbours(session, task, topic)
     judged: PackedAnswers | None = None
     by: MeasureColumn | None = None
     runs: tuple[LabelledRun, ...] = ()
@@ -135,19 +130,12 @@ def nuggets_page(
         runs = _runs(session, viewer, (task, sight, shown), judged, topic_id, by)
     nuggets = _nuggets(judged, topic_id, runs) if judged is not None else ()
     return NuggetsPage(
-        task=task.name,
-        slug=task.slug,
-        sight=sight,
-        basis=shown.basis,
-        topic_id=topic.topic_id,
-        title=topic.title,
+        **topics.head(session, task, topic, sight, shown),
         measure=by,
         nuggets=nuggets,
         runs=runs if nuggets else (),
         nuggets_by=maker(judged, "nuggets") if judged else "",
         labels_by=maker(judged, "assignments", "argue") if judged else "",
-        previous=before,
-        following=after,
     )
 
 

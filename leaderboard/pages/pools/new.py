@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from leaderboard.pages.pools.pools import organised
+from leaderboard.services import kinds
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.pools import plans
 from leaderboard.services.pools.plans import PooledRun
@@ -43,7 +44,7 @@ class PoolOffer:
 def offer(session: Session, viewer: Viewer, slug: str) -> PoolOffer:
     """What there is; raises NotFound, SignInNeeded or Forbidden unless the viewer organises the task."""
     task, sight = organised(session, viewer, slug)
-    revision = files.newest(session, task.id) if task.kind == "rankings" else None
+    revision = files.newest(session, task.id) if kinds.of(task.kind).ranks_documents else None
     return PoolOffer(
         task=task.name,
         slug=task.slug,

@@ -20,8 +20,8 @@ from leaderboard.services.evaluations.columns import MeasureColumn, column_of
 from leaderboard.services.evaluations.shown import ShownEdition, shown_edition
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.rankings.stored import OrderedRanking, PassedDocument, ordered_without
-from leaderboard.services.tasks import scored_topics, topics
-from leaderboard.services.tasks.head import TaskHead
+from leaderboard.services.tasks import topics
+from leaderboard.services.tasks.topics import RunOnTopic
 from leaderboard.trec.documents.documents import Document
 from leaderboard.trec.documents.marking import Piece, marked, snippet, terms
 
@@ -104,17 +104,9 @@ class Ties:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RankingPage(TaskHead):
+class RankingPage(RunOnTopic):
     """One run's ranking for one topic; rows are its first documents, total is how many it has."""
 
-    run_id: int
-    run: str
-    team: str
-    is_own: bool
-    topic_id: str
-    title: str
-    description: str
-    excluded: str
     scores: tuple[tuple[MeasureColumn, float], ...]
     """What the run got on this topic; empty where scores are held back."""
     dialect: int
@@ -132,8 +124,6 @@ class RankingPage(TaskHead):
     missed_total: int
     left_out: tuple[PassedDocument, ...]
     """Documents of the run that the judgments leave out of this topic."""
-    previous: str | None
-    following: str | None
     neighbours: Neighbours | None
     """Other runs to go on with; None where scores are held back or there are none."""
 
@@ -164,21 +154,10 @@ def ranking_page(
     listed = missed if limit is None else missed[:MISSED_AT_FIRST]
     titled = _read_of(ranking.docnos[:limit], graded, read)
     reading = _reading(session, task, topic, [*titled, *(docno for docno, _, _ in listed)], read)
-    before, after = topics.neighbours(session, task, topic)
-    names = shown_names.shown_names(session, viewer, task)
     return RankingPage(
-        task=task.name,
-        slug=task.slug,
-        run_id=run.id,
-        run=names.run(run.id, run.name),
-        team=names.team(run.team_id),
-        is_own=policy.owns(viewer, run.team_id),
-        topic_id=topic.topic_id,
-        title=topic.title,
-        description=topic.description,
-        excluded=scored_topics.why_left_out(topic.excluded, sight),
+        **topics.head(session, task, topic, sight, shown),
+        **topics.of_run(viewer, shown_names.shown_names(session, viewer, task), run),
         scores=_scores(session, run, shown, topic_id) if field else (),
-        basis=shown.basis,
         dialect=dialect,
         grade_names=topics.grade_names(task),
         level=task.level,
@@ -191,10 +170,7 @@ def ranking_page(
         missed=_listed(reading, listed),
         missed_total=len(missed),
         left_out=left_out,
-        previous=before,
-        following=after,
         neighbours=neighbours(field, run.id, topic_id) if field else None,
-        sight=sight,
     )
 
 

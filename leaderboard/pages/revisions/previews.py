@@ -14,7 +14,7 @@ from leaderboard.pages.revisions import changed, judgment_changes, rank_changes
 from leaderboard.pages.revisions.changed import ChangedJudgments, titles
 from leaderboard.pages.revisions.judgment_changes import Changes
 from leaderboard.pages.revisions.rank_changes import RankChanges
-from leaderboard.services import collections, policy
+from leaderboard.services import collections, kinds, policy
 from leaderboard.services.evaluations.columns import MeasureColumn, column
 from leaderboard.services.evaluations.shown import Source, means, shown_edition
 from leaderboard.services.policy import Sight, Viewer
@@ -169,7 +169,7 @@ def _ranks(
         return None, "The board by this line is known once it is published; the task’s board stays.", None
     if draft.line != MAIN:
         return None, "No score rests on this line of judgments, so no rank changes.", None
-    if draft.prepared.kind in ("answers", "board"):
+    if not kinds.judged_by(draft.prepared.kind).ranks_documents:
         return None, "Ranks by these are known once they are published and all runs scored.", None
     shown = shown_edition(session, task, sight)
     if shown.edition is None or shown.source is None:

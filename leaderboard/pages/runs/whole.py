@@ -13,6 +13,7 @@ from leaderboard.pages.runs.origin import OriginPage
 from leaderboard.pages.runs.run import RunPage
 from leaderboard.pages.runs.ties import NO_TIES, TiesPage
 from leaderboard.pages.runs.topics import Order, TopicsPage
+from leaderboard.services import kinds
 from leaderboard.services.policy import Viewer
 from leaderboard.tables.record import Files
 
@@ -46,7 +47,7 @@ def whole_run(session: Session, viewer: Viewer, run_id: int, asked: RunChoice) -
     page = run.run_page(session, viewer, run_id)
     if scored is None:
         return _without_topics(page, origin.origin_page(session, seen), seen)
-    if seen.task.kind != "rankings":
+    if not kinds.of(seen.task.kind).ranks_documents:
         whole = _without_topics(page, origin.origin_page(session, seen), seen)
         return replace(whole, topics=topics.topics_page(session, scored, asked.measure, asked.order))
     no_measures = MeasuresPage(**seen.head(by_topic=True), every=())

@@ -14,7 +14,7 @@ from leaderboard.pages.tasks import leaders, overviews
 from leaderboard.pages.tasks.leaders import LeaderOfTask
 from leaderboard.pages.tasks.overviews import TaskRow
 from leaderboard.pages.tasks.phases import DateRow, strip
-from leaderboard.services import collections, phase_rules, policy
+from leaderboard.services import collections, kinds, phase_rules, policy
 from leaderboard.services.evaluations.columns import short_name
 from leaderboard.services.pictures import pictures
 from leaderboard.services.pictures.kinds import LOGO, PICTURE
@@ -29,12 +29,6 @@ from leaderboard.tables.record import Column, Files, Place, Table
 
 PAGE = 12
 """Tasks on a page: what a screen or two hold, and who leads each is read of all its runs."""
-MISSED = {
-    "rankings": "; a topic that a run misses scores as an empty ranking",
-    "answers": "; a topic without an answer scores 0",
-    "judges": "",
-}
-"""What a measure is of -> what becomes of a topic that a run misses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +283,7 @@ def measures(page: AboutPage) -> Table[MeasureDefinition]:
     ]
     caption = (
         f"How each measure is computed for one topic. The board ranks by {short_name(page.primary)} unless "
-        f"asked for another{MISSED[kind_of(parse(page.primary).measure)]}."
+        f"asked for another{kinds.of(kind_of(parse(page.primary).measure)).missed}."
     )
     return Table(name=f"{page.slug}-measures", caption=caption, columns=columns, rows=page.measures)
 

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db import tables
 from leaderboard.db.tables import Qrels, Run, Task, Topic, TopicSet
-from leaderboard.services import logos, policy
+from leaderboard.services import kinds, logos, policy
 from leaderboard.services.logos import TaskLogo
 from leaderboard.services.phase_rules import PUBLIC_TOPICS
 from leaderboard.services.policy import Viewer
@@ -95,7 +95,7 @@ def overview(session: Session, viewer: Viewer, slug: str) -> TaskOverview:
     topic_ids = {row.topic_id for row in rows}
     revision = files.newest(session, task.id)
     phase = phases.of_task(session, task.id)[0]
-    judgments = unpack_judgments(revision.packed) if revision and task.kind == "rankings" else {}
+    judgments = unpack_judgments(revision.packed) if revision and kinds.of(task.kind).ranks_documents else {}
     public = session.scalar(
         select(TopicSet).where(TopicSet.task_id == task.id, TopicSet.name == PUBLIC_TOPICS)
     )

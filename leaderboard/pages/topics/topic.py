@@ -17,8 +17,8 @@ from leaderboard.services.evaluations.choices import RANKED_KIND
 from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.shown import Source, shown_edition
 from leaderboard.services.policy import Viewer
-from leaderboard.services.tasks import scored_topics, topics
-from leaderboard.services.tasks.head import TaskHead
+from leaderboard.services.tasks import topics
+from leaderboard.services.tasks.topics import TopicHead
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,15 +36,10 @@ class RunContrast:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TopicPage(TaskHead):
+class TopicPage(TopicHead):
     """One topic; judgments and scores are empty where they are held back."""
 
-    topic_id: str
-    title: str
-    description: str
-    narrative: str
     subtopics: tuple[dict[str, Any], ...]
-    excluded: str
     takes: str
     """What the task's runs are."""
     grade_names: dict[int, str]
@@ -55,8 +50,6 @@ class TopicPage(TaskHead):
     measures: tuple[MeasureColumn, ...]
     scores: tuple[RunScore, ...]
     contrasts: tuple[RunContrast, ...]
-    previous: str | None
-    following: str | None
 
     @property
     def place(self) -> int | None:
@@ -81,7 +74,6 @@ def topic_page(
     task, sight = policy.visible_task(session, viewer, slug)
     topic = topics.find(session, task, topic_id)
     shown = shown_edition(session, task, sight)
-    before, after = topics.neighbours(session, task, topic)
     judged, column = Documents(), None
     measures: tuple[MeasureColumn, ...] = ()
     scores: tuple[RunScore, ...] = ()
@@ -103,15 +95,8 @@ def topic_page(
                 contrasts = _contrasts(scored, shown.source, column, place)
             scores = run_scores.in_order(viewer, scored, measures, column, place, seen)
     return TopicPage(
-        task=task.name,
-        slug=task.slug,
-        topic_id=topic.topic_id,
-        title=topic.title,
-        description=topic.description,
-        narrative=topic.narrative,
+        **topics.head(session, task, topic, sight, shown),
         subtopics=tuple(topic.subtopics),
-        excluded=scored_topics.why_left_out(topic.excluded, sight),
-        basis=shown.basis,
         takes=task.kind,
         grade_names=topics.grade_names(task),
         level=task.level,
@@ -120,9 +105,6 @@ def topic_page(
         measures=measures,
         scores=scores,
         contrasts=contrasts,
-        previous=before,
-        following=after,
-        sight=sight,
     )
 
 

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,38 +11,20 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.checksums import with_checksum
-from leaderboard.db.tables import Task, Topic
-from leaderboard.errors import Problem
+from leaderboard.db.engine import Database
+from leaderboard.db.tables import Run, Task, Topic
 from leaderboard.services.answers import store
+from leaderboard.services.kinds import Others, PackedRun, UploadRules, refused_probe
 from leaderboard.trec.answers.check import AnswerRules, check_answers
 from leaderboard.trec.answers.dialects import DIALECTS
 from leaderboard.trec.answers.packages import metadata_of
 from leaderboard.trec.answers.record import Answer
 from leaderboard.trec.answers.topics import AnswerTopic
-from leaderboard.trec.read.lines import Source
+from leaderboard.trec.read.lines import Limits, Source
 from leaderboard.trec.read.on_disk import on_disk
 from leaderboard.trec.runs.fingerprints import SKETCH_SIZE
 from leaderboard.trec.runs.packing import PackedBlocks
 from leaderboard.trec.runs.reports import Report
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PackedAnswers:
-    """The answers of an accepted file; bodies are those of the topics in their order.
-
-    segments: of all topics; most: of one topic; digest: of the canonical form, whatever the file's order and
-    dialect; sketch: of cited documents and texts, to find near copies; details: what metadata beside the
-    answers say of the run.
-    """
-
-    run: str
-    topics: tuple[str, ...]
-    bodies: PackedBlocks
-    segments: int
-    most: int
-    digest: str
-    sketch: bytes
-    details: Mapping[str, Any]
 
 
 def rules_of(session: Session, task: Task, topic_ids: list[str]) -> AnswerRules:
@@ -64,8 +46,11 @@ def rules_of(session: Session, task: Task, topic_ids: list[str]) -> AnswerRules:
     )
 
 
-def checked(source: Source, rules: AnswerRules) -> tuple[Report, PackedAnswers | None]:
+def checked(
+    source: Source, asked: UploadRules, limits: Limits, others: Others | None
+) -> tuple[Report, PackedRun | None]:
     """The report on a file, with the limits that held, and its answers if it can be accepted."""
+    rules: AnswerRules = asked.own
     packer = _Packer()
     with on_disk(source) as path:
         report = check_answers(path, rules, packer.add)
@@ -73,19 +58,12 @@ def checked(source: Source, rules: AnswerRules) -> tuple[Report, PackedAnswers |
     if report.facts:
         limit = DIALECTS[report.facts["dialect"]].limit if rules.limit is None else rules.limit
         own = {topic: one.limit for topic, one in (rules.topics or {}).items() if one.limit is not None}
-        limits = {"limit": limit, **({"limits": own} if own else {})}
-        report = replace(report, facts={**report.facts, **limits})
+        limited = {"limit": limit, **({"limits": own} if own else {})}
+        report = replace(report, facts={**report.facts, **limited})
+    if asked.is_blind:
+        remedy = "Send the run with all its answers; this task takes no other."
+        report = refused_probe(report, "answers", rules.topics or (), "answers", remedy)
     return report, packer.packed(details) if report.accepted else None
-
-
-def probe_problems(report: Report, rules: AnswerRules, least: float) -> tuple[Problem, ...]:
-    """What is wrong with a file sent to a blind task: it answers less than this share of the topics."""
-    of, answered = len(rules.topics or ()), report.facts.get("answers", 0)
-    if not report.facts or answered >= least * of:
-        return ()
-    rule = f"answers {answered} of {of} topics; a blind task scores at least {least:.0%}."
-    # A run of few topics is a probe: its scores would tell how single topics are judged.
-    return (Problem(rule, "Send the run with all its answers; this task takes no other.", field="run"),)
 
 
 class _Packer:
@@ -110,28 +88,34 @@ class _Packer:
         hashes = np.array(sorted(_hashes(answer)), "<u8")
         self._smallest = np.union1d(self._smallest, hashes)[:SKETCH_SIZE]
 
-    def packed(self, details: Mapping[str, Any]) -> PackedAnswers:
-        """All of them, and what is said of the run."""
-        whole = hashlib.sha256()
-        for topic in sorted(self._digests):
-            whole.update(topic.encode() + b"\n" + self._digests[topic])
-        return PackedAnswers(
-            run=self.run,
-            topics=tuple(self._digests),
-            bodies=self._bodies,
-            segments=sum(self._sizes),
-            most=max(self._sizes, default=0),
-            digest=whole.hexdigest(),
+    def packed(self, details: Mapping[str, Any]) -> PackedRun:
+        """All of them, and what is said of the run; sketch: of cited documents and texts."""
+        return PackedRun(
+            tag=self.run,
+            topics=len(self._digests),
+            answers=tuple(self._digests),
+            blocks=self._bodies,
+            entries=sum(self._sizes),
+            deepest=max(self._sizes, default=0),
+            digest=_whole(self._digests),
             sketch=with_checksum(self._smallest.astype("<u8").tobytes()),
             details=details,
         )
 
 
-def digest_of(answers: Iterator[Answer]) -> str:
-    """The digest of a run's answers, by which stored ones are known to be those that were sent."""
+def damage(database: Database, run: Run) -> Iterator[str]:
+    """What is wrong with the stored answers of a run; raises Damaged as well."""
+    with database.read() as session:
+        digests = {answer.topic: _digest(answer) for answer in store.of_run(session, run.id)}
+    if _whole(digests) != run.ranking_sha256:
+        yield "its answers do not have its digest"
+
+
+def _whole(digests: Mapping[str, bytes]) -> str:
+    """The digest of a run's answers, of those by topic."""
     whole = hashlib.sha256()
-    for topic, digest in sorted((answer.topic, _digest(answer)) for answer in answers):
-        whole.update(topic.encode() + b"\n" + digest)
+    for topic in sorted(digests):
+        whole.update(topic.encode() + b"\n" + digests[topic])
     return whole.hexdigest()
 
 

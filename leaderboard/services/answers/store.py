@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.checksums import belonging_to, compressed, damaged, plain_bytes
 from leaderboard.db.tables import Answer as StoredAnswer
+from leaderboard.services.kinds import PackedRun
 from leaderboard.trec.answers.record import Answer, Citation, Segment
 
 MAGIC = b"ANS1"
@@ -21,6 +22,11 @@ BATCH = 64
 def add(session: Session, run_id: int, answers: Iterable[Answer]) -> None:
     """Store the answers of a run, a few at a time; each topic once."""
     add_packed(session, run_id, ((answer.topic, packed(answer)) for answer in answers))
+
+
+def add_run(session: Session, run_id: int, packed: PackedRun) -> None:
+    """As `add`, of an accepted file."""
+    add_packed(session, run_id, zip(packed.answers, packed.blocks, strict=True))
 
 
 def add_packed(session: Session, run_id: int, answers: Iterable[tuple[str, bytes]]) -> None:

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import PoolTopic, Task
 from leaderboard.errors import Conflict, Invalid
+from leaderboard.services import kinds
 from leaderboard.services.assessors import judged_pools
 from leaderboard.services.assessors.judged_pools import GivenLabel, JudgedPool, PoolFacts
 from leaderboard.services.policy import Viewer
@@ -235,7 +236,7 @@ def _line(session: Session, task: Task, choice: Choice) -> tuple[str, str]:
     board = lines.find(session, task.id, MAIN)
     if board is None:
         # The board of a task of answers never rests on grades of documents.
-        return (choice.machine or WORDS[PEOPLE]) if task.kind == "answers" else MAIN, ""
+        return MAIN if kinds.of(task.kind).ranks_documents else choice.machine or WORDS[PEOPLE], ""
     words = f"the machine {board.origin_name}" if board.origin == "machine" else WORDS[board.origin]
     same = board.origin == choice.origin and board.origin_name in ("", choice.machine)
     return (MAIN if same and board.kind == "graded" else choice.machine or WORDS[PEOPLE]), words

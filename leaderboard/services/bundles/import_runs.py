@@ -9,13 +9,14 @@ from sqlalchemy import select
 from leaderboard.db.tables import Edition, Reproduction, Run, Upload
 from leaderboard.errors import Invalid
 from leaderboard.measures.naming import parse
+from leaderboard.services import kinds
 from leaderboard.services.bundles.checking import broken
 from leaderboard.services.bundles.importing import TaskImport, values_of
 from leaderboard.services.bundles.records import TABLES, Record, RecordTable
 from leaderboard.services.jobs import queue
+from leaderboard.services.kinds import PackedRun, UploadRules
 from leaderboard.services.runs import facts, prepare, uploads
-from leaderboard.services.runs.admission import UploadRules
-from leaderboard.services.runs.prepare import PackedRun, PreparedUpload
+from leaderboard.services.runs.prepare import PreparedUpload
 from leaderboard.trec.runs.check import Rules
 from leaderboard.trec.runs.reports import Report
 
@@ -74,7 +75,7 @@ def _add_run(
     run = Run(**values)
     making.session.add(run)
     making.session.flush()
-    uploads.add_rankings(making.session, run.id, packed)
+    kinds.of(making.owner.kind).store(making.session, run.id, packed)
     return run.id, packed
 
 
@@ -97,9 +98,10 @@ def _prepared(
         return prepared
     rules = UploadRules(
         making.owner.id,
+        kinds.of(making.owner.kind),
         Rules(topics=making.topics, depth=None, dialect=making.owner.dialect),
         is_blind=False,
-        answers=_answer_rules(making, about.get("report")),
+        own=_answer_rules(making, about.get("report")),
     )
     return prepare.prepare(path, about["file_name"], rules, limits)
 

@@ -27,6 +27,7 @@ from leaderboard.db.tables import (
     Topic,
     Upload,
 )
+from leaderboard.services import kinds
 from leaderboard.services.bundles import release, showing
 from leaderboard.services.bundles.public import PUBLIC_TABLES, PublicView, rankings_only
 from leaderboard.services.bundles.records import TABLES, Numbers, Record, RecordTable, records
@@ -98,7 +99,7 @@ def _records(source: BundleSource, table: RecordTable) -> Iterator[tuple[int, Re
             whole = source.view.shown(table, whole, row_id)
         is_anew = source.by is not None or (source.view is not None and row_id in source.view.masked_uploads)
         if table.name == "uploads" and is_anew:
-            whole["file_name"] = release.FILE_NAMES[source.task.kind]
+            whole["file_name"] = kinds.of(source.task.kind).hidden_name
         yield row_id, whole
 
 

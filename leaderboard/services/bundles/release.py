@@ -26,8 +26,6 @@ from leaderboard.services.shown_names import numbered_runs, shows_names
 TABLES_LEFT_OUT = frozenset({"pictures", "snapshots"})
 """Tables that no filter knows the names in."""
 NOBODY = "[a name]"
-FILE_NAMES = {"rankings": "run.txt.gz", "answers": "run.jsonl.gz", "judges": "run.json"}
-"""Kind of a task -> what files are called of runs whose own names are not told."""
 SHORTEST_WITHIN = 4
 """Letters from which on a name is put out inside of words too: shorter ones are parts of too many."""
 EMPTIED: dict[str, Record] = {
@@ -42,7 +40,7 @@ EMPTIED: dict[str, Record] = {
     },
     "teams": {"affiliation": "", "country": "", "home_page": ""},
     "entries": {"pseudonym": None, "reveal_at": None, "why": ""},
-    "uploads": {"report": None, "wishes": {}, "fixes": [], "sha256": "", "bytes": 0},
+    "uploads": {"report": None, "wishes": {}, "fixes": [], "sha256": "", "bytes": 0, "file_name": ""},
     "runs": {"description": "", "details": {}, "withdrawn_why": ""},
     "assessments": {"note": ""},
     "answers": {"note": ""},
@@ -118,8 +116,6 @@ def hidden(table: RecordTable, record: Record, row_id: int, by: PseudonymMap) ->
         return {**made, "name": by.teams[row_id]}
     if table.name == "runs":
         return {**made, "name": by.runs[row_id], "tag": by.runs[row_id].replace(" ", "-")}
-    if table.name == "uploads":
-        return {**made, "file_name": FILE_NAMES["rankings"]}
     if table.name == "lines" and made["name"] not in (MAIN, *COMPANIONS):
         made["name"] = by.hides(made["name"])
     written = WRITTEN.get(table.name, ())

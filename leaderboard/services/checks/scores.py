@@ -1,35 +1,27 @@
 """Checks of scores: as they were stored, and, on demand, computed again from the rankings."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from importlib import import_module
 
 from sqlalchemy import ColumnElement, select, tuple_, union
 from sqlalchemy.orm import undefer
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Alignment, Evaluation, EvaluationMean, Run
-from leaderboard.measures.binding import BoundMeasure
-from leaderboard.measures.judged import FloatArray, Judged
 from leaderboard.measures.naming import parse
+from leaderboard.services import kinds
 from leaderboard.services.checks.damage import DamageCheck
 from leaderboard.services.evaluations.damaged import aggregate, damaged_scores, places_of
-from leaderboard.services.evaluations.score import Plan
+from leaderboard.services.kinds import Again, Plan
 from leaderboard.services.qrels import judged_inputs
-from leaderboard.services.rankings.blocks import whole_blocks
-from leaderboard.trec.qrels.align import Aligner, CompiledJudgments
-from leaderboard.trec.qrels.packed_hits import pack_hits, unpack_hits
-from leaderboard.trec.qrels.revision_inputs import RevisionInputs, compiled_inputs
+from leaderboard.trec.qrels.revision_inputs import RevisionInputs
 
-Again = Callable[[BoundMeasure], tuple[FloatArray, FloatArray | None]]
-"""Scores by a measure computed anew, and the parts of their aggregate."""
 Key = tuple[int, int, int]
 """Revision, run, dialect: what one alignment and the scores by all measures rest on."""
 
 
 def _keys(database: Database) -> Sequence[Key]:
     """Those of all stored scores and hits, revision by revision: its judgments are compiled once."""
-    _compiled.cache_clear()
     _inputs.cache_clear()
     kinds = (select(kind.revision_id, kind.run_id, kind.dialect) for kind in (Evaluation, Alignment))
     with database.read() as session:
@@ -45,11 +37,9 @@ def _stored(database: Database, key: Key) -> Iterator[str]:
         yield from _wrong_means(database, key)
     if body is None:
         return
-    if _inputs(database, key[0]).is_board:
-        # Where there are rankings only, no module of others is ever loaded.
-        import_module("leaderboard.services.judges.store").opened(key[1], body)
-    else:
-        _hits(database, key, body)
+    inputs = _inputs(database, key[0])
+    plan = Plan(key[2], (), False, inputs, revision_id=key[0])
+    kinds.judged_by(inputs.kind).open_hits(key[1], plan, body)
 
 
 def _wrong_means(database: Database, key: Key) -> Iterator[str]:
@@ -77,26 +67,12 @@ def _computed_again(database: Database, key: Key) -> Iterator[str]:
     with database.read() as session:
         run = session.get_one(Run, run_id)
     inputs = _inputs(database, revision_id)
-    if not inputs.are_of_documents:
-        # Where there are rankings only, no module of others is ever loaded.
-        room = "judges" if inputs.is_board else "nuggets"
-        scoring = import_module(f"leaderboard.services.{room}.scoring")
-        plan = Plan(dialect, (), False, inputs, run.ranking_sha256, revision_id)
-        with database.read() as session:
-            body = session.scalar(select(Alignment.body).where(_of(Alignment, key)))
-        if body is not None and inputs.is_board:
-            yield from scoring.differing(database, run_id, plan, body)
-        yield from _all_differences(database, key, scoring.again(database, run_id, plan))
-        return
-    aligner = Aligner(_compiled(database, revision_id), dialect=dialect)
-    for block in whole_blocks(database, run_id, run.ranking_sha256):
-        aligner.add(block)
-    judged = aligner.judged()
+    plan = Plan(dialect, (), False, inputs, run.ranking_sha256, revision_id)
     with database.read() as session:
-        body = session.scalar(select(Alignment.body).where(_of(Alignment, key)))
-        if body is not None and pack_hits(judged) != pack_hits(_hits(database, key, body)):
-            yield "its judged hits come out differently"
-    yield from _all_differences(database, key, lambda bound: (bound.compute(judged), bound.parts(judged)))
+        hits = session.scalar(select(Alignment.body).where(_of(Alignment, key)))
+    wrong, again = kinds.judged_by(inputs.kind).again(database, run_id, plan, hits)
+    yield from wrong
+    yield from _all_differences(database, key, again)
 
 
 def _all_differences(database: Database, key: Key, again: Again) -> Iterator[str]:
@@ -122,16 +98,6 @@ def _differences(evaluation: Evaluation, again: Again) -> Iterator[str]:
         parts is not None and kept is not None and parts.tobytes() != kept.tobytes()
     ):
         yield f"the parts of its {bound.key} come out differently"
-
-
-def _hits(database: Database, key: Key, body: bytes) -> Judged:
-    return unpack_hits(body, _compiled(database, key[0]).judgments, key[2])
-
-
-@lru_cache(maxsize=1)
-def _compiled(database: Database, revision_id: int) -> CompiledJudgments:
-    """A revision's judgments; all keys of one come one after the other."""
-    return compiled_inputs(_inputs(database, revision_id))
 
 
 @lru_cache(maxsize=1)

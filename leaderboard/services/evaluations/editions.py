@@ -1,6 +1,5 @@
 """What a board shows: editions are built by jobs and switched to at once when all of these are done."""
 
-from importlib import import_module
 from typing import Any
 
 from sqlalchemy import func, select, update
@@ -9,7 +8,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import lock_row, now
 from leaderboard.db.evaluations import DAMAGED_TOO
 from leaderboard.db.tables import Edition, Job, QrelsRevision, Run, Task, Topic, TopicSet
-from leaderboard.measures.naming import parse
+from leaderboard.services import kinds
 from leaderboard.services.jobs import queue
 from leaderboard.services.qrels import judged_inputs
 from leaderboard.services.webhooks import events
@@ -31,7 +30,7 @@ def build(session: Session, task: Task, revision: QrelsRevision) -> Edition:
         revision_id=revision.id,
         companions=judged_inputs.companions(session, revision) or None,
         dialect=task.dialect,
-        measures=_measures(session, task, revision),
+        measures=kinds.of(task.kind).measures(session, task, revision),
         primary_measure=task.primary_measure,
         topic_sets=topic_sets(session, task.id, revision.topics),
         state="building" if last else "current",
@@ -47,24 +46,6 @@ def build(session: Session, task: Task, revision: QrelsRevision) -> Edition:
     if not settle(session, edition.id) and not last:
         events.edition_shown(session, edition)
     return edition
-
-
-def _measures(session: Session, task: Task, revision: QrelsRevision) -> list[dict[str, Any]]:
-    """The measures of a task as an edition keeps them; those of answers with the topics they are not over."""
-    if task.kind == "answers":
-        # Where there are rankings only, no module of answers is ever loaded.
-        scoring = import_module("leaderboard.services.nuggets.scoring")
-        stored = import_module("leaderboard.services.nuggets.stored")
-        judged = stored.of_revision(session, revision.id)
-        measures: list[dict[str, Any]] = scoring.measures(judged, task.measures, task.primary_measure)
-        return measures
-    if task.kind == "judges":
-        references = import_module("leaderboard.services.judges.references")
-        scoring = import_module("leaderboard.services.judges.scoring")
-        reference = references.of_revision(session, revision.id).reference
-        of_judges: list[dict[str, Any]] = scoring.measures(reference, task.measures)
-        return of_judges
-    return [{"key": key, "version": parse(key).measure.version} for key in task.measures]
 
 
 def knows(session: Session, task: Task, revision: QrelsRevision) -> bool:

@@ -1,12 +1,10 @@
 """Scoring one run for one edition: read, compute outside any transaction, store once."""
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from importlib import import_module
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sqlalchemy import select, tuple_
 from sqlalchemy.orm import Session, undefer
 
@@ -16,44 +14,13 @@ from leaderboard.db.tables import Alignment, Edition, Evaluation, EvaluationMean
 from leaderboard.errors import MissingInput, NotFound
 from leaderboard.measures.judged import Judged
 from leaderboard.measures.naming import parse
+from leaderboard.services import kinds
 from leaderboard.services.evaluations.damaged import aggregate, stored_scores
+from leaderboard.services.kinds import MeasureScores, Plan, RunScores
 from leaderboard.services.qrels import judged_inputs
-from leaderboard.services.rankings.blocks import whole_blocks
 from leaderboard.trec.qrels.align import Aligner
 from leaderboard.trec.qrels.packed_hits import pack_hits
-from leaderboard.trec.qrels.revision_inputs import RevisionInputs, compiled_inputs
-
-Scores = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class MeasureScores:
-    """A run's scores by one measure, and what their aggregate is made of where they alone do not tell."""
-
-    scores: Scores
-    parts: Scores | None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RunScores:
-    """What came of a run: scores by measure, and its judged hits; None where these are stored already."""
-
-    by_measure: dict[str, MeasureScores]
-    hits: bytes | None
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What has to be computed: the measures a run lacks under an edition's revision, and its hits."""
-
-    dialect: int
-    missing: tuple[dict[str, Any], ...]
-    lacks_hits: bool
-    inputs: RevisionInputs
-    ranking_sha256: str = ""
-    """Digest of the run's rankings; empty for a run that is still being read."""
-    revision_id: int = 0
-    """The revision that the inputs are of; 0 on another machine, which has none."""
+from leaderboard.trec.qrels.revision_inputs import compiled_inputs
 
 
 def plan(session: Session, run_id: int, edition_id: int) -> Plan:
@@ -65,10 +32,8 @@ def plan(session: Session, run_id: int, edition_id: int) -> Plan:
     scored = stored(session, run_id, edition)
     missing = tuple(measure for measure in edition.measures if measure["key"] not in scored)
     whole = _plan(session, edition, missing, lacks_hits=not _has_hits(session, run_id, edition))
-    if not whole.inputs.are_of_documents:
-        lacks = whole.lacks_hits and whole.inputs.is_board and _makes_a_board(session, run_id)
-        whole = replace(whole, lacks_hits=lacks)
-    return replace(whole, ranking_sha256=run.ranking_sha256)
+    lacks = whole.lacks_hits and kinds.judged_by(whole.inputs.kind).has_hits(session, run_id)
+    return replace(whole, lacks_hits=lacks, ranking_sha256=run.ranking_sha256)
 
 
 def ahead(session: Session, task_id: int) -> list["EarlyEvaluation"]:
@@ -79,13 +44,6 @@ def ahead(session: Session, task_id: int) -> list["EarlyEvaluation"]:
         for edition in session.scalars(editions)
     ]
     return [EarlyEvaluation(number, plan) for number, plan in plans if plan.inputs.are_of_documents]
-
-
-def _makes_a_board(session: Session, run_id: int) -> bool:
-    """Whether a run of a task of judges is labels, whose board is stored where hits are."""
-    # Where there are rankings only, no module of judges is ever loaded.
-    is_made: bool = import_module("leaderboard.services.judges.store").has_labels(session, run_id)
-    return is_made
 
 
 def _has_hits(session: Session, run_id: int, edition: Edition) -> bool:
@@ -125,21 +83,11 @@ class EarlyEvaluation:
 def compute(database: Database, run_id: int, plan: Plan) -> RunScores:
     """All that is missing; scores are in the revision's topic order.
 
-    The rankings are read block by block from the database, so memory stays flat. Raises Damaged where they
-    are not those that were accepted.
+    Raises Damaged where what the run says is not what was accepted.
     """
     if not plan.missing and not plan.lacks_hits:
         return RunScores({}, None)
-    if not plan.inputs.are_of_documents:
-        # Where there are rankings only, no module of others is ever loaded.
-        room = "judges" if plan.inputs.is_board else "nuggets"
-        scoring = import_module(f"leaderboard.services.{room}.scoring")
-        scores: RunScores = scoring.compute(database, run_id, plan)
-        return scores
-    aligner = Aligner(compiled_inputs(plan.inputs), dialect=plan.dialect)
-    for block in whole_blocks(database, run_id, plan.ranking_sha256):
-        aligner.add(block)
-    return of_judged(plan, aligner.judged())
+    return kinds.judged_by(plan.inputs.kind).compute(database, run_id, plan)
 
 
 def of_judged(plan: Plan, judged: Judged) -> RunScores:

@@ -22,6 +22,7 @@ from leaderboard.db.tables import (
     Task,
 )
 from leaderboard.errors import NotFound
+from leaderboard.services import kinds
 from leaderboard.services.evaluations import judged_topics
 from leaderboard.services.evaluations.damaged import MEANS, stored_scores, whole_means
 from leaderboard.services.policy import Sight
@@ -87,7 +88,7 @@ def basis_of(
         revision_sha256=revision.sha256 if sight.details else "",
         origin=qrels.origin,
         origin_name=qrels.origin_name,
-        dialect=edition.dialect if qrels.kind not in ("answers", "board") else 0,
+        dialect=edition.dialect if kinds.judged_by(qrels.kind).ranks_documents else 0,
         topics=len(edition.topic_sets.get(sight.topic_set, {"topics": ()})["topics"]),
         is_current=edition.state == "current",
         shown_from=edition.shown_from,

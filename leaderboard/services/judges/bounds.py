@@ -9,11 +9,12 @@ import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Edition, Run
-from leaderboard.services.evaluations.shown import Source
+from leaderboard.db.tables import Edition, QrelsRevision, Run
+from leaderboard.services.evaluations.shown import Source, source_of
 from leaderboard.services.judges import references, store
 from leaderboard.services.judges.agreements import least_of
 from leaderboard.services.judges.field import over_topics
+from leaderboard.services.phase_rules import ALL_TOPICS
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.requests import Request, WaitingResult
 from leaderboard.stats.arrays import Arrays
@@ -25,6 +26,18 @@ MEASURE, VERSION = "BoardTau", 1
 def is_slow(judges: int, runs: int, topics: int) -> bool:
     """Whether judges of a reference of so many runs and topics are not for a page to wait for."""
     return judges * (runs**2 * 3e-5 + runs * topics * 5e-6 + 2e-3) > requests.AT_ONCE_S
+
+
+def needed(session: Session, edition: Edition, phase_id: int) -> list[Request]:
+    """The request for the runs of a phase, where their page would wait for it."""
+    query = select(Run.id, Run.ranking_sha256).where(Run.phase_id == phase_id, Run.withdrawn_at.is_(None))
+    runs = {run_id: sha256 for run_id, sha256 in session.execute(query)}
+    revision = session.get_one(QrelsRevision, edition.revision_id)
+    shape = references.of_revision(session, revision.id).reference.scores.shape
+    if not runs or not is_slow(len(runs), *shape):
+        return []
+    # Their page is read by organisers, and by others after the close: of all topics.
+    return [request_of(source_of(edition, revision, ALL_TOPICS), runs)]
 
 
 def request_of(source: Source, runs: Mapping[int, str]) -> Request:

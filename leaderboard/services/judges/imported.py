@@ -11,11 +11,11 @@ from leaderboard.db.tables import Alignment, Qrels, QrelsRevision, Task
 from leaderboard.errors import Invalid
 from leaderboard.services.judges import origins, references, sending, store
 from leaderboard.services.judges.labels import checks
-from leaderboard.services.judges.packed import PackedJudge
 from leaderboard.services.judges.references import PreparedReference
+from leaderboard.services.kinds import PackedRun
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs import prepare
-from leaderboard.services.runs.prepare import PackedRun, PreparedUpload
+from leaderboard.services.runs.prepare import PreparedUpload
 from leaderboard.trec.boards.answer_labels import KeptAnswerLabels, Places
 from leaderboard.trec.boards.labels import KeptLabels
 from leaderboard.trec.boards.packing import BoardRules, KeptBoard, KeptReference, is_board, pack_board
@@ -96,15 +96,14 @@ def prepared(
     The run of the answer is None where no reference takes the file. Raises Invalid for a text that no site
     has written.
     """
-    report, packed = _anew(judge) if judge.is_anew else _as_sent(session, task, topics, judge, limits)
-    run = prepare.of_judge(packed) if packed is not None else None
+    report, run = _anew(judge) if judge.is_anew else _as_sent(session, task, topics, judge, limits)
     digest, size = prepare.digest(judge.file.path), judge.file.path.stat().st_size
     return PreparedUpload(judge.file.path, file_name, digest, size, report, run)
 
 
 def under_names(packed: bytes, names: Mapping[str, str]) -> PackedRun:
     """What was read of a judge, as it is stored, with runs of the reference under other names."""
-    return prepare.of_judge(_packed(renamed(store.unpacked(packed), names)))
+    return _packed(renamed(store.unpacked(packed), names))
 
 
 def add_board(
@@ -180,18 +179,18 @@ def _text(file: BundleText) -> Sent:
         raise Invalid(f"{file.name} does not hold what a judge said. Get the bundle anew.") from error
 
 
-def _anew(judge: BroughtJudge) -> tuple[Report, PackedJudge]:
+def _anew(judge: BroughtJudge) -> tuple[Report, PackedRun]:
     return Report((), (), {}), _packed(_text(judge.file))
 
 
 def _as_sent(
     session: Session, task: Task, topics: tuple[str, ...], judge: BroughtJudge, limits: Limits
-) -> tuple[Report, PackedJudge | None]:
+) -> tuple[Report, PackedRun | None]:
     """Read by each reference of the task, the newest first, until what it says is what it said."""
     places = _places(judge)
-    last: tuple[Report, PackedJudge | None] | None = None
+    last: tuple[Report, PackedRun | None] | None = None
     for kept in _references(session, task):
-        read = sending.checked(judge.file.path, BoardRules(topics, kept, places), limits, is_brought=True)
+        read = sending.read(judge.file.path, BoardRules(topics, kept, places), limits, is_brought=True)
         if read[1] is not None and read[1].digest == judge.sha256:
             return read
         # What a reference takes is more telling than why another one does not.
@@ -219,7 +218,7 @@ def _places(judge: BroughtJudge) -> Places:
     return {cell: tuple(len(labels) for labels in of_answer.labels) for cell, of_answer in cells.items()}
 
 
-def _packed(sent: Sent) -> PackedJudge:
+def _packed(sent: Sent) -> PackedRun:
     if isinstance(sent, KeptBoard):
         return sending.packed_board(sent)
     if isinstance(sent, KeptLabels):

@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Set
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,23 +11,6 @@ from leaderboard.trec.runs.fingerprints import SKETCH_SIZE
 
 Cell = tuple[str, str, float | str]
 """What a judge gave: run, topic and value of a board; topic, document and grade of labels; labels as text."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PackedJudge:
-    """A board or labels, packed; digest: of what the file says; sketch: of its cells, for copies.
-
-    values: how many cells; most: runs of a board, documents of the topic with the most labels. tag: the name
-    in the file.
-    """
-
-    body: bytes
-    topics: int
-    values: int
-    most: int
-    digest: str
-    sketch: bytes
-    tag: str = ""
 
 
 def sketch_of(cells: Set[Cell]) -> bytes:

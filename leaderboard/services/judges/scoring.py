@@ -1,21 +1,23 @@
 """Scores of a judge's stored board against the reference that a revision is."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from sqlalchemy.orm import Session
 
 from leaderboard.checksums import belonging_to
 from leaderboard.db.engine import Database
+from leaderboard.db.tables import QrelsRevision, Task
 from leaderboard.errors import Conflict, Invalid, NotFound
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.judged import FloatArray
 from leaderboard.measures.judges.record import AgreedTopics
 from leaderboard.measures.judges.registry import parse
-from leaderboard.services.evaluations.score import MeasureScores, Plan, RunScores
 from leaderboard.services.judges import references, store
 from leaderboard.services.judges.labels import answers, documents
 from leaderboard.services.judges.labels.run_sources import RunSource
+from leaderboard.services.kinds import Again, MeasureScores, Plan, RunScores
 from leaderboard.stats.judges.by_topic import topic_agreement
 from leaderboard.trec.boards.align import Reference, align
 from leaderboard.trec.boards.labels import KeptLabels
@@ -29,24 +31,17 @@ def compute(database: Database, run_id: int, plan: Plan) -> RunScores:
     return RunScores(scores(reference, board, [measure["key"] for measure in plan.missing]), made)
 
 
-def again(
-    database: Database, run_id: int, plan: Plan
-) -> Callable[[BoundMeasure], tuple[FloatArray, FloatArray | None]]:
-    """What computes a run's scores by a measure anew, from its stored board; raises Damaged."""
+def again(database: Database, run_id: int, plan: Plan, stored: bytes | None) -> tuple[Sequence[str], Again]:
+    """What is wrong with the stored board of labels, and what computes scores anew; raises Damaged."""
     reference, board = _both(plan, _said(database, run_id, plan), RunSource(database))
 
     def of(bound: BoundMeasure) -> tuple[FloatArray, FloatArray | None]:
         found = scores(reference, board, [bound.key])[bound.key]
         return found.scores, found.parts
 
-    return of
-
-
-def differing(database: Database, run_id: int, plan: Plan, stored: bytes) -> Iterator[str]:
-    """Where the stored board of a judge's labels is not the one that they make again; raises Damaged."""
-    _, board = _both(plan, _said(database, run_id, plan), RunSource(database))
-    if board is None or board.sha256 != store.opened(run_id, stored).sha256:
-        yield "the board that its labels make comes out differently"
+    if stored is None or (board is not None and board.sha256 == store.opened(run_id, stored).sha256):
+        return (), of
+    return ["the board that its labels make comes out differently"], of
 
 
 def scores(reference: Reference, kept: KeptBoard | None, keys: Iterable[str]) -> dict[str, MeasureScores]:
@@ -82,8 +77,9 @@ def agreed_topics(reference: Reference, kept: KeptBoard) -> AgreedTopics | None:
     return AgreedTopics(reference.scores, judge, tau_b, accuracy)
 
 
-def measures(reference: Reference, keys: Sequence[str]) -> list[dict[str, Any]]:
+def of_edition(session: Session, task: Task, revision: QrelsRevision) -> list[dict[str, Any]]:
     """The measures of an edition; those by topic with the topics on which the reference ties all runs."""
+    reference = references.of_revision(session, revision.id).reference
     by_topic = zip(reference.topics, reference.scores.T, strict=True)
     tied = [topic for topic, values in by_topic if not np.ptp(values)]
     left_out = {"topics": tied, "boards": list[str]()}
@@ -93,7 +89,7 @@ def measures(reference: Reference, keys: Sequence[str]) -> list[dict[str, Any]]:
             "version": parse(key).measure.version,
             "left_out": left_out[getattr(parse(key).measure, "agreement", "topics")],
         }
-        for key in keys
+        for key in task.measures
     ]
 
 

@@ -10,7 +10,8 @@ from leaderboard.db.tables import Task
 from leaderboard.errors import Closed, Invalid, Problem, TooLarge
 from leaderboard.services.judges import references
 from leaderboard.services.judges.labels import answers, checks
-from leaderboard.services.judges.packed import PackedJudge, sketch_of
+from leaderboard.services.judges.packed import sketch_of
+from leaderboard.services.kinds import Others, PackedRun, UploadRules, refused_probe
 from leaderboard.services.nuggets import senders
 from leaderboard.trec.boards.align import FEWEST_RUNS, align
 from leaderboard.trec.boards.board_files import BoardFile, Known, read_board
@@ -34,9 +35,20 @@ def rules_of(session: Session, task: Task, topics: list[str]) -> BoardRules:
 
 
 def checked(
+    source: Source, rules: UploadRules, limits: Limits, others: Others | None
+) -> tuple[Report, PackedRun | None]:
+    """The report on a board file, labels or parts of them, and what is stored of it if it can be accepted."""
+    report, packed = read(source, rules.own, limits)
+    if rules.is_blind:
+        remedy = "Send the board on all topics; this task takes no other."
+        report = refused_probe(report, "topics", rules.own.topics, "has values on", remedy, "board")
+    return report, packed
+
+
+def read(
     source: Source, rules: BoardRules, limits: Limits, *, is_brought: bool = False
-) -> tuple[Report, PackedJudge | None]:
-    """The report on a board file, labels or parts of them, and what is stored of it if it can be accepted.
+) -> tuple[Report, PackedRun | None]:
+    """The same by the reference that a file is held against.
 
     is_brought: whether another site took it, so that labels are taken whose runs are not here.
     """
@@ -71,7 +83,7 @@ def checked(
 
 def _checked_archive(
     path: Path, rules: BoardRules, limits: Limits, is_brought: bool
-) -> tuple[Report, PackedJudge | None]:
+) -> tuple[Report, PackedRun | None]:
     """The same of an archive; raises Invalid."""
     if not senders.has_parts(path, limits):
         rule = f"The archive does not hold the parts of one judge, files named {senders.NAMES}."
@@ -81,16 +93,6 @@ def _checked_archive(
             return checks.checked_parts(files, rules, is_brought=is_brought)
     except TooLarge as error:
         return Report((Problem(error.message),)), None
-
-
-def probe_problems(report: Report, rules: BoardRules, least: float) -> tuple[Problem, ...]:
-    """What is wrong with a file sent to a blind task: it speaks of less than this share of the topics."""
-    of, told = len(rules.topics), report.facts.get("topics", 0)
-    if not report.facts or told >= least * of:
-        return ()
-    rule = f"has values on {told} of {of} topics; a blind task scores at least {least:.0%}."
-    # Of few topics it is a probe: its agreement would tell how the reference orders runs on them.
-    return (Problem(rule, "Send the board on all topics; this task takes no other.", field="board"),)
 
 
 def _primary(path: Path, board: BoardFile, limits: Limits) -> str:
@@ -126,7 +128,7 @@ def _missing(runs: tuple[str, ...], topics: tuple[str, ...]) -> Iterator[Problem
         yield Problem(rule, "", None, "topic", shown(topics[0]), len(topics))
 
 
-def packed_board(kept: KeptBoard) -> PackedJudge:
+def packed_board(kept: KeptBoard) -> PackedRun:
     """A board as it is stored."""
     board = kept.board
     cells = {
@@ -135,11 +137,11 @@ def packed_board(kept: KeptBoard) -> PackedJudge:
         for run, row in by_run.items()
         for topic, value in row.items()
     }
-    return PackedJudge(
-        body=pack_board(kept),
+    return PackedRun(
+        board=pack_board(kept),
         topics=len(board.topics),
-        values=len(cells),
-        most=len(board.runs),
+        entries=len(cells),
+        deepest=len(board.runs),
         digest=kept.sha256,
         sketch=sketch_of(cells),
     )

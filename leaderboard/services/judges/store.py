@@ -4,14 +4,16 @@ The board that labels make depends on the reference. It is kept where judged hit
 revision, and stored with the scores that are computed from it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from sqlalchemy import and_, func, select
 from sqlalchemy.orm import Session
 
 from leaderboard.checksums import belonging_to
-from leaderboard.db.tables import Alignment, Edition, JudgeBoard
+from leaderboard.db.engine import Database
+from leaderboard.db.tables import Alignment, Edition, JudgeBoard, Run
 from leaderboard.memory import keep
+from leaderboard.services.kinds import PackedRun
 from leaderboard.trec.boards.answer_labels import KeptAnswerLabels, unpack_answer_labels
 from leaderboard.trec.boards.labels import KeptLabels, are_labels, unpack_labels
 from leaderboard.trec.boards.packing import KeptBoard, is_board, unpack_board
@@ -19,9 +21,17 @@ from leaderboard.trec.boards.packing import KeptBoard, is_board, unpack_board
 Sent = KeptBoard | KeptLabels | KeptAnswerLabels
 
 
-def add(session: Session, run_id: int, body: bytes) -> None:
-    """Store what a run of a judge says, packed."""
-    session.add(JudgeBoard(run_id=run_id, body=body))
+def add(session: Session, run_id: int, packed: PackedRun) -> None:
+    """Store what a run of a judge says."""
+    session.add(JudgeBoard(run_id=run_id, body=packed.board))
+
+
+def damage(database: Database, run: Run) -> Iterator[str]:
+    """What is wrong with what a judge sent, as it is stored; raises Damaged as well."""
+    with database.read() as session:
+        kept = sent(session, run.id)
+    if kept is None or kept.sha256 != run.ranking_sha256:
+        yield "its board or its labels do not have its digest"
 
 
 def sent(session: Session, run_id: int, name: str = "") -> Sent | None:

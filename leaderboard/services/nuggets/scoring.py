@@ -1,51 +1,40 @@
 """Scores of a run's stored answers under a revision of judgments of answers."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from sqlalchemy.orm import Session
 
 from leaderboard.checksums import belonging_to
 from leaderboard.db.engine import Database
+from leaderboard.db.tables import QrelsRevision, Task
 from leaderboard.measures.answers.registry import parse
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.judged import FloatArray
 from leaderboard.services.answers import store
-from leaderboard.services.evaluations.score import MeasureScores, Plan, RunScores
-from leaderboard.services.nuggets.stored import opened
+from leaderboard.services.kinds import Again, MeasureScores, Plan, RunScores
+from leaderboard.services.nuggets.stored import of_revision, opened
 from leaderboard.trec.answers.record import Answer
 from leaderboard.trec.nuggets.packing import PackedAnswers
 
 
 def compute(database: Database, run_id: int, plan: Plan) -> RunScores:
     """All scores that the run lacks, by the measures of a plan; raises Damaged."""
-    with database.read() as session:
-        answers = {answer.topic: answer for answer in store.of_run(session, run_id)}
-    return of_answers(plan, answers)
-
-
-def of_answers(plan: Plan, answers: Mapping[str, Answer]) -> RunScores:
-    """The same of the answers by topic, wherever they were read; raises Damaged."""
-    with belonging_to(plan.inputs.name):
-        judged = opened(plan.inputs.judgments)
+    judged, answers = _both(database, run_id, plan)
     keys = [measure["key"] for measure in plan.missing]
     return RunScores(scores(judged, plan.ranking_sha256, answers, keys), None)
 
 
-def again(
-    database: Database, run_id: int, plan: Plan
-) -> Callable[[BoundMeasure], tuple[FloatArray, FloatArray | None]]:
+def again(database: Database, run_id: int, plan: Plan, _: bytes | None) -> tuple[tuple[()], Again]:
     """What computes a run's scores by a measure anew, from its stored answers; raises Damaged."""
-    with belonging_to(plan.inputs.name):
-        judged = opened(plan.inputs.judgments)
-    with database.read() as session:
-        answers = {answer.topic: answer for answer in store.of_run(session, run_id)}
+    judged, answers = _both(database, run_id, plan)
 
     def of(bound: BoundMeasure) -> tuple[FloatArray, FloatArray | None]:
         found = scores(judged, plan.ranking_sha256, answers, [bound.key])[bound.key]
         return found.scores, found.parts
 
-    return of
+    return (), of
 
 
 def scores(
@@ -74,6 +63,11 @@ def left_out(judged: PackedAnswers, key: str) -> list[str]:
     return [topic for topic in judged.topics if topic not in over]
 
 
+def of_edition(session: Session, task: Task, revision: QrelsRevision) -> list[dict[str, Any]]:
+    """The measures of a task as an edition keeps them; raises Damaged."""
+    return measures(of_revision(session, revision.id), task.measures, task.primary_measure)
+
+
 def measures(judged: PackedAnswers, keys: Sequence[str], primary: str) -> list[dict[str, Any]]:
     """The measures of an edition, each with the topics that it is not over.
 
@@ -84,6 +78,13 @@ def measures(judged: PackedAnswers, keys: Sequence[str], primary: str) -> list[d
         for key in keys
         if key == primary or judged.topics_of(parse(key))
     ]
+
+
+def _both(database: Database, run_id: int, plan: Plan) -> tuple[PackedAnswers, dict[str, Answer]]:
+    with belonging_to(plan.inputs.name):
+        judged = opened(plan.inputs.judgments)
+    with database.read() as session:
+        return judged, {answer.topic: answer for answer in store.of_run(session, run_id)}
 
 
 def _of_measure(

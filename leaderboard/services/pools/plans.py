@@ -10,9 +10,8 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Run, Task
 from leaderboard.errors import Conflict, Invalid, Problem
 from leaderboard.pooling.choosing import chosen_runs
-from leaderboard.pooling.methods import DEFAULT, METHODS, BoundMethod, Method, method
-from leaderboard.pooling.registry import DEFAULT_OF_ANSWERS, OF_ANSWERS
-from leaderboard.services import shown_names
+from leaderboard.pooling.methods import DEFAULT, BoundMethod, method
+from leaderboard.services import kinds, shown_names
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs import marks
 from leaderboard.services.runs.names import RunName
@@ -60,23 +59,13 @@ class PooledRun(RunName):
     ranking_sha256: str
 
 
-def offered(task_kind: str) -> Mapping[str, Method]:
-    """The methods by name that pool the runs of a task of rankings, or of one of answers."""
-    return OF_ANSWERS if task_kind == "answers" else METHODS
-
-
-def usual(task_kind: str) -> dict[str, Any]:
-    """The method that is offered first, as a spec."""
-    return dict(DEFAULT_OF_ANSWERS if task_kind == "answers" else DEFAULT)
-
-
 def require_fitting(task: Task, bound: BoundMethod) -> None:
     """Raise Conflict where a method is not one for what the task's runs are."""
-    if bound.method.name not in offered(task.kind):
-        made_of = "what they cite" if task.kind == "answers" else "rankings"
+    kind = kinds.of(task.kind)
+    if bound.method.name not in kind.pool_methods:
         raise Conflict(
-            f"{task.name} takes {task.kind}; a pool is made of {made_of}. "
-            f"Choose {' or '.join(offered(task.kind))}."
+            f"{task.name} takes {task.kind}; a pool is made of {kind.pooled}. "
+            f"Choose {' or '.join(kind.pool_methods)}."
         )
 
 

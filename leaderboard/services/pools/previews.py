@@ -17,7 +17,7 @@ from leaderboard.pooling.audit import holders
 from leaderboard.pooling.bound import BoundMethod
 from leaderboard.pooling.candidates import IntArray
 from leaderboard.pooling.methods import Pooled, pool
-from leaderboard.services import policy
+from leaderboard.services import kinds, policy
 from leaderboard.services.policy import Viewer
 from leaderboard.services.pools import plans
 from leaderboard.services.pools.documents import PoolDocument
@@ -173,7 +173,7 @@ def preview(session: Session, viewer: Viewer, slug: str, plan: Plan) -> Preview:
     the task, Invalid for a plan that cannot be carried out, Conflict where there are no runs or topics.
     """
     task = policy.own_task(session, viewer, slug, policy.knows)
-    if task.kind == "judges":
+    if not kinds.of(task.kind).pooled:
         raise Conflict(f"{task.name} takes {task.kind}; a pool is made of rankings or answers.")
     plans.check(plan)
     runs = plans.pooled_runs(plan, plans.candidates(session, viewer, task))
@@ -183,7 +183,7 @@ def preview(session: Session, viewer: Viewer, slug: str, plan: Plan) -> Preview:
     if not titles:
         raise Conflict(f"{task.name} has no topics to be judged.")
     # Judgments of answers say nothing of documents by themselves.
-    revision = files.newest(session, task.id) if task.kind == "rankings" else None
+    revision = files.newest(session, task.id) if kinds.of(task.kind).ranks_documents else None
     judged = unpack_judgments(revision.packed) if revision is not None and plan.reuse else {}
     gone = left_out.index(left_out.of_revision(revision).by_topic)
     tops = _tops(session, task, runs, bound, list(titles), (lines.distractors_of(revision), gone))

@@ -58,8 +58,7 @@ def inputs(session: Session, revision_id: int) -> RevisionInputs:
         left_out=revision.left_out,
         collection_size=row.size,
         name=f"revision {revision.number} (number {revision.id} of all)",
-        is_of_answers=row.kind == "answers",
-        is_board=row.kind == "board",
+        kind=row.kind,
     )
 
 

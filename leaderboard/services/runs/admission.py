@@ -3,16 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from importlib import import_module
-from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Phase, Run, Task, Team, TopicSet, Upload
 from leaderboard.errors import Closed, Invalid, NotFound, TooLarge
-from leaderboard.services import collections, policy
+from leaderboard.services import collections, kinds, policy
 from leaderboard.services.evaluations.choices import is_over
+from leaderboard.services.kinds import UploadRules
 from leaderboard.services.phase_rules import KINDS
 from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels import files
@@ -25,10 +24,6 @@ from leaderboard.tables.words import utc_time
 from leaderboard.trec.documents.documents import DocnoFilter
 from leaderboard.trec.facts.fields import FactValue
 from leaderboard.trec.runs.check import Rules
-
-if TYPE_CHECKING:
-    from leaderboard.trec.answers.check import AnswerRules
-    from leaderboard.trec.boards.packing import BoardRules
 
 ORGANISERS_KINDS = frozenset({"baseline", "late"})
 
@@ -52,21 +47,6 @@ class RunRequest:
     """Whether organisers send it for the team; set by `uploads`, whatever the sender says."""
     late: str = ""
     """Why an organiser lets the run count though its phase has closed; empty where none says so."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class UploadRules:
-    """What a file is checked against, read before the check so that none runs inside a transaction."""
-
-    task_id: int
-    checks: Rules
-    is_blind: bool
-    earlier: tuple[tuple[int, str, bytes], ...] = field(default=())
-    """(run id, name, sketch) of the team's runs in this task."""
-    answers: "AnswerRules | None" = None
-    """What a file of answers is checked against; None where the task takes other runs."""
-    board: "BoardRules | None" = None
-    """What a board file of a judge is checked against; None where the task takes other runs."""
 
 
 def rules_for(
@@ -212,30 +192,13 @@ def _rules(session: Session, task: Task, phase: Phase, team_id: int | None) -> U
         select(Run.id, Run.name, Run.sketch).where(Run.task_id == task.id, Run.team_id == team_id)
     )
     return UploadRules(
-        task.id,
-        checks,
-        visibility == "blind",
-        tuple((row.id, row.name, row.sketch) for row in runs),
-        _answer_rules(session, task, topics),
-        _board_rules(session, task, topics),
+        task_id=task.id,
+        kind=(kind := kinds.of(task.kind)),
+        checks=checks,
+        is_blind=visibility == "blind",
+        earlier=tuple((row.id, row.name, row.sketch) for row in runs),
+        own=kind.rules(session, task, topics),
     )
-
-
-def _answer_rules(session: Session, task: Task, topics: list[str]) -> "AnswerRules | None":
-    if task.kind != "answers":
-        return None
-    # Where there are rankings only, no module of answers is ever loaded.
-    sending = import_module("leaderboard.services.answers.sending")
-    rules: AnswerRules = sending.rules_of(session, task, topics)
-    return rules
-
-
-def _board_rules(session: Session, task: Task, topics: list[str]) -> "BoardRules | None":
-    if task.kind != "judges":
-        return None
-    sending = import_module("leaderboard.services.judges.sending")
-    rules: BoardRules = sending.rules_of(session, task, topics)
-    return rules
 
 
 def topics_of(session: Session, task: Task, phase: Phase) -> list[str]:

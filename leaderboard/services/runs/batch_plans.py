@@ -6,10 +6,10 @@ the same rules hold on the site and at the command line.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 
 from leaderboard.errors import Invalid, LeaderboardError, Problem, TooLarge
+from leaderboard.services import kinds
 from leaderboard.services.phase_rules import KINDS
 from leaderboard.services.runs import lists, prepare
 from leaderboard.services.runs.admission import RunRequest
@@ -84,14 +84,7 @@ def archive_kind(path: Path, limits: Limits, task_kind: str) -> str:
     One run is LongEval's zip of answers too, and of a task of judges an archive of one judge's parts.
     """
     kind = kind_of(path, limits)
-    # Where there are rankings only, no module of answers is ever loaded.
-    if kind == "zip" and task_kind == "answers":
-        packages = import_module("leaderboard.trec.answers.packages")
-        return "" if packages.is_package(path) else kind
-    if kind and task_kind == "judges":
-        senders = import_module("leaderboard.services.nuggets.senders")
-        return "" if senders.has_parts(path, limits) else kind
-    return kind
+    return "" if kind and kinds.of(task_kind).is_one_run(path, kind, limits) else kind
 
 
 def plan(files: Sequence[BatchFile], wished: BatchRequest, most: int = MOST_FILES) -> BatchPlan:

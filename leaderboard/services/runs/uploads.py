@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
-from importlib import import_module
 from itertools import count, islice
 from typing import Any
 
@@ -10,19 +9,9 @@ from sqlalchemy import delete, insert, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import add_unless_taken, lock_key, lock_row, now
-from leaderboard.db.tables import (
-    Phase,
-    RankingBlock,
-    RankingIndex,
-    Run,
-    Task,
-    Team,
-    Upload,
-    UploadBatch,
-    UploadChunk,
-)
+from leaderboard.db.tables import Phase, RankingBlock, Run, Task, Team, Upload, UploadBatch, UploadChunk
 from leaderboard.errors import Conflict, NotFound, OverQuota, Problem
-from leaderboard.services import audit, policy, shown_names
+from leaderboard.services import audit, kinds, policy, shown_names
 from leaderboard.services.accounts import names
 from leaderboard.services.evaluations import editions
 from leaderboard.services.evaluations.choices import is_over
@@ -32,7 +21,7 @@ from leaderboard.services.reproductions import links
 from leaderboard.services.reproductions.links import OriginalRuns
 from leaderboard.services.runs import admission, facts, limits, prepare
 from leaderboard.services.runs.admission import RunRequest
-from leaderboard.services.runs.prepare import PackedRun, PreparedUpload
+from leaderboard.services.runs.prepare import PreparedUpload
 from leaderboard.services.tasks import entries, filed
 from leaderboard.services.webhooks import events
 from leaderboard.trec.runs.reports import Report
@@ -238,7 +227,10 @@ def _decide(session: Session, checked: _Checked) -> Submission:
         _add_chunks(session, upload.id, checked.prepared)
     session.add(run)
     session.flush()
-    _add_rankings(session, run, checked)
+    packed = checked.prepared.run
+    assert packed is not None, "an accepted file has a run"
+    kinds.of(checked.task.kind).store(session, run.id, packed)
+    session.flush()
     _note_entry(session, run, checked)
     audit.record(
         session,
@@ -361,27 +353,6 @@ def _new_run(session: Session, checked: _Checked, name: str) -> Run:
     )
 
 
-def add_rankings(session: Session, run_id: int, packed: PackedRun) -> None:
-    """Store a run's rankings, its answers, or its board."""
-    if packed.board is not None:
-        import_module("leaderboard.services.judges.store").add(session, run_id, packed.board)
-        return
-    if packed.answers is not None:
-        # Where there are rankings only, no module of answers is ever loaded.
-        store = import_module("leaderboard.services.answers.store")
-        store.add_packed(session, run_id, zip(packed.answers, packed.blocks, strict=True))
-        return
-    session.add(RankingIndex(run_id=run_id, body=packed.index))
-    _insert(session, RankingBlock, {"run_id": run_id}, packed.blocks)
-
-
-def _add_rankings(session: Session, run: Run, checked: _Checked) -> None:
-    packed = checked.prepared.run
-    assert packed is not None, "an accepted file has a run"
-    add_rankings(session, run.id, packed)
-    session.flush()
-
-
 def _note_entry(session: Session, run: Run, checked: _Checked) -> None:
     """Enter the team by its first run; its members are told of one that they did not send."""
     task, account_id = checked.task, checked.upload.account_id
@@ -397,10 +368,10 @@ def _add_chunks(session: Session, upload_id: int, stored: PreparedUpload) -> Non
 
 def add_pieces(session: Session, upload_id: int, pieces: Iterable[bytes]) -> None:
     """Store an upload's file, in compressed pieces as `PreparedUpload.chunks` gives them."""
-    _insert(session, UploadChunk, {"upload_id": upload_id}, pieces)
+    add_numbered(session, UploadChunk, {"upload_id": upload_id}, pieces)
 
 
-def _insert(
+def add_numbered(
     session: Session, table: type[RankingBlock | UploadChunk], owner: dict[str, int], bodies: Iterable[bytes]
 ) -> None:
     """Add numbered rows a few at a time: a large run's must not all be in memory."""

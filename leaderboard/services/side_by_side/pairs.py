@@ -12,11 +12,9 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Assessor, Run, SideBySide, SideBySidePair, Task, Topic
 from leaderboard.errors import Conflict, Invalid, NotFound, Problem
-from leaderboard.services import audit, policy
-from leaderboard.services.answers import store
+from leaderboard.services import audit, kinds, policy
 from leaderboard.services.assessors import links as assessors
 from leaderboard.services.policy import Viewer
-from leaderboard.services.rankings.blocks import indices_of
 
 MOST_RUNS = 50
 """Runs that one run is compared with at once."""
@@ -239,10 +237,7 @@ def shared_out(topics: Sequence[str], people: Sequence[int], n: int | None) -> d
 
 def _topics(session: Session, task: Task, pair: Pair, request: ComparisonRequest) -> list[str]:
     """The topics to compare the pair on: of those that either run has, in random order."""
-    if task.kind == "answers":
-        ranked = store.topics_of(session, pair)
-    else:
-        ranked = {topic for index in indices_of(session, pair).values() for topic in index}
+    ranked = kinds.of(task.kind).topics_of(session, pair)
     known = session.scalars(select(Topic.topic_id).where(Topic.task_id == task.id))
     able_to = [topic for topic in dict.fromkeys(request.topics or known) if topic in ranked]
     # The same for every pair of a task, so that a sample is of the same topics.

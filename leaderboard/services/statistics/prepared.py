@@ -1,14 +1,12 @@
 """Comparisons that a board needs and a page should not compute, queued before anybody asks for them."""
 
-from importlib import import_module
-
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_key
 from leaderboard.db.tables import Edition, Job, QrelsRevision, Run, Statistic, Task
 from leaderboard.measures.naming import parse
-from leaderboard.services import phase_rules
+from leaderboard.services import kinds, phase_rules
 from leaderboard.services.evaluations import choices, over_topics
 from leaderboard.services.evaluations.damaged import whole_editions
 from leaderboard.services.evaluations.digests import ranking_key
@@ -99,7 +97,7 @@ def _wanted(session: Session, task: Task, edition: Edition) -> list[Request]:
         for procedure, by in (("pairs", task.comparison), ("reliability", ""))
         if requests.seconds(by or procedure, len(runs), len(source.topics)) > requests.AT_ONCE_S
     ]
-    wanted = _of_judges(session, task, edition, phase)
+    wanted = kinds.of(task.kind).prepared(session, edition, phase.id)
     wanted += _ready(session, (task, edition, phase), source, frozenset(run.id for run in runs))
     first = edition.primary_measure
     for measure in sorted(edition.measures, key=lambda each: each["key"] != first) if procedures else ():
@@ -139,7 +137,7 @@ def _ready(
         state = field_leaders.states(session, {task.id: phase}, {task.id: edition.id})[task.id]
         run_ids = tuple(sorted(ranked & scored))
         wanted.append(_leaders_of(edition, source, version, state.text, run_ids))
-    if len(scored) >= coverage.LEAST_RUNS and task.kind == "rankings":
+    if len(scored) >= coverage.LEAST_RUNS and kinds.of(task.kind).ranks_documents:
         facts = select(Run.id, Run.ranking_sha256, Run.order_differs)
         on_board = facts.where(Run.phase_id == phase.id, Run.withdrawn_at.is_(None))
         rankings = {
@@ -148,23 +146,6 @@ def _ready(
         cutoffs = dict.fromkeys(coverage.depth(parse(each["key"])) for each in edition.measures)
         wanted += [requests.of_coverage(source, cutoff, rankings) for cutoff in cutoffs]
     return wanted
-
-
-def _of_judges(session: Session, task: Task, edition: Edition, phase: PhaseRule) -> list[Request]:
-    """What holds at least of judges, where their page would wait for it; nothing of other tasks."""
-    if task.kind != "judges":
-        return []
-    # Where there are rankings only, no module of judges is ever loaded.
-    bounds = import_module("leaderboard.services.judges.bounds")
-    references = import_module("leaderboard.services.judges.references")
-    query = select(Run.id, Run.ranking_sha256).where(Run.phase_id == phase.id, Run.withdrawn_at.is_(None))
-    runs = {run_id: sha256 for run_id, sha256 in session.execute(query)}
-    revision = session.get_one(QrelsRevision, edition.revision_id)
-    shape = references.of_revision(session, revision.id).reference.scores.shape
-    if not runs or not bounds.is_slow(len(runs), *shape):
-        return []
-    # Their page is read by organisers, and by others after the close: of all topics.
-    return [bounds.request_of(source_of(edition, revision, phase_rules.ALL_TOPICS), runs)]
 
 
 def _tried(session: Session, wanted: list[Request]) -> set[str]:

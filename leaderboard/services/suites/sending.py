@@ -13,9 +13,10 @@ from leaderboard.db.engine import add_unless_taken, lock_key, lock_row, now
 from leaderboard.db.tables import SuiteRun, SuiteRunPart, Team
 from leaderboard.errors import MAX_PROBLEMS, Conflict, Invalid, LeaderboardError, Problem
 from leaderboard.services import audit
+from leaderboard.services.kinds import UploadRules
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs import admission, prepare, uploads
-from leaderboard.services.runs.admission import RunRequest, UploadRules
+from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.prepare import PreparedUpload
 from leaderboard.services.runs.uploads import Delivery
 from leaderboard.services.suites import records

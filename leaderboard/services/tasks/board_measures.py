@@ -13,7 +13,7 @@ from leaderboard.measures.catalogue.names import examples
 from leaderboard.measures.grammar import BoundMeasure, with_level
 from leaderboard.measures.naming import kind_of, parse
 from leaderboard.measures.registry import NAMES
-from leaderboard.services import audit, policy
+from leaderboard.services import audit, kinds, policy
 from leaderboard.services.evaluations import editions
 from leaderboard.services.evaluations.shown import ShownEdition
 from leaderboard.services.policy import Viewer
@@ -22,8 +22,6 @@ from leaderboard.services.qrels import files, judged_inputs
 SIZE = "collection size"
 BESIDE = frozenset({"subtopics", "preferences"})
 """Needs that judgments may meet besides grades."""
-OTHERS = ("answers", "judges")
-"""Kinds of tasks that have no grades, and what they have in place of them."""
 REMEDIES = {
     "subtopics": "add judgments of subtopics first",
     "preferences": "add preferences first",
@@ -107,7 +105,7 @@ def _at_level(bound: BoundMeasure, before: int, after: int) -> BoundMeasure:
 
 def available(session: Session, task: Task) -> frozenset[str]:
     """The needs of measures that the task meets, or may meet with judgments that are still to come."""
-    if task.kind in OTHERS:
+    if not kinds.of(task.kind).ranks_documents:
         return frozenset({task.kind})
     size = session.get_one(CollectionOfDocuments, task.collection_id).size
     needs = {"graded"} if size is None else {"graded", SIZE}
@@ -127,7 +125,7 @@ def lacking(shown: ShownEdition) -> tuple[str, ...]:
     """Why measures of the shown edition have no scores, in sentences; empty where all have what they need."""
     if shown.edition is None or shown.basis is None:
         return ()
-    if shown.kinds & {"answers", "board"}:
+    if not all(kinds.judged_by(kind).ranks_documents for kind in shown.kinds):
         return _lacking_of_answers(shown.edition, shown.basis.revision)
     has = judged_inputs.needs_met_by(shown.kinds)
     needs = {measure["key"]: parse(measure["key"]).measure.needs for measure in shown.edition.measures}
@@ -152,7 +150,7 @@ def _lacking_of_answers(edition: Edition, revision: int) -> tuple[str, ...]:
 def _fit(bound: BoundMeasure, there: Collection[str]) -> BoundMeasure:
     """The measure itself; raises Invalid where a board cannot have it."""
     of = kind_of(bound.measure)
-    takes = next((kind for kind in OTHERS if kind in there), "rankings")
+    takes = next((kind for kind in kinds.KINDS if kind in there), kinds.RANKINGS)
     if of != takes:
         raise Invalid(f"{bound.key} is a measure of {of}, and this task takes {takes}; leave it out.")
     missing = sorted(bound.measure.needs - {"graded"} - set(there))

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 
 from leaderboard.errors import Invalid, Problem
-from leaderboard.services import collections
+from leaderboard.services import collections, kinds
 from leaderboard.services.collections import PreparedDocuments
+from leaderboard.services.kinds import KINDS
 from leaderboard.services.qrels import files as qrels
 from leaderboard.services.qrels.files import PreparedQrels
 from leaderboard.services.tasks import board_measures, setting_values, slugs, templates
@@ -18,11 +18,6 @@ from leaderboard.trec.topics import topics as trec_topics
 from leaderboard.trec.topics.topics import TopicsFile
 
 VISIBILITIES = ("open", "blind", "sealed")
-KINDS = ("rankings", "answers", "judges")
-OF_ANSWERS = ("V_strict", "A", "W", "SupportP", "SupportR", "AnswerLength", "NumCitations")
-"""The measures of answers that a board has unless others are chosen, the first one ranks it."""
-OF_JUDGES = ("BoardTau", "TopicTau", "TopicAccuracy")
-"""As those of answers, of judges."""
 DEEPEST = 100_000
 GRADED = ("nDCG@10", "AP", "RR@10", "R@1000")
 BINARY = ("AP", "nDCG@10", "P@10", "R@1000")
@@ -113,7 +108,8 @@ def usual_visibility(kind: str | None, template: TaskTemplate | None) -> str:
     ('blind', 'open')
     """
     visibility = template.visibility if template is not None else "open"
-    return "blind" if kind == "judges" and visibility == "open" else visibility
+    is_free = kind not in KINDS or kinds.of(kind).may_be_open
+    return visibility if is_free or visibility != "open" else "blind"
 
 
 def prepare(draft: TaskDraft) -> PreparedTask:
@@ -212,11 +208,9 @@ def _measures(draft: TaskDraft, judged: PreparedQrels | None) -> tuple[tuple[str
 
 
 def _of_kind(draft: TaskDraft) -> tuple[tuple[str, ...], str]:
-    # Tasks of rankings load no module of others.
-    registry = import_module(f"leaderboard.measures.{draft.kind}.registry")
-    usual = OF_ANSWERS if draft.kind == "answers" else OF_JUDGES
-    bound = [registry.parse(name) for name in draft.measures or usual]
-    primary = registry.parse(draft.primary) if draft.primary else bound[0]
+    kind = kinds.of(draft.kind)
+    bound = [kind.parse(name) for name in draft.measures or kind.usual_measures]
+    primary = kind.parse(draft.primary) if draft.primary else bound[0]
     if primary.measure.direction == "none":
         raise Invalid(
             f"{primary.key} has no better or worse, so a board cannot rank by it; choose another primary."

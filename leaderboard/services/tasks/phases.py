@@ -14,7 +14,7 @@ from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import Collection, Phase, Run, Task, TopicSet, Upload
 from leaderboard.errors import Closed, Conflict, Invalid, NotFound
 from leaderboard.fields import Field
-from leaderboard.services import audit, phase_rules, policy
+from leaderboard.services import audit, kinds, phase_rules, policy
 from leaderboard.services.actions import Action
 from leaderboard.services.evaluations import editions
 from leaderboard.services.phase_rules import ALL_TOPICS, KINDS, LEAST_MEDIAN_DEPTH, PUBLIC_TOPICS
@@ -26,8 +26,6 @@ from leaderboard.tables.words import utc_time
 LONGEST_NAME = 40
 MOST_PHASES = 20
 MOST_HOURS = 31 * 24
-LEAST_OF_OTHERS = 40
-"""Bytes of a topic in the smallest file of answers or of a board."""
 ALL, HALF, LIST = "all", "half", "list"
 TOPIC_CHOICES = {
     ALL: "every topic of the task",
@@ -374,7 +372,7 @@ def require_possible(session: Session, task: Task) -> None:
 
 
 def _require_possible(session: Session, task: Task, phase: Phase) -> None:
-    is_deep = task.kind == "rankings" and (phase.visibility or task.visibility) == "blind"
+    is_deep = kinds.of(task.kind).ranks_documents and (phase.visibility or task.visibility) == "blind"
     if is_deep:
         _require_deep(task, session.get_one(Collection, task.collection_id), phase)
     if phase.largest_bytes is None:
@@ -409,8 +407,7 @@ def _least_bytes(session: Session, task: Task, phase: Phase, deep: int) -> int:
     """About how many bytes the smallest plain file has that keeps the rules of a phase."""
     chosen = session.get_one(TopicSet, phase.topic_set_id).topics if phase.topic_set_id else None
     topics = topic_sets.ids(session, task) if chosen is None else chosen
-    line = len(" Q0 d 1 1 t\n") if task.kind == "rankings" else LEAST_OF_OTHERS
-    return sum(len(topic.encode()) + line for topic in topics) * deep
+    return sum(len(topic.encode()) + kinds.of(task.kind).shortest for topic in topics) * deep
 
 
 def _choose_topics(session: Session, task: Task, phase: Phase, plan: PhasePlan) -> None:

@@ -1,10 +1,73 @@
-"""A task's topics one by one: finding them, what stands beside them, how their grades are called."""
+"""A task's topics one by one: finding them, what pages of one start with, how their grades are called."""
+
+from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Task, Topic
+from leaderboard.db.tables import Run, Task, Topic
 from leaderboard.errors import NotFound
+from leaderboard.services import policy
+from leaderboard.services.evaluations.shown import ShownEdition
+from leaderboard.services.policy import Sight, Viewer
+from leaderboard.services.shown_names import ShownNames
+from leaderboard.services.tasks.head import TaskHead
+from leaderboard.services.tasks.scored_topics import why_left_out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicHead(TaskHead):
+    """The head of a topic's page; previous, following: in the task's order."""
+
+    topic_id: str
+    title: str
+    description: str
+    narrative: str
+    excluded: str
+    """Why it is in no mean; empty where it counts."""
+    previous: str | None
+    following: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOnTopic(TopicHead):
+    """The head of a page of one run on a topic."""
+
+    run_id: int
+    run: str
+    team: str
+    is_own: bool
+
+
+def head(session: Session, task: Task, topic: Topic, sight: Sight, shown: ShownEdition) -> dict[str, Any]:
+    """The fields of TopicHead; two statements."""
+    around = select(Topic.topic_id).where(Topic.task_id == task.id)
+    before = around.where(Topic.position < topic.position).order_by(Topic.position.desc()).limit(1)
+    after = around.where(Topic.position > topic.position).order_by(Topic.position).limit(1)
+    return {
+        "task": task.name,
+        "slug": task.slug,
+        "sight": sight,
+        "basis": shown.basis,
+        "topic_id": topic.topic_id,
+        "title": topic.title,
+        "description": topic.description,
+        "narrative": topic.narrative,
+        "excluded": why_left_out(topic.excluded, sight),
+        "previous": session.scalar(before),
+        "following": session.scalar(after),
+    }
+
+
+def of_run(viewer: Viewer, names: ShownNames, run: Run) -> dict[str, Any]:
+    """What RunOnTopic has beside: the run and its team, by the names that the viewer may read."""
+    return {
+        "run_id": run.id,
+        "run": names.run(run.id, run.name),
+        "team": names.team(run.team_id),
+        "is_own": policy.owns(viewer, run.team_id),
+    }
 
 
 def find(session: Session, task: Task, topic_id: str) -> Topic:
@@ -13,14 +76,6 @@ def find(session: Session, task: Task, topic_id: str) -> Topic:
     if topic is None:
         raise NotFound(f"Task {task.name} has no topic {topic_id!r}.", topic=topic_id)
     return topic
-
-
-def neighbours(session: Session, task: Task, topic: Topic) -> tuple[str | None, str | None]:
-    """The ids of the topics before and after this one in the task's order."""
-    around = select(Topic.topic_id).where(Topic.task_id == task.id)
-    before = around.where(Topic.position < topic.position).order_by(Topic.position.desc()).limit(1)
-    after = around.where(Topic.position > topic.position).order_by(Topic.position).limit(1)
-    return session.scalar(before), session.scalar(after)
 
 
 def grade_names(task: Task) -> dict[int, str]:

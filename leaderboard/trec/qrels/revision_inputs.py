@@ -39,15 +39,13 @@ class RevisionInputs:
     collection_size: int | None = None
     name: str = ""
     """What to call them in an error, such as `revision 2`."""
-    is_of_answers: bool = False
-    """Whether the judgments are of answers: nuggets and labels, no documents by grade."""
-    is_board: bool = False
-    """Whether they are the reference of a task of judges."""
+    kind: str = "graded"
+    """What the judgments are: grades, answers (nuggets and labels), or board (the reference of judges)."""
 
     @property
     def are_of_documents(self) -> bool:
         """Whether documents are judged, so that a run has judged hits."""
-        return not (self.is_of_answers or self.is_board)
+        return self.kind not in ("answers", "board")
 
 
 def compiled_inputs(inputs: RevisionInputs) -> CompiledJudgments:
@@ -88,7 +86,7 @@ def _leaving(compiled: CompiledJudgments, packed: bytes, distractors: frozenset[
 def _without_documents(inputs: RevisionInputs) -> CompiledJudgments:
     """The topics of judgments of answers or of a reference, none of which judges a document by itself."""
     # Where there are rankings only, no module of others is ever loaded.
-    if inputs.is_board:
+    if inputs.kind == "board":
         boards = import_module("leaderboard.trec.boards.packing")
         topics = boards.unpack_reference(inputs.judgments).reference.topics
     else:

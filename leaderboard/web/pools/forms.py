@@ -9,7 +9,7 @@ from werkzeug.datastructures import MultiDict
 from leaderboard.errors import Invalid, Problem
 from leaderboard.pooling.methods import DEFAULT, METHODS, Method
 from leaderboard.pooling.parameters import LARGEST, Parameter
-from leaderboard.services.pools import plans
+from leaderboard.services import kinds
 from leaderboard.services.pools.plans import OFFICIAL, SECONDS, Plan
 from leaderboard.web.addresses import whole
 
@@ -43,8 +43,9 @@ class MethodForm:
 
 def method_form(values: Values, task_kind: str) -> MethodForm:
     """The fields of the method that the values choose, the usual one where they choose none."""
-    offered = plans.offered(task_kind)
-    chosen = offered.get(values.get("method", ""), offered[plans.usual(task_kind)["name"]])
+    kind = kinds.of(task_kind)
+    usual = kind.pool_methods[str(kind.usual_pool["name"])]
+    chosen = kind.pool_methods.get(values.get("method", ""), usual)
     after = tuple(method for method in METHODS.values() if method.name not in (STAGED, "depth", "priority"))
     then = next((method for method in after if method.name == values.get(THEN)), METHODS["rrf"])
     return MethodForm(
@@ -81,8 +82,8 @@ def state(values: Values, task_kind: str) -> dict[str, list[str]]:
 
 def _spec(values: Values, task_kind: str) -> dict[str, Any]:
     if "method" not in values:
-        return plans.usual(task_kind)
-    offered = plans.offered(task_kind)
+        return dict(kinds.of(task_kind).usual_pool)
+    offered = kinds.of(task_kind).pool_methods
     if values["method"] not in offered:
         problem = Problem("is not a pooling method here.", field="method", value=values["method"][:40])
         raise Invalid(f"Choose one of {', '.join(offered)}.", [problem])

@@ -8,8 +8,8 @@ from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import Busy, Invalid, Problem
 from leaderboard.pages.runs.check_form import check_form
+from leaderboard.services.kinds import UploadRules
 from leaderboard.services.runs import admission, limits, prepare
-from leaderboard.services.runs.admission import UploadRules
 from leaderboard.trec.read.lines import Limits
 from leaderboard.trec.runs.fixes import FIXES
 from leaderboard.trec.runs.reports import Report

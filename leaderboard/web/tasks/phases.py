@@ -10,7 +10,8 @@ from leaderboard.errors import LeaderboardError, NotFound
 from leaderboard.pages.tasks import calendars
 from leaderboard.pages.tasks import phases as pages
 from leaderboard.pages.tasks.phases import DateRow
-from leaderboard.services import policy
+from leaderboard.services import kinds, policy
+from leaderboard.services.kinds import RunKind
 from leaderboard.services.tasks import phases
 from leaderboard.services.tasks.phases import PhaseChange, PhaseExtension, PhasePlan
 from leaderboard.web import actions, responses
@@ -36,15 +37,15 @@ def dates_of(slug: str) -> tuple[DateRow, ...]:
     return pages.strip(known, datetime.now(UTC))
 
 
-def takes(slug: str) -> str:
+def takes(slug: str) -> RunKind:
     """What a task takes: rankings unless it is known to take something else."""
     # A run's page knows its task, and has no statement to spare for the tabs above it.
     if kind := reading().info.get(f"kind of {slug}"):
-        return str(kind)
+        return kinds.of(str(kind))
     try:
-        return policy.seen_task(reading(), viewer(), slug).task.kind
+        return kinds.of(policy.seen_task(reading(), viewer(), slug).task.kind)
     except NotFound:
-        return "rankings"
+        return kinds.of(kinds.RANKINGS)
 
 
 @blueprint.get("/tasks/<slug>/phases")

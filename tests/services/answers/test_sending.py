@@ -10,6 +10,7 @@ from leaderboard.db.tables import Answer as StoredAnswer
 from leaderboard.db.tables import Evaluation, Job, RankingIndex, Run, Task, Topic, UploadChunk
 from leaderboard.errors import Conflict, Invalid, UnknownMeasure
 from leaderboard.pages.answers import answer
+from leaderboard.services import kinds
 from leaderboard.services.answers import store
 from leaderboard.services.checks.check import checks
 from leaderboard.services.policy import OPERATOR
@@ -17,7 +18,7 @@ from leaderboard.services.pools import previews
 from leaderboard.services.pools.plans import Plan
 from leaderboard.services.runs import facts
 from leaderboard.services.tasks import create, drafts, life
-from leaderboard.services.tasks.drafts import OF_ANSWERS, TaskDraft
+from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.services.tasks.life import TaskCopy
 from leaderboard.services.tasks.settings import change, records
 from leaderboard.trec.answers.dialects import DIALECTS
@@ -37,7 +38,7 @@ def test_a_task_of_answers_has_their_measures_and_no_settings_of_rankings(
     build.task(database, tmp_path, "rankings")
     with database.write() as session:
         task = session.scalars(select(Task).where(Task.slug == "answers")).one()
-        assert (task.kind, len(task.measures)) == ("answers", len(OF_ANSWERS))
+        assert (task.kind, len(task.measures)) == ("answers", len(kinds.of("answers").usual_measures))
         assert task.primary_measure == task.measures[0] == "NuggetRecall(set='vital',strict=1)"
         change.change(session, OPERATOR, "answers", {"answer_limit": "5", "answer_dialects": "report rag24"})
         assert task.answer_rules == {"limit": 5, "dialects": ["rag24", "report"]}

@@ -77,7 +77,7 @@ def _described(database: Database, folder: Path, slug: str, kind: str) -> Path:
         rules = admission.rules_for(session, OPERATOR, slug, team_id)
     topics = rules.checks.expected
     if kind == "answers":
-        limit = rules.answers.limit if rules.answers else None
+        limit = rules.own.limit
         text = "word" if limit != 1 else "w"
         return answered.run_file(folder, {topic: [(text, ["d1"])] for topic in topics})
     depth = min(rules.checks.depth or 10, 10)

@@ -7,7 +7,8 @@ from tempfile import TemporaryDirectory
 from leaderboard.errors import MissingInput, Problem
 from leaderboard.measures.answers import registry as answer_measures
 from leaderboard.services.judges.labels import answers, documents
-from leaderboard.services.judges.packed import Cell, PackedJudge, sketch_of
+from leaderboard.services.judges.packed import Cell, sketch_of
+from leaderboard.services.kinds import PackedRun
 from leaderboard.services.nuggets.reading import PartFile
 from leaderboard.trec.boards.answer_labels import (
     KeptAnswerLabels,
@@ -41,7 +42,7 @@ WORDS = {
 
 def checked(
     path: Path, form: Form, rules: BoardRules, limits: Limits, *, is_brought: bool = False
-) -> tuple[Report, PackedJudge | None]:
+) -> tuple[Report, PackedRun | None]:
     """The report on a file of labels, and the labels if they can be accepted; raises Invalid.
 
     is_brought: whether another site took it: the runs of its reference need not be here then.
@@ -58,13 +59,13 @@ def checked(
 
 def checked_parts(
     files: Mapping[Part, PartFile], rules: BoardRules, *, is_brought: bool = False
-) -> tuple[Report, PackedJudge | None]:
+) -> tuple[Report, PackedRun | None]:
     """The same of parts that come together; raises Invalid, with problems that name the part's file."""
     named = {part: PartOfLabels(file.path, file.name) for part, file in files.items()}
     return _of_answers(named, rules, is_brought)
 
 
-def packed_documents(sent: KeptLabels) -> PackedJudge:
+def packed_documents(sent: KeptLabels) -> PackedRun:
     """Labels of documents as they are stored."""
     judgments = sent.labels.judgments
     cells: set[Cell] = {
@@ -72,30 +73,30 @@ def packed_documents(sent: KeptLabels) -> PackedJudge:
         for topic, grades in judgments.items()
         for docno, grade in grades.items()
     }
-    return PackedJudge(
-        body=pack_labels(sent),
+    return PackedRun(
+        board=pack_labels(sent),
         topics=len(judgments),
-        values=len(cells),
-        most=max(map(len, judgments.values())),
+        entries=len(cells),
+        deepest=max(map(len, judgments.values())),
         digest=sent.sha256,
         sketch=sketch_of(cells),
         tag=sent.labels.run,
     )
 
 
-def packed_answers(sent: KeptAnswerLabels, topics: int) -> PackedJudge:
+def packed_answers(sent: KeptAnswerLabels, topics: int) -> PackedRun:
     """Labels of answers as they are stored; topics: how many they give scores on."""
-    return PackedJudge(
-        body=pack_answer_labels(sent),
+    return PackedRun(
+        board=pack_answer_labels(sent),
         topics=topics,
-        values=sent.documents,
-        most=len({run for run, _ in sent.labelled("answers")}),
+        entries=sent.documents,
+        deepest=len({run for run, _ in sent.labelled("answers")}),
         digest=sent.sha256,
         sketch=sketch_of(_cells(sent)),
     )
 
 
-def _of_documents(path: Path, rules: BoardRules, limits: Limits) -> tuple[Report, PackedJudge | None]:
+def _of_documents(path: Path, rules: BoardRules, limits: Limits) -> tuple[Report, PackedRun | None]:
     labels = read_judge_labels(path, limits, frozenset(rules.topics))
     sent, kept = KeptLabels(labels), rules.kept
     facts = {
@@ -112,7 +113,7 @@ def _of_documents(path: Path, rules: BoardRules, limits: Limits) -> tuple[Report
 
 def _of_answers(
     files: Mapping[Part, PartOfLabels], rules: BoardRules, is_brought: bool
-) -> tuple[Report, PackedJudge | None]:
+) -> tuple[Report, PackedRun | None]:
     kept, forms = rules.kept, [part for part in PARTS if part in files]
     if refused := _refused(kept, forms, is_brought):
         return Report((refused,)), None

@@ -60,7 +60,7 @@ def reference_labels(
     if edition is None or edition.shown_from is None:
         raise NotFound(GONE)
     inputs = judged_inputs.inputs(session, edition.revision_id)
-    if inputs.is_of_answers != (part is not None):
+    if (inputs.kind == "answers") != (part is not None):
         raise NotFound("The reference does not rest on judgments of what this judge labelled.")
     with belonging_to(inputs.name):
         judgments = (

@@ -5,11 +5,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from leaderboard.services import policy
+from leaderboard.services import kinds, policy
 from leaderboard.services.assessors import settle
 from leaderboard.services.assessors.settle import Choice
 from leaderboard.services.combined import samples
-from leaderboard.services.pools import files, plans, pools, previews
+from leaderboard.services.pools import files, pools, previews
 from leaderboard.services.pools.plans import (
     LARGEST_SEED,
     MOST_PER_TEAM,
@@ -207,7 +207,7 @@ OPERATIONS = (make_pool, import_pool, draw_sample, show_sample, change_pool, dis
 
 
 def _plan(body: PoolPlan, task_kind: str) -> Plan:
-    spec: dict[str, Any] = dict(body.method if body.method is not None else plans.usual(task_kind))
+    spec: dict[str, Any] = dict(body.method if body.method is not None else kinds.of(task_kind).usual_pool)
     if body.then is not None:
         spec["then"] = dict(body.then)
     facts = asdict(body)

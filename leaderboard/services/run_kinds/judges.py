@@ -1,0 +1,39 @@
+"""Runs of judges: boards, or labels that make one."""
+
+from leaderboard.measures.judges import registry
+from leaderboard.pooling.registry import DEFAULT, METHODS
+from leaderboard.services.judges import bounds, scoring, sending, store
+from leaderboard.services.kinds import JUDGES, RunKind
+from leaderboard.services.nuggets.senders import has_parts
+
+KIND = RunKind(
+    name=JUDGES,
+    judgments="board",
+    ranks_documents=False,
+    may_be_open=False,
+    usual_measures=("BoardTau", "TopicTau", "TopicAccuracy"),
+    parse=registry.parse,
+    alike="values",
+    stored="boards of judges",
+    hidden_name="run.json",
+    pooled="",
+    pool_methods=METHODS,
+    usual_pool=DEFAULT,
+    shortest=40,
+    missed="",
+    missing=". Topics on which the reference ties all runs are left out; who lacks a run has no score. ",
+    rules=sending.rules_of,
+    checked=sending.checked,
+    topics_of=lambda *_: set(),
+    prepared=bounds.needed,
+    # The parts of one judge.
+    is_one_run=lambda path, _, limits: has_parts(path, limits),
+    store=store.add,
+    damage=store.damage,
+    measures=scoring.of_edition,
+    # The board that labels make is stored where hits are.
+    has_hits=store.has_labels,
+    compute=scoring.compute,
+    again=scoring.again,
+    open_hits=lambda run_id, _, hits: store.opened(run_id, hits),
+)
