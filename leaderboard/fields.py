@@ -4,7 +4,7 @@ A record whose fields are `Annotated[type, Field(...)]` is all there is to say. 
 and a command's options are read into it by `read`, with every problem at once; `texts` is what a form shows.
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, make_dataclass
 from datetime import datetime
 from functools import cache
@@ -47,6 +47,12 @@ class Field:
     """In a command, for a value that is none of the choices: a choice, and the field that then holds it."""
     is_carried: bool = False
     """Whether the form alone has it, unseen: what the page knew when it was made."""
+    read: Callable[[str], Any] = str
+    """Makes a value of the text of a line or a box; raises ValueError with the rule it breaks."""
+    is_secret: bool = False
+    """Whether no problem and no record says its value."""
+    only_of: str = ""
+    """The kind of task that alone has it; empty: every kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +131,8 @@ def read(record: type[Record], said: Mapping[str, Any]) -> Record:
         except Invalid as error:
             problems += error.problems or [Problem(error.message, field=each.name, value=str(value)[:40])]
         except ValueError as error:
-            problems.append(Problem(str(error), _remedy(each), field=each.name, value=str(value)[:40]))
+            shown = "" if each.about.is_secret else str(value)[:40]
+            problems.append(Problem(str(error), _remedy(each), field=each.name, value=shown))
     missing = [each for each in of(record) if each.is_required and each.name not in given]
     named = {problem.field for problem in problems}
     problems += [
@@ -167,7 +174,7 @@ def _read(each: Asked, value: Any, zone: str) -> Any:
         raise ValueError(f"must be one of {', '.join(filter(None, each.about.choices))}.")
     if len(value) > each.about.longest:
         raise ValueError(f"must have at most {each.about.longest:,} characters.")
-    return value
+    return each.about.read(value) if each.kind in ("line", "text") else value
 
 
 def _number(about: Field, value: Any) -> int:

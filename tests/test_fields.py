@@ -12,6 +12,12 @@ from leaderboard.errors import Invalid
 from leaderboard.fields import Field
 
 
+def _code(text: str) -> str:
+    if text.strip() and not text.strip().isdigit():
+        raise ValueError("must be digits.")
+    return text.strip()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Visit:
     """A visit to a museum."""
@@ -23,6 +29,7 @@ class Visit:
     tour: Annotated[str, Field(title="Tour", choices={"": "none", "short": "an hour"})] = ""
     rooms: Annotated[tuple[str, ...], Field(title="Rooms", choices={"a": "first", "b": "second"})] = ()
     paid: Annotated[bool, Field(title="Paid")] = False
+    code: Annotated[str, Field(title="Code", read=_code, is_secret=True)] = ""
     seen: Annotated[str, Field(title="Seen", is_carried=True)] = ""
 
 
@@ -72,6 +79,14 @@ def test_every_field_that_is_wrong_is_told_with_its_rule() -> None:
     assert all(problem.remedy for problem in caught.value.problems)
     with pytest.raises(Invalid, match=r"Place is missing\."):
         fields.read(Visit, {})
+
+
+def test_a_field_may_read_its_text_by_a_rule_of_its_own() -> None:
+    """A secret that breaks it is not said again."""
+    assert fields.read(Visit, {"place": "Hall", "code": " 12 "}).code == "12"
+    with pytest.raises(Invalid, match="Code must be digits") as caught:
+        fields.read(Visit, {"place": "Hall", "code": "sesame"})
+    assert [problem.value for problem in caught.value.problems] == [""]
 
 
 def test_a_blank_is_none_where_that_may_be() -> None:

@@ -23,7 +23,7 @@ topic_fields_option = click.option(
     metavar="FIELDS",
     help="Which fields of the topics file are read, as in id=qid,title=query [as they are called].",
 )
-KEYS = "\b\nSettings:\n" + "\n".join(f"  {key}: {setting.label}" for key, setting in SETTINGS.items())
+KEYS = "\b\nSettings:\n" + "\n".join(f"  {key}: {setting.about.title}" for key, setting in SETTINGS.items())
 
 
 @click.command("set", epilog=KEYS)
@@ -66,13 +66,11 @@ def show(slug: str, data: Path | None) -> None:
     with opened(data) as (database, _), database.read() as session:
         page = pages.settings_page(session, OPERATOR, slug)
         for row in pages.values_table(page).rows:
-            click.echo(f"{row.key}\t{page.values[row.key]!r}" if row.form == "text" else _line(page, row.key))
+            is_list = row.kind != "text" or row.name == "measures"
+            value = page.values[row.name]
+            click.echo(f"{row.name}\t{' '.join(value.split()) if is_list else repr(value)}")
         people = pages.people(session, OPERATOR, slug).rows
         click.echo("".join(f"{row.role}\t{row.name}\n" for row in people), nl=False)
-
-
-def _line(page: pages.SettingsPage, key: str) -> str:
-    return f"{key}\t{' '.join(page.values[key].split())}"
 
 
 @click.command()

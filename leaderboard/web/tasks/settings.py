@@ -50,7 +50,7 @@ def _typed(section: str) -> dict[str, str]:
     form, found = request.form, records.section(section)
     if found is None:
         return {}
-    given = {one.key: form[one.key] for one in found.settings if one.key in form}
+    given = {one.name: form[one.name] for one in found.settings if one.name in form}
     if "measures" in given:
         given["measures"] = " ".join(form.getlist("measures"))
     return change.typed(given, _seen())
