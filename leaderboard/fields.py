@@ -38,7 +38,7 @@ class Field:
     """Lines of its box."""
     least: int = 1
     most: int = MOST - 1
-    """Of a whole number."""
+    """Of a whole number; of a line that has to be given 0: it may be blank."""
     option: str = ""
     """The command's option without its dashes, where it is not the field's name."""
     is_argument: bool = False
@@ -255,7 +255,7 @@ def _limits(each: Asked) -> dict[str, Any]:
         return {"enum": list(about.choices)}
     if each.kind == "ticks":
         return {"items": {"type": "string", "enum": list(about.choices)}}
-    return {"pattern": FILLED} if each.is_required and each.kind == "line" else {}
+    return {"pattern": FILLED} if each.is_required and each.kind == "line" and about.least else {}
 
 
 _declared: dict[type, dict[str, str]] = {}
