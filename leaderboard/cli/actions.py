@@ -1,6 +1,5 @@
 """The commands of declared actions: done by the operator, with an option a field."""
 
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +15,11 @@ FIELD = "field_"
 """Before the names of what options say: an argument may have the name of a field."""
 
 
-def command(
-    action: Action, *, says: Callable[[Mapping[str, Any], Any], str] | None = None, asks: str = ""
-) -> click.Command:
+def command(action: Action, *, says: str = "", asks: str = "") -> click.Command:
     """The command of an action; what is not given of a record that is there already stays as it is.
 
-    says: what is printed, of what the command was given and what the action returned, if not what was done.
-    asks: what has to be confirmed first unless `--yes` says so, with what it is done to in braces.
+    says: what is printed if not what was done, with names of what it was done to and of the outcome in
+    braces. asks: what has to be confirmed first unless `--yes` says so, with what it is done to in braces.
     """
 
     def run(data: Path | None, yes: bool = False, **given: Any) -> None:
@@ -38,9 +35,9 @@ def command(
             with database.read() as session:
                 known = fields.values(action.now(session, OPERATOR, *at.values())) if action.now else {}
             asked = known | _chosen(action.record, said) if action.record else None
-            done, result = action.do(database.write, OPERATOR, at, asked)
-            usual = f"{at['slug']}: {done}." if "slug" in at else f"{done}."
-            click.echo(says(at | (asked or {}), result) if says else usual)
+            outcome = action.do(database.write, OPERATOR, at, asked)
+            usual = "{slug}: {done}." if "slug" in at else "{done}."
+            click.echo((says or usual).format(**at, **outcome._asdict()))
             if action.warning is not None:
                 with database.read() as session:
                     if warning := action.warning(session, OPERATOR, *at.values()):

@@ -90,7 +90,7 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
         ("", {"preview": "description", "description": "*new*"}),
     ],
     "pictures.save": [("", {}), ("", {"alt": "A robot"}), ("", {"remove": "yes"})],
-    "settings.clone": [("", {"slug": slug, "name": "A clone"}) for slug in ("draft", "sealed", "mine")],
+    "settings.clone_task": [("", {"slug": slug, "name": "A clone"}) for slug in ("draft", "sealed", "mine")],
     "people.invite": [("", {"role": "reader", "note": "Have a look."})],
     "people.give": [("", {"account": name, "role": "reader"}) for name in ("Zed", "Nobody")],
     "people.change": [("", {"role": role}) for role in ("none", "reader")],

@@ -31,7 +31,7 @@ TEXTS: dict[tuple[str, str], Asked] = {
     ),
     ("NewTeam", "name"): ("make_team", "/teams", {}),
     ("AnnouncementBody", "title"): ("announce", "/tasks/robots/announcements", {}),
-    ("Copy", "name"): ("clone_task", "/tasks/robots/clone", {"slug": "again"}),
+    ("TaskCopy", "name"): ("clone_task", "/tasks/robots/clone", {"slug": "again"}),
     ("PhasePlan", "name"): ("add_phase", "/tasks/robots/phases", {}),
     ("GroupBody", "name"): ("declare_group", "/tasks/robots/groups", {"teams": [1]}),
     ("NewTopic", "topic"): ("add_topic", "/tasks/draft/topics", {"title": "new"}),
