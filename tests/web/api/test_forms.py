@@ -102,15 +102,15 @@ DONE_BY = {
     "pictures.save": "put_picture",
     "imports.look": "import_task",
     "imports.make": "import_task",
-    "suite_settings.create": "make_suite",
-    "suite_settings.change": "change_suite",
-    "suite_settings.withdraw": "withdraw_suite",
-    "suite_settings.restore": "restore_suite",
+    "suite_settings.make_suite": "make_suite",
+    "suite_settings.change_suite": "change_suite",
+    "suite_settings.withdraw_suite": "withdraw_suite",
+    "suite_settings.restore_suite": "restore_suite",
     "suite_sending.send": "send_suite_run",
     "suite_sending.put_together": "put_suite_run_together",
     "suite_sending.fill_in": "fill_in_suite_run",
-    "suite_sending.withdraw": "withdraw_suite_run",
-    "suite_sending.restore": "restore_suite_run",
+    "suite_sending.withdraw_suite_run": "withdraw_suite_run",
+    "suite_sending.restore_suite_run": "restore_suite_run",
 }
 """Form -> the operation that does the same."""
 NOT_DONE = {

@@ -24,7 +24,7 @@ WITHIN: dict[tuple[str, str], Asked] = {
 TEXTS: dict[tuple[str, str], Asked] = {
     ("PhaseExtension", "reason"): ("extend_deadline", "/tasks/robots/extend", {"hours": 1}),
     ("Reason", "why"): ("withdraw_run", "/runs/{run}/withdraw", {}),
-    ("SuiteBody", "title"): (
+    ("SuiteDraft", "title"): (
         "make_suite",
         "/suites/hers",
         {"members": [{"name": "a", "task": "robots"}] * 2},
