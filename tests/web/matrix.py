@@ -288,7 +288,7 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("POST", "/tasks/robots/pools/1/publish"): (401, 403, 403, 403, 403, 409),
     ("POST", "/tasks/robots/pools"): (401, 403, 403, 403, 403, 303),
     ("POST", "/tasks/robots/pools/import"): (401, 403, 403, 403, 403, 422),
-    ("POST", "/tasks/robots/pools/1/state"): (401, 403, 403, 403, 403, 409),
+    ("POST", "/tasks/robots/pools/1/state"): (401, 403, 403, 403, 403, 422),
     ("POST", "/tasks/robots/pools/1/discard"): (401, 403, 403, 403, 403, 409),
     **{("GET", f"/tasks/robots/combined{rest}"): (404,) * 5 + (200,) for rest in ("", *FILES)},
     ("POST", "/tasks/robots/combined"): (401, 403, 403, 403, 403, 409),

@@ -334,8 +334,6 @@ WORDS = {
     "PoolMade.state": "draft, open or closed.",
     "PoolPlan.method": "`name` and parameters of the pooling method; null for the usual one.",
     "PoolPlan.runs": "official, all, or chosen (those of `chosen`).",
-    "PoolState.state": "open lets assessors judge, closed ends that.",
-    "Publication.base": "The revision that you looked at the changes against; null for whichever is newest.",
     "ReferenceBody.measure": "The key of a measure of the board; empty for the one that ranks it.",
     "ReferenceQuery.measure": "The measure, for a board file with several.",
     "ReproductionQuery.measure": "The key of a measure; the board's first where it is left out.",
