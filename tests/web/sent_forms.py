@@ -117,8 +117,8 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
     "webhooks.make_for_task": [("", {"address": "https://hooks.example/", "event": "job.failed"})],
     "entries.enter": [("", {"team": str(team), "code": "guess", "agreed": "1"}) for team in (1, 2, 3)],
     "entries.decide": [("", {"decision": "accept"}), ("", {"decision": "refuse", "why": "No."})],
-    "suite_settings.make_suite": [("", {"slug": "new", "title": "New", "members": MEMBERS})],
-    "suite_settings.change_suite": [("", {"title": "New", "members": MEMBERS})],
+    "suites.make_suite": [("", {"slug": "new", "title": "New", "members": MEMBERS})],
+    "suites.change_suite": [("", {"title": "New", "members": MEMBERS})],
     "suite_sending.send": [
         ("", {}),
         *(("", _suite_run(team, name)) for team in (1, 2) for name in ("new", "own")),

@@ -55,7 +55,7 @@ NEWEST, NONE = "newest", "none"
 class TaskCopy:
     """What a clone is to be: under which slug and name, with which judgments."""
 
-    slug: Annotated[str, Field(title="Slug", help="Its address.")]
+    slug: Annotated[str, Field(title="Slug", help="Its address.", read=str.strip)]
     name: Annotated[str, Field(title="Name", help="As people read it.")]
     revision: Annotated[
         str, Field(title="Judgments", help="The number of a revision, newest or none.", longest=40)
