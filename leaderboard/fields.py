@@ -4,11 +4,11 @@ A record whose fields are `Annotated[type, Field(...)]` is all there is to say. 
 and a command's options are read into it by `read`, with every problem at once; `texts` is what a form shows.
 """
 
-from collections.abc import Hashable, Mapping
-from dataclasses import MISSING, dataclass, field, fields, make_dataclass
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, make_dataclass
 from datetime import datetime
 from functools import cache
-from types import MappingProxyType, NoneType
+from types import GenericAlias, MappingProxyType, NoneType
 from typing import Annotated, Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from msgspec import Meta
@@ -38,7 +38,7 @@ class Field:
     """Lines of its box."""
     least: int = 1
     most: int = MOST - 1
-    """Of a whole number."""
+    """Of a whole number, of rows how many; of a line that has to be given 0: it may be blank."""
     option: str = ""
     """The command's option without its dashes, where it is not the field's name."""
     is_argument: bool = False
@@ -47,13 +47,20 @@ class Field:
     """In a command, for a value that is none of the choices: a choice, and the field that then holds it."""
     is_carried: bool = False
     """Whether the form alone has it, unseen: what the page knew when it was made."""
+    read: Callable[[str], Any] = str
+    """Makes a value of the text of a line, a box or rows; raises ValueError with the rule it breaks."""
+    is_secret: bool = False
+    """Whether no problem and no record says its value."""
+    only_of: str = ""
+    """The kind of task that alone has it; empty: every kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A field of a record, as its surfaces show it.
 
-    kind: line, text, choice, ticks, tick, number, moment, or record for fields that belong together.
+    kind: line, text, choice, ticks, tick, number, moment, record for fields that belong together, or rows
+    for any number of such, which forms take as a text of lines.
     """
 
     name: str
@@ -96,7 +103,7 @@ def _kind(plain: Any, about: Field) -> str:
     bare = next((each for each in get_args(plain) if each is not NoneType), plain)
     kinds = {bool: "tick", int: "number", datetime: "moment"}
     if get_origin(plain) is tuple:
-        return "ticks"
+        return "rows" if is_dataclass(get_args(plain)[0]) else "ticks"
     if bare in kinds:
         return kinds[bare]
     if bare is not str:
@@ -125,7 +132,8 @@ def read(record: type[Record], said: Mapping[str, Any]) -> Record:
         except Invalid as error:
             problems += error.problems or [Problem(error.message, field=each.name, value=str(value)[:40])]
         except ValueError as error:
-            problems.append(Problem(str(error), _remedy(each), field=each.name, value=str(value)[:40]))
+            shown = "" if each.about.is_secret else str(value)[:40]
+            problems.append(Problem(str(error), _remedy(each), field=each.name, value=shown))
     missing = [each for each in of(record) if each.is_required and each.name not in given]
     named = {problem.field for problem in problems}
     problems += [
@@ -161,13 +169,16 @@ def _read(each: Asked, value: Any, zone: str) -> Any:
         return _number(each.about, value)
     if each.kind == "moment":
         return value if isinstance(value, datetime) else zones.read(value, zone, each.name)
+    if each.kind == "rows":
+        row = get_args(each.type)[0]
+        return each.about.read(value) if isinstance(value, str) else tuple(read(row, one) for one in value)
     if each.kind == "ticks":
         return _some(each.about, [value] if isinstance(value, str) else list(value))
     if each.kind == "choice" and value not in each.about.choices:
         raise ValueError(f"must be one of {', '.join(filter(None, each.about.choices))}.")
     if len(value) > each.about.longest:
         raise ValueError(f"must have at most {each.about.longest:,} characters.")
-    return value
+    return each.about.read(value) if each.kind in ("line", "text") else value
 
 
 def _number(about: Field, value: Any) -> int:
@@ -228,9 +239,8 @@ def as_sent(record: type) -> type:
     parts: list[Any] = []
     for each in of(record):
         if not each.about.is_carried:
-            kind = as_sent(each.type) if each.kind == "record" else each.type
-            plain = str | None if each.kind == "moment" else kind
-            kind = Annotated[plain, Meta(extra_json_schema=_limits(each))]
+            kind = _plain(each)
+            kind = Annotated[kind, Meta(extra_json_schema=_limits(each))]
             with_default = () if each.is_required else (field(default=each.default),)
             parts.append((each.name, kind, *with_default))
     made = make_dataclass(record.__name__, parts, frozen=True, slots=True, kw_only=True)
@@ -239,16 +249,26 @@ def as_sent(record: type) -> type:
     return made
 
 
+def _plain(each: Asked) -> Any:
+    if each.kind == "rows":
+        return GenericAlias(tuple, (as_sent(get_args(each.type)[0]), ...))
+    if each.kind == "moment":
+        return str | None
+    return as_sent(each.type) if each.kind == "record" else each.type
+
+
 def _limits(each: Asked) -> dict[str, Any]:
     """What JSON Schema says of what a field takes; `read` holds it, and says what to do about it."""
     about = each.about
     if each.kind == "number":
         return {"minimum": about.least} | ({} if about.most == MOST - 1 else {"maximum": about.most})
+    if each.kind == "rows":
+        return {"minItems": about.least, "maxItems": about.most}
     if each.kind == "choice":
         return {"enum": list(about.choices)}
     if each.kind == "ticks":
         return {"items": {"type": "string", "enum": list(about.choices)}}
-    return {"pattern": FILLED} if each.is_required and each.kind == "line" else {}
+    return {"pattern": FILLED} if each.is_required and each.kind == "line" and about.least else {}
 
 
 _declared: dict[type, dict[str, str]] = {}

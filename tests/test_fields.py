@@ -13,6 +13,31 @@ from leaderboard.fields import Field
 
 
 @dataclass(frozen=True, kw_only=True)
+class Guest:
+    """Who comes along."""
+
+    name: Annotated[str, Field(title="Name")]
+    line: Annotated[int | None, Field(title="Line", is_carried=True)] = None
+
+
+def _guests(text: str) -> tuple[Guest, ...]:
+    return tuple(Guest(name=name, line=line) for line, name in enumerate(text.splitlines(), 1))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Party:
+    """Several guests."""
+
+    guests: Annotated[tuple[Guest, ...], Field(title="Guests", read=_guests, least=1, most=3)]
+
+
+def _code(text: str) -> str:
+    if text.strip() and not text.strip().isdigit():
+        raise ValueError("must be digits.")
+    return text.strip()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Visit:
     """A visit to a museum."""
 
@@ -23,6 +48,7 @@ class Visit:
     tour: Annotated[str, Field(title="Tour", choices={"": "none", "short": "an hour"})] = ""
     rooms: Annotated[tuple[str, ...], Field(title="Rooms", choices={"a": "first", "b": "second"})] = ()
     paid: Annotated[bool, Field(title="Paid")] = False
+    code: Annotated[str, Field(title="Code", read=_code, is_secret=True)] = ""
     seen: Annotated[str, Field(title="Seen", is_carried=True)] = ""
 
 
@@ -72,6 +98,28 @@ def test_every_field_that_is_wrong_is_told_with_its_rule() -> None:
     assert all(problem.remedy for problem in caught.value.problems)
     with pytest.raises(Invalid, match=r"Place is missing\."):
         fields.read(Visit, {})
+
+
+def test_rows_are_lines_in_a_form_and_records_in_json() -> None:
+    """And the document says how many there may be."""
+    assert fields.read(Party, {"guests": "Ann\nBob"}) == Party(guests=_guests("Ann\nBob"))
+    assert fields.read(Party, {"guests": [{"name": "Ann"}]}) == Party(guests=(Guest(name="Ann"),))
+    with pytest.raises(Invalid, match=r"is missing\."):
+        fields.read(Party, {"guests": [{}]})
+    sent = fields.as_sent(Party)
+    assert msgspec.to_builtins(msgspec.convert({"guests": [{"name": "Ann"}]}, sent)) == {
+        "guests": ({"name": "Ann"},)
+    }
+    guests = msgspec.json.schema(sent)["$defs"]["Party"]["properties"]["guests"]
+    assert (guests["minItems"], guests["maxItems"]) == (1, 3)
+
+
+def test_a_field_may_read_its_text_by_a_rule_of_its_own() -> None:
+    """A secret that breaks it is not said again."""
+    assert fields.read(Visit, {"place": "Hall", "code": " 12 "}).code == "12"
+    with pytest.raises(Invalid, match="Code must be digits") as caught:
+        fields.read(Visit, {"place": "Hall", "code": "sesame"})
+    assert [problem.value for problem in caught.value.problems] == [""]
 
 
 def test_a_blank_is_none_where_that_may_be() -> None:

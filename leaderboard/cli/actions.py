@@ -15,28 +15,37 @@ FIELD = "field_"
 """Before the names of what options say: an argument may have the name of a field."""
 
 
-def command(action: Action) -> click.Command:
-    """The command of an action; what is not given of a record that is there already stays as it is."""
+def command(action: Action, *, says: str = "", asks: str = "") -> click.Command:
+    """The command of an action; what is not given of a record that is there already stays as it is.
 
-    def run(data: Path | None, **given: Any) -> None:
+    says: what is printed if not what was done, with names of what it was done to and of the outcome in
+    braces. asks: what has to be confirmed first unless `--yes` says so, with what it is done to in braces.
+    """
+
+    def run(data: Path | None, yes: bool = False, **given: Any) -> None:
         said = {
             key.removeprefix(FIELD): value
             for key, value in given.items()
             if key.startswith(FIELD) and value not in (None, ())
         }
         at = {name: given[name] for name in action.placeholders}
+        if asks and not yes:
+            click.confirm(asks.format(**at), abort=True)
         with opened(data) as (database, _):
             with database.read() as session:
                 known = fields.values(action.now(session, OPERATOR, *at.values())) if action.now else {}
             asked = known | _chosen(action.record, said) if action.record else None
-            done = action.do(database.write, OPERATOR, at, asked).done
-            click.echo(f"{at['slug']}: {done}." if "slug" in at else f"{done}.")
+            outcome = action.do(database.write, OPERATOR, at, asked)
+            usual = "{slug}: {done}." if "slug" in at else "{done}."
+            click.echo((says or usual).format(**at, **outcome._asdict()))
             if action.warning is not None:
                 with database.read() as session:
                     if warning := action.warning(session, OPERATOR, *at.values()):
                         click.echo(warning, err=True)
 
     made = data_option(run)
+    if asks:
+        made = click.option("--yes", is_flag=True, help="Do not ask.")(made)
     for each in reversed(_flat(action.record) if action.record else []):
         made = _parameter(each, has_more=action.now is not None)(made)
     for name in reversed(action.placeholders):
@@ -62,7 +71,7 @@ def _parameter(each: Asked, *, has_more: bool) -> Any:
     help = about.help or f"{about.title}."
     choices = click.Choice([choice for choice in about.choices if choice]) if about.choices else None
     if each.kind == "tick":
-        return click.option(option, name, default=None, help=help)
+        return click.option(option, name, is_flag=True, default=None, help=help)
     if each.kind == "ticks":
         return click.option(option, name, type=choices, multiple=True, help=help)
     kind = click.INT if each.kind == "number" else None if about.otherwise else choices

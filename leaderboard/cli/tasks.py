@@ -21,7 +21,7 @@ from leaderboard.services.pseudonyms import pseudonyms as drawing
 from leaderboard.services.pseudonyms.pseudonyms import UNTIL, NamingRequest
 from leaderboard.services.pseudonyms.words import TITLES
 from leaderboard.services.tasks import create as tasks
-from leaderboard.services.tasks import drafts, organise, roles, scored_topics, templates
+from leaderboard.services.tasks import drafts, roles, scored_topics, templates
 from leaderboard.services.tasks.drafts import VISIBILITIES, TaskDraft
 from leaderboard.services.tasks.settings import change
 from leaderboard.services.tasks.settings.records import COMPARISONS
@@ -139,22 +139,6 @@ def _organised(slug: str, names: list[str]) -> str:
     if names:
         return f"Organised in the browser by: {', '.join(names)}."
     return f"Nobody organises it in the browser yet: `leaderboard task organiser {slug} ACCOUNT`."
-
-
-@task.command()
-@click.argument("slug")
-@click.option("--opens", default="", help="Takes runs from then on; a day from its beginning. [no limit]")
-@click.option("--closes", default="", help="Takes runs until then; a day to its end. [no limit]")
-@click.option("--zone", default="UTC", show_default=True, help="Zone of these dates: UTC, AoE or a name.")
-@click.option("--reason", default="", help="Why the deadline moves; participants read it.")
-@data_option
-def dates(slug: str, opens: str, closes: str, zone: str, reason: str, data: Path | None) -> None:
-    """Set when a task takes runs; a blind or sealed one shows everything once it is closed."""
-    span = (zones.read(opens, zone, "opens"), zones.read(closes, zone, "closes"))
-    with opened(data) as (database, _):
-        with database.write() as session:
-            organise.set_dates(session, OPERATOR, slug, span, zone=zone, reason=reason)
-        click.echo(f"{slug} takes runs {zones.span(*span, zone)}.")
 
 
 @task.command()

@@ -20,10 +20,11 @@ PLACEHOLDER = re.compile(r"<(?:\w+:)?(\w+)>")
 
 
 class Outcome(NamedTuple):
-    """What was done, in a few words, and what the function that did it returned."""
+    """What was done, in a few words, what the function that did it returned, and what it was asked for."""
 
     done: str
     result: Any
+    asked: Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,4 +97,5 @@ class Action:
             return self._outcome(asked, self.act(session, viewer, *names, *asked))
 
     def _outcome(self, asked: list[Any], result: Any) -> Outcome:
-        return Outcome(self.done(asked[0] if asked else None, result), result)
+        record = asked[0] if asked else None
+        return Outcome(self.done(record, result), result, record)

@@ -73,7 +73,6 @@ from leaderboard.web.site import accounts as site_accounts
 from leaderboard.web.site import audit as site_audit
 from leaderboard.web.site import site
 from leaderboard.web.suites import sending as suite_sending
-from leaderboard.web.suites import settings as suite_settings
 from leaderboard.web.suites import suites
 from leaderboard.web.tasks import (
     activity,
@@ -98,7 +97,6 @@ PAGES = (
     phases,
     suites,
     suite_sending,
-    suite_settings,
     boards,
     snapshots,
     intervals,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from flask import Blueprint, redirect, request, url_for
+from flask import Blueprint, current_app, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard import fields
@@ -46,7 +46,9 @@ def _view(action: Action, again: Again | None, then: Then | None) -> Callable[..
         asker, form = viewer(), request.form
         named = {name: form.get(by, "") for name, by in action.named.items()}
         try:
-            said = sent(action.record) if action.record else None
+            # What the address says besides is a field like those of the form.
+            beside = {name: value for name, value in placeholders.items() if name not in action.placeholders}
+            said = sent(action.record) | beside if action.record else None
             outcome = action.do(writing, asker, placeholders | named, said)
         except (Invalid, Conflict, OverQuota) as error:
             if again is None or wants_json():
@@ -55,11 +57,17 @@ def _view(action: Action, again: Again | None, then: Then | None) -> Callable[..
         wake()
         if then is not None:
             return then(outcome.result, **placeholders)
-        return redirect(local_path(form.get("next", ""), url_for(action.page, **placeholders)), 303)
+        return redirect(local_path(form.get("next", ""), _shown(action.page, placeholders)), 303)
 
     view.__doc__ = f"{action.summary}."
     view.action = action  # type: ignore[attr-defined]
     return view
+
+
+def _shown(page: str, placeholders: Mapping[str, Any]) -> str:
+    """The address of a page, which may be of something that contains what was done to."""
+    taken = next(current_app.url_map.iter_rules(page)).arguments
+    return url_for(page, **{name: value for name, value in placeholders.items() if name in taken})
 
 
 def sent(record: type) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from leaderboard.pooling.clicks import READINGS
 from leaderboard.services.clicks import imports, preferences
 from leaderboard.services.clicks.preferences import Choice
 from leaderboard.trec.read.lines import Limits
-from leaderboard.web import responses
+from leaderboard.web import actions, responses
 from leaderboard.web.addresses import kept
 from leaderboard.web.errors import status_of, wants_json
 from leaderboard.web.files import received
@@ -70,16 +70,6 @@ def add(slug: str) -> ResponseReturnValue:
     return redirect(url_for("clicks.show", slug=slug), 303)
 
 
-@blueprint.post("/tasks/<slug>/clicks/<id:number>/delete")
-@rule(SIGNED_IN)
-def remove(slug: str, number: int) -> ResponseReturnValue:
-    """Delete a log."""
-    asker = viewer()
-    with writing() as session:
-        imports.remove(session, asker, slug, number)
-    return redirect(url_for("clicks.show", slug=slug), 303)
-
-
 @blueprint.post("/tasks/<slug>/clicks/publish")
 @rule(SIGNED_IN)
 def publish(slug: str) -> ResponseReturnValue:
@@ -114,3 +104,6 @@ def _page(slug: str, choice: Choice, error: LeaderboardError | None = None) -> s
         error=error,
         sent=request.form,
     )
+
+
+actions.add_to(blueprint, imports.ACTIONS)

@@ -17,16 +17,16 @@ from leaderboard.services.qrels import files as qrels
 from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.services.qrels.left_out import RevisionLeftOut
 from leaderboard.services.revisions import drafts, rounds
+from leaderboard.services.revisions.publish import Revision
 from leaderboard.trec.qrels.distractors import read_distractors
 from leaderboard.trec.read import forms
-from leaderboard.web import responses
-from leaderboard.web.addresses import whole
+from leaderboard.web import actions, responses
 from leaderboard.web.charts import Ranks, SlopeChart, slope_chart
 from leaderboard.web.errors import status_of, wants_json
 from leaderboard.web.files import number, received
 from leaderboard.web.requests import hands_out_judgments
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, Body, rule
-from leaderboard.web.session import finish_reading, have_computed, reading, viewer, wake, writing
+from leaderboard.web.session import finish_reading, have_computed, reading, viewer, writing
 
 blueprint = Blueprint("revisions", __name__)
 
@@ -228,34 +228,6 @@ def draft_export(slug: str, token: str, form: str) -> ResponseReturnValue:
     return responses.export(form, previews.FILES, previews.preview(reading(), viewer(), slug, token))
 
 
-@blueprint.post("/tasks/<slug>/revisions/drafts/<token>")
-@rule(SIGNED_IN)
-def publish(slug: str, token: str) -> ResponseReturnValue:
-    """Make a revision of a draft, and have every run scored under it."""
-    asker, base = viewer(), request.form.get("base", "")
-    try:
-        with writing() as session:
-            made = drafts.publish(session, asker, slug, token, base=whole(base))
-    except Invalid as error:
-        if wants_json():
-            raise
-        return _draft_page(slug, token, error), status_of(error)
-    wake()
-    if made.line != MAIN:
-        return redirect(url_for("revisions.index", slug=slug, _anchor="lines"), 303)
-    return redirect(url_for("revisions.show", slug=slug, number=made.number), 303)
-
-
-@blueprint.post("/tasks/<slug>/revisions/drafts/<token>/discard")
-@rule(SIGNED_IN)
-def discard(slug: str, token: str) -> ResponseReturnValue:
-    """Discard a draft."""
-    asker = viewer()
-    with writing() as session:
-        drafts.discard(session, asker, slug, token)
-    return redirect(url_for("revisions.index", slug=slug), 303)
-
-
 @blueprint.post("/tasks/<slug>/revisions/drafts/<token>/ranks")
 @rule(SIGNED_IN)
 def ranks(slug: str, token: str) -> ResponseReturnValue:
@@ -263,3 +235,12 @@ def ranks(slug: str, token: str) -> ResponseReturnValue:
     waiting = previews.preview(reading(), viewer(), slug, token).waiting
     have_computed([waiting] if waiting is not None else [])
     return redirect(url_for("revisions.draft", slug=slug, token=token), 303)
+
+
+def _made(made: Revision, slug: str, **_: str) -> ResponseReturnValue:
+    if made.line != MAIN:
+        return redirect(url_for("revisions.index", slug=slug, _anchor="lines"), 303)
+    return redirect(url_for("revisions.show", slug=slug, number=made.number), 303)
+
+
+actions.add_to(blueprint, drafts.ACTIONS, _draft_page, then={"publish_revision": _made})

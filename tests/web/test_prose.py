@@ -60,8 +60,8 @@ def test_every_road_refuses_it(road: str, database: Database, tmp_path: Path) ->
             guidelines.set_text(session, OPERATOR, "t", 1, LONG)
 
     roads: dict[str, Callable[[], object]] = {
-        "description": lambda: SETTINGS["description"].read(LONG),
-        "agreement": lambda: SETTINGS["agreement"].read(LONG),
+        "description": lambda: SETTINGS["description"].about.read(LONG),
+        "agreement": lambda: SETTINGS["agreement"].about.read(LONG),
         "announcement": announce,
         "guidelines": guide,
     }

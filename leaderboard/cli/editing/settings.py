@@ -5,11 +5,12 @@ from pathlib import Path
 
 import click
 
+from leaderboard.cli.actions import command
 from leaderboard.cli.site import FILE, data_option, opened
 from leaderboard.errors import Invalid
 from leaderboard.pages.tasks import settings as pages
 from leaderboard.services.policy import OPERATOR, ROLES
-from leaderboard.services.tasks import create, life, roles, topic_changes
+from leaderboard.services.tasks import life, organise, roles, topic_changes
 from leaderboard.services.tasks.life import TaskCopy
 from leaderboard.services.tasks.settings import change
 from leaderboard.services.tasks.settings.records import SETTINGS
@@ -23,7 +24,7 @@ topic_fields_option = click.option(
     metavar="FIELDS",
     help="Which fields of the topics file are read, as in id=qid,title=query [as they are called].",
 )
-KEYS = "\b\nSettings:\n" + "\n".join(f"  {key}: {setting.label}" for key, setting in SETTINGS.items())
+KEYS = "\b\nSettings:\n" + "\n".join(f"  {key}: {setting.about.title}" for key, setting in SETTINGS.items())
 
 
 @click.command("set", epilog=KEYS)
@@ -66,13 +67,11 @@ def show(slug: str, data: Path | None) -> None:
     with opened(data) as (database, _), database.read() as session:
         page = pages.settings_page(session, OPERATOR, slug)
         for row in pages.values_table(page).rows:
-            click.echo(f"{row.key}\t{page.values[row.key]!r}" if row.form == "text" else _line(page, row.key))
+            is_list = row.kind != "text" or row.name == "measures"
+            value = page.values[row.name]
+            click.echo(f"{row.name}\t{' '.join(value.split()) if is_list else repr(value)}")
         people = pages.people(session, OPERATOR, slug).rows
         click.echo("".join(f"{row.role}\t{row.name}\n" for row in people), nl=False)
-
-
-def _line(page: pages.SettingsPage, key: str) -> str:
-    return f"{key}\t{' '.join(page.values[key].split())}"
 
 
 @click.command()
@@ -91,54 +90,6 @@ def clone(slug: str, new: str, name: str | None, revision: str, data: Path | Non
             made = life.clone(session, OPERATOR, slug, TaskCopy(new, wanted, revision))
             roles.adopt(session, OPERATOR)
         click.echo(f"{made} is a draft made of {slug}; `leaderboard task publish {made}` shows it.")
-
-
-@click.command()
-@click.argument("slug")
-@data_option
-def publish(slug: str, data: Path | None) -> None:
-    """Show a draft to everybody and take runs from now on."""
-    with opened(data) as (database, _):
-        with database.write() as session:
-            create.publish(session, OPERATOR, slug)
-        click.echo(f"{slug} is published.")
-
-
-@click.command()
-@click.argument("slug")
-@data_option
-def unpublish(slug: str, data: Path | None) -> None:
-    """Make a published task a draft again, as long as it has no runs."""
-    with opened(data) as (database, _):
-        with database.write() as session:
-            life.unpublish(session, OPERATOR, slug)
-        click.echo(f"{slug} is a draft.")
-
-
-@click.command()
-@click.argument("slug")
-@click.option("--back", is_flag=True, help="Bring it back.")
-@data_option
-def archive(slug: str, back: bool, data: Path | None) -> None:
-    """Take no more runs, stand apart in the list of tasks, stay readable."""
-    with opened(data) as (database, _):
-        with database.write() as session:
-            (life.restore if back else life.archive)(session, OPERATOR, slug)
-        click.echo(f"{slug} is {'back' if back else 'archived'}.")
-
-
-@click.command()
-@click.argument("slug")
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@data_option
-def discard(slug: str, yes: bool, data: Path | None) -> None:
-    """Delete a draft with its topics and judgments; asks first."""
-    if not yes:
-        click.confirm(f"Delete the draft {slug} for ever?", abort=True)
-    with opened(data) as (database, _):
-        with database.write() as session:
-            life.discard(session, OPERATOR, slug)
-        click.echo(f"{slug} is gone.")
 
 
 @click.command()
@@ -193,4 +144,21 @@ def organiser(slug: str, account: str, role: str, data: Path | None) -> None:
         click.echo(f"{account} {acts[role]} {slug}.")
 
 
-COMMANDS = (set_, show, clone, publish, unpublish, archive, discard, topics, topic, organiser)
+SAYS = {
+    "date_task": "{slug} takes runs {asked.span}.",
+    "publish_task": "{slug} is published.",
+    "unpublish_task": "{slug} is a draft.",
+    "archive": "{slug} is {done}.",
+    "discard_task": "{slug} is gone.",
+}
+"""Action with a command -> what the command prints."""
+LIFE = tuple(
+    command(
+        action,
+        says=SAYS[action.name],
+        asks="Delete the draft {slug} for ever?" if action.name == "discard_task" else "",
+    )
+    for action in (*organise.DESK, *organise.LIFE)
+    if action.name in SAYS
+)
+COMMANDS = (set_, show, clone, *LIFE, topics, topic, organiser)

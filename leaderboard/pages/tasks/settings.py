@@ -8,6 +8,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Account, Qrels, QrelsRevision, TaskRole, Topic
+from leaderboard.fields import Asked
 from leaderboard.measures.catalogue import entries
 from leaderboard.measures.catalogue.entries import Entry
 from leaderboard.pages.invitations import InvitationRow, invitation_rows
@@ -20,7 +21,7 @@ from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.services.tasks import board_measures, life, topics
 from leaderboard.services.tasks.changes import ChangeRow
 from leaderboard.services.tasks.settings import change
-from leaderboard.services.tasks.settings.records import SettingSection, TaskSetting, sections_of
+from leaderboard.services.tasks.settings.records import SettingSection, sections_of
 from leaderboard.tables.record import Column, Place, Table
 
 
@@ -38,8 +39,6 @@ class SettingsPage:
     pictures: Mapping[str, PictureHead]
     """Kind -> the logo or picture that is there."""
     picture_stamps: Mapping[str, str]
-    collections: tuple[str, ...]
-    """Names of those the task may be on."""
     topics: int
     revisions: tuple[int, ...]
     """Numbers of the revisions of the board's judgments, the newest first."""
@@ -127,10 +126,9 @@ def settings_page(session: Session, viewer: Viewer, slug: str) -> SettingsPage:
         slug=task.slug,
         values=values,
         stamps=change.stamps(values),
-        sections=sections_of(task.kind),
+        sections=sections_of(task.kind, [row.name for row in collections.choices(session, viewer)]),
         pictures=shown,
         picture_stamps={kind: pictures.stamp(shown.get(kind)) for kind in KINDS},
-        collections=tuple(row.name for row in collections.choices(session, viewer)),
         topics=session.scalar(select(func.count()).where(Topic.task_id == task.id)) or 0,
         revisions=tuple(numbers),
         published_at=task.published_at,
@@ -143,12 +141,12 @@ def settings_page(session: Session, viewer: Viewer, slug: str) -> SettingsPage:
     )
 
 
-def values_table(page: SettingsPage) -> Table[TaskSetting]:
+def values_table(page: SettingsPage) -> Table[Asked]:
     """Every setting with its value, as commands print it."""
-    columns: list[Column[TaskSetting]] = [
-        Column(key="key", head="Setting", value=lambda row: row.key),
-        Column(key="label", head="What it is", value=lambda row: row.label),
-        Column(key="value", head="Value", value=lambda row: page.values[row.key]),
+    columns: list[Column[Asked]] = [
+        Column(key="key", head="Setting", value=lambda row: row.name),
+        Column(key="label", head="What it is", value=lambda row: row.about.title),
+        Column(key="value", head="Value", value=lambda row: page.values[row.name]),
     ]
     rows = [setting for section in page.sections for setting in section.settings]
     return Table(name=f"{page.slug}-settings", caption="Settings.", columns=columns, rows=rows)

@@ -238,7 +238,7 @@ def _broken_rule(table: RecordTable, name: str, value: Any) -> str:
     """The rule that a value breaks which has the right type: that of the form where it is written else."""
     check = _RULES.get((table.name, name))
     if table.name == "task" and name in SETTINGS and name not in NOT_READ_AS_SETTINGS | {"names_at"}:
-        check = _as_setting(SETTINGS[name].read)
+        check = _as_setting(SETTINGS[name].about.read)
     shape = _SHAPES.get((table.name, name))
     try:
         if shape is not None:
@@ -291,13 +291,13 @@ def _are_answer_rules(rules: dict[str, Any]) -> str:
     if unknown := rules.keys() - names.keys():
         return f"has no rule {min(unknown)}."
     for name, value in rules.items():
-        if SETTINGS[names[name]].read(written(value)) != value:
+        if SETTINGS[names[name]].about.read(written(value)) != value:
             return f"has another value of {name} than its setting would."
     return ""
 
 
 def _are_thresholds(thresholds: dict[str, Any]) -> str:
-    same = SETTINGS["reproduction_thresholds"].read(written(thresholds)) == thresholds
+    same = SETTINGS["reproduction_thresholds"].about.read(written(thresholds)) == thresholds
     return "" if same else "has other values than the setting would."
 
 

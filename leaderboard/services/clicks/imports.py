@@ -13,6 +13,7 @@ from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import ClickLog, Task, Topic
 from leaderboard.errors import Conflict, Invalid, NotFound
 from leaderboard.services import audit, policy
+from leaderboard.services.actions import Action
 from leaderboard.services.policy import Viewer
 from leaderboard.trec.clicks import logs
 from leaderboard.trec.clicks.sessions import SessionsRead, pack_sessions, read_sessions
@@ -161,3 +162,17 @@ def remove(session: Session, viewer: Viewer, slug: str, number: int) -> None:
         raise NotFound(f"{task.name} has no click log {number}.")
     session.delete(log)
     audit.record(session, viewer, "clicks.remove", f"task:{task.id}", number=number)
+
+
+ACTIONS = (
+    Action(
+        name="delete_log",
+        summary="Delete a query log",
+        method="DELETE",
+        path="/tasks/<slug>/clicks/<id:number>",
+        form="/tasks/<slug>/clicks/<id:number>/delete",
+        page="clicks.show",
+        act=remove,
+        done=lambda *_: "log deleted",
+    ),
+)

@@ -6,7 +6,7 @@ the smaller one, and takes over what was judged there.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +16,11 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import Pool, Qrels, QrelsRevision, Task
 from leaderboard.errors import Conflict, Invalid, NotFound, Problem
+from leaderboard.fields import Field
 from leaderboard.measures.judged import UNJUDGED
 from leaderboard.memory import keep_by
 from leaderboard.services import audit, policy
+from leaderboard.services.actions import Action
 from leaderboard.services.assessors import judged_pools, settle
 from leaderboard.services.assessors.judged_pools import JudgedPool
 from leaderboard.services.assessors.settle import Choice, Place
@@ -295,3 +297,24 @@ def of_task(session: Session, task: Task) -> list[Pool]:
         select(Pool).where(Pool.task_id == task.id, Pool.state != pools.DRAFT).order_by(Pool.number.desc())
     )
     return [pool for pool in rows if pool.method.get("name") in pools.SAMPLES]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleShown:
+    """Whether everybody sees the board that a sample makes with the machine's judgments."""
+
+    shown: Annotated[bool, Field(title="Shown to everybody")]
+
+
+ACTIONS = (
+    Action(
+        name="show_sample",
+        summary="Show the board of people and machine to everybody, or to organisers only",
+        method="PUT",
+        path="/tasks/<slug>/pools/<id:number>/shown",
+        form="/tasks/<slug>/pools/<id:number>/shown",
+        record=SampleShown,
+        act=lambda session, viewer, slug, number, asked: show(session, viewer, slug, number, asked.shown),
+        done=lambda asked, _: "shown to everybody" if asked.shown else "shown to organisers only",
+    ),
+)

@@ -2,17 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from sqlalchemy import delete, func, insert, select
 from sqlalchemy.orm import Session
 
+from leaderboard import fields
 from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import Assessment, Pool, PoolTopic, Task, Topic
 from leaderboard.errors import Conflict, Invalid, NotFound, Problem
+from leaderboard.fields import Field
 from leaderboard.measures.judged import UNJUDGED
 from leaderboard.pooling.methods import method
 from leaderboard.services import audit, collections, policy
+from leaderboard.services.actions import Action
 from leaderboard.services.policy import Viewer
 from leaderboard.services.pools import documents as pool_documents
 from leaderboard.services.pools.documents import PoolDocument
@@ -31,6 +34,28 @@ SAMPLED_TOPICS = "people_topics"
 """The same, where whole topics are drawn instead of documents in every topic."""
 SAMPLES = (SAMPLE, SAMPLED_TOPICS)
 NOTE_CHARACTERS = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolState:
+    """open: assessors judge; closed: no more."""
+
+    state: Annotated[str, Field(title="State", help="open lets assessors judge, closed ends that.", least=0)]
+    highest_grade: Annotated[
+        int | None,
+        Field(
+            title="Highest grade that assessors may give",
+            help="When a draft is opened; null: the task's grades.",
+            least=0,
+        ),
+    ] = None
+    without_texts: Annotated[
+        bool,
+        Field(
+            title="Assessors read the documents elsewhere",
+            help="Whether a draft is opened although none of its documents has a text or a link.",
+        ),
+    ] = False
 
 
 def documents_of(
@@ -181,8 +206,8 @@ def change(
     *,
     highest_grade: int | None = None,
     without_texts: bool = False,
-) -> None:
-    """Open a pool for assessors, or close it.
+) -> str:
+    """Open a pool for assessors, or close it; the state that it has then.
 
     Opening a draft: highest_grade sets the grades that assessors of the task may give; without_texts confirms
     that they read the documents elsewhere. Raises Conflict for a state it cannot be changed to now, and for
@@ -198,6 +223,7 @@ def change(
         _make_ready(session, viewer, task, pool, highest_grade, without_texts)
     pool.state = state
     audit.record(session, viewer, f"pool.{state}", f"pool:{pool.id}", task=slug)
+    return state
 
 
 def discard(session: Session, viewer: Viewer, slug: str, number: int) -> None:
@@ -241,3 +267,36 @@ def title(spec: Mapping[str, Any]) -> str:
         if isinstance(value, int | float | str)
     )
     return ", ".join((bound.title, *plain))
+
+
+def _coordinated(session: Session, viewer: Viewer, slug: str) -> Task:
+    return policy.own_task(session, viewer, slug, policy.coordinates)
+
+
+ACTIONS = (
+    Action(
+        name="change_pool",
+        summary="Open a pool to its assessors, or close it",
+        method="PUT",
+        path="/tasks/<slug>/pools/<id:number>/state",
+        form="/tasks/<slug>/pools/<id:number>/state",
+        page="pools.show",
+        may=_coordinated,
+        record=PoolState,
+        act=lambda session, viewer, slug, number, asked: change(
+            session, viewer, slug, number, **fields.values(asked)
+        ),
+        done=lambda _, state: state,
+    ),
+    Action(
+        name="discard_pool",
+        summary="Delete the draft of a pool",
+        method="DELETE",
+        path="/tasks/<slug>/pools/<id:number>",
+        form="/tasks/<slug>/pools/<id:number>/discard",
+        page="pools.index",
+        may=_coordinated,
+        act=discard,
+        done=lambda *_: "draft deleted",
+    ),
+)

@@ -4,6 +4,7 @@ import secrets
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Annotated
 
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
@@ -11,7 +12,9 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Qrels, QrelsRevision, Topic
 from leaderboard.errors import Invalid, NotFound, Problem
+from leaderboard.fields import Field
 from leaderboard.services import policy
+from leaderboard.services.actions import Action
 from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels import judged_inputs, lines
 from leaderboard.services.qrels.files import PreparedQrels, as_task, newest
@@ -155,3 +158,44 @@ def _drop_old(session: Session, task_id: int) -> None:
         )
     )
     session.execute(delete(Qrels).where(Qrels.id.in_(old)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publication:
+    """What was looked at before."""
+
+    base: Annotated[
+        int | None,
+        Field(
+            title="Revision before",
+            help="The number of the revision that the changes were looked at against; null: the newest.",
+            least=0,
+        ),
+    ] = None
+
+
+ACTIONS = (
+    Action(
+        name="publish_revision",
+        summary="Make a revision of a draft",
+        more="Every run is scored under it, and the board changes when all are.",
+        path="/tasks/<slug>/revisions/drafts/<token>/publish",
+        form="/tasks/<slug>/revisions/drafts/<token>",
+        record=Publication,
+        act=lambda session, viewer, slug, token, asked: publish(
+            session, viewer, slug, token, base=asked.base
+        ),
+        done=lambda _, made: f"revision {made.number}",
+        status=201,
+    ),
+    Action(
+        name="discard_revision",
+        summary="Discard a draft of a revision",
+        method="DELETE",
+        path="/tasks/<slug>/revisions/drafts/<token>",
+        form="/tasks/<slug>/revisions/drafts/<token>/discard",
+        page="revisions.index",
+        act=discard,
+        done=lambda *_: "draft discarded",
+    ),
+)

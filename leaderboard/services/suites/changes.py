@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import select
@@ -13,19 +14,24 @@ from leaderboard.errors import MAX_PROBLEMS, Conflict, Forbidden, Invalid, NotFo
 from leaderboard.measures.naming import parse
 from leaderboard.measures.record import Measure
 from leaderboard.services import audit, policy, prose
+from leaderboard.services.accounts.tokens import Scope
+from leaderboard.services.actions import Action
 from leaderboard.services.policy import Viewer
 from leaderboard.services.statistics.requests import refusal
-from leaderboard.services.suites import drafts, records
-from leaderboard.services.suites.drafts import MemberDraft, SuiteDraft
+from leaderboard.services.suites import drafts, parts, records
+from leaderboard.services.suites.drafts import (
+    DESCRIPTION_CHARACTERS,
+    MOST_MEMBERS,
+    TITLE_CHARACTERS,
+    MemberDraft,
+    SuiteDraft,
+)
 from leaderboard.services.suites.records import KnownSuite
 from leaderboard.trec.read.lines import shown
 from leaderboard.trec.suites.suite_files import GROUPS, NAME, meant
 
 SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 RESERVED = frozenset({"new"})
-MOST_MEMBERS = 100
-TITLE_CHARACTERS = 200
-DESCRIPTION_CHARACTERS = 10_000
 GROUP = re.compile(r"\S{1,100}")
 
 
@@ -35,8 +41,7 @@ def create(session: Session, viewer: Viewer, draft: SuiteDraft) -> str:
     Raises Forbidden unless the viewer organises all of its tasks or operates the site, Invalid with up to 25
     problems, Conflict for a slug that is taken.
     """
-    if not (viewer.organises or viewer.operates):
-        policy.require_creator(viewer)
+    require_maker(session, viewer)
     tasks = _checked(session, viewer, draft)
     lock_key(session, f"suite {draft.slug}")
     if session.scalar(select(Suite.id).where(Suite.slug == draft.slug)) is not None:
@@ -47,6 +52,12 @@ def create(session: Session, viewer: Viewer, draft: SuiteDraft) -> str:
     _place(session, suite, draft, tasks)
     audit.record(session, viewer, "suite.create", f"suite:{suite.id}", slug=suite.slug)
     return suite.slug
+
+
+def require_maker(_: Session, viewer: Viewer, *__: str) -> None:
+    """Raise Forbidden unless the viewer may make suites: by what it organises, or as who makes tasks."""
+    if not (viewer.organises or viewer.operates):
+        policy.require_creator(viewer)
 
 
 def change(session: Session, viewer: Viewer, slug: str, draft: SuiteDraft) -> None:
@@ -80,27 +91,16 @@ def restore(session: Session, viewer: Viewer, slug: str) -> None:
 def draft_of(known: KnownSuite) -> SuiteDraft:
     """A suite as a draft that would change nothing."""
     suite = known.suite
+    members = tuple(
+        MemberDraft(
+            name=one.member.name,
+            task=one.task.slug,
+            **{key: getattr(one.member, key) for key in ("measure", *GROUPS)},
+        )
+        for one in known.members
+    )
     return SuiteDraft(
-        slug=suite.slug,
-        title=suite.title,
-        description=suite.description,
-        reference=suite.reference,
-        baseline=suite.baseline,
-        macro=suite.macro,
-        shared_topics=suite.shared_topics,
-        missing_is_empty=suite.missing_is_empty,
-        metadata_is_required=suite.metadata_is_required,
-        members=tuple(
-            MemberDraft(
-                name=one.member.name,
-                task=one.task.slug,
-                measure=one.member.measure,
-                domain=one.member.domain,
-                language=one.member.language,
-                lag=one.member.lag,
-            )
-            for one in known.members
-        ),
+        slug=suite.slug, members=members, **{key: getattr(suite, key) for key in drafts.SETTINGS}
     )
 
 
@@ -114,16 +114,9 @@ def _show(session: Session, viewer: Viewer, slug: str, *, is_shown: bool) -> Non
 
 
 def _settings(draft: SuiteDraft) -> dict[str, Any]:
-    return {
-        "title": draft.title.strip(),
-        "description": draft.description.replace("\r\n", "\n").strip(),
-        "reference": draft.reference,
-        "baseline": draft.baseline.strip(),
-        "macro": draft.macro,
-        "shared_topics": draft.shared_topics,
-        "missing_is_empty": draft.missing_is_empty,
-        "metadata_is_required": draft.metadata_is_required,
-    }
+    said = {key: getattr(draft, key) for key in drafts.SETTINGS}
+    tidy = {key: said[key].replace("\r\n", "\n").strip() for key in ("title", "description", "baseline")}
+    return said | tidy
 
 
 def _place(session: Session, suite: Suite, draft: SuiteDraft, tasks: Sequence[Task]) -> None:
@@ -240,3 +233,79 @@ def _of_measure(draft: SuiteDraft, wished: MemberDraft, task: Task) -> Iterator[
     elif draft.missing_is_empty and measure.direction == "lower":
         rule = "A missing member cannot count as an empty run where a lower value is better."
         yield Problem(rule, "Let it count as none.", wished.line, "measure", key)
+
+
+def _nobody(*_: object) -> None:
+    """Who may take a suite run off is found with it."""
+
+
+_SETTINGS: Any = {"page": "suites.show", "record": SuiteDraft}
+_RUN: Any = {"page": "suites.show_run", "scopes": (Scope.SUBMIT, Scope.ORGANISE), "may": _nobody}
+SETTINGS = (
+    Action(
+        name="make_suite",
+        summary="Make a suite",
+        more="For who organises all of its tasks, or operates the site.",
+        path="/suites/<suite>",
+        form="/suites",
+        named={"suite": "slug"},
+        may=require_maker,
+        act=lambda session, viewer, slug, draft: create(session, viewer, replace(draft, slug=slug.strip())),
+        done=lambda *_: "suite made",
+        status=201,
+        **_SETTINGS,
+    ),
+    Action(
+        name="change_suite",
+        summary="Make a suite what is said",
+        more="A member that is left out keeps its runs for when it comes back.",
+        method="PUT",
+        path="/suites/<suite>",
+        form="/suites/<suite>/settings",
+        may=records.own_suite,
+        act=lambda session, viewer, slug, draft: change(session, viewer, slug, replace(draft, slug=slug)),
+        done=lambda *_: "suite changed",
+        **_SETTINGS,
+    ),
+    Action(
+        name="withdraw_suite",
+        summary="Take a suite off the site",
+        path="/suites/<suite>/withdraw",
+        form="/suites/<suite>/withdraw",
+        page="suites.settings",
+        may=records.own_suite,
+        act=withdraw,
+        done=lambda *_: "suite taken off",
+    ),
+    Action(
+        name="restore_suite",
+        summary="Put a suite back on the site",
+        path="/suites/<suite>/restore",
+        form="/suites/<suite>/restore",
+        page="suites.show",
+        may=records.own_suite,
+        act=restore,
+        done=lambda *_: "suite put back",
+    ),
+)
+RUNS = (
+    Action(
+        name="withdraw_suite_run",
+        summary="Take a suite run off the suite",
+        more="Its runs stay in their tasks.",
+        path="/suites/<suite>/runs/<id:suite_run_id>/withdraw",
+        form="/suites/<suite>/runs/<id:suite_run_id>/withdraw",
+        act=parts.withdraw,
+        done=lambda *_: "suite run taken off",
+        **_RUN,
+    ),
+    Action(
+        name="restore_suite_run",
+        summary="Put a suite run back",
+        path="/suites/<suite>/runs/<id:suite_run_id>/restore",
+        form="/suites/<suite>/runs/<id:suite_run_id>/restore",
+        act=parts.restore,
+        done=lambda *_: "suite run put back",
+        **_RUN,
+    ),
+)

@@ -3,45 +3,36 @@
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from leaderboard.errors import MAX_PROBLEMS, Invalid, Problem
+from leaderboard.fields import Field
 from leaderboard.trec.read.lines import shown
 from leaderboard.trec.suites.suite_files import GROUPS, meant
+
+MOST_MEMBERS = 100
+TITLE_CHARACTERS = 200
+DESCRIPTION_CHARACTERS = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberDraft:
-    """A member: its short name, the slug of its task, a measure where it is not the task's primary one."""
+    """A member: its short name, its task; a measure of its board, if not the primary one; groups."""
 
-    name: str
-    task: str
-    measure: str = ""
-    domain: str = ""
-    language: str = ""
-    lag: str = ""
-    line: int | None = None
+    name: Annotated[str, Field(title="Short name", help="The short name of the member.", least=0)]
+    task: Annotated[str, Field(title="Task", help="The slug of its task.", least=0)]
+    measure: Annotated[str, Field(title="Measure", help="Empty: the primary one of its board.")] = ""
+    domain: Annotated[str, Field(title="Domain", help="Its group of this kind.")] = ""
+    language: Annotated[str, Field(title="Language", help="Its group of this kind.")] = ""
+    lag: Annotated[str, Field(title="Lag", help="Its group of this kind.")] = ""
+    line: Annotated[int | None, Field(title="Line", is_carried=True)] = None
     """Where a form or a file says it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteDraft:
-    """A suite as it is to be; what is empty is said of nothing."""
-
-    slug: str
-    title: str
-    members: tuple[MemberDraft, ...]
-    description: str = ""
-    reference: str = ""
-    baseline: str = ""
-    macro: str = ""
-    shared_topics: bool = False
-    missing_is_empty: bool = False
-    metadata_is_required: bool = False
 
 
 _TEXTS = ("slug", "title", "description", "reference", "baseline", "macro")
 _FLAGS = ("shared_topics", "missing_is_empty", "metadata_is_required")
+SETTINGS = (*_TEXTS[1:], *_FLAGS)
+"""What of a draft are columns of the suite."""
 _MEMBER = ("name", "task", "measure", *GROUPS)
 
 
@@ -75,6 +66,48 @@ def read_members(text: str) -> tuple[MemberDraft, ...]:
     if problems:
         raise Invalid("The members cannot be read.", problems[:MAX_PROBLEMS])
     return tuple(members)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteDraft:
+    """A suite as it is to be; what is empty is said of nothing."""
+
+    slug: Annotated[str, Field(title="Slug", is_carried=True)] = ""
+    title: Annotated[str, Field(title="Title", longest=TITLE_CHARACTERS)]
+    description: Annotated[
+        str, Field(title="Description", help="In Markdown.", rows=4, longest=DESCRIPTION_CHARACTERS)
+    ] = ""
+    members: Annotated[
+        tuple[MemberDraft, ...],
+        Field(
+            title="Members, one a line, in order",
+            help="Short name and slug of the task; then, if you like, a measure of its board (else its "
+            "primary one) and groups: law law-2026 nDCG@10 domain=law language=en lag=short. You organise "
+            "all of these tasks. A member that is taken out keeps its runs for when it comes back.",
+            rows=8,
+            longest=2**20,
+            read=read_members,
+            least=2,
+            most=MOST_MEMBERS,
+        ),
+    ]
+    reference: Annotated[
+        str,
+        Field(
+            title="Reference member", help="Changes are told from it. Empty: none are told.", read=str.strip
+        ),
+    ] = ""
+    baseline: Annotated[
+        str, Field(title="Baseline run", help="The name of a run of the suite, over which gains are told.")
+    ] = ""
+    macro: Annotated[
+        str, Field(title="Macro means over", choices={"": "no groups", **{group: group for group in GROUPS}})
+    ] = ""
+    shared_topics: Annotated[bool, Field(title="A topic id is one topic in all members")] = False
+    missing_is_empty: Annotated[bool, Field(title="A missing member counts as an empty run")] = False
+    metadata_is_required: Annotated[
+        bool, Field(title="An archive must have an ir-metadata.yml with tag and team")
+    ] = False
 
 
 def member_lines(members: Iterable[MemberDraft]) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 from sqlalchemy import delete, insert, literal, select
 from sqlalchemy.orm import Session
@@ -21,6 +22,7 @@ from leaderboard.db.tables import (
     TopicSet,
 )
 from leaderboard.errors import Conflict, Invalid, NotFound, Problem
+from leaderboard.fields import Field
 from leaderboard.services import audit, policy
 from leaderboard.services.policy import ORGANISER, Viewer
 from leaderboard.services.qrels import files as judgments
@@ -51,14 +53,13 @@ NEWEST, NONE = "newest", "none"
 
 @dataclass(frozen=True, slots=True)
 class TaskCopy:
-    """What a clone is to be: under which slug and name, with which judgments.
+    """What a clone is to be: under which slug and name, with which judgments."""
 
-    revision is the number of one, `newest` or `none`.
-    """
-
-    slug: str
-    name: str
-    revision: str = NEWEST
+    slug: Annotated[str, Field(title="Slug", help="Its address.", read=str.strip)]
+    name: Annotated[str, Field(title="Name", help="As people read it.")]
+    revision: Annotated[
+        str, Field(title="Judgments", help="The number of a revision, newest or none.", longest=40)
+    ] = NEWEST
 
 
 def clone(session: Session, viewer: Viewer, slug: str, wanted: TaskCopy) -> str:

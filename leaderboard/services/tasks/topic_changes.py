@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from sqlalchemy import delete, func, insert, select
 from sqlalchemy.orm import Session
@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import lock_row
 from leaderboard.db.tables import Pool, Run, Task, Topic, TopicSet
 from leaderboard.errors import Conflict, Invalid, Problem
+from leaderboard.fields import Field
 from leaderboard.services import policy
 from leaderboard.services.phase_rules import PUBLIC_TOPICS
 from leaderboard.services.policy import Viewer
@@ -24,11 +25,18 @@ PARTS = ("title", "description", "narrative")
 
 @dataclass(frozen=True, slots=True)
 class TopicText:
-    """What a topic says."""
+    """What a topic asks for."""
 
-    title: str
-    description: str = ""
-    narrative: str = ""
+    title: Annotated[str, Field(title="Title", longest=TEXT_CHARACTERS, least=0)]
+    description: Annotated[str, Field(title="Description", rows=3, longest=TEXT_CHARACTERS)] = ""
+    narrative: Annotated[str, Field(title="Narrative", rows=6, longest=TEXT_CHARACTERS)] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTopic(TopicText):
+    """A topic to add."""
+
+    topic: Annotated[str, Field(title="Topic id, as runs write it")]
 
 
 def correct(session: Session, viewer: Viewer, slug: str, topic_id: str, text: TopicText) -> None:

@@ -1,33 +1,29 @@
 """Operations on suites: read, made, changed; their runs sent, put together, taken off and put back."""
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
+import msgspec
 from msgspec import Meta
 
+from leaderboard import fields
 from leaderboard.pages.suites import board
 from leaderboard.pages.suites import run as run_pages
 from leaderboard.pages.suites.board import SuiteChoice
-from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.runs import describe
-from leaderboard.services.suites import changes, parts, records
-from leaderboard.services.suites.drafts import MemberDraft, SuiteDraft
+from leaderboard.services.suites import changes, drafts, parts, records
+from leaderboard.services.suites.drafts import SuiteDraft
 from leaderboard.services.suites.sending import SuiteRequest
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.trec.suites.suite_files import GROUPS
-from leaderboard.web.api import limits, repeats
-from leaderboard.web.api.limits import Filled
+from leaderboard.web.api import actions, repeats
 from leaderboard.web.api.lists import ListQuery, Rows, part
 from leaderboard.web.api.operations import BODY_OF_FILE, SUBMIT, WRITE, Reply, operation
-from leaderboard.web.api.organise.answers import Done
 from leaderboard.web.files import Received
 from leaderboard.web.rules import SIGNED_IN, Rule
 from leaderboard.web.session import finish_reading, reading, token, viewer, writing
 from leaderboard.web.suites import sending as web_sending
-
-ORGANISE = (Scope.ORGANISE,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,31 +42,7 @@ class SuiteQuery:
     baseline: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteMemberBody:
-    """A member: its short name, its task; a measure of its board, if not the primary one; groups."""
-
-    name: str
-    task: str
-    measure: str = ""
-    domain: str = ""
-    language: str = ""
-    lag: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteBody:
-    """What a suite is to be; macro: domain, language or lag, by which macro means group members."""
-
-    title: Filled
-    members: Annotated[tuple[SuiteMemberBody, ...], limits.told(minItems=2, maxItems=changes.MOST_MEMBERS)]
-    description: str = ""
-    reference: str = ""
-    baseline: str = ""
-    macro: str = ""
-    shared_topics: bool = False
-    missing_is_empty: bool = False
-    metadata_is_required: bool = False
+SuiteBody = fields.as_sent(SuiteDraft)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,47 +111,13 @@ def show_suite_run(suite: str, suite_run_id: int) -> dict[str, object]:
 
 
 @operation("GET", "/suites/<suite>/settings", SuiteBody, rule=Rule(SIGNED_IN))
-def suite_settings(suite: str) -> SuiteBody:
+def suite_settings(suite: str) -> object:
     """What a suite is
 
     As PUT of the suite takes it, for who may change it.
     """
-    draft = asdict(changes.draft_of(records.own_suite(reading(), viewer(), suite)))
-    members = tuple(
-        SuiteMemberBody(**{one.name: member[one.name] for one in fields(SuiteMemberBody)})
-        for member in draft["members"]
-    )
-    return SuiteBody(**{one.name: draft[one.name] for one in fields(SuiteBody)} | {"members": members})
-
-
-@operation("POST", "/suites/<suite>", Done, body=SuiteBody, scopes=ORGANISE, status=201)
-def make_suite(suite: str, body: SuiteBody) -> Done:
-    """Make a suite
-
-    For who organises all of its tasks, or operates the site.
-    """
-    return _changed("suite made", changes.create, _draft(suite, body))
-
-
-@operation("PUT", "/suites/<suite>", Done, body=SuiteBody, scopes=ORGANISE)
-def change_suite(suite: str, body: SuiteBody) -> Done:
-    """Make a suite what is said
-
-    A member that is left out keeps its runs for when it comes back.
-    """
-    return _changed("suite changed", changes.change, suite, _draft(suite, body))
-
-
-@operation("POST", "/suites/<suite>/withdraw", Done, scopes=ORGANISE)
-def withdraw_suite(suite: str) -> Done:
-    """Take a suite off the site"""
-    return _changed("suite taken off", changes.withdraw, suite)
-
-
-@operation("POST", "/suites/<suite>/restore", Done, scopes=ORGANISE)
-def restore_suite(suite: str) -> Done:
-    """Put a suite back on the site"""
-    return _changed("suite put back", changes.restore, suite)
+    known = records.own_suite(reading(), viewer(), suite)
+    return msgspec.convert(drafts.as_facts(changes.draft_of(known)), SuiteBody)
 
 
 @operation(
@@ -236,35 +174,16 @@ def fill_in_suite_run(suite: str, suite_run_id: int, body: ChosenRuns) -> dict[s
     return _run(suite, suite_run_id)
 
 
-@operation("POST", "/suites/<suite>/runs/<id:suite_run_id>/withdraw", Done, scopes=WRITE)
-def withdraw_suite_run(suite: str, suite_run_id: int) -> Done:
-    """Take a suite run off the suite
-
-    Its runs stay in their tasks.
-    """
-    return _changed("suite run taken off", parts.withdraw, suite, suite_run_id)
-
-
-@operation("POST", "/suites/<suite>/runs/<id:suite_run_id>/restore", Done, scopes=WRITE)
-def restore_suite_run(suite: str, suite_run_id: int) -> Done:
-    """Put a suite run back"""
-    return _changed("suite run put back", parts.restore, suite, suite_run_id)
-
-
 OPERATIONS = (
     suites,
     show_suite,
     show_suite_run,
     suite_settings,
-    make_suite,
-    change_suite,
-    withdraw_suite,
-    restore_suite,
+    *actions.operations(changes.SETTINGS),
     send_suite_run,
     put_suite_run_together,
     fill_in_suite_run,
-    withdraw_suite_run,
-    restore_suite_run,
+    *actions.operations(changes.RUNS),
 )
 
 
@@ -272,18 +191,5 @@ def _run(suite: str, suite_run_id: int) -> dict[str, object]:
     return run_pages.facts(run_pages.suite_run_page(reading(), viewer(), suite, suite_run_id))
 
 
-def _draft(slug: str, body: SuiteBody) -> SuiteDraft:
-    given = asdict(body)
-    members = tuple(MemberDraft(**one) for one in given.pop("members"))
-    return SuiteDraft(slug=slug, members=members, **given)
-
-
 def _runs(chosen: tuple[MemberRun, ...]) -> dict[str, int]:
     return {one.member: one.run for one in chosen}
-
-
-def _changed(words: str, act: Callable[..., object], *given: Any) -> Done:
-    asker = viewer()
-    with writing() as session:
-        act(session, asker, *given)
-    return Done(done=words)

@@ -10,7 +10,7 @@ from leaderboard.pages.combined.board import CombinedChoice, CombinedPage, combi
 from leaderboard.services import policy
 from leaderboard.services.combined import samples
 from leaderboard.services.policy import Viewer
-from leaderboard.web import responses
+from leaderboard.web import actions, responses
 from leaderboard.web.addresses import kept, whole
 from leaderboard.web.errors import status_of, wants_json
 from leaderboard.web.files import number
@@ -82,16 +82,6 @@ def _drawn(session: Session, asker: Viewer, slug: str) -> int:
     return samples.draw(session, asker, slug, percent / 100, seed=seed, seconds=seconds, note=note)
 
 
-@blueprint.post("/tasks/<slug>/pools/<id:number>/shown")
-@rule(SIGNED_IN)
-def change_shown(slug: str, number: int) -> ResponseReturnValue:
-    """Show a sample's combined board to everybody, or to organisers only."""
-    asker = viewer()
-    with writing() as session:
-        samples.show(session, asker, slug, number, request.form.get("shown") == "1")
-    return redirect(url_for("combined.show", slug=slug, sample=number), 303)
-
-
 def _combined(slug: str) -> CombinedPage:
     text = request.args.get("sample", "").strip()
     sample = whole(text, digits=9)
@@ -101,3 +91,14 @@ def _combined(slug: str) -> CombinedPage:
         measure=request.args.get("measure") or None, number=sample, order=request.args.get("by", "combined")
     )
     return combined_page(reading(), viewer(), slug, choice)
+
+
+actions.add_to(
+    blueprint,
+    samples.ACTIONS,
+    then={
+        "show_sample": lambda _, slug, number: redirect(
+            url_for("combined.show", slug=slug, sample=number), 303
+        )
+    },
+)

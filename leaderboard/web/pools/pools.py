@@ -11,7 +11,7 @@ from leaderboard.services import kinds, policy
 from leaderboard.services.pools import files, pools, previews
 from leaderboard.services.pools.plans import WHICH
 from leaderboard.services.pools.previews import Preview
-from leaderboard.web import responses
+from leaderboard.web import actions, responses
 from leaderboard.web.charts import BarChart, bar_chart
 from leaderboard.web.errors import status_of, wants_json
 from leaderboard.web.files import number as number_of
@@ -190,33 +190,7 @@ def topic_export(slug: str, number: int, topic_id: str, form: str) -> ResponseRe
     return responses.export(form, pages.TOPIC_FILES, page)
 
 
-@blueprint.post("/tasks/<slug>/pools/<id:number>/state")
-@rule(SIGNED_IN)
-def change(slug: str, number: int) -> ResponseReturnValue:
-    """Open a pool to assessors, or close it."""
-    asker, form = viewer(), request.form
-    highest = form.get("highest_grade", "")
-    with writing() as session:
-        pools.change(
-            session,
-            asker,
-            slug,
-            number,
-            form.get("state", ""),
-            highest_grade=int(highest) if highest.isdecimal() else None,
-            without_texts="without_texts" in form,
-        )
-    return redirect(url_for("pools.show", slug=slug, number=number), 303)
-
-
-@blueprint.post("/tasks/<slug>/pools/<id:number>/discard")
-@rule(SIGNED_IN)
-def discard(slug: str, number: int) -> ResponseReturnValue:
-    """Delete a draft."""
-    asker = viewer()
-    with writing() as session:
-        pools.discard(session, asker, slug, number)
-    return redirect(url_for("pools.index", slug=slug), 303)
+actions.add_to(blueprint, pools.ACTIONS)
 
 
 def _bars(preview: Preview) -> BarChart:

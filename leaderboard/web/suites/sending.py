@@ -13,10 +13,11 @@ from sqlalchemy.orm import Session
 from leaderboard.errors import Busy, Invalid, LeaderboardError, Problem
 from leaderboard.pages.suites import run as pages
 from leaderboard.services.runs import describe, limits
-from leaderboard.services.suites import parts, sending
+from leaderboard.services.suites import changes, parts, sending
 from leaderboard.services.suites.sending import PreparedSubmission, SuiteRequest
 from leaderboard.trec.facts import fields
 from leaderboard.trec.read.lines import Limits
+from leaderboard.web import actions
 from leaderboard.web.addresses import whole
 from leaderboard.web.errors import form_again, wants_json
 from leaderboard.web.files import Received, form_key, number, received
@@ -86,24 +87,7 @@ def fill_in(suite: str, suite_run_id: int) -> ResponseReturnValue:
     return _to_run(suite, suite_run_id)
 
 
-@blueprint.post("/suites/<suite>/runs/<id:suite_run_id>/withdraw")
-@rule(SIGNED_IN)
-def withdraw(suite: str, suite_run_id: int) -> ResponseReturnValue:
-    """Take a suite run off the suite; its runs stay in their tasks."""
-    asker = viewer()
-    with writing() as session:
-        parts.withdraw(session, asker, suite, suite_run_id)
-    return _to_run(suite, suite_run_id)
-
-
-@blueprint.post("/suites/<suite>/runs/<id:suite_run_id>/restore")
-@rule(SIGNED_IN)
-def restore(suite: str, suite_run_id: int) -> ResponseReturnValue:
-    """Put a suite run back."""
-    asker = viewer()
-    with writing() as session:
-        parts.restore(session, asker, suite, suite_run_id)
-    return _to_run(suite, suite_run_id)
+actions.add_to(blueprint, changes.RUNS)
 
 
 def check(suite: str, team_id: int, file: Received) -> PreparedSubmission:

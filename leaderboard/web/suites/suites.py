@@ -1,15 +1,20 @@
-"""Suites as pages and files: the list, a board, the changes between members, pairs of runs, one run."""
+"""Suites as pages and files: the list, a board, its changes and pairs, one run; and the form of a suite."""
 
-from flask import Blueprint, render_template, request
+from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
+from leaderboard import fields
+from leaderboard.errors import LeaderboardError
 from leaderboard.pages.suites import board, run
 from leaderboard.pages.suites.board import SuiteChoice, SuitePage
 from leaderboard.pages.suites.tables import NAMES, NOT_DEFINED
+from leaderboard.services.suites import changes as settling
+from leaderboard.services.suites import drafts, records
+from leaderboard.services.suites.drafts import SuiteDraft
 from leaderboard.trec.suites.suite_files import GROUPS
-from leaderboard.web import responses
+from leaderboard.web import actions, responses
 from leaderboard.web.addresses import kept
-from leaderboard.web.rules import PUBLIC, rule
+from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
 from leaderboard.web.session import reading, viewer
 
 blueprint = Blueprint("suites", __name__)
@@ -116,3 +121,42 @@ def choice() -> SuiteChoice:
         groups=tuple((key, given[key]) for key in GROUPS if given.get(key)),
         baseline=given.get("baseline", ""),
     )
+
+
+@blueprint.get("/suites/new")
+@rule(SIGNED_IN)
+def new() -> ResponseReturnValue:
+    """The form that makes a suite; for who organises tasks."""
+    settling.require_maker(reading(), viewer())
+    return _form()
+
+
+@blueprint.get("/suites/<suite>/settings")
+@rule(SIGNED_IN)
+def settings(suite: str) -> ResponseReturnValue:
+    """The form that changes a suite."""
+    return _form(suite)
+
+
+def _form(suite: str = "", error: LeaderboardError | None = None) -> str:
+    """The form of a suite, or of a new one; what was refused is shown again."""
+    known = records.own_suite(reading(), viewer(), suite) if suite else None
+    draft = settling.draft_of(known) if known else None
+    stored = {**fields.texts(draft), "members": drafts.member_lines(draft.members)} if draft else {}
+    return render_template(
+        "suites/settings.html",
+        suite=suite,
+        sent=request.form if error else stored or request.args,
+        error=error,
+        asked=[each for each in fields.of(SuiteDraft) if each.name != "slug"],
+        problems=actions.problems(error),
+        is_shown=known is None or known.suite.withdrawn_at is None,
+    )
+
+
+actions.add_to(
+    blueprint,
+    settling.SETTINGS,
+    _form,
+    then={"make_suite": lambda made: redirect(url_for("suites.show", suite=made), 303)},
+)

@@ -7,19 +7,20 @@ from pathlib import Path
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from leaderboard import zones
-from leaderboard.errors import Conflict, Invalid, LeaderboardError
+from leaderboard import fields
+from leaderboard.errors import Invalid, LeaderboardError
 from leaderboard.pages.tasks import organise
 from leaderboard.services import collections
-from leaderboard.services.jobs import failed
 from leaderboard.services.tasks import create as tasks
-from leaderboard.services.tasks import drafts, scored_topics, templates
+from leaderboard.services.tasks import drafts, templates
 from leaderboard.services.tasks import organise as operations
 from leaderboard.services.tasks.drafts import TaskDraft
+from leaderboard.services.tasks.organise import TaskDates
+from leaderboard.web import actions
 from leaderboard.web.errors import status_of, wants_json
 from leaderboard.web.files import Received, number, received
 from leaderboard.web.rules import ORGANISER, SIGNED_IN, Body, rule
-from leaderboard.web.session import finish_reading, reading, viewer, wake, writing
+from leaderboard.web.session import finish_reading, reading, viewer, writing
 
 blueprint = Blueprint("organise", __name__)
 
@@ -117,86 +118,20 @@ def show(slug: str) -> ResponseReturnValue:
     return _desk_page(slug)
 
 
-def _desk_page(slug: str, error: LeaderboardError | None = None) -> str:
+def _desk_page(slug: str, error: LeaderboardError | None = None, **_: object) -> str:
     desk = organise.desk(reading(), viewer(), slug)
+    known = TaskDates(opens_at=desk.overview.opens_at, closes_at=desk.overview.closes_at)
+    typed = actions.sent(TaskDates) if error and "closes_at" in request.form else {}
     return render_template(
         "tasks/organise.html",
         desk=desk,
         task=desk.overview,
         tables={name: table(desk) for name, table in organise.TABLES.items()},
         error=error,
-        sent=request.form,
-        written=zones.written,
+        dates=fields.of(TaskDates),
+        typed=fields.texts(known) | typed | {"seen": desk.dates_stamp},
+        problems=actions.problems(error),
     )
 
 
-@blueprint.post("/tasks/<slug>/organise/publish")
-@rule(SIGNED_IN)
-def publish(slug: str) -> ResponseReturnValue:
-    """Show a draft to everybody."""
-    asker = viewer()
-    with writing() as session:
-        tasks.publish(session, asker, slug)
-    wake()
-    return redirect(url_for("organise.show", slug=slug), 303)
-
-
-@blueprint.post("/tasks/<slug>/organise/dates")
-@rule(SIGNED_IN)
-def dates(slug: str) -> ResponseReturnValue:
-    """Set when the task takes runs, in UTC; an empty field is no limit."""
-    asker = viewer()
-    try:
-        zone = request.form.get("zone", "UTC")
-        said = {key: request.form.get(key, "") for key in ("reason", "seen")}
-        opens, closes = (zones.read(request.form.get(name, ""), zone, name) for name in ("opens", "closes"))
-        with writing() as session:
-            operations.set_dates(session, asker, slug, (opens, closes), zone=zone, **said)
-    except (Invalid, Conflict) as error:
-        if wants_json():
-            raise
-        return _desk_page(slug, error), status_of(error)
-    return redirect(url_for("organise.show", slug=slug), 303)
-
-
-@blueprint.post("/tasks/<slug>/organise/exclusions")
-@rule(SIGNED_IN)
-def exclude(slug: str) -> ResponseReturnValue:
-    """Leave a draft's topic out of the means, with a reason; without one take it back in."""
-    asker, topic, reason = viewer(), request.form.get("topic", ""), request.form.get("reason", "")
-    with writing() as session:
-        operations.exclude_topic(session, asker, slug, topic, reason)
-    return redirect(url_for("organise.show", slug=slug), 303)
-
-
-@blueprint.post("/tasks/<slug>/organise/topics/judged")
-@rule(SIGNED_IN)
-def score_judged(slug: str) -> ResponseReturnValue:
-    """Leave the topics without judgments out of means and rules."""
-    asker = viewer()
-    with writing() as session:
-        scored_topics.score_judged(session, asker, slug)
-    wake()
-    return redirect(url_for("organise.show", slug=slug), 303)
-
-
-@blueprint.post("/tasks/<slug>/organise/topics/all")
-@rule(SIGNED_IN)
-def score_all(slug: str) -> ResponseReturnValue:
-    """Count topics without judgments again as soon as they have some."""
-    asker = viewer()
-    with writing() as session:
-        scored_topics.score_all(session, asker, slug)
-    wake()
-    return redirect(url_for("organise.show", slug=slug), 303)
-
-
-@blueprint.post("/tasks/<slug>/organise/jobs/<id:job_id>")
-@rule(SIGNED_IN)
-def evaluate_again(slug: str, job_id: int) -> ResponseReturnValue:
-    """Queue a failed job anew."""
-    asker = viewer()
-    with writing() as session:
-        failed.evaluate_again(session, asker, slug, job_id)
-    wake()
-    return redirect(url_for("organise.show", slug=slug), 303)
+actions.add_to(blueprint, operations.DESK, _desk_page)

@@ -1,16 +1,20 @@
 """A task's settings: each section saved by its own button, its topics, and what may become of the task."""
 
+from dataclasses import asdict
+
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
+from leaderboard import fields
 from leaderboard.errors import Invalid, LeaderboardError, NotFound
 from leaderboard.pages.tasks import settings as pages
 from leaderboard.services import policy
-from leaderboard.services.tasks import life, topic_changes
+from leaderboard.services.tasks import organise, topic_changes
 from leaderboard.services.tasks.life import TaskCopy
 from leaderboard.services.tasks.settings import change, records
-from leaderboard.services.tasks.topic_changes import PARTS, TopicText
+from leaderboard.services.tasks.topic_changes import NewTopic, TopicText
 from leaderboard.trec.topics import topics as trec_topics
+from leaderboard.web import actions
 from leaderboard.web.errors import form_again, wants_json
 from leaderboard.web.files import received
 from leaderboard.web.rules import SIGNED_IN, Body, rule
@@ -42,6 +46,9 @@ def _page(slug: str, error: LeaderboardError | None = None, opened: str = "", sa
         previewed=request.form.get("preview", ""),
         sent=request.form,
         typed=_typed(opened),
+        copied=fields.of(TaskCopy),
+        new_topic=fields.of(NewTopic),
+        problems=actions.problems(error),
     )
 
 
@@ -50,7 +57,7 @@ def _typed(section: str) -> dict[str, str]:
     form, found = request.form, records.section(section)
     if found is None:
         return {}
-    given = {one.key: form[one.key] for one in found.settings if one.key in form}
+    given = {one.name: form[one.name] for one in found.settings if one.name in form}
     if "measures" in given:
         given["measures"] = " ".join(form.getlist("measures"))
     return change.typed(given, _seen())
@@ -125,75 +132,27 @@ def topics(slug: str) -> ResponseReturnValue:
     return redirect(saved(slug, "topics"), 303)
 
 
-@blueprint.post("/tasks/<slug>/settings/topics/new")
-@rule(SIGNED_IN)
-def add_topic(slug: str) -> ResponseReturnValue:
-    """Add one topic."""
-    asker, topic_id = viewer(), request.form.get("topic_id", "").strip()
-    try:
-        with writing() as session:
-            topic_changes.add(session, asker, slug, topic_id, _topic_text())
-    except LeaderboardError as error:
-        return refused(slug, error, "topics")
-    return redirect(saved(slug, "topics"), 303)
-
-
 @blueprint.get("/tasks/<slug>/settings/topics/<topic:topic_id>")
 @rule(SIGNED_IN)
 def topic(slug: str, topic_id: str) -> ResponseReturnValue:
     """The form that corrects a topic."""
+    return _topic_page(slug, topic_id)
+
+
+def _topic_page(slug: str, topic_id: str, error: LeaderboardError | None = None) -> str:
     page = pages.topic_form(reading(), viewer(), slug, topic_id)
-    return render_template("tasks/topic.html", page=page)
-
-
-@blueprint.post("/tasks/<slug>/settings/topics/<topic:topic_id>")
-@rule(SIGNED_IN)
-def correct_topic(slug: str, topic_id: str) -> ResponseReturnValue:
-    """Correct a topic's title, description or narrative."""
-    asker = viewer()
-    with writing() as session:
-        topic_changes.correct(session, asker, slug, topic_id, _topic_text())
-    return redirect(url_for("topics.show", slug=slug, topic_id=topic_id), 303)
-
-
-def _topic_text() -> TopicText:
-    return TopicText(**{part: request.form.get(part, "") for part in PARTS})
-
-
-@blueprint.post("/tasks/<slug>/clone")
-@rule(SIGNED_IN)
-def clone(slug: str) -> ResponseReturnValue:
-    """Make a draft with the same topics, settings and judgments."""
-    asker, form = viewer(), request.form
-    wanted = TaskCopy(
-        form.get("slug", "").strip(), form.get("name", "").strip(), form.get("revision", life.NEWEST)
+    return render_template(
+        "tasks/topic.html",
+        page=page,
+        error=error,
+        asked=fields.of(TopicText),
+        typed=request.form if error else asdict(page),
+        problems=actions.problems(error),
     )
-    try:
-        with writing() as session:
-            made = life.clone(session, asker, slug, wanted)
-    except LeaderboardError as error:
-        return refused(slug, error, "life")
-    return redirect(url_for("organise.show", slug=made), 303)
 
 
-@blueprint.post("/tasks/<slug>/archive")
-@rule(SIGNED_IN)
-def archive(slug: str) -> ResponseReturnValue:
-    """Put the task in the archive, or bring it back."""
-    asker, is_back = viewer(), request.form.get("back") == "yes"
-    with writing() as session:
-        (life.restore if is_back else life.archive)(session, asker, slug)
-    return redirect(saved(slug, "life"), 303)
-
-
-@blueprint.post("/tasks/<slug>/unpublish")
-@rule(SIGNED_IN)
-def unpublish(slug: str) -> ResponseReturnValue:
-    """Make a task without runs a draft again."""
-    asker = viewer()
-    with writing() as session:
-        life.unpublish(session, asker, slug)
-    return redirect(url_for("organise.show", slug=slug), 303)
+def _topics_again(slug: str, topic_id: str = "", error: LeaderboardError | None = None) -> str:
+    return _topic_page(slug, topic_id, error) if topic_id else _page(slug, error, "topics")
 
 
 @blueprint.get("/tasks/<slug>/discard")
@@ -205,11 +164,19 @@ def ask_to_discard(slug: str) -> ResponseReturnValue:
     return render_template("tasks/discard.html", page=page)
 
 
-@blueprint.post("/tasks/<slug>/discard")
-@rule(SIGNED_IN)
-def discard(slug: str) -> ResponseReturnValue:
-    """Delete a draft."""
-    asker = viewer()
-    with writing() as session:
-        life.discard(session, asker, slug)
-    return redirect(url_for("tasks.index"), 303)
+actions.add_to(
+    blueprint,
+    organise.LIFE,
+    lambda slug, error: _page(slug, error, "life"),
+    then={
+        "archive": lambda _, slug: redirect(saved(slug, "life"), 303),
+        "clone_task": lambda made, slug: redirect(url_for("organise.show", slug=made.slug), 303),
+        "discard_task": lambda *_, slug: redirect(url_for("tasks.index"), 303),
+    },
+)
+actions.add_to(
+    blueprint,
+    organise.TOPICS,
+    _topics_again,
+    then={"add_topic": lambda _, slug: redirect(saved(slug, "topics"), 303)},
+)

@@ -11,6 +11,7 @@ from sqlalchemy import select
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Phase, Task
 from leaderboard.errors import Conflict, Invalid
+from leaderboard.fields import Asked
 from leaderboard.services.phase_rules import KINDS
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.runs import admission
@@ -19,7 +20,7 @@ from leaderboard.services.tasks import drafts, phases, templates
 from leaderboard.services.tasks.phases import PhasePlan
 from leaderboard.services.tasks.setting_values import IntegerValue
 from leaderboard.services.tasks.settings import change
-from leaderboard.services.tasks.settings.records import SETTINGS, TaskSetting, sections_of
+from leaderboard.services.tasks.settings.records import SETTINGS, sections_of
 from tests.make import answered, build
 
 TYPED: dict[str, tuple[str, ...]] = {
@@ -54,18 +55,20 @@ OF_BLIND = {
 }
 
 
-def _extremes(setting: TaskSetting, kind: str) -> tuple[str, ...]:
-    if setting.choices:
-        return tuple(setting.choices)
-    if isinstance(setting.read, IntegerValue):
-        return (str(setting.read.low), str(setting.read.high), *([""] if setting.read.may_be_empty else []))
-    return (OF_ANSWERS if kind == "answers" else {}).get(setting.key) or TYPED[setting.key]
+def _extremes(setting: Asked, kind: str) -> tuple[str, ...]:
+    if setting.about.choices:
+        return tuple(setting.about.choices)
+    if isinstance(read := setting.about.read, IntegerValue):
+        return (str(read.low), str(read.high), *([""] if read.may_be_empty else []))
+    return (OF_ANSWERS if kind == "answers" else {}).get(setting.key) or TYPED[setting.name]
 
 
 def test_every_setting_has_extremes() -> None:
     """A new one is met by the test below."""
     others = {
-        key for key, one in SETTINGS.items() if not one.choices and not isinstance(one.read, IntegerValue)
+        key
+        for key, one in SETTINGS.items()
+        if not one.about.choices and not isinstance(one.about.read, IntegerValue)
     }
     assert others == TYPED.keys() | ELSEWHERE
 
@@ -110,18 +113,18 @@ def test_a_run_is_accepted_whatever_is_set(
     is_blind = templates.find(template).visibility == "blind"
     expected = REFUSED | (OF_BLIND if is_blind and kind == "rankings" else {})
     found: dict[tuple[str, str], str] = {}
-    settings = [one for section in sections_of(kind) for one in section.settings if one.key not in ELSEWHERE]
+    settings = [one for section in sections_of(kind) for one in section.settings if one.name not in ELSEWHERE]
     for number, setting in enumerate(settings):
         for at, value in enumerate(_extremes(setting, kind)):
             slug = _task(database, tmp_path, f"t{number}-{at}", template, kind)
             try:
                 with database.write() as session:
-                    change.change(session, OPERATOR, slug, {setting.key: value})
+                    change.change(session, OPERATOR, slug, {setting.name: value})
             except (Invalid, Conflict) as refused:
                 problems = refused.problems if isinstance(refused, Invalid) else ()
-                found[setting.key, value] = f"{refused.message} {' '.join(map(str, problems))}"
+                found[setting.name, value] = f"{refused.message} {' '.join(map(str, problems))}"
                 continue
-            assert _accepted(database, tmp_path, slug, kind), (setting.key, value)
+            assert _accepted(database, tmp_path, slug, kind), (setting.name, value)
     assert found.keys() == expected.keys()
     for case, sentence in expected.items():
         assert sentence in found[case], case

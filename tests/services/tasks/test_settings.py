@@ -185,4 +185,4 @@ def test_every_setting_has_a_column_and_words(database: Database, tmp_path: Path
     with database.read() as session:
         values: dict[str, Any] = current(session, session.scalars(select(Task)).one())
     assert list(SETTINGS) == [key for key in SETTINGS if key in values]
-    assert len({setting.label for setting in SETTINGS.values()}) == len(SETTINGS)
+    assert len({setting.about.title for setting in SETTINGS.values()}) == len(SETTINGS)

@@ -68,7 +68,7 @@ def test_every_road_closes_with_the_day(site: Site, program: Programs) -> None:
     assert said.json == {"done": f"dates set: from no limit {zoned}"}
     address = "/tasks/dated/organise"
     form = pages.form(browser.get(address), f"{address}/dates")
-    browser.post(f"{address}/dates", data={**form, "opens": "", "closes": "2031-05-31", "zone": "UTC"})
+    browser.post(f"{address}/dates", data={**form, "opens_at": "", "closes_at": "2031-05-31", "zone": "UTC"})
     assert closes() == LAST
     assert "2031-05-31 23:59:59" in pages.main(browser.get("/tasks/dated/phases"))
     said = olga.ask(

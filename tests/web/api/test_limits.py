@@ -24,14 +24,14 @@ WITHIN: dict[tuple[str, str], Asked] = {
 TEXTS: dict[tuple[str, str], Asked] = {
     ("PhaseExtension", "reason"): ("extend_deadline", "/tasks/robots/extend", {"hours": 1}),
     ("Reason", "why"): ("withdraw_run", "/runs/{run}/withdraw", {}),
-    ("SuiteBody", "title"): (
+    ("SuiteDraft", "title"): (
         "make_suite",
         "/suites/hers",
         {"members": [{"name": "a", "task": "robots"}] * 2},
     ),
     ("NewTeam", "name"): ("make_team", "/teams", {}),
     ("AnnouncementBody", "title"): ("announce", "/tasks/robots/announcements", {}),
-    ("Copy", "name"): ("clone_task", "/tasks/robots/clone", {"slug": "again"}),
+    ("TaskCopy", "name"): ("clone_task", "/tasks/robots/clone", {"slug": "again"}),
     ("PhasePlan", "name"): ("add_phase", "/tasks/robots/phases", {}),
     ("GroupBody", "name"): ("declare_group", "/tasks/robots/groups", {"teams": [1]}),
     ("NewTopic", "topic"): ("add_topic", "/tasks/draft/topics", {"title": "new"}),

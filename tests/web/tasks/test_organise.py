@@ -231,23 +231,23 @@ def test_dates_that_moved_meanwhile_are_not_overwritten_unseen(site: Site) -> No
     organiser, address = site.browser("Olga"), "/tasks/robots/organise"
     fields = pages.form(organiser.get(address), f"{address}/dates")
     for closes, status in (("2031-01-31T12:00", 303), ("2032-01-31T12:00", 409)):
-        said = {"closes": closes, "reason": "More time"}
+        said = {"closes_at": closes, "reason": "More time"}
         answer = organiser.post(f"{address}/dates", data={**fields, **said})
         assert answer.status_code == status
     assert "You changed the dates at 20" in pages.main(answer)
     again = pages.form(answer, f"{address}/dates")
-    assert (again["closes"], again["reason"]) == ("2032-01-31T12:00", "More time")
+    assert (again["closes_at"], again["reason"]) == ("2032-01-31T12:00", "More time")
     assert organiser.post(f"{address}/dates", data=again).status_code == 303
-    assert pages.form(organiser.get(address), f"{address}/dates")["closes"] == "2032-01-31T12:00"
+    assert pages.form(organiser.get(address), f"{address}/dates")["closes_at"] == "2032-01-31T12:00"
 
 
 def test_a_task_closes_at_its_date(site: Site) -> None:
     """Dates set on the organise page are shown, hold for the teams, and bad ones are refused in words."""
     organiser = site.browser("Olga")
     address = "/tasks/robots/organise"
-    assert organiser.post(f"{address}/dates", data={"closes": "soon"}).status_code == 422
+    assert organiser.post(f"{address}/dates", data={"closes_at": "soon"}).status_code == 422
     assert (
-        organiser.post(f"{address}/dates", data={"opens": "", "closes": "2020-01-31T12:00"}).status_code
+        organiser.post(f"{address}/dates", data={"opens_at": "", "closes_at": "2020-01-31T12:00"}).status_code
         == 303
     )
     assert 'value="2020-01-31T12:00"' in organiser.get(address).get_data(as_text=True)

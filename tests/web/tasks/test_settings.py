@@ -160,7 +160,8 @@ def test_topics_are_corrected_added_and_replaced_before_the_first_run(site: Site
     client.post(f"{HERE}/topics/1", data={**fields, "title": "better title"})
     assert "better title" in pages.main(site.browser().get("/tasks/robots/topics/1"))
     added = [
-        client.post(f"{HERE}/topics/new", data={"topic_id": name}) for name in ("5", "5", "4", "a b", "")
+        client.post(f"{HERE}/topics/new", data={"topic": name, "title": ""})
+        for name in ("5", "5", "4", "a b", "")
     ]
     assert [answer.status_code for answer in added] == [303, 409, 409, 422, 422]
     for slug, expected in (("robots", 409), ("draft", 303)):

@@ -9,13 +9,14 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import lock_row
 from leaderboard.db.tables import Collection, Edition, Task
 from leaderboard.errors import Conflict, Invalid, Problem
+from leaderboard.fields import Asked
 from leaderboard.services import collections, phase_rules, policy
 from leaderboard.services.policy import Viewer
 from leaderboard.services.statistics import methods
 from leaderboard.services.tasks import board_measures, changes, grade_scales, phases, slugs, topic_sets
 from leaderboard.services.tasks.setting_values import tidy, written
 from leaderboard.services.tasks.settings import records
-from leaderboard.services.tasks.settings.records import ANSWER_RULES, SETTINGS, TaskSetting
+from leaderboard.services.tasks.settings.records import ANSWER_RULES, SETTINGS
 
 SECRET = "set"
 """What is on record of a secret value."""
@@ -100,15 +101,15 @@ def _refuse_unseen(
     raise Conflict(f"{' '.join(said)} {changes.SAVE_AGAIN}", changed=lost)
 
 
-def _words(setting: TaskSetting) -> str:
+def _words(setting: Asked) -> str:
     """What a setting is called within a sentence, and in the list of changes."""
-    return setting.label[:1].lower() + setting.label[1:]
+    return setting.about.title[:1].lower() + setting.about.title[1:]
 
 
 def _value(before: Mapping[str, str], key: str) -> Any:
     """The value there is; None for one that could not be set today."""
     try:
-        return SETTINGS[key].read(before[key])
+        return SETTINGS[key].about.read(before[key])
     except ValueError:
         return None
 
@@ -137,11 +138,12 @@ class _Changing:
             own(self, value)
 
 
-def _require_kind(task: Task, setting: TaskSetting) -> None:
+def _require_kind(task: Task, setting: Asked) -> None:
     """Raise Conflict for a setting that tasks of another kind have."""
-    if setting.of not in ("", task.kind):
+    if setting.about.only_of not in ("", task.kind):
         raise Conflict(
-            f"{task.name} takes {task.kind}; {_words(setting)} is a setting of tasks of {setting.of}."
+            f"{task.name} takes {task.kind}; {_words(setting)} is a setting of tasks of "
+            f"{setting.about.only_of}."
         )
 
 
@@ -225,7 +227,9 @@ def _check_together(task: Task) -> None:
         (task.naming == "date" and task.names_at is None, "names_at", "Set the date names are shown from."),
     ]
     problems = [
-        Problem("is missing.", remedy, field=SETTINGS[key].label) for lacks, key, remedy in lacking if lacks
+        Problem("is missing.", remedy, field=SETTINGS[key].about.title)
+        for lacks, key, remedy in lacking
+        if lacks
     ]
     if problems:
         raise Invalid("The settings cannot be like this.", problems)
@@ -235,15 +239,15 @@ def _note(changing: _Changing, before: Mapping[str, str], reason: str) -> tuple[
     after = current(changing.session, changing.task)
     changed = [SETTINGS[key] for key in SETTINGS if before[key] != after[key]]
     for setting in changed:
-        old, new = (_shown(setting, values[setting.key]) for values in (before, after))
-        if setting.is_secret and old == new:
+        old, new = (_shown(setting, values[setting.name]) for values in (before, after))
+        if setting.about.is_secret and old == new:
             new = f"{new} anew"
         changes.note(changing.session, changing.viewer, changing.task, _words(setting), old, new, reason)
-    return tuple(setting.key for setting in changed)
+    return tuple(setting.name for setting in changed)
 
 
-def _shown(setting: TaskSetting, value: str) -> str:
+def _shown(setting: Asked, value: str) -> str:
     """A value in the words of the list of changes."""
-    if setting.is_secret:
+    if setting.about.is_secret:
         return SECRET if value else ""
-    return setting.choices.get(value, value)
+    return setting.about.choices.get(value, value)

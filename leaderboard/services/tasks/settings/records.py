@@ -1,14 +1,15 @@
 """Every setting of a task once: its form, its command and the check of its value are made of these."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from types import MappingProxyType
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 from leaderboard.errors import Invalid, Problem
+from leaderboard.fields import Asked, Field
 from leaderboard.services.statistics import methods
 from leaderboard.services.tasks import setting_values as values
 from leaderboard.services.tasks.drafts import DEEPEST
-from leaderboard.services.tasks.setting_values import Read
+from leaderboard.services.tasks.setting_values import LINE_CHARACTERS, TEXT_CHARACTERS, Read
 
 VISIBILITY = {
     "open": "open: all scores and judgments",
@@ -53,40 +54,33 @@ ANSWER_RULES = {
 """Settings of tasks of answers, which are kept together under these names."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskSetting:
-    """One setting; key is also its column and its name in commands, read makes a value of a text."""
-
-    key: str
-    label: str
-    read: Read
-    help: str = ""
-    form: str = "line"
-    """line, text (of many lines), choice, moment or measures."""
-    choices: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    is_secret: bool = False
-    """Whether only organisers see its value, and no record has it."""
-    of: str = ""
-    """The kind of task that has it, rankings or answers; empty: both."""
-
-
 @dataclass(frozen=True, slots=True)
 class SettingSection:
     """Settings that are saved together."""
 
     key: str
     title: str
-    settings: tuple[TaskSetting, ...]
+    settings: tuple[Asked, ...]
     lead: str = ""
 
 
-def _choice(key: str, label: str, choices: Mapping[str, str], help: str = "", of: str = "") -> TaskSetting:
+def _setting(name: str, title: str, read: Read, help: str = "", kind: str = "line", **more: Any) -> Asked:
+    """A setting, whose name is also its column and what commands call it."""
+    return Asked(name, kind, Field(title=title, help=help, read=read, **more), str, "")
+
+
+def _line(name: str, title: str, help: str = "", longest: int = LINE_CHARACTERS, shortest: int = 0) -> Asked:
+    return _setting(name, title, values.line(longest, shortest), help)
+
+
+def _text(name: str, title: str, help: str = "", read: Read = values.text, **more: Any) -> Asked:
+    rows = 8 if read is values.text else 4
+    return _setting(name, title, read, help, "text", rows=rows, longest=TEXT_CHARACTERS, **more)
+
+
+def _choice(name: str, title: str, choices: Mapping[str, str], help: str = "", **more: Any) -> Asked:
     read = values.yes_or_no if choices is YES_NO else values.one_of(choices)
-    return TaskSetting(key=key, label=label, read=read, form="choice", choices=choices, help=help, of=of)
-
-
-def _text(key: str, label: str, help: str = "") -> TaskSetting:
-    return TaskSetting(key=key, label=label, read=values.text, form="text", help=help)
+    return _setting(name, title, read, help, "choice", choices=choices, **more)
 
 
 SECTIONS = (
@@ -94,66 +88,49 @@ SECTIONS = (
         "description",
         "Name and description",
         (
-            TaskSetting(key="name", label="Name", read=values.line(200, 1)),
+            _line("name", "Name", longest=200, shortest=1),
             _text("description", "Description", "Markdown, without raw HTML and images."),
-            TaskSetting(
-                key="links",
-                label="Links",
-                read=values.links,
-                form="text",
-                help="A title and an address a line, such as “Call for papers https://example.org/call”.",
+            _text(
+                "links",
+                "Links",
+                "A title and an address a line, such as “Call for papers https://example.org/call”.",
+                values.links,
             ),
-            TaskSetting(
-                key="organisers",
-                label="Organisers",
-                read=values.line(),
-                help="Who organises it, as everybody reads it: names, groups or places.",
+            _line(
+                "organisers",
+                "Organisers",
+                "Who organises it, as everybody reads it: names, groups or places.",
             ),
-            TaskSetting(
-                key="contact",
-                label="Contact",
-                read=values.line(),
-                help="Whom participants can ask: a name, an address, or both.",
+            _line("contact", "Contact", "Whom participants can ask: a name, an address, or both."),
+            _line(
+                "licence", "Licence", "What may be done with topics, judgments and runs, such as CC BY 4.0."
             ),
-            TaskSetting(
-                key="licence",
-                label="Licence",
-                read=values.line(),
-                help="What may be done with topics, judgments and runs, such as CC BY 4.0.",
-            ),
-            TaskSetting(
-                key="frames",
-                label="Sites that may show the board in a frame",
-                read=values.origins,
-                form="text",
-                help="An origin a line, such as https://example.org, or * for any site. Empty: none. What to "
+            _text(
+                "frames",
+                "Sites that may show the board in a frame",
+                "An origin a line, such as https://example.org, or * for any site. Empty: none. What to "
                 "paste there is on the About page, under Show it elsewhere.",
+                values.origins,
             ),
         ),
     ),
     SettingSection(
         "address",
         "Address",
-        (TaskSetting(key="slug", label="Slug", read=values.line(63, 1), help="The task is at /tasks/SLUG."),),
+        (_line("slug", "Slug", "The task is at /tasks/SLUG.", longest=63, shortest=1),),
         "Addresses under the old slug lead to the new one, and no other task can take it.",
     ),
     SettingSection(
         "measures",
         "Measures and tests",
         (
-            TaskSetting(
-                key="measures",
-                label="Measures, in the order of the columns",
-                read=values.names,
-                form="measures",
-                help="With parameters, such as nDCG@10 or P(rel=2)@5.",
+            _text(
+                "measures",
+                "Measures, in the order of the columns",
+                "With parameters, such as nDCG@10 or P(rel=2)@5.",
+                values.names,
             ),
-            TaskSetting(
-                key="primary_measure",
-                label="Ranked by",
-                read=values.line(100),
-                help="Empty: the first of the measures.",
-            ),
+            _line("primary_measure", "Ranked by", "Empty: the first of the measures.", longest=100),
             _choice(
                 "comparison",
                 "Runs are compared by",
@@ -169,16 +146,15 @@ SECTIONS = (
         "reproductions",
         "Reproductions",
         (
-            TaskSetting(
-                key="reproduction_thresholds",
-                label="Where their words begin",
-                read=values.thresholds,
-                form="text",
-                help="A line each, only where they are not the usual ones. How far ktu and er may be from 1, "
+            _text(
+                "reproduction_thresholds",
+                "Where their words begin",
+                "A line each, only where they are not the usual ones. How far ktu and er may be from 1, "
                 "nrmse and dri from 0, to be the same and to be close: “ktu 0.05 0.5”. The level of the "
                 "test: “alpha 0.05”. Within what means are tested to be the same (TOST): “margin 0.05”. "
                 "Empty: ktu 0.05 0.5; nrmse 0.02 0.1; dri 0.02 0.1; er 0.1 0.5; alpha 0.05; no margin.",
-                of="rankings",
+                values.thresholds,
+                only_of="rankings",
             ),
         ),
         "No number depends on them: only what the page of reproductions calls the same, close or off.",
@@ -187,40 +163,40 @@ SECTIONS = (
         "grades",
         "Collection, grades and depth",
         (
-            TaskSetting(
-                key="collection",
-                label="Collection",
-                read=values.line(100, 1),
-                help="Once there is a board, another one must have as many documents.",
+            _line(
+                "collection",
+                "Collection",
+                "Once there is a board, another one must have as many documents.",
+                longest=100,
+                shortest=1,
             ),
-            TaskSetting(
-                key="depth",
-                label="Documents a topic, at most",
-                read=values.IntegerValue(1, DEEPEST),
-                help="Holds for runs sent from now on; those that are there stay as they are.",
-                of="rankings",
+            _setting(
+                "depth",
+                "Documents a topic, at most",
+                values.IntegerValue(1, DEEPEST),
+                "Holds for runs sent from now on; those that are there stay as they are.",
+                only_of="rankings",
             ),
-            TaskSetting(
-                key="level",
-                label="Least relevant grade",
-                read=values.IntegerValue(1, 1000),
-                help="Another one changes the binary measures, and so makes a new edition of the board.",
-                of="rankings",
+            _setting(
+                "level",
+                "Least relevant grade",
+                values.IntegerValue(1, 1000),
+                "Another one changes the binary measures, and so makes a new edition of the board.",
+                only_of="rankings",
             ),
-            TaskSetting(
-                key="grade_names",
-                label="Names of grades",
-                read=values.grades,
-                form="text",
-                help="A grade and its name a line, such as “2 highly relevant”; no number depends on it.",
-                of="rankings",
+            _text(
+                "grade_names",
+                "Names of grades",
+                "A grade and its name a line, such as “2 highly relevant”; no number depends on it.",
+                values.grades,
+                only_of="rankings",
             ),
             _choice(
                 "dialect",
                 "Ties and rounding as in",
                 DIALECTS,
                 "Cannot be changed once there is a board: all scores would differ.",
-                of="rankings",
+                only_of="rankings",
             ),
         ),
     ),
@@ -228,28 +204,28 @@ SECTIONS = (
         "answers",
         "Answers: dialects and length",
         (
-            TaskSetting(
-                key="answer_dialects",
-                label="Dialects that are taken",
-                read=values.some_of(ANSWER_DIALECTS),
-                help=f"Of {', '.join(ANSWER_DIALECTS)}, with spaces between. Empty: all of them.",
-                of="answers",
+            _setting(
+                "answer_dialects",
+                "Dialects that are taken",
+                values.some_of(ANSWER_DIALECTS),
+                f"Of {', '.join(ANSWER_DIALECTS)}, with spaces between. Empty: all of them.",
+                only_of="answers",
             ),
-            TaskSetting(
-                key="answer_limit",
-                label="Longest answer",
-                read=values.IntegerValue(1, 1_000_000, may_be_empty=True),
-                help="Empty: the dialect’s limit.",
-                of="answers",
+            _setting(
+                "answer_limit",
+                "Longest answer",
+                values.IntegerValue(1, 1_000_000, may_be_empty=True),
+                "Empty: the dialect’s limit.",
+                only_of="answers",
             ),
-            _choice("answer_unit", "Length is counted in", UNITS, of="answers"),
-            _choice("answer_over", "What becomes of a longer one", OVER, of="answers"),
-            TaskSetting(
-                key="docno_pattern",
-                label="Pattern of document ids",
-                read=values.pattern,
-                help="A regular expression for whole references. Empty: nobody looks.",
-                of="answers",
+            _choice("answer_unit", "Length is counted in", UNITS, only_of="answers"),
+            _choice("answer_over", "What becomes of a longer one", OVER, only_of="answers"),
+            _setting(
+                "docno_pattern",
+                "Pattern of document ids",
+                values.pattern,
+                "A regular expression for whole references. Empty: nobody looks.",
+                only_of="answers",
             ),
         ),
         "Holds for runs sent from now on; those that are there stay as they are.",
@@ -271,11 +247,11 @@ SECTIONS = (
         "choice",
         "Runs that count",
         (
-            TaskSetting(
-                key="final_runs",
-                label="Runs of a team that count at the end",
-                read=values.IntegerValue(1, 1000, may_be_empty=True),
-                help="The team marks them before the close. Empty: all.",
+            _setting(
+                "final_runs",
+                "Runs of a team that count at the end",
+                values.IntegerValue(1, 1000, may_be_empty=True),
+                "The team marks them before the close. Empty: all.",
             ),
             _choice("unmarked", "Of a team that marked none", UNMARKED),
             _choice("may_withdraw", "Teams may withdraw their runs", YES_NO),
@@ -286,11 +262,11 @@ SECTIONS = (
         "Teams, their agreement and names",
         (
             _choice("entry_rule", "Who may enter", ENTRY_RULES),
-            TaskSetting(
-                key="entry_code",
-                label="Code to enter with",
-                read=values.line(100),
-                help="You hand it out. It is in no list of changes and in no record.",
+            _setting(
+                "entry_code",
+                "Code to enter with",
+                values.line(100),
+                "You hand it out. It is in no list of changes and in no record.",
                 is_secret=True,
             ),
             _text(
@@ -300,26 +276,30 @@ SECTIONS = (
                 "a team agreed to is kept. Empty: nothing.",
             ),
             _choice("naming", "Teams are shown by", NAMING),
-            TaskSetting(
-                key="names_at",
-                label="Names are shown from (UTC)",
-                read=values.moment,
-                form="moment",
-                help="Where pseudonyms last until a date.",
+            _setting(
+                "names_at",
+                "Names are shown from (UTC)",
+                values.moment,
+                "Where pseudonyms last until a date.",
+                "moment",
             ),
         ),
     ),
 )
-SETTINGS = {setting.key: setting for section in SECTIONS for setting in section.settings}
+SETTINGS = {setting.name: setting for section in SECTIONS for setting in section.settings}
 
 
-def sections_of(kind: str) -> tuple[SettingSection, ...]:
-    """The sections that a kind of task has, each with the settings that it has."""
-    had = (
-        replace(one, settings=tuple(each for each in one.settings if each.of in ("", kind)))
-        for one in SECTIONS
-    )
-    return tuple(one for one in had if one.settings)
+def sections_of(kind: str, collections: Iterable[str] = ()) -> tuple[SettingSection, ...]:
+    """The sections of a kind of task, each with the settings that it has; collections: those it may be on."""
+    made = []
+    for one in SECTIONS:
+        had = [each for each in one.settings if each.about.only_of in ("", kind)]
+        for place, each in enumerate(had):
+            if each.name == "collection":
+                offered = replace(each.about, choices={name: name for name in collections})
+                had[place] = replace(each, kind="choice", about=offered)
+        made += [replace(one, settings=tuple(had))] if had else []
+    return tuple(made)
 
 
 def section(key: str) -> SettingSection | None:
@@ -336,11 +316,13 @@ def read(given: Mapping[str, str]) -> dict[str, object]:
             problems.append(Problem("is no setting.", f"Choose of {', '.join(SETTINGS)}.", field=key))
             continue
         try:
-            made[key] = setting.read(values.tidy(text))
+            made[key] = setting.about.read(values.tidy(text))
         except ValueError as error:
-            shown = "" if setting.is_secret else text.strip()[:40]
+            shown = "" if setting.about.is_secret else text.strip()[:40]
             rule = str(error)
-            problems.append(Problem(rule, "Change it and save again.", field=setting.label, value=shown))
+            problems.append(
+                Problem(rule, "Change it and save again.", field=setting.about.title, value=shown)
+            )
     if problems:
         raise Invalid("The settings cannot be like this.", problems)
     return made

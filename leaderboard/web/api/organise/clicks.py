@@ -6,8 +6,9 @@ from pathlib import Path
 from leaderboard.services.clicks import imports, preferences
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.trec.read.lines import Limits
+from leaderboard.web.api import actions
 from leaderboard.web.api.operations import operation
-from leaderboard.web.api.organise.answers import Done, RevisionMade
+from leaderboard.web.api.organise.answers import RevisionMade
 from leaderboard.web.api.organise.tasks import ORGANISE
 from leaderboard.web.rules import SIGNED_IN, Body, Rule
 from leaderboard.web.session import finish_reading, reading, settings, viewer, wake, writing
@@ -80,14 +81,6 @@ def import_log(slug: str, query: LogQuery, file: Path) -> LogAnswer:
     )
 
 
-@operation("DELETE", "/tasks/<slug>/clicks/<id:number>", Done, scopes=ORGANISE)
-def delete_log(slug: str, number: int) -> Done:
-    """Delete a query log"""
-    with writing() as session:
-        imports.remove(session, viewer(), slug, number)
-    return Done(done="log deleted")
-
-
 @operation(
     "POST", "/tasks/<slug>/clicks/publish", RevisionMade, body=ClickChoice, scopes=ORGANISE, status=201
 )
@@ -103,4 +96,4 @@ def publish_clicks(slug: str, body: ClickChoice) -> RevisionMade:
     return RevisionMade(line=made.line, number=made.number)
 
 
-OPERATIONS = (import_log, delete_log, publish_clicks)
+OPERATIONS = (import_log, *actions.operations(imports.ACTIONS), publish_clicks)

@@ -20,9 +20,9 @@ from leaderboard.services.pools.plans import (
     Plan,
 )
 from leaderboard.trec.read.bundles import base_name
-from leaderboard.web.api import limits
+from leaderboard.web.api import actions, limits
 from leaderboard.web.api.operations import operation
-from leaderboard.web.api.organise.answers import Done, DraftAnswer, PoolMade
+from leaderboard.web.api.organise.answers import DraftAnswer, PoolMade
 from leaderboard.web.api.organise.revisions import draft_answer
 from leaderboard.web.api.organise.tasks import ORGANISE
 from leaderboard.web.rules import SIGNED_IN, Body, Rule
@@ -74,24 +74,6 @@ class SamplePlan:
     seed: Annotated[int, limits.within(0, LARGEST_SEED)] = 1
     seconds: Annotated[int, limits.within(1, MOST_SECONDS)] = SECONDS
     note: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SampleShown:
-    """Whether everybody sees the board that a sample makes with the machine's judgments."""
-
-    shown: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PoolState:
-    """open: assessors judge; closed: no more."""
-
-    state: str
-    highest_grade: int | None = None
-    """When a draft is opened, the highest grade that assessors may give; null: the task's grades."""
-    without_texts: bool = False
-    """Whether a draft is opened although none of its documents has a text or a link."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,30 +146,6 @@ def draw_sample(slug: str, body: SamplePlan) -> PoolMade:
     return PoolMade(pool=number, state="draft")
 
 
-@operation("PUT", "/tasks/<slug>/pools/<id:number>/shown", Done, body=SampleShown, scopes=ORGANISE)
-def show_sample(slug: str, number: int, body: SampleShown) -> Done:
-    """Show the board of people and machine to everybody, or to organisers only"""
-    with writing() as session:
-        samples.show(session, viewer(), slug, number, body.shown)
-    return Done(done="shown to everybody" if body.shown else "shown to organisers only")
-
-
-@operation("PUT", "/tasks/<slug>/pools/<id:number>/state", PoolMade, body=PoolState, scopes=ORGANISE)
-def change_pool(slug: str, number: int, body: PoolState) -> PoolMade:
-    """Open a pool to its assessors, or close it"""
-    with writing() as session:
-        pools.change(session, viewer(), slug, number, **asdict(body))
-    return PoolMade(pool=number, state=body.state)
-
-
-@operation("DELETE", "/tasks/<slug>/pools/<id:number>", Done, scopes=ORGANISE)
-def discard_pool(slug: str, number: int) -> Done:
-    """Delete the draft of a pool"""
-    with writing() as session:
-        pools.discard(session, viewer(), slug, number)
-    return Done(done="draft deleted")
-
-
 @operation(
     "POST", "/tasks/<slug>/pools/<id:number>/settle", DraftAnswer, body=Settling, scopes=ORGANISE, status=201
 )
@@ -203,7 +161,16 @@ def settle_pool(slug: str, number: int, body: Settling) -> DraftAnswer:
     return draft_answer(slug, token)
 
 
-OPERATIONS = (make_pool, import_pool, draw_sample, show_sample, change_pool, discard_pool, settle_pool)
+OPERATIONS = (
+    make_pool,
+    import_pool,
+    draw_sample,
+    *actions.operations(
+        (*samples.ACTIONS, *pools.ACTIONS),
+        answers={"change_pool": (PoolMade, lambda state, slug, number: PoolMade(pool=number, state=state))},
+    ),
+    settle_pool,
+)
 
 
 def _plan(body: PoolPlan, task_kind: str) -> Plan:

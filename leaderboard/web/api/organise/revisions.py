@@ -18,13 +18,13 @@ from leaderboard.trec.qrels.distractors import read_distractors
 from leaderboard.trec.read import forms
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.web.addresses import absolute
-from leaderboard.web.api import limits
+from leaderboard.web.api import actions, limits
 from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.operations import WRITE, operation
-from leaderboard.web.api.organise.answers import Done, DraftAnswer, LinkAnswer, RevisionMade
+from leaderboard.web.api.organise.answers import DraftAnswer, LinkAnswer, RevisionMade
 from leaderboard.web.api.organise.tasks import ORGANISE
 from leaderboard.web.rules import SIGNED_IN, Body, Rule
-from leaderboard.web.session import finish_reading, reading, viewer, wake, writing
+from leaderboard.web.session import finish_reading, reading, viewer, writing
 
 OF_RANKINGS = ("graded", "preference", "distractors", "left_out")
 
@@ -68,13 +68,6 @@ class JudgmentsQuery:
     later: int | None = None
     leave_out_query: bool = False
     """Whether to leave out, from each topic, the document whose docno is the id of the topic."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Publication:
-    """base: the number of the revision that the changes were looked at against; null: whatever is newest."""
-
-    base: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,33 +169,6 @@ def revision_draft(slug: str, token: str) -> DraftAnswer:
     return draft_answer(slug, token)
 
 
-@operation(
-    "POST",
-    "/tasks/<slug>/revisions/drafts/<token>/publish",
-    RevisionMade,
-    body=Publication,
-    scopes=ORGANISE,
-    status=201,
-)
-def publish_revision(slug: str, token: str, body: Publication) -> RevisionMade:
-    """Make a revision of a draft
-
-    Every run is scored under it, and the board changes when all are.
-    """
-    with writing() as session:
-        made = drafts.publish(session, viewer(), slug, token, base=body.base)
-    wake()
-    return RevisionMade(line=made.line, number=made.number)
-
-
-@operation("DELETE", "/tasks/<slug>/revisions/drafts/<token>", Done, scopes=ORGANISE)
-def discard_revision(slug: str, token: str) -> Done:
-    """Discard a draft of a revision"""
-    with writing() as session:
-        drafts.discard(session, viewer(), slug, token)
-    return Done(done="draft discarded")
-
-
 @operation("POST", "/tasks/<slug>/snapshots", LinkAnswer, scopes=WRITE, status=201)
 def keep_snapshot(slug: str) -> LinkAnswer:
     """Freeze the board as the public sees it now
@@ -232,8 +198,15 @@ OPERATIONS = (
     draft_revision,
     draft_residual,
     revision_draft,
-    publish_revision,
-    discard_revision,
+    *actions.operations(
+        drafts.ACTIONS,
+        answers={
+            "publish_revision": (
+                RevisionMade,
+                lambda made, **_: RevisionMade(line=made.line, number=made.number),
+            )
+        },
+    ),
     keep_snapshot,
 )
 

@@ -7,26 +7,17 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from leaderboard import zones
 from leaderboard.pages.tasks import settings as settings_pages
 from leaderboard.services import collections, policy
 from leaderboard.services.accounts.tokens import Scope
-from leaderboard.services.jobs import failed
-from leaderboard.services.tasks import create, drafts, life, organise, templates
+from leaderboard.services.tasks import create, drafts, organise, templates
 from leaderboard.services.tasks.drafts import TaskDraft
-from leaderboard.services.tasks.life import NEWEST, TaskCopy
 from leaderboard.services.tasks.settings import change
 from leaderboard.trec.read.bundles import base_name
-from leaderboard.web.api import limits
+from leaderboard.web.api import actions, limits
 from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.operations import operation
-from leaderboard.web.api.organise.answers import (
-    CollectionAnswer,
-    Done,
-    OwnTask,
-    SettingsAnswer,
-    collection_answer,
-)
+from leaderboard.web.api.organise.answers import CollectionAnswer, OwnTask, SettingsAnswer, collection_answer
 from leaderboard.web.rules import SIGNED_IN, Body, Rule
 from leaderboard.web.session import finish_reading, reading, viewer, wake, writing
 
@@ -57,29 +48,6 @@ class Settings:
 
     settings: Mapping[str, str]
     reason: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dates:
-    """From when until when a task with one phase takes runs; null is no limit.
-
-    zone: of dates that name none, and in which pages show them; a day alone opens with its beginning and
-    closes with its end. reason: needed where a deadline is moved that participants know of.
-    """
-
-    opens_at: str | None = None
-    closes_at: str | None = None
-    zone: str = "UTC"
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Copy:
-    """The new task's slug and name; revision: newest, or none."""
-
-    slug: str
-    name: Filled
-    revision: str = NEWEST
 
 
 @operation(
@@ -166,83 +134,15 @@ def settle_task(slug: str, body: Settings) -> SettingsAnswer:
     return _settings(body.settings.get("slug", "").strip() or slug, changed)
 
 
-@operation("PUT", "/tasks/<slug>/dates", Done, body=Dates, scopes=ORGANISE)
-def date_task(slug: str, body: Dates) -> Done:
-    """Set when a task takes runs
-
-    For a task with one phase; phases have dates of their own.
-    """
-    opens, closes = (
-        zones.read(text or "", body.zone, name)
-        for name, text in (("opens_at", body.opens_at), ("closes_at", body.closes_at))
-    )
-    with writing() as session:
-        organise.set_dates(session, viewer(), slug, (opens, closes), zone=body.zone, reason=body.reason)
-    return Done(done=f"dates set: {zones.span(opens, closes, body.zone)}")
+def _settings(slug: str, changed: tuple[str, ...] = ()) -> SettingsAnswer:
+    page = settings_pages.settings_page(reading(), viewer(), slug)
+    return SettingsAnswer(task=page.slug, settings=page.values, changed=changed)
 
 
-@operation("POST", "/tasks/<slug>/publish", OwnTask, scopes=ORGANISE)
-def publish_task(slug: str) -> OwnTask:
-    """Show a draft to everybody"""
-    with writing() as session:
-        create.publish(session, viewer(), slug)
-    wake()
-    return _own(slug)
-
-
-@operation("POST", "/tasks/<slug>/unpublish", OwnTask, scopes=ORGANISE)
-def unpublish_task(slug: str) -> OwnTask:
-    """Make a task without runs a draft again"""
-    with writing() as session:
-        life.unpublish(session, viewer(), slug)
-    return _own(slug)
-
-
-@operation("POST", "/tasks/<slug>/archive", OwnTask, scopes=ORGANISE)
-def archive_task(slug: str) -> OwnTask:
-    """Put a task in the archive
-
-    It takes no more runs; everything stays readable.
-    """
-    with writing() as session:
-        life.archive(session, viewer(), slug)
-    return _own(slug)
-
-
-@operation("POST", "/tasks/<slug>/unarchive", OwnTask, scopes=ORGANISE)
-def unarchive_task(slug: str) -> OwnTask:
-    """Take a task out of the archive"""
-    with writing() as session:
-        life.restore(session, viewer(), slug)
-    return _own(slug)
-
-
-@operation("POST", "/tasks/<slug>/clone", OwnTask, body=Copy, scopes=ORGANISE, status=201)
-def clone_task(slug: str, body: Copy) -> OwnTask:
-    """Make a draft with the same topics, settings and judgments"""
-    with writing() as session:
-        made = life.clone(session, viewer(), slug, TaskCopy(body.slug, body.name, body.revision))
-    return OwnTask(task=made, name=body.name.strip(), state="draft")
-
-
-@operation("DELETE", "/tasks/<slug>", Done, scopes=ORGANISE)
-def discard_task(slug: str) -> Done:
-    """Delete a draft
-
-    A task that was published is archived instead.
-    """
-    with writing() as session:
-        life.discard(session, viewer(), slug)
-    return Done(done="draft deleted")
-
-
-@operation("POST", "/tasks/<slug>/jobs/<id:job_id>/again", Done, scopes=ORGANISE)
-def evaluate_again(slug: str, job_id: int) -> Done:
-    """Queue a failed job of a task anew"""
-    with writing() as session:
-        failed.evaluate_again(session, viewer(), slug, job_id)
-    wake()
-    return Done(done="queued")
+def _own(_: object, slug: str) -> OwnTask:
+    page = settings_pages.settings_page(reading(), viewer(), slug)
+    state = "archived" if page.archived_at else "published" if page.published_at else "draft"
+    return OwnTask(task=page.slug, name=page.task, state=state)
 
 
 OPERATIONS = (
@@ -250,23 +150,16 @@ OPERATIONS = (
     add_collection,
     task_settings,
     settle_task,
-    date_task,
-    publish_task,
-    unpublish_task,
-    archive_task,
-    unarchive_task,
-    clone_task,
-    discard_task,
-    evaluate_again,
+    *actions.operations(
+        (*organise.DESK, *organise.LIFE, *organise.TOPICS),
+        answers={
+            **dict.fromkeys(
+                ("publish_task", "unpublish_task", "archive_task", "unarchive_task"), (OwnTask, _own)
+            ),
+            "clone_task": (
+                OwnTask,
+                lambda made, slug: OwnTask(task=made.slug, name=made.name.strip(), state="draft"),
+            ),
+        },
+    ),
 )
-
-
-def _settings(slug: str, changed: tuple[str, ...] = ()) -> SettingsAnswer:
-    page = settings_pages.settings_page(reading(), viewer(), slug)
-    return SettingsAnswer(task=page.slug, settings=page.values, changed=changed)
-
-
-def _own(slug: str) -> OwnTask:
-    page = settings_pages.settings_page(reading(), viewer(), slug)
-    state = "archived" if page.archived_at else "published" if page.published_at else "draft"
-    return OwnTask(task=page.slug, name=page.task, state=state)

@@ -2,11 +2,9 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from leaderboard.services import policy
-from leaderboard.services.tasks import organise, scored_topics, topic_changes
-from leaderboard.services.tasks.topic_changes import TopicText
+from leaderboard.services.tasks import topic_changes
 from leaderboard.trec.topics import topics as trec_topics
 from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.operations import operation
@@ -14,39 +12,6 @@ from leaderboard.web.api.organise.answers import Done
 from leaderboard.web.api.organise.tasks import ORGANISE
 from leaderboard.web.rules import SIGNED_IN, Body, Rule
 from leaderboard.web.session import finish_reading, reading, viewer, wake, writing
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopicWords:
-    """What a topic asks for."""
-
-    title: str
-    description: str = ""
-    narrative: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewTopic:
-    """A topic to add."""
-
-    topic: Filled
-    title: str
-    description: str = ""
-    narrative: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exclusion:
-    """Why a topic is left out."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scored:
-    """Which topics count: those with judgments, or all as soon as they have some."""
-
-    topics: Literal["judged", "all"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,62 +100,4 @@ def replace_topics(slug: str, query: TopicFields, file: Path) -> Done:
     return Done(done=f"{len(new.topics)} topics. {new}")
 
 
-@operation("POST", "/tasks/<slug>/topics", Done, body=NewTopic, scopes=ORGANISE, status=201)
-def add_topic(slug: str, body: NewTopic) -> Done:
-    """Add a topic"""
-    text = TopicText(body.title, body.description, body.narrative)
-    with writing() as session:
-        topic_changes.add(session, viewer(), slug, body.topic.strip(), text)
-    return Done(done="topic added")
-
-
-@operation("PUT", "/tasks/<slug>/topics/<topic:topic_id>", Done, body=TopicWords, scopes=ORGANISE)
-def correct_topic(slug: str, topic_id: str, body: TopicWords) -> Done:
-    """Correct what a topic asks for
-
-    Its id stays.
-    """
-    text = TopicText(body.title, body.description, body.narrative)
-    with writing() as session:
-        topic_changes.correct(session, viewer(), slug, topic_id, text)
-    return Done(done="topic corrected")
-
-
-@operation("PUT", "/tasks/<slug>/topics/<topic:topic_id>/exclusion", Done, body=Exclusion, scopes=ORGANISE)
-def exclude_topic(slug: str, topic_id: str, body: Exclusion) -> Done:
-    """Leave a draft's topic out of the means"""
-    with writing() as session:
-        organise.exclude_topic(session, viewer(), slug, topic_id, body.reason)
-    return Done(done="topic left out" if body.reason.strip() else "topic counts again")
-
-
-@operation("DELETE", "/tasks/<slug>/topics/<topic:topic_id>/exclusion", Done, scopes=ORGANISE)
-def include_topic(slug: str, topic_id: str) -> Done:
-    """Let a draft's topic count again"""
-    with writing() as session:
-        organise.exclude_topic(session, viewer(), slug, topic_id, "")
-    return Done(done="topic counts again")
-
-
-@operation("PUT", "/tasks/<slug>/scored-topics", Done, body=Scored, scopes=ORGANISE)
-def score_topics(slug: str, body: Scored) -> Done:
-    """Say whether topics without judgments count
-
-    `judged` leaves them out of means and rules; with `all` they count as soon as they have judgments.
-    """
-    acts = {"judged": scored_topics.score_judged, "all": scored_topics.score_all}
-    with writing() as session:
-        acts[body.topics](session, viewer(), slug)
-    wake()
-    return Done(done=f"{body.topics} topics count")
-
-
-OPERATIONS = (
-    try_topics,
-    replace_topics,
-    add_topic,
-    correct_topic,
-    exclude_topic,
-    include_topic,
-    score_topics,
-)
+OPERATIONS = (try_topics, replace_topics)
