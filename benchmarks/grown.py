@@ -16,7 +16,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from flask import Flask
 from sqlalchemy import (
     Column,
     Connection,
@@ -31,12 +30,14 @@ from sqlalchemy import (
     text,
     update,
 )
+from sqlalchemy.orm import Session
 
 from benchmarks import cold, measuring, pages, sites, table
 from leaderboard import memory
 from leaderboard.checksums import of_row
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
+from leaderboard.db.evaluations import DAMAGED_TOO
 from leaderboard.db.tables import (
     Account,
     Edition,
@@ -133,11 +134,17 @@ def _copy_task(connection: Connection, shift: int) -> None:
         if owned.name in COPIED:
             rows = select(*(_copied(column, shift) for column in owned.c)).where(*_of_first(owned))
             connection.execute(insert(owned).from_select(list(owned.c.keys()), rows))
-    editions = select(Edition.id, Edition.topic_sets).where(Edition.id.between(shift, shift + STRIDE - 1))
-    for edition_id, topic_sets in connection.execute(editions).all():
-        shifted = {name: facts | {"id": facts["id"] + shift} for name, facts in topic_sets.items()}
-        connection.execute(update(Edition).where(Edition.id == edition_id).values(topic_sets=shifted))
+    _shift_sets(connection, shift)
     _sum_copies(connection, shift)
+
+
+def _shift_sets(connection: Connection, shift: int) -> None:
+    """Give the copied editions their own topic sets and, as these are in it, their own checksum."""
+    with Session(connection, execution_options=DAMAGED_TOO) as session:
+        for edition in session.scalars(select(Edition).where(Edition.id.between(shift, shift + STRIDE - 1))):
+            sets = edition.topic_sets.items()
+            edition.topic_sets = {name: facts | {"id": facts["id"] + shift} for name, facts in sets}
+        session.flush()
 
 
 def _sum_copies(connection: Connection, shift: int) -> None:
@@ -239,20 +246,15 @@ def counts(database: Database) -> str:
 
 def first_views(database: Database, folder: Path) -> Iterator[str]:
     """A row for every page that a large site makes no slower, each opened first by a process of its own."""
-    app = create_app(Settings(data=folder, database_url=str(database.engine.url)), database)
-    load_templates(app, folder)
-    kept_pages.register(app, 0)
-    rehearse(app, database)
-    # Copies share the digests of what is computed of them: what was rehearsed would be found for all.
-    memory.budget.most = 0
-    memory.budget.most = memory.USUAL
-    # Not the task that was rehearsed, the last one.
+    # Not the task that is rehearsed, the last one.
     about = sites.objects(database, -2)
+    url = database.engine.url.render_as_string(hide_password=False)
     database.dispose()
-    context = multiprocessing.get_context("fork")
+    # As web processes are: a copy of another one would pay for the memory that it begins to share no more.
+    context = multiprocessing.get_context("spawn")
     for title, address in LARGE:
         ours, theirs = context.Pipe(duplex=False)
-        process = context.Process(target=_open, args=(theirs, app, database, address.format(**about)))
+        process = context.Process(target=_open, args=(theirs, url, folder, address.format(**about)))
         process.start()
         theirs.close()
         costs, whole = ours.recv()
@@ -263,7 +265,15 @@ def first_views(database: Database, folder: Path) -> Iterator[str]:
         yield f"| {title} | {first:.0f} | {again:.0f} | {costs[1].wall:.0f} | {scanned} | {over} |"
 
 
-def _open(answer: Pipe, app: Flask, database: Database, path: str) -> None:
+def _open(answer: Pipe, url: str, folder: Path, path: str) -> None:
+    database = Database(url)
+    app = create_app(Settings(data=folder, database_url=url), database)
+    load_templates(app, folder)
+    kept_pages.register(app, 0)
+    rehearse(app, database)
+    # Copies share the digests of what is computed of them: what was rehearsed would be found for all.
+    memory.budget.most = 0
+    memory.budget.most = memory.USUAL
     client = app.test_client()
     # The connection is no page's own work. It may say that no evaluator runs: none does.
     client.get("/healthz")

@@ -33,6 +33,7 @@ from leaderboard.mirror.addresses import (
 )
 from leaderboard.mirror.rewriting import Link, links, rewritten
 from leaderboard.web import figures
+from leaderboard.web.rankings import WHOLE
 from leaderboard.web.session import database
 
 RECORD, SUMS = "mirror.json", "SHA256SUMS"
@@ -248,7 +249,7 @@ def _asked(work: "_Work", address: PageAddress) -> TestResponse:
     documents = urlencode([("docno", docno) for docno in address.documents])
     query = "&".join(part for part in (address.query, documents) if part)
     path = quote(address.path) + (f"?{query}" if query else "")
-    return work.app.test_client().get(path, base_url=work.site)
+    return work.app.test_client().get(path, base_url=work.site, environ_overrides={WHOLE: True})
 
 
 def _draw(work: "_Work", address: PageAddress, name: str, page: str) -> _Taken:

@@ -61,13 +61,20 @@ class Budget:
 
 
 def enforce() -> None:
+    """Spend the visitor's budget where the rule of the address says that its page is computed."""
+    declared = rule_of(current_app, request.endpoint) if request.endpoint else None
+    if declared is not None and declared.is_computed:
+        spend()
+
+
+def spend() -> None:
     """Raise OverQuota, with retry_after_s, where a visitor's address asked for too many computed pages.
 
-    People on this machine have no limit, nor have accounts.
+    People on this machine have no limit, nor have accounts. Views call it of which only some pages are
+    computed.
     """
-    declared = rule_of(current_app, request.endpoint) if request.endpoint else None
     limit, ip = settings().computed_pages, client_ip()
-    if declared is None or not declared.is_computed or not limit or not ip or is_loopback(ip):
+    if not limit or not ip or is_loopback(ip):
         return
     if viewer().account_id is not None:
         return

@@ -1,19 +1,19 @@
 """Rankings of runs for topics, and the documents in them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from markupsafe import Markup, escape
 
-from leaderboard.errors import NotFound
+from leaderboard.errors import Invalid, NotFound, Problem
 from leaderboard.pages.rankings import document as document_pages
 from leaderboard.pages.rankings import ranking, tables, texts
 from leaderboard.pages.rankings.document import DocumentPage
 from leaderboard.pages.rankings.ranking import IsAnswer, IsBoard, RankingPage
 from leaderboard.trec.documents.marking import Piece
-from leaderboard.web import responses
+from leaderboard.web import budgets, responses
 from leaderboard.web.addresses import kept
 from leaderboard.web.charts import RankStrip, rank_strip
 from leaderboard.web.rules import PUBLIC, rule
@@ -26,6 +26,10 @@ _BARE = {2: None, 3: None}
 ROWS_AT_FIRST = 20
 MORE_ROWS = 200
 """What `?first` asks for: as many as have titles and snippets."""
+MOST_TEXTS = 50
+"""Whole texts on one page: more than anybody reads at once."""
+WHOLE = "leaderboard.whole"
+"""In the environment of a request, which no header reaches: a mirror asks for all documents of a topic."""
 DEFINED_BY = {"precision": "P@10", "recall": "R@10", "average_precision": "AP", "ndcg": "nDCG"}
 """Running scores beside each rank, and a measure whose page defines each."""
 
@@ -89,6 +93,9 @@ def document(slug: str) -> ResponseReturnValue:
     """One document of the task's collection, by ?docno=, read for a ?topic=; several, one below another."""
     docnos = list(dict.fromkeys(request.args.getlist("docno")))
     if len(docnos) > 1:
+        if WHOLE not in request.environ:
+            _require_few(docnos)
+            budgets.spend()
         return _texts(slug, docnos)
     page = _document(slug)
     html = render_template(
@@ -164,6 +171,14 @@ def _strip(page: RankingPage) -> RankStrip | None:
         return None
     highest = max(page.grade_names, default=None)
     return rank_strip([row.grade for row in page.rows], level=page.level, highest=highest)
+
+
+def _require_few(docnos: Sequence[str]) -> None:
+    if len(docnos) > MOST_TEXTS:
+        rule = f"may name at most {MOST_TEXTS} documents."
+        remedy = "Ask for fewer at a time."
+        problem = Problem(rule, remedy, field="docno", value=f"{len(docnos):,} documents")
+        raise Invalid("Too many documents for one page.", [problem])
 
 
 def _texts(slug: str, docnos: list[str]) -> ResponseReturnValue:

@@ -7,9 +7,13 @@ from pathlib import Path
 import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import update
+from werkzeug.test import TestResponse
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Collection
+from leaderboard.settings import Settings
+from leaderboard.web import create_app
+from leaderboard.web.rankings import MOST_TEXTS
 from tests.make import build, people
 from tests.make.copies import built_once
 from tests.make.pages import main, parsed, table
@@ -18,6 +22,7 @@ from tests.web.conftest import SignIn
 FIRST = {"1": ["b", "a", "odd"], "2": ["a"]}
 SECOND = {"1": [*(f"x{number}" for number in range(210)), "a"]}
 THIRD = {"3": ["e"]}
+ADDRESS = {"REMOTE_ADDR": "192.0.2.7"}
 
 
 @pytest.fixture
@@ -75,6 +80,26 @@ def test_several_documents_are_read_for_one_topic(client: FlaskClient, runs: tup
     assert places[0] == f"/runs/{first}/topics/1#rank-2"
     assert client.get("/tasks/t/documents?docno=a&docno=b").status_code == 404
     assert client.get("/tasks/t/documents?docno=a&docno=b&topic=9").status_code == 404
+
+
+def test_so_many_documents_are_on_a_page_and_no_more(
+    database: Database, client: FlaskClient, tmp_path: Path, runs: tuple[int, int, int]
+) -> None:
+    """One more is refused with the limit; pages of several are counted as computed ones, of one not."""
+    docnos = [f"x{number}" for number in range(MOST_TEXTS + 1)]
+
+    def ask(client: FlaskClient, docnos: list[str]) -> TestResponse:
+        query = [("topic", "1"), *(("docno", docno) for docno in docnos)]
+        return client.get("/tasks/t/documents", query_string=query, environ_base=ADDRESS)
+
+    assert len(parsed(ask(client, docnos[1:])).select("h2[id^=document-]")) == MOST_TEXTS
+    refused = ask(client, docnos)
+    assert refused.status_code == 422
+    assert f"may name at most {MOST_TEXTS} documents. Ask for fewer at a time." in main(refused)
+    settings = Settings(data=tmp_path, database_url=str(database.engine.url), computed_pages=1)
+    few = create_app(settings, database).test_client()
+    asked = (docnos[:2], docnos[:1], docnos[:2], docnos[:3])
+    assert [ask(few, some).status_code for some in asked] == [200, 200, 200, 429], "the first is kept"
 
 
 def test_judgments_are_shown_over_all_revisions(

@@ -177,6 +177,8 @@ def _tests(tests: dict[str, float | None]) -> list[list[str]]:
 
 
 def _many_in_words(compared: "ComparedFiles", facts: dict[str, Any], dialect: int) -> str:
+    from leaderboard.services.statistics.sentences import needed_words
+
     digits = compared.measure.measure.digits
     pairs = [
         [
@@ -186,7 +188,7 @@ def _many_in_words(compared: "ComparedFiles", facts: dict[str, Any], dialect: in
             _interval(pair["interval"], digits),
             _p(pair["p"]),
             _p(pair["adjusted_p"]),
-            pair["better"] or _needed(pair["topics_needed"], facts["topics"]),
+            pair["better"] or needed_words(pair["topics_needed"], facts["topics"]),
         ]
         for pair in facts["pairs"]
     ]
@@ -205,17 +207,13 @@ def _many_in_words(compared: "ComparedFiles", facts: dict[str, Any], dialect: in
     )
 
 
-def _needed(needed: int | None, topics: int) -> str:
-    if topics == 1:
-        return ""
-    return "more would not help" if needed is None else f"about {counted(needed, 'topic')}"
-
-
 def _rows(compared: "ComparedFiles", facts: dict[str, Any], digits: int) -> list[list[str]]:
     """The runs with their means, and letters or what is said of them against the baseline."""
+    from leaderboard.services.statistics.sentences import needed_words
+
     heads = ["run", facts["measure"]]
     if compared.against:
-        heads += [f"than {facts['baseline']}", "adjusted p"]
+        heads += [f"than {facts['baseline']}", "adjusted p", "topics needed"]
     elif compared.letters:
         heads.append("letters")
     rows = [heads]
@@ -223,7 +221,9 @@ def _rows(compared: "ComparedFiles", facts: dict[str, Any], digits: int) -> list
         row = [run["run"], f"{run['mean']:.{digits}f}"]
         if compared.against:
             p = run.get("adjusted_p")
-            row += [run.get("than_baseline", "the baseline"), "" if p is None else _p(p)]
+            than = run.get("than_baseline", "the baseline")
+            needed = needed_words(run["topics_needed"], facts["topics"]) if than == "undecided" else ""
+            row += [than, "" if p is None else _p(p), needed]
         elif compared.letters:
             row.append(run["letters"])
         rows.append(row)

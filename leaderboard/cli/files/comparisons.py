@@ -23,7 +23,13 @@ from leaderboard.stats.pairs.table_order import in_order
 from leaderboard.stats.seeds import seed
 from leaderboard.stats.standing.letters import MOST_RUNS as MOST_LETTERED
 from leaderboard.stats.standing.letters import letters
-from leaderboard.stats.standing.standing import SignArray, decided, topics_to_decide, verdicts
+from leaderboard.stats.standing.standing import (
+    SignArray,
+    decided,
+    topics_against,
+    topics_of_undecided,
+    verdicts,
+)
 from leaderboard.stats.standing.two_runs import compare_scores, facts
 from leaderboard.tables.latex import latex_text
 from leaderboard.trec.read.blocks import Block
@@ -76,6 +82,8 @@ class ComparedFiles:
     topics: int
     needed: tuple[int | None, ...]
     """How many topics would decide each undecided pair, (pairs,); None: decided, or more would not help."""
+    against_needed: tuple[int | None, ...]
+    """The same of each run against the baseline; empty without one."""
 
     @property
     def sign(self) -> int:
@@ -156,14 +164,8 @@ def compare_all(
         letters=letters(signs == 0) if lettered else (),
         effects=paired_t(better[order]).t / np.sqrt(len(files.topics)),
         topics=len(files.topics),
-        needed=_needed(table, signs[pairs(table.runs)], len(files.topics)),
-    )
-
-
-def _needed(table: PairTable, signs: SignArray, topics: int) -> tuple[int | None, ...]:
-    said = verdicts(table)
-    return tuple(
-        None if sign else topics_to_decide(table, said, topics, at) for at, sign in enumerate(signs.tolist())
+        needed=topics_of_undecided(table, verdicts(table), len(files.topics), signs),
+        against_needed=topics_against(table, against, len(files.topics)) if against else (),
     )
 
 
@@ -232,6 +234,7 @@ def _run_facts(compared: ComparedFiles, place: int) -> dict[str, Any]:
         verdict = int(compared.against.verdicts[place])
         row["adjusted_p"] = float(compared.against.adjusted[place])
         row["than_baseline"] = {1: "better", -1: "worse", 0: "undecided"}[verdict]
+        row["topics_needed"] = compared.against_needed[place]
     return row
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from leaderboard.cli.files.kinds import DIALECT, EXISTING, LEVEL, tell_notes
+from leaderboard.cli.files.kinds import DIALECT, EXISTING, LEVEL, mapping_option, tell_notes
 
 if TYPE_CHECKING:
     from leaderboard.services.suites.rows import SuiteBoard
@@ -59,6 +59,7 @@ def _groups(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> t
 )
 @LEVEL
 @DIALECT
+@mapping_option("the members' judgments")
 @click.option(
     "--format",
     "layout",
@@ -77,6 +78,7 @@ def suite(
     name: str,
     level: int,
     dialect: str,
+    mapping: tuple[str, ...],
     layout: str,
 ) -> None:
     """Rank RUNs over the members of SUITE.
@@ -85,6 +87,7 @@ def suite(
     them, such as snapshot-1/run.txt.gz. A RUN with any error is refused whole.
     """
     from leaderboard.services.suites.rows import SuiteBoardRequest, suite_board
+    from leaderboard.trec.read.forms import asked as mapped
     from leaderboard.trec.suites.scoring import score_suite
     from leaderboard.trec.suites.suite_files import read_suite
 
@@ -97,7 +100,8 @@ def suite(
         baseline=baseline,
         bootstrap=bootstrap,
     )
-    board = suite_board(score_suite(read, runs, level=level, dialect=int(dialect)), asked)
+    scores = score_suite(read, runs, level=level, dialect=int(dialect), mapping=mapped(mapping))
+    board = suite_board(scores, asked)
     tell_notes(board.scores.read_as)
     click.echo(_text(board, name, layout, dialect), nl=False)
 

@@ -30,10 +30,10 @@ from leaderboard.stats.pairs.paired_t import paired_t
 from leaderboard.stats.pairs.table_order import in_order
 from leaderboard.stats.standing.letters import MOST_RUNS as MOST_LETTERED
 from leaderboard.stats.standing.letters import letters
+from leaderboard.stats.standing.standing import topics_against, topics_of_undecided
 
 NUMBERS_UP_TO = 12
-"""Runs up to which the cells of the matrix carry numbers, and it is said how many topics would decide a pair:
-each takes a millisecond."""
+"""Runs up to which the cells of the matrix carry numbers."""
 MOST_RUNS = 200
 """How many runs are compared at once; a larger matrix is not readable."""
 
@@ -81,8 +81,8 @@ class Pair:
     verdict: int
     """1 where the first is better, -1 where it is worse, 0 where that cannot be told."""
     needed: int | None
-    """About how many topics like these would decide the pair with 80 % power; None where they do, where more
-    would not help, and among more than NUMBERS_UP_TO runs."""
+    """About how many topics like these would decide the pair with 80 % power; None where they do, and where
+    more would not help."""
     overlap: float | None
     """The mean rank-biased overlap of their rankings, once it is computed."""
 
@@ -95,6 +95,8 @@ class BaselinePair:
     """Of the run less the baseline."""
     adjusted: float
     verdict: int
+    needed: int | None
+    """As that of a pair, at the level of this correction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +257,7 @@ def _pairs(scores: ScoreTable, standing: Standing, overlaps: FloatArray | Waitin
     table, sign = standing.table, standing.sign
     low, high = (table.low, table.high) if sign > 0 else (-table.high, -table.low)
     verdicts = standing.signs[np.triu_indices(table.runs, 1)].tolist()
-    ids, is_many = standing.run_ids, table.runs > NUMBERS_UP_TO
+    needed = topics_of_undecided(table, standing.verdicts, standing.topics, standing.signs)
     effects = np.full(standing.pairs, np.nan)
     if standing.topics > 1:
         effects = paired_t(scores.better).t / np.sqrt(standing.topics)
@@ -270,7 +272,7 @@ def _pairs(scores: ScoreTable, standing: Standing, overlaps: FloatArray | Waitin
             p=float(table.p[at]),
             adjusted=float(table.adjusted[at]),
             verdict=verdicts[at],
-            needed=None if verdicts[at] or is_many else standing.topics_to_decide(ids[first], ids[second]),
+            needed=needed[at],
             overlap=None if isinstance(overlaps, WaitingResult) else float(overlaps[first, second]),
         )
         for at, (first, second) in enumerate(combinations(range(table.runs), 2))
@@ -314,11 +316,13 @@ def _with_baseline(comparison: Comparison, pairs: tuple[Pair, ...]) -> dict[int,
     if against is None:
         return {}
     rows = {}
+    assert isinstance(comparison.standing, Standing), "there is nothing against a baseline before"
+    needed = topics_against(comparison.standing.table, against, comparison.standing.topics)
     for pair in pairs:
         if against.baseline in (pair.first, pair.second):
             run = pair if pair.second == against.baseline else turned(pair)
             adjusted, verdict = float(against.adjusted[run.first]), int(against.verdicts[run.first])
-            rows[run.first] = BaselinePair(run, adjusted, verdict)
+            rows[run.first] = BaselinePair(run, adjusted, verdict, needed[run.first])
     return rows
 
 

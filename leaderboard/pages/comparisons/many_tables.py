@@ -7,7 +7,6 @@ from sqlalchemy.orm import Session
 
 from leaderboard.errors import Conflict
 from leaderboard.pages.comparisons.many import (
-    NUMBERS_UP_TO,
     BaselinePair,
     Choice,
     Comparison,
@@ -21,6 +20,7 @@ from leaderboard.pages.comparisons.words import short_p, span
 from leaderboard.services.evaluations.shown import computed_as, rests_on
 from leaderboard.services.policy import Viewer
 from leaderboard.services.statistics.requests import WaitingResult
+from leaderboard.services.statistics.sentences import needed_words
 from leaderboard.stats.pairs.corrections import LEVEL
 from leaderboard.tables.record import Column, Files, Place, Table
 
@@ -127,9 +127,6 @@ def _pairs(page: ManyComparison) -> Table[Pair]:
     def better(pair: Pair) -> str | None:
         return {1: names[pair.first], -1: names[pair.second]}.get(pair.verdict)
 
-    needed: Column[Pair] = Column(
-        key="topics_needed", head="Topics needed", value=lambda pair: pair.needed, digits=0
-    )
     return Table(
         name=f"{page.slug}-comparison",
         caption=(
@@ -145,7 +142,7 @@ def _pairs(page: ManyComparison) -> Table[Pair]:
             Column(key="p", value=lambda pair: pair.p, digits=4),
             Column(key="adjusted_p", head="Corrected p", value=lambda pair: pair.adjusted, digits=4),
             Column(key="better", head="Better", value=better),
-            *([needed] if len(names) <= NUMBERS_UP_TO else []),
+            Column(key="topics_needed", head="Topics needed", value=lambda pair: pair.needed, digits=0),
             Column(key="rbo", head="RBO", value=lambda pair: pair.overlap, digits=3),
         ],
         rows=page.pairs,
@@ -225,6 +222,16 @@ def _against_baseline(page: ManyComparison) -> list[Column[ComparisonRow]]:
             value=lambda row: None if row.against is None else row.against.verdict,
             words=lambda row: "the baseline" if row.against is None else VERDICTS[row.against.verdict],
         ),
+        Column(
+            key="topics_needed",
+            head="Topics needed",
+            title="About how many topics like these would decide it with 80% power",
+            value=of(lambda against: against.needed),
+            words=of(
+                lambda against: needed_words(against.needed, page.topics) if not against.verdict else None
+            ),
+            digits=0,
+        ),
     ]
 
 
@@ -267,6 +274,7 @@ def _run_facts(row: ComparisonRow) -> dict[str, Any]:
             "p": against.pair.p,
             "adjusted_p": against.adjusted,
             "verdict": against.verdict,
+            "topics_needed": against.needed,
         }
     return values
 

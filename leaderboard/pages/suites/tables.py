@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any
 
+from leaderboard.services.statistics.sentences import needed_words
 from leaderboard.services.suites.rows import (
     BoardRow,
     ChangeRow,
@@ -11,6 +12,7 @@ from leaderboard.services.suites.rows import (
     SuiteBoard,
     board_rows,
     change_rows,
+    drawn_noun,
     pair_rows,
 )
 from leaderboard.stats.suites.board import MEANS, By
@@ -118,6 +120,7 @@ def pair_table(of: SuiteBoard, rows: Sequence[PairRow] | None = None) -> Table[P
     """One row a pair of complete runs: how sure their difference is."""
     names = ("difference", "error", "freedom", "t", "p", "adjusted", "low", "high")
     heads = {"error": "SE", "freedom": "df", "adjusted": "p (Holm)"}
+    noun, units = drawn_noun(of), of.board.pairs.units if of.board.pairs else 0
     return Table(
         name="suite-pairs",
         caption=f"Pairs by {_name(of)}: {_elsewhere(of)}.",
@@ -127,6 +130,14 @@ def pair_table(of: SuiteBoard, rows: Sequence[PairRow] | None = None) -> Table[P
             Column(key="b", value=attrgetter("b")),
             *(Column(key=name, head=heads.get(name, ""), value=attrgetter(name), digits=4) for name in names),
             Column(key="better", value=attrgetter("better")),
+            Column(
+                key=f"{noun}s_needed",
+                head=f"{noun}s needed",
+                title=f"About how many {noun}s like these would decide it with 80% power",
+                value=attrgetter("needed"),
+                words=lambda row: None if row.better else needed_words(row.needed, units, noun),
+                digits=0,
+            ),
         ],
     )
 

@@ -92,10 +92,11 @@ def _wanted(session: Session, task: Task, edition: Edition) -> list[Request]:
     runs = [row for row in rows if row.id not in left_out]
     revision = session.get_one(QrelsRevision, edition.revision_id)
     source = source_of(edition, revision, phase.topic_set)
+    least = min(requests.READY_S, requests.AT_ONCE_S)
     procedures = [
         (procedure, by)
         for procedure, by in (("pairs", task.comparison), ("reliability", ""))
-        if requests.seconds(by or procedure, len(runs), len(source.topics)) > requests.AT_ONCE_S
+        if requests.seconds(by or procedure, len(runs), len(source.topics)) > least
     ]
     wanted = kinds.of(task.kind).prepared(session, edition, phase.id)
     wanted += _ready(session, (task, edition, phase), source, frozenset(run.id for run in runs))
@@ -110,7 +111,7 @@ def _wanted(session: Session, task: Task, edition: Edition) -> list[Request]:
         chosen = [run for run in runs if run.id in scored]
         if min(len(chosen), len(over.topics)) < LEAST_COMPARED:
             continue
-        wanted += [
+        of_measure = (
             Request(
                 procedure=procedure,
                 method=by,
@@ -121,6 +122,12 @@ def _wanted(session: Session, task: Task, edition: Edition) -> list[Request]:
                 rankings=tuple(run.ranking_sha256 for run in chosen),
             )
             for procedure, by in procedures
+        )
+        wanted += [
+            request
+            for request in of_measure
+            if request.seconds > requests.AT_ONCE_S
+            or (requests.is_ready_made(request) and measure["key"] == first)
         ]
     return wanted + orders.needed(session, task.id, source)
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import ColumnElement, delete, select
 from sqlalchemy.exc import OperationalError
-from sqlalchemy.orm import Session, undefer
+from sqlalchemy.orm import Session
 
 from leaderboard.checksums import damaged
 from leaderboard.db.engine import Database, add_unless_taken, now
@@ -60,6 +60,8 @@ VERSIONS = {
 """Procedure -> version; a new one makes whatever is kept of the old one unused."""
 AT_ONCE_S = 0.3
 """What takes longer than this is not computed while a reader waits for the page."""
+READY_S = 0.008
+"""What takes longer than this is stored ready for a board by the measure that ranks it: it is read sooner."""
 ASKED, PREPARED = -10, -20
 """Priorities of these jobs: the evaluation of any run goes first, what nobody asked for last."""
 MOST_KEPT = 1000
@@ -207,13 +209,17 @@ def seconds(method: str, runs: int, topics: int) -> float:
     return pairs * topics * (1e-7 if test == "wilcoxon" else 2e-8)
 
 
+def is_ready_made(request: Request) -> bool:
+    """Whether evaluators store it for a board though a page could compute it: all pairs of many runs."""
+    return request.procedure == "pairs" and READY_S < request.seconds <= AT_ONCE_S
+
+
 def find(session: Session, request: Request) -> Arrays | WaitingResult:
     """What was computed for the request, or how far it is; no statement where it is in memory."""
     if (known := kept.get(request.digest)) is not None:
         return known
     row = session.execute(
-        select(Statistic, Job.state, Job.error)
-        .options(undefer(Statistic.result))
+        select(Statistic.id, Statistic.result, Statistic.progress, Job.state, Job.error)
         .outerjoin(Job, (Job.subject_id == Statistic.id) & (Job.kind == queue.COMPARE))
         .where(Statistic.digest == request.digest)
         .order_by(Job.id.desc())
@@ -221,12 +227,12 @@ def find(session: Session, request: Request) -> Arrays | WaitingResult:
     ).one_or_none()
     if row is None:
         return WaitingResult(request, "absent")
-    if row.Statistic.result is not None:
-        return kept.put(request.digest, unpack(row.Statistic.result))
-    if not row.Statistic.is_whole:
+    if row.result is not None:
+        return kept.put(request.digest, unpack(row.result))
+    if not session.get_one(Statistic, row.id).is_whole:
         return WaitingResult(request, "absent")
     states = {"queued": "queued", "leased": "running", "failed": "failed"}
-    return WaitingResult(request, states.get(row.state, "absent"), row.Statistic.progress, row.error or "")
+    return WaitingResult(request, states.get(row.state, "absent"), row.progress, row.error or "")
 
 
 def have_computed(
@@ -342,7 +348,7 @@ def store(session: Session, statistic_id: int, result: bytes) -> None:
     row = session.get_one(Statistic, statistic_id)
     row.result, row.progress, row.computed_at = result, 1.0, now(session)
     session.flush()
-    if row.request["procedure"] in _OF_ONE_STATE:
+    if row.request["procedure"] in _OF_ONE_STATE or is_ready_made(_request(row.request)):
         # Nobody asks again for what a board was with fewer runs.
         session.execute(
             delete(Statistic).where(
@@ -350,7 +356,7 @@ def store(session: Session, statistic_id: int, result: bytes) -> None:
                 Statistic.id < row.id,
                 Statistic.computed_at.is_not(None),
                 Statistic.request["procedure"].as_string() == row.request["procedure"],
-                *_of_one_depth(row),
+                *_alike(row),
             )
         )
     of_accounts = select(Statistic.id).where(
@@ -360,10 +366,15 @@ def store(session: Session, statistic_id: int, result: bytes) -> None:
     session.execute(delete(Statistic).where(Statistic.id.in_(oldest)))
 
 
-def _of_one_depth(row: Statistic) -> tuple[ColumnElement[bool], ...]:
-    if row.request["procedure"] != coverage.PROCEDURE:
+def _alike(row: Statistic) -> tuple[ColumnElement[bool], ...]:
+    """What a new state of a board replaces: of one depth, or all pairs by a measure that nobody asked for."""
+    if row.request["procedure"] == field_leaders.PROCEDURE:
         return ()
-    return (Statistic.request["method"].as_string() == row.request["method"],)
+    of_method = Statistic.request["method"].as_string() == row.request["method"]
+    if row.request["procedure"] == coverage.PROCEDURE:
+        return (of_method,)
+    of_measure = Statistic.request["measure"].as_string() == row.request["measure"]
+    return of_method, of_measure, Statistic.asked_by.is_(None)
 
 
 def _request(facts: dict[str, Any]) -> Request:

@@ -86,6 +86,17 @@ def undecided_pair(topics: int, needed: int | None) -> str:
     )
 
 
+def needed_words(needed: int | None, units: int, noun: str = "topic") -> str:
+    """As undecided_pair, in the words of a cell; noun: what would be drawn anew.
+
+    >>> needed_words(40, 12), needed_words(None, 12)
+    ('about 40 topics', 'more would not help')
+    """
+    if units == 1:
+        return ""
+    return "more would not help" if needed is None else f"about {counted(needed, noun)}"
+
+
 def _pairs(standing: Standing) -> str:
     title = standing.method.title
     if not standing.table.reachable:

@@ -239,8 +239,8 @@ def of_runs(
 ) -> Standing | WaitingResult:
     """The standing of the runs among each other; Waiting where it takes a job.
 
-    measure is key and version, sign -1 where lower is better. At most one statement, none where the
-    standing was asked for before.
+    measure is key and version, sign -1 where lower is better. At most one statement, two where the board has
+    many runs, none where the standing was asked for before.
     """
     runs = sorted(ranked, key=lambda run: run.run_id)
     request = Request(
@@ -285,6 +285,10 @@ def _result(session: Session, request: Request, sign: int) -> Arrays | WaitingRe
         return known
     if request.seconds > requests.AT_ONCE_S:
         return requests.find(session, request)
+    if requests.is_ready_made(request):
+        stored = requests.find(session, request)
+        if not isinstance(stored, WaitingResult):
+            return stored
     return requests.kept.put(request.digest, compute(request, better_scores(session, request, sign)))
 
 

@@ -12,7 +12,7 @@ from leaderboard.services.statistics.requests import refusal
 from leaderboard.services.statistics.sentences import too_few_topics
 from leaderboard.stats.pairs.condensed import square
 from leaderboard.stats.seeds import seed
-from leaderboard.stats.standing.standing import topics_to_decide, widest_pair
+from leaderboard.stats.standing.standing import topics_of_undecided, topics_to_decide, widest_pair
 from leaderboard.stats.suites.board import MEANS, Board, By, board
 from leaderboard.stats.suites.changes import Change, change
 from leaderboard.stats.suites.resampling import RESAMPLES, bootstrap_ends, resampled_aggregates
@@ -91,6 +91,8 @@ class PairRow:
     low: float | None
     high: float | None
     better: str
+    needed: int | None
+    """About how many topics or members would decide an undecided pair, None where more would not help."""
 
 
 def suite_board(scores: SuiteScores, asked: SuiteBoardRequest) -> SuiteBoard:
@@ -163,15 +165,24 @@ def pair_rows(of: SuiteBoard) -> list[PairRow]:
     number = square(np.arange(len(low)), len(made.complete), mirrored=1)
     places = {run: place for place, run in enumerate(made.complete)}
     order = [places[run] for run in of.order if run in places]
+    needed: tuple[int | None, ...] = (None,) * len(low)
+    if made.verdicts is not None:
+        needed = topics_of_undecided(compared.table, made.verdicts, compared.units, made.verdicts.signs)
     return [
-        _pair_row(of, compared, first, second, (float(low[pair]), float(high[pair])), pair)
+        _pair_row(of, compared, first, second, (float(low[pair]), float(high[pair])), needed[pair], pair)
         for first, second in combinations(order, 2)
         for pair in [int(number[first, second])]
     ]
 
 
 def _pair_row(
-    of: SuiteBoard, compared: MemberPairs, first: int, second: int, ends: tuple[float, float], pair: int
+    of: SuiteBoard,
+    compared: MemberPairs,
+    first: int,
+    second: int,
+    ends: tuple[float, float],
+    needed: int | None,
+    pair: int,
 ) -> PairRow:
     """A pair of complete runs by their places, turned so that the first is the one nearer the top."""
     made, table = of.board, compared.table
@@ -191,6 +202,7 @@ def _pair_row(
         low=_finite(low),
         high=_finite(high),
         better={1: one, -1: two}.get(decided, ""),
+        needed=needed,
     )
 
 
@@ -207,7 +219,12 @@ def too_few(of: SuiteBoard) -> str:
     if not np.isfinite(table.high[widest]):
         return f"A member with one topic shows no spread, so these {runs} cannot be ordered."
     needed = topics_to_decide(table, made.verdicts, units, widest)
-    return too_few_topics(runs, units, needed, "member" if of.asked.drawn == "members" else "topic")
+    return too_few_topics(runs, units, needed, drawn_noun(of))
+
+
+def drawn_noun(of: SuiteBoard) -> str:
+    """What more of would be drawn anew."""
+    return "member" if of.asked.drawn == "members" else "topic"
 
 
 def remarks(of: SuiteBoard) -> Iterator[str]:

@@ -14,12 +14,16 @@ from math import ceil, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtr, ndtri, stdtrit
+from scipy.special import chdtr, gammaln, ndtr, ndtri, stdtrit, xlogy
 
 from leaderboard.stats.pairs.paired_t import paired_t
 
 MOST_TOPICS = 10_000_000
+APPROXIMATE_FROM = 200
+_OFF = 12
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
+_MANY_NODES, _MANY_WEIGHTS = np.polynomial.legendre.leggauss(64)
+_SECANTS = 6
 _WIDTH = 9.0  # standard deviations: beyond them lies 2e-19 of a normal distribution
 
 
@@ -81,20 +85,75 @@ def topics_needed(difference: float, sd: float, *, power: float = 0.8, alpha: fl
     def enough(topics: int) -> bool:
         return _power(effect * sqrt(topics), topics - 1, _critical(topics - 1, alpha)) >= power
 
-    return _fewest(enough, approximate_topics(difference, sd, power=power, alpha=alpha))
+    return _fewest(enough, int(_approximate(np.array([effect]), power, alpha)[0]))
 
 
-def approximate_topics(difference: float, sd: float, *, power: float = 0.8, alpha: float = 0.05) -> int:
-    """As topics_needed, within two topics and at once, ten million at most; the difference is not 0.
+def fewest_topics(
+    effects: NDArray[np.float64], least: int = 2, *, power: float = 0.8, alpha: float = 0.05
+) -> NDArray[np.int64]:
+    """As topics_needed, of many effects (n,) at once, differences over their sd above 0; least at least.
 
-    Guenther, Sample Size Formulas for Normal Theory T Tests, American Statistician 35(4), 1981.
+    From APPROXIMATE_FROM on within a topic, by Guenther, Sample Size Formulas for Normal Theory T Tests,
+    American Statistician 35(4), 1981.
 
-    >>> approximate_topics(0.05, 0.2)
-    128
+    >>> fewest_topics(np.array([0.25, 0.5, 0.1])).tolist()
+    [128, 34, 787]
     """
+    needed = _approximate(effects, power, alpha)
+    few = needed < APPROXIMATE_FROM
+    if few.any():
+        near = needed[few]
+        topics = np.arange(max(least, near.min() - _OFF), max(least, near.max()) + 3)
+        # The more topics, the smaller the effect that they show.
+        needed[few] = topics[0] + np.searchsorted(-_shown_effects(topics, power, alpha), -effects[few])
+    return np.maximum(needed, least)
+
+
+def _approximate(effects: NDArray[np.float64], power: float, alpha: float) -> NDArray[np.int64]:
+    """Guenther's topics, ten million at most; for small levels up to _OFF too many where few are needed."""
     bound = float(ndtri(1 - alpha / 2))
-    noncentrality = (bound + float(ndtri(power))) * (sd / difference)
-    return ceil(min(noncentrality * noncentrality + bound**2 / 2, MOST_TOPICS))
+    topics = ((bound + float(ndtri(power))) / effects) ** 2 + bound**2 / 2
+    return np.ceil(np.minimum(topics, MOST_TOPICS)).astype(np.int64)
+
+
+def _shown_effects(topics: NDArray[np.int64], power: float, alpha: float) -> NDArray[np.float64]:
+    """The smallest effects that so many topics, (n,), show with this power, by secants."""
+    freedom = np.asarray(topics - 1, dtype=np.float64)
+    critical: NDArray[np.float64] = -stdtrit(freedom, alpha / 2)
+    # Nearly normal: the normal deviate less the critical value times an independent deviation.
+    spread = np.sqrt(1 + critical**2 / (2 * freedom))
+    before, now = (critical + (float(ndtri(power)) + step) * spread for step in (0.05, 0.0))
+    missed = _powers(before, freedom, critical) - power
+    for _ in range(_SECANTS):
+        off = _powers(now, freedom, critical) - power
+        slope = off - missed
+        moved = np.divide(off * (now - before), slope, out=np.zeros_like(off), where=slope != 0)
+        before, now, missed = now, now - moved, off
+    effects: NDArray[np.float64] = now / np.sqrt(topics)
+    return effects
+
+
+def _powers(
+    noncentrality: NDArray[np.float64], freedom: NDArray[np.float64], critical: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """As _power, of many tests at once: the normal distribution integrated over that of the deviation.
+
+    Only there it is neither 0 nor 1 and the deviation is possible: a stretch with few bends.
+    """
+    width = _WIDTH / np.sqrt(2 * freedom)
+    total = np.zeros_like(noncentrality)
+    for shift in (noncentrality, -noncentrality):
+        low = np.maximum((shift - _WIDTH) / critical, np.maximum(1 - width, 0))
+        high = np.maximum(np.minimum((shift + _WIDTH) / critical, 1 + width), low)
+        half = ((high - low) / 2)[:, None]
+        s = low[:, None] + half * (1 + _MANY_NODES)
+        of = freedom[:, None]
+        with np.errstate(divide="ignore"):
+            log_density = xlogy(of - 1, s) - of * s * s / 2
+        log_density += (np.log(2) + freedom / 2 * np.log(freedom / 2) - gammaln(freedom / 2))[:, None]
+        values = np.exp(log_density) * ndtr(shift[:, None] - critical[:, None] * s)
+        total += (values * _MANY_WEIGHTS * half).sum(axis=1) + chdtr(freedom, freedom * low * low)
+    return total
 
 
 def smallest_difference(sd: float, topics: int, *, power: float = 0.8, alpha: float = 0.05) -> float:

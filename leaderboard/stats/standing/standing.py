@@ -13,11 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from leaderboard.stats.pairs.baseline import AgainstBaseline
 from leaderboard.stats.pairs.condensed import pairs, square
 from leaderboard.stats.pairs.corrections import LEVEL, holm
-from leaderboard.stats.pairs.methods import PairTable
+from leaderboard.stats.pairs.methods import BOTH_IN_ONE, PairTable
 from leaderboard.stats.pairs.paired_t import ROUNDING
-from leaderboard.stats.reliability.power import approximate_topics, half_width, topics_needed
+from leaderboard.stats.reliability.power import fewest_topics, half_width
 
 SOURCE = (
     "Edwards and Hsu, Multiple Comparisons with the Best Treatment, Journal of the American Statistical "
@@ -30,7 +31,6 @@ FloatArray = NDArray[np.float64]
 POWER = 0.8
 MOST_TIMES = 100
 """So many times the topics of a board: beyond that more topics are no way to decide a pair."""
-APPROXIMATE_FROM = 200
 SignArray = NDArray[np.int8]
 
 
@@ -91,35 +91,60 @@ def verdicts(table: PairTable, level: float = LEVEL) -> Verdicts:
 
 
 def topics_to_decide(table: PairTable, said: Verdicts, topics: int, pair: int) -> int | None:
-    """How many topics like a board's would decide a pair of its table, as topics_at has it.
+    """How many topics like a board's would decide a pair of its table, as topics_at has it."""
+    return topics_at(next_level(table, said), table, topics, [pair])[0]
 
-    At the level that the correction leaves for the next pair: LEVEL over all pairs, or over those not yet
-    told apart; of two runs alone, twice LEVEL.
+
+def topics_of_undecided(
+    table: PairTable, said: Verdicts, topics: int, signs: SignArray
+) -> tuple[int | None, ...]:
+    """As topics_to_decide, of all pairs of a table in its order; None where signs, (n, n), decide a pair."""
+    undecided = np.flatnonzero(signs[pairs(table.runs)] == 0).tolist()
+    needed = topics_at(next_level(table, said), table, topics, undecided)
+    by_pair = dict(zip(undecided, needed, strict=True))
+    return tuple(by_pair.get(pair) for pair in range(len(table.difference)))
+
+
+def topics_against(table: PairTable, against: AgainstBaseline, topics: int) -> tuple[int | None, ...]:
+    """How many topics would decide each run (n,) against the baseline; None where they do, as topics_at.
+
+    At LEVEL over the n - 1 pairs, or over those not yet told apart, unless they stay corrected for all pairs.
     """
-    return topics_at(_next_level(table, said), table, topics, pair)
+    run = np.flatnonzero(against.verdicts == 0)
+    run = run[run != against.baseline]
+    place = square(np.arange(len(table.difference)), table.runs, mirrored=1)[run, against.baseline]
+    found = 0 if table.method.correction.name == "bonferroni" else int(np.count_nonzero(against.verdicts))
+    level = LEVEL / max(1, table.runs - 1 - found)
+    if table.method.correction.name in BOTH_IN_ONE:
+        level = next_level(table, verdicts(table))
+    by_run = dict(zip(run.tolist(), topics_at(level, table, topics, place.tolist()), strict=True))
+    return tuple(by_run.get(at) for at in range(table.runs))
 
 
-def topics_at(alpha: float, table: PairTable, topics: int, pair: int) -> int | None:
-    """How many topics like these would decide a pair of a table at a two-sided level with 80 % power.
+def topics_at(alpha: float, table: PairTable, topics: int, chosen: Sequence[int]) -> list[int | None]:
+    """How many topics like these would decide each chosen pair of a table, at a two-sided level.
 
-    By the paired t test with the difference and spread that were seen. None where the means are equal, and
-    where a hundred times the topics are not enough. At least one more than there are.
+    With 80 % power of the paired t test, with the difference and spread that were seen. None where the means
+    are equal, and where a hundred times the topics are not enough. At least one more than there are.
     """
-    half = float(table.high[pair] - table.low[pair]) / 2
-    difference = float(table.difference[pair])
-    if topics < 2 or difference == 0 or not np.isfinite(half):
-        return None
-    sd = half / half_width(1.0, topics)
-    if sd == 0:
-        return topics + 1
-    # From here on within a topic of the noncentral t, which takes long there.
-    needed = approximate_topics(difference, sd, power=POWER, alpha=alpha)
-    if needed < APPROXIMATE_FROM:
-        needed = topics_needed(difference, sd, power=POWER, alpha=alpha)
-    return None if needed > MOST_TIMES * topics else max(topics + 1, needed)
+    half = (table.high[chosen] - table.low[chosen]) / 2
+    is_told = (table.difference[chosen] != 0) & np.isfinite(half) & (topics > 1)
+    needed: list[int | None] = [None] * len(chosen)
+    if is_told.any():
+        # A difference without spread is shown by any topics.
+        with np.errstate(divide="ignore"):
+            effects = np.abs(table.difference[chosen][is_told]) / (half[is_told] / half_width(1.0, topics))
+        found = fewest_topics(effects, topics + 1, power=POWER, alpha=alpha).tolist()
+        for at, number in zip(np.flatnonzero(is_told).tolist(), found, strict=True):
+            needed[at] = None if number > MOST_TIMES * topics else number
+    return needed
 
 
-def _next_level(table: PairTable, said: Verdicts) -> float:
+def next_level(table: PairTable, said: Verdicts) -> float:
+    """The level that a table's correction leaves for the next pair.
+
+    LEVEL over all pairs, or over those not yet told apart; of two runs alone, twice LEVEL.
+    """
     if table.runs == 2:
         return 2 * LEVEL
     found = 0 if table.method.correction.name == "bonferroni" else int(np.count_nonzero(said.signs > 0))

@@ -109,7 +109,7 @@ def compare_scores(
         difference=sign * float(tables["t"].difference[0]),
         low=None if constant else low,
         high=None if constant else high,
-        needed=None if is_decided else topics_at(LEVEL, tables["t"], topics, 0),
+        needed=None if is_decided else topics_at(LEVEL, tables["t"], topics, [0])[0],
         wins=int(effects.wins[0]),
         ties=int(effects.ties[0]),
         losses=int(effects.losses[0]),

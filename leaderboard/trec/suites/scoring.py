@@ -10,6 +10,7 @@ from leaderboard.errors import Invalid, LeaderboardError
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.judged import FloatArray
 from leaderboard.stats.suites.board import MemberScores
+from leaderboard.trec.read.forms import USUAL, Asked
 from leaderboard.trec.scores.report import RunScores
 from leaderboard.trec.scores.scoring import Inputs, Options, Scorer
 from leaderboard.trec.suites.submissions import Submission
@@ -51,13 +52,20 @@ class SuiteScores:
         ]
 
 
-def score_suite(suite: Suite, paths: Sequence[Path], *, level: int = 1, dialect: int = 10) -> SuiteScores:
+def score_suite(
+    suite: Suite, paths: Sequence[Path], *, level: int = 1, dialect: int = 10, mapping: Asked = USUAL
+) -> SuiteScores:
     """Every submission scored; memory does not grow with the size of runs.
+
+    mapping: how the judgments of every member are read.
 
     Raises Invalid for judgments and measures as scorers do, for a submission with any problem, naming up to
     25, and for two submissions of one name.
     """
-    scorers = {member.name: _scorer(member, level, dialect) for member in suite.members}
+    scorers = {
+        member.name: _scorer(member, Options((member.measure,), level, dialect), mapping)
+        for member in suite.members
+    }
     runs: list[SuiteRun] = []
     for path in paths:
         run = _scored(suite, scorers, Submission(path, suite.names))
@@ -76,10 +84,12 @@ def score_suite(suite: Suite, paths: Sequence[Path], *, level: int = 1, dialect:
     )
 
 
-def _scorer(member: Member, level: int, dialect: int) -> Scorer:
+def _scorer(member: Member, options: Options, mapping: Asked) -> Scorer:
     assert member.qrels is not None, "a suite file names judgments"
-    inputs = Inputs(member.qrels, left_out=member.left_out, changed_docnos=member.changed_docnos)
-    scorer = Scorer(inputs, Options((member.measure,), level, dialect))
+    inputs = Inputs(
+        member.qrels, left_out=member.left_out, changed_docnos=member.changed_docnos, asked=mapping
+    )
+    scorer = Scorer(inputs, options)
     if len(scorer.measures) != 1:
         keys = ", ".join(measure.key for measure in scorer.measures)
         raise Invalid(f"The member {member.name} has one measure, not several: {keys}.")

@@ -146,6 +146,8 @@ def test_a_baseline_is_named_by_tag_or_file(files: Path, baseline: str) -> None:
     data = json.loads(call(*arguments, "--format", "json").stdout)
     assert data["baseline"] == "two"
     verdicts = {run["run"]: run.get("than_baseline") for run in data["runs"]}
+    for run in data["runs"]:
+        assert (run.get("topics_needed") is not None) == (run.get("than_baseline") == "undecided")
     assert verdicts == {"one": "better", "two": None, "three": "worse"}
     expected = holm(np.array([ttest_rel(rr(name), rr("two")).pvalue for name in ("one", "three")]))
     assert [data["runs"][place]["adjusted_p"] for place in (0, 2)] == pytest.approx(expected.tolist())

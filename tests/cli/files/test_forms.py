@@ -1,5 +1,6 @@
 """A file that is no run or judgments is named with the same sentence by every command that reads one."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,12 @@ READERS = {
     "compare": ("compare", "qrels", "run", "other"),
     "pool": ("pool", "./run", "--method", "depth", "--depth", "2", "--qrels", "qrels"),
     "reproduce": ("reproduce", "qrels", "--original", "run", "other", "--reproduced", "run", "other"),
+    "suite": ("suite", "suite.toml", "first", "second"),
 }
+SUITE = 'measure = "AP"\n' + "".join(
+    f'[[members]]\nname = "{name}"\nqrels = "{file}"\n'
+    for name, file in (("m", "qrels"), ("plain", "numbers"))
+)
 
 
 @pytest.mark.parametrize("road", READERS)
@@ -51,6 +57,12 @@ def test_every_command_says_how_it_read_judgments_and_takes_a_mapping(
     Path("run").write_text("".join(f"{topic} Q0 {docno} 1 {score} t\n" for topic, docno, score in ENTRIES))
     Path("other").write_text("".join(f"{topic} Q0 {docno} 1 {-score} o\n" for topic, docno, score in ENTRIES))
     Path("qrels").write_text("# by hand\n1 0 a good\n1 0 b awful\n2 0 a awful\n2 0 b good\n")
+    Path("numbers").write_text("1 0 a 1\n1 0 b 0\n2 0 a 0\n2 0 b 1\n")
+    Path("suite.toml").write_text(SUITE)
+    for folder, run in (("first", "run"), ("second", "other")):
+        for member in ("m", "plain"):
+            Path(folder, member).mkdir(parents=True)
+            shutil.copy(run, Path(folder, member, "run.txt"))
     refused = CliRunner().invoke(main, list(READERS[road]))
     assert (refused.exit_code, "--map awful=NUMBER" in refused.stderr) == (1, True), refused.output
     done = CliRunner().invoke(main, [*READERS[road], "--map", "good=2", "--map", "awful=0"])

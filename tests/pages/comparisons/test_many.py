@@ -23,6 +23,7 @@ from leaderboard.services.statistics.cache import KeptResults
 from leaderboard.services.statistics.procedures import ranking_overlaps
 from leaderboard.stats.orders.rbo import rbo
 from leaderboard.stats.pairs.corrections import holm
+from leaderboard.stats.reliability.power import topics_needed
 from leaderboard.tables.latex import latex_text
 from leaderboard.trec.qrels.left_out import LeftOut
 from tests.make import build
@@ -111,9 +112,10 @@ def test_every_pair_is_scipys_under_holm(database: Database, filled: dict[str, i
 
 
 def test_undecided_pairs_say_how_many_topics_would_decide_them(
-    database: Database, filled: dict[str, int]
+    database: Database, filled: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The fewest with 80% power at the level that Holm leaves; none for decided pairs, nor of many runs."""
+    """The fewest with 80% power at the level that Holm leaves, however many runs; none for decided pairs."""
+    monkeypatch.setattr(many, "NUMBERS_UP_TO", 3)
     found = compared(database, list(filled.values()))
     undecided = [pair for pair in found.pairs if not pair.verdict]
     assert 0 < len(undecided) < len(found.pairs)
@@ -130,6 +132,30 @@ def test_undecided_pairs_say_how_many_topics_would_decide_them(
     assert all(pair.needed is None for pair in found.pairs if pair.verdict)
     needed = [row["topics_needed"] for row in many_tables.facts(found)["pairs"]]
     assert needed == [pair.needed for pair in found.pairs]
+
+
+def test_runs_undecided_against_a_baseline_say_how_many_topics_would_decide_them(
+    database: Database, filled: dict[str, int]
+) -> None:
+    """At the level over the runs with it that are open, which is less strict than that over all pairs."""
+    found = compared(database, list(filled.values()), baseline=filled["alike"])
+    against = {row.run.name: row.against for row in found.runs}
+    rows = {row["run"]: row for row in many_tables.runs(found).facts()}
+    (open_run,) = (name for name, of in against.items() if of and not of.verdict)
+    assert open_run == "strong"
+    difference = rr("strong") - rr("alike")
+    needed = topics_needed(difference.mean(), difference.std(ddof=1), alpha=0.025)
+    assert {name: row["topics_needed"] for name, row in rows.items()} == {
+        "strong": needed,
+        "alike": None,
+        "middle": None,
+        "weak": None,
+    }
+    facts = many_tables.facts(found)["runs"]
+    assert [row["against_baseline"]["topics_needed"] for row in facts if row["run"] == "strong"] == [needed]
+    (column,) = (one for one in many_tables.runs(found).columns if one.key == "topics_needed")
+    words = {row.run.name: column.words(row) for row in found.runs if column.words is not None}
+    assert words == {"strong": f"about {needed} topics", "alike": None, "middle": None, "weak": None}
 
 
 def test_letters_and_verdicts_say_the_same(database: Database, filled: dict[str, int]) -> None:

@@ -11,6 +11,7 @@ from leaderboard.db.tables import Task
 from leaderboard.errors import NotFound
 from leaderboard.pages.suites import board
 from leaderboard.pages.suites.board import SuiteChoice
+from leaderboard.pages.suites.tables import pair_table
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.runs import withdrawals
 from leaderboard.services.suites import changes
@@ -21,6 +22,7 @@ from leaderboard.services.suites.rows import (
     pair_rows,
     suite_board,
 )
+from leaderboard.stats.standing.standing import topics_to_decide
 from leaderboard.trec.suites.scoring import score_suite
 from leaderboard.trec.suites.suite_files import read_suite
 from tests.make import build, suited, suites
@@ -44,6 +46,12 @@ def test_the_board_is_that_of_the_files(database: Database, tmp_path: Path) -> N
     for here, there in zip(page.board.rows, board_rows(of_files), strict=True):
         assert [getattr(here, name) for name in named] == [getattr(there, name) for name in named]
     assert page.board.pairs == pair_rows(of_files)
+    compared, said = of_files.board.pairs, of_files.board.verdicts
+    assert compared is not None
+    assert said is not None
+    expected = [topics_to_decide(compared.table, said, compared.units, at) for at in range(len(compared.t))]
+    assert [row.needed for row in page.board.pairs] == expected
+    assert [row["topics_needed"] for row in pair_table(of_files).facts()] == expected
     assert page.board.changes == change_rows(of_files)
 
 

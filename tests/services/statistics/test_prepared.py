@@ -10,9 +10,10 @@ from leaderboard.db.tables import Job, Statistic
 from leaderboard.services.boards import board
 from leaderboard.services.jobs import queue
 from leaderboard.services.policy import ANONYMOUS
-from leaderboard.services.statistics import asked, requests
+from leaderboard.services.statistics import asked, requests, standings
 from leaderboard.services.statistics.cache import KeptResults
 from leaderboard.services.statistics.requests import WaitingResult
+from leaderboard.services.statistics.standings import Standing
 from leaderboard.settings import Settings
 from leaderboard.worker import Evaluator
 from tests.make import build, people
@@ -103,3 +104,30 @@ def test_one_that_failed_does_not_hold_up_the_rest(
         broken.setattr(queue, "RETRY_AFTER_S", 0)
         build.drain(database)
     assert _jobs(database, "failed") == ["pairs AP", "reliability AP", "pairs RR", "reliability RR"]
+
+
+def test_all_pairs_of_many_runs_are_stored_ready(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the measure that ranks the board, as its page computes them, and of its newest state alone."""
+    monkeypatch.setattr(requests, "AT_ONCE_S", 0.3)
+    monkeypatch.setattr(requests, "READY_S", 0.0)
+    build.task(database, tmp_path, measures=MEASURES, primary="RR")
+    for number in (1, 2, 3):
+        _send_and_score(database, tmp_path, number)
+        build.drain(database)
+    assert _jobs(database, "done") == ["pairs RR"]
+    with database.read() as session:
+        stored = board.board(session, ANONYMOUS, "t").standing
+    monkeypatch.setattr(requests, "kept", KeptResults(2**20))
+    monkeypatch.setattr(standings, "compute", _must_not)
+    with database.read() as session:
+        shown = board.board(session, ANONYMOUS, "t").standing
+    assert isinstance(stored, Standing)
+    assert isinstance(shown, Standing)
+    assert len(shown.run_ids) == 3
+    assert (shown.table.p == stored.table.p).all()
+
+
+def _must_not(*_: object) -> None:
+    raise AssertionError("it is there")

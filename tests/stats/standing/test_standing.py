@@ -8,12 +8,16 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 from scipy.stats import nct, rankdata, t, ttest_rel
 
+from leaderboard.stats.pairs.baseline import against_baseline
 from leaderboard.stats.pairs.condensed import square
 from leaderboard.stats.pairs.methods import METHODS, Method, PairTable, all_pairs, method
+from leaderboard.stats.reliability.power import topics_needed
 from leaderboard.stats.standing.standing import (
     decided,
     decided_neighbours,
+    topics_against,
     topics_at,
+    topics_of_undecided,
     topics_to_decide,
     verdicts,
     widest_pair,
@@ -229,5 +233,60 @@ def test_topics_that_would_decide_a_pair() -> None:
     assert [topics_to_decide(compared, board, 4, pair) for pair in (3, 4)] == [None, None]
     close = np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5]])
     compared = all_pairs(close, HOLM, seed=1)
-    assert topics_at(0.025, compared, 5, 0) == 8
+    assert topics_at(0.025, compared, 5, [0]) == [8]
     assert topics_to_decide(compared, verdicts(compared), 5, 0) == 7
+
+
+@pytest.mark.parametrize(("runs", "topics"), [(5, 3), (12, 50), (143, 30), (30, 250)])
+def test_topics_of_all_pairs_are_those_of_each(runs: int, topics: int) -> None:
+    """As topics_needed has them one by one, from 200 on within a topic; none of what is decided."""
+    random = np.random.default_rng(runs)
+    hard = random.random(topics)
+    scores = np.clip(hard + random.normal(np.linspace(0, 0.3, runs)[:, None], 0.2, (runs, topics)), 0, 1)
+    compared = all_pairs(scores, HOLM, seed=1)
+    board = verdicts(compared)
+    needed = topics_of_undecided(compared, board, topics, board.signs)
+    signs = board.signs[np.triu_indices(runs, 1)]
+    level = 0.025 / np.count_nonzero(signs == 0)
+    first, second = np.triu_indices(runs, 1)
+    chosen = random.permutation(len(signs))[:300].tolist()
+    for at in chosen:
+        expected = None if signs[at] else needed_alone(scores[first[at]] - scores[second[at]], level)
+        if expected is None or expected >= 200:
+            assert needed[at] is None or needed[at] == pytest.approx(expected, abs=1)
+        else:
+            assert needed[at] == expected
+        assert signs[at] or needed[at] == topics_to_decide(compared, board, topics, at)
+
+
+def needed_alone(difference: NDArray[np.float64], level: float) -> int | None:
+    """At least one topic more than there are; None beyond a hundred times as many."""
+    topics = len(difference)
+    try:
+        found = topics_needed(difference.mean(), difference.std(ddof=1), alpha=level)
+    except ValueError:
+        return None
+    return max(topics + 1, found) if found <= 100 * topics else None
+
+
+@pytest.mark.parametrize("key", ["t+holm", "t+bonferroni", "tukey"])
+def test_topics_that_would_decide_a_run_against_the_baseline(key: str) -> None:
+    """At the level over the pairs with it, fewer than over all pairs but for Tukey's; itself has none."""
+    random = np.random.default_rng(8)
+    scores = random.random((9, 20)) * 0.4 + np.linspace(0.4, 0, 9)[:, None]
+    compared = all_pairs(scores, method(key), seed=1)
+    against = against_baseline(compared, scores, 4)
+    needed = topics_against(compared, against, 20)
+    found = np.count_nonzero(against.verdicts)
+    assert 0 < found < 8
+    level = {"t+holm": 0.025 / (8 - found), "t+bonferroni": 0.025 / 8}.get(key, 0.0)
+    for run in range(9):
+        if run == 4 or against.verdicts[run]:
+            assert needed[run] is None
+            continue
+        pair = int(square(np.arange(36), 9, mirrored=1)[run, 4])
+        if not level:
+            assert needed[run] == topics_to_decide(compared, verdicts(compared), 20, pair)
+            continue
+        expected = needed_alone(scores[run] - scores[4], level)
+        assert needed[run] == (expected and pytest.approx(expected, abs=1))
