@@ -162,7 +162,7 @@ def _read(each: Asked, value: Any, zone: str) -> Any:
     if each.kind == "moment":
         return value if isinstance(value, datetime) else zones.read(value, zone, each.name)
     if each.kind == "ticks":
-        return _some(each.about, [value] if isinstance(value, str) else list(value))
+        return _some(each, [value] if isinstance(value, str) else list(value))
     if each.kind == "choice" and value not in each.about.choices:
         raise ValueError(f"must be one of {', '.join(filter(None, each.about.choices))}.")
     if len(value) > each.about.longest:
@@ -179,7 +179,10 @@ def _number(about: Field, value: Any) -> int:
     return int(text)
 
 
-def _some(about: Field, values: list[str]) -> tuple[str, ...]:
+def _some(each: Asked, values: list[Any]) -> tuple[Any, ...]:
+    about = each.about
+    if int in get_args(each.type):
+        return tuple(_number(about, value) for value in values)
     if not about.choices.keys() >= set(values):
         raise ValueError(f"must be some of {', '.join(about.choices)}.")
     return tuple(choice for choice in about.choices if choice in values)
@@ -246,7 +249,7 @@ def _limits(each: Asked) -> dict[str, Any]:
         return {"minimum": about.least} | ({} if about.most == MOST - 1 else {"maximum": about.most})
     if each.kind == "choice":
         return {"enum": list(about.choices)}
-    if each.kind == "ticks":
+    if each.kind == "ticks" and about.choices:
         return {"items": {"type": "string", "enum": list(about.choices)}}
     return {"pattern": FILLED} if each.is_required and each.kind == "line" else {}
 

@@ -1,5 +1,6 @@
 """The commands of declared actions: done by the operator, with an option a field."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,11 @@ FIELD = "field_"
 """Before the names of what options say: an argument may have the name of a field."""
 
 
-def command(action: Action) -> click.Command:
-    """The command of an action; what is not given of a record that is there already stays as it is."""
+def command(action: Action, *, say: Callable[..., str] | None = None) -> click.Command:
+    """The command of an action; what is not given of a record that is there already stays as it is.
+
+    say: what is printed, of what the action returned and its placeholders, where not what was done.
+    """
 
     def run(data: Path | None, **given: Any) -> None:
         said = {
@@ -25,12 +29,13 @@ def command(action: Action) -> click.Command:
             if key.startswith(FIELD) and value not in (None, ())
         }
         at = {name: given[name] for name in action.placeholders}
-        with opened(data) as (database, _):
+        with opened(data) as (database, settings):
             with database.read() as session:
                 known = fields.values(action.now(session, OPERATOR, *at.values())) if action.now else {}
             asked = known | _chosen(action.record, said) if action.record else None
-            done = action.do(database.write, OPERATOR, at, asked).done
-            click.echo(f"{at['slug']}: {done}." if "slug" in at else f"{done}.")
+            done, result = action.do(database.write, OPERATOR, at, asked, settings)
+            usual = f"{at['slug']}: {done}." if "slug" in at else f"{done}."
+            click.echo(usual if say is None else say(result, **at))
             if action.warning is not None:
                 with database.read() as session:
                     if warning := action.warning(session, OPERATOR, *at.values()):

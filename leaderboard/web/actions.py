@@ -13,13 +13,14 @@ from leaderboard.services.actions import Action
 from leaderboard.web.errors import form_again, wants_json
 from leaderboard.web.rules import SIGNED_IN, Access, rule
 from leaderboard.web.security import local_path
-from leaderboard.web.session import viewer, wake, writing
+from leaderboard.web.session import settings, viewer, wake, writing
 
 Again = Callable[..., str]
 """Makes the page with the form again, of its address's placeholders and the error."""
 Then = Callable[..., ResponseReturnValue]
 """What is answered when it is done, of what the action returned and the address's placeholders."""
-NONE: Mapping[str, Then] = MappingProxyType({})
+NONE: Mapping[str, Callable[..., Any]] = MappingProxyType({})
+REFUSALS = (Invalid, Conflict, OverQuota)
 
 
 def add_to(
@@ -28,27 +29,39 @@ def add_to(
     again: Again | None = None,
     *,
     then: Mapping[str, Then] = NONE,
+    before: Mapping[str, Callable[[], object]] = NONE,
+    refusals: tuple[type[LeaderboardError], ...] = REFUSALS,
     who: Access = SIGNED_IN,
 ) -> None:
     """Give every action that has a form the route of it.
 
     Without `again` a refusal is a page of its own. then: action's name -> what is answered when it is done,
-    where it is not the page with the form.
+    where it is not the page with the form; before: what is required of the request first. refusals: the
+    errors that stand above the form, which is shown again.
     """
     for action in actions:
         if action.form:
-            view = rule(who)(_view(action, again, then.get(action.name)))
+            name = action.name
+            view = rule(who)(_view(action, again, then.get(name), before.get(name), refusals))
             blueprint.add_url_rule(action.form, action.name, view, methods=["POST"])
 
 
-def _view(action: Action, again: Again | None, then: Then | None) -> Callable[..., ResponseReturnValue]:
+def _view(
+    action: Action,
+    again: Again | None,
+    then: Then | None,
+    before: Callable[[], object] | None,
+    refusals: tuple[type[LeaderboardError], ...],
+) -> Callable[..., ResponseReturnValue]:
     def view(**placeholders: Any) -> ResponseReturnValue:
+        if before is not None:
+            before()
         asker, form = viewer(), request.form
         named = {name: form.get(by, "") for name, by in action.named.items()}
         try:
             said = sent(action.record) if action.record else None
-            outcome = action.do(writing, asker, placeholders | named, said)
-        except (Invalid, Conflict, OverQuota) as error:
+            outcome = action.do(writing, asker, placeholders | named, said, settings())
+        except refusals as error:
             if again is None or wants_json():
                 raise
             return form_again(again(**placeholders, error=error), error)
