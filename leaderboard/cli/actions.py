@@ -45,7 +45,8 @@ def command(action: Action, *, say: Callable[..., str] | None = None) -> click.C
     for each in reversed(_flat(action.record) if action.record else []):
         made = _parameter(each, has_more=action.now is not None)(made)
     for name in reversed(action.placeholders):
-        made = click.argument(name)(made)
+        is_number = f"<id:{name}>" in (action.path or action.form)
+        made = click.argument(name, type=int if is_number else str)(made)
     more = action.more if action.now is None else "What is not given stays as it is."
     name = action.command or action.name.partition("_")[0]
     return click.command(name, help=f"{action.summary}. {more}".strip())(made)

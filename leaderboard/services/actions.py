@@ -11,13 +11,18 @@ from sqlalchemy.orm import Session
 
 from leaderboard import fields
 from leaderboard.services import policy
-from leaderboard.services.accounts.tokens import Scope
-from leaderboard.services.policy import Viewer
+from leaderboard.services.policy import Scope, Viewer
 from leaderboard.settings import Settings
 
 Writing = Callable[[], AbstractContextManager[Session]]
 """Opens a transaction that writes."""
 PLACEHOLDER = re.compile(r"<(?:\w+:)?(\w+)>")
+
+
+def by_account(_session: Session, viewer: Viewer, *_: object) -> None:
+    """Raise SignInNeeded for a visitor: for what whoever is signed in may do to what is theirs."""
+    if not viewer.is_operator:
+        policy.require_account(viewer)
 
 
 class Outcome(NamedTuple):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from flask import Blueprint, redirect, request, url_for
+from flask import Blueprint, current_app, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard import fields
@@ -68,11 +68,17 @@ def _view(
         wake()
         if then is not None:
             return then(outcome.result, **placeholders)
-        return redirect(local_path(form.get("next", ""), url_for(action.page, **placeholders)), 303)
+        return redirect(local_path(form.get("next", ""), _address(action.page, placeholders)), 303)
 
     view.__doc__ = f"{action.summary}."
     view.action = action  # type: ignore[attr-defined]
     return view
+
+
+def _address(page: str, placeholders: Mapping[str, Any]) -> str:
+    """The address of a page, which may have fewer placeholders than the form."""
+    takes = current_app.url_map.is_endpoint_expecting
+    return url_for(page, **{key: value for key, value in placeholders.items() if takes(page, key)})
 
 
 def sent(record: type) -> dict[str, Any]:

@@ -104,9 +104,9 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
     ],
     "accounts.sign_in_now": [("", {"name": name, "password": "wrong"}) for name in ("Ann", "Zed", "Nobody")],
     "accounts.sign_up_now": [("", {"name": name, "password": PASSWORD}) for name in ("Ann", "Somebody")],
-    # Refused for their days, after task and team were looked up: secrets are random.
+    # Refused for their label, after task and team were looked up: secrets are random.
     "tokens.make": [
-        ("", {"label": "ci", "scope": "read", "task": slug, "team": team, "days": "0"})
+        ("", {"label": "", "scopes": "read", "slug": slug, "team_id": team})
         for slug in ("draft", "sealed", "nothing")
         for team in ("", "2", "4")
     ],

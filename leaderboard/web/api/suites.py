@@ -10,7 +10,7 @@ from msgspec import Meta
 from leaderboard.pages.suites import board
 from leaderboard.pages.suites import run as run_pages
 from leaderboard.pages.suites.board import SuiteChoice
-from leaderboard.services.accounts.tokens import Scope
+from leaderboard.services.policy import Scope
 from leaderboard.services.runs import describe
 from leaderboard.services.suites import changes, parts, records
 from leaderboard.services.suites.drafts import MemberDraft, SuiteDraft

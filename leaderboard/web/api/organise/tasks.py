@@ -10,8 +10,8 @@ from msgspec import Meta
 from leaderboard import zones
 from leaderboard.pages.tasks import settings as settings_pages
 from leaderboard.services import collections, policy
-from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.jobs import failed
+from leaderboard.services.policy import Scope
 from leaderboard.services.tasks import create, drafts, life, organise, templates
 from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.services.tasks.life import NEWEST, TaskCopy
