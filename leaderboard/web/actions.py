@@ -97,6 +97,17 @@ def sent(record: type) -> dict[str, Any]:
     return said
 
 
+def form(
+    record: type, error: LeaderboardError | None = None, shown: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """What the macro `form_fields` takes for a record: as it was sent where it was refused, else as shown."""
+    asked = fields.of(record)
+    typed, found = shown or fields.empty(record), {}
+    if error is not None and any(each.name in request.form for each in asked):
+        typed, found = sent(record), problems(error)
+    return {"asked": asked, "typed": typed, "problems": found}
+
+
 def problems(error: LeaderboardError | None) -> dict[str, str]:
     """What is wrong with each field of a refused form, by its name."""
     found = getattr(error, "problems", ())

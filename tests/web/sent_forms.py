@@ -91,7 +91,7 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
     ],
     "pictures.save": [("", {}), ("", {"alt": "A robot"}), ("", {"remove": "yes"})],
     "settings.clone": [("", {"slug": slug, "name": "A clone"}) for slug in ("draft", "sealed", "mine")],
-    "people.invite": [("", {"role": "reader", "note": "Have a look."})],
+    "people.invite_to_task": [("", {"role": "reader", "note": "Have a look."})],
     "people.give": [("", {"account": name, "role": "reader"}) for name in ("Zed", "Nobody")],
     "people.change": [("", {"role": role}) for role in ("none", "reader")],
     "many_comparisons.ask": [(query, {}) for query in COMPARED],
@@ -110,9 +110,9 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
         for slug in ("draft", "sealed", "nothing")
         for team in ("", "2", "4")
     ],
-    "teams.create": [("", {"name": name}) for name in ("owls", "Some team", "Team 2")],
-    "teams.rename": [("", {"name": name}) for name in ("Owls", "Free name")],
-    "teams.describe": [("", {"affiliation": "Nest", "home_page": "https://example.org"})],
+    "teams.make_team": [("", {"name": name}) for name in ("owls", "Some team", "Team 2")],
+    "teams.rename_team": [("", {"name": name}) for name in ("Owls", "Free name")],
+    "teams.describe_team": [("", {"affiliation": "Nest", "home_page": "https://example.org"})],
     "webhooks.make_for_team": [("", {"address": "https://hooks.example/", "event": "run.scored"})],
     "webhooks.make_for_task": [("", {"address": "https://hooks.example/", "event": "job.failed"})],
     "entries.enter": [("", {"team": str(team), "code": "guess", "agreed": "1"}) for team in (1, 2, 3)],
