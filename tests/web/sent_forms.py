@@ -129,8 +129,8 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
     ],
     "suite_sending.fill_in": [("", {"part-blind": run, "part-open": run}) for run in range(1, 8)],
     "side_by_side.ask": [("", {"run": "1", "other": str(other), "assessor": "1"}) for other in (2, 4, 7)],
-    "naming.give": [("", {"until": "close", "sure": ""})],
-    "groups.declare": [("", {"name": "students", "team": "1"})],
+    "naming.give_pseudonyms": [("", {"until": "close", "is_sure": ""})],
+    "groups.declare_group": [("", {"name": "students", "teams": "1"})],
     "pools.create": [("", {"method": "depth", "depth": "5", "run": str(run)}) for run in (1, 4, 7)],
 }
 """Endpoint -> the queries and forms it is sent, others an empty one; a file is its content and name."""

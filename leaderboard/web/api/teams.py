@@ -1,7 +1,6 @@
 """Operations on the teams of who asks: made, described, invited to, left; entering a task."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
 from leaderboard.pages import teams as team_pages
 from leaderboard.services.accounts import invitations, teams
@@ -9,10 +8,10 @@ from leaderboard.services.pseudonyms import pseudonyms, reviews
 from leaderboard.services.tasks import entries, filed
 from leaderboard.services.tasks.entries import EntryRequest
 from leaderboard.web.addresses import absolute
-from leaderboard.web.api import actions, limits
+from leaderboard.web.api import actions
 from leaderboard.web.api.answers import TeamAnswer
 from leaderboard.web.api.operations import SUBMIT, operation
-from leaderboard.web.api.organise.answers import Done, LinkAnswer
+from leaderboard.web.api.organise.answers import LinkAnswer
 from leaderboard.web.session import reading, token, viewer, writing
 
 
@@ -34,14 +33,6 @@ class Entered:
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewBody:
-    """For how many days the link works, and a note for yourselves."""
-
-    days: Annotated[int, limits.within(1, reviews.MOST_DAYS)] = reviews.DAYS
-    note: str = ""
-
-
 @operation("POST", "/tasks/<slug>/enter", Entered, body=Entering, scopes=SUBMIT)
 def enter_task(slug: str, body: Entering) -> Entered:
     """Enter a task with a team, or ask to
@@ -56,43 +47,6 @@ def enter_task(slug: str, body: Entering) -> Entered:
         asked = EntryRequest(body.code.strip(), body.agreed)
         state = entries.enter(session, asker, slug, body.team_id, asked)
     return Entered(state=state.state, missing=state.missing, why=state.why)
-
-
-@operation("POST", "/tasks/<slug>/teams/<id:team_id>/show-name", Done, scopes=SUBMIT)
-def show_team_name(slug: str, team_id: int) -> Done:
-    """Show the name of your team where others go by pseudonyms
-
-    It cannot be taken back.
-    """
-    with writing() as session:
-        pseudonyms.show_name(session, viewer(), slug, team_id)
-    return Done(done="name shown")
-
-
-@operation(
-    "POST",
-    "/tasks/<slug>/teams/<id:team_id>/review-links",
-    LinkAnswer,
-    body=ReviewBody,
-    scopes=SUBMIT,
-    status=201,
-)
-def make_review_link(slug: str, team_id: int, body: ReviewBody) -> LinkAnswer:
-    """Make a link that shows reviewers your runs under your pseudonym
-
-    It cannot be read again.
-    """
-    with writing() as session:
-        secret = reviews.make(session, viewer(), slug, team_id, body.days, body.note)
-    return LinkAnswer(link=absolute("naming.review", token=secret))
-
-
-@operation("DELETE", "/tasks/<slug>/teams/<id:team_id>/review-links/<id:invitation_id>", Done, scopes=SUBMIT)
-def end_review_link(slug: str, team_id: int, invitation_id: int) -> Done:
-    """End a link for reviewers"""
-    with writing() as session:
-        reviews.end(session, viewer(), slug, team_id, invitation_id)
-    return Done(done="ended")
 
 
 def _require_free() -> None:
@@ -114,16 +68,17 @@ def link_to(endpoint: str) -> actions.Answer:
 
 OPERATIONS = (
     *actions.operations(
-        (*teams.ACTIONS, invitations.TO_TEAM, invitations.REVOKE, filed.AGREE),
+        (
+            *(*teams.ACTIONS, invitations.TO_TEAM, invitations.REVOKE, filed.AGREE),
+            *(pseudonyms.SHOW_NAME, *reviews.ACTIONS),
+        ),
         answers={
             "make_team": (TeamAnswer, _team),
             "describe_team": (TeamAnswer, _team),
             "invite_to_team": link_to("invitations.show"),
+            "make_review_link": link_to("naming.review"),
         },
         before={"make_team": _require_free},
     ),
     enter_task,
-    show_team_name,
-    make_review_link,
-    end_review_link,
 )
