@@ -92,7 +92,7 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
     "pictures.save": [("", {}), ("", {"alt": "A robot"}), ("", {"remove": "yes"})],
     "settings.clone": [("", {"slug": slug, "name": "A clone"}) for slug in ("draft", "sealed", "mine")],
     "people.invite_to_task": [("", {"role": "reader", "note": "Have a look."})],
-    "people.give": [("", {"account": name, "role": "reader"}) for name in ("Zed", "Nobody")],
+    "people.give_role": [("", {"account": name, "role": "reader"}) for name in ("Zed", "Nobody")],
     "people.change": [("", {"role": role}) for role in ("none", "reader")],
     "many_comparisons.ask": [(query, {}) for query in COMPARED],
     "boards.standing": [("", {}), ("?measure=AP", {}), ("?edition=2", {})],
@@ -115,8 +115,10 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
     "teams.describe_team": [("", {"affiliation": "Nest", "home_page": "https://example.org"})],
     "webhooks.make_for_team": [("", {"address": "https://hooks.example/", "event": "run.scored"})],
     "webhooks.make_for_task": [("", {"address": "https://hooks.example/", "event": "job.failed"})],
-    "entries.enter": [("", {"team": str(team), "code": "guess", "agreed": "1"}) for team in (1, 2, 3)],
-    "entries.decide": [("", {"decision": "accept"}), ("", {"decision": "refuse", "why": "No."})],
+    "entries.enter_task": [
+        ("", {"team_id": str(team), "code": "guess", "agreed": "1"}) for team in (1, 2, 3)
+    ],
+    "entries.decide_entry": [("", {"accept": "on"}), ("", {"why": "No."})],
     "suite_settings.create": [("", {"slug": "new", "title": "New", "members": MEMBERS})],
     "suite_settings.change": [("", {"title": "New", "members": MEMBERS})],
     "suite_sending.send": [

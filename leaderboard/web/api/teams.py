@@ -6,22 +6,12 @@ from leaderboard.pages import teams as team_pages
 from leaderboard.services.accounts import invitations, teams
 from leaderboard.services.pseudonyms import pseudonyms, reviews
 from leaderboard.services.tasks import entries, filed
-from leaderboard.services.tasks.entries import EntryRequest
+from leaderboard.services.tasks.entries import EntryState
 from leaderboard.web.addresses import absolute
 from leaderboard.web.api import actions
 from leaderboard.web.api.answers import TeamAnswer
-from leaderboard.web.api.operations import SUBMIT, operation
 from leaderboard.web.api.organise.answers import LinkAnswer
-from leaderboard.web.session import reading, token, viewer, writing
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entering:
-    """Which team enters, by which code, and which version of the agreement it agrees to."""
-
-    team_id: int
-    code: str = ""
-    agreed: int | None = None
+from leaderboard.web.session import reading, token, viewer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,22 +21,6 @@ class Entered:
     state: str
     missing: str
     why: str
-
-
-@operation("POST", "/tasks/<slug>/enter", Entered, body=Entering, scopes=SUBMIT)
-def enter_task(slug: str, body: Entering) -> Entered:
-    """Enter a task with a team, or ask to
-
-    Where the task has an agreement, say which version of it you agree to.
-    """
-    asker = viewer()
-    if body.code.strip():
-        with writing() as session:
-            entries.count_code(session, asker, slug)
-    with writing() as session:
-        asked = EntryRequest(body.code.strip(), body.agreed)
-        state = entries.enter(session, asker, slug, body.team_id, asked)
-    return Entered(state=state.state, missing=state.missing, why=state.why)
 
 
 def _require_free() -> None:
@@ -66,19 +40,21 @@ def link_to(endpoint: str) -> actions.Answer:
     return LinkAnswer, lambda secret, **_: LinkAnswer(link=absolute(endpoint, token=secret))
 
 
-OPERATIONS = (
-    *actions.operations(
-        (
-            *(*teams.ACTIONS, invitations.TO_TEAM, invitations.REVOKE, filed.AGREE),
-            *(pseudonyms.SHOW_NAME, *reviews.ACTIONS),
-        ),
-        answers={
-            "make_team": (TeamAnswer, _team),
-            "describe_team": (TeamAnswer, _team),
-            "invite_to_team": link_to("invitations.show"),
-            "make_review_link": link_to("naming.review"),
-        },
-        before={"make_team": _require_free},
+def _entered(state: EntryState, **_: object) -> Entered:
+    return Entered(state=state.state, missing=state.missing, why=state.why)
+
+
+OPERATIONS = actions.operations(
+    (
+        *(*teams.ACTIONS, invitations.TO_TEAM, invitations.REVOKE, filed.AGREE),
+        *(entries.ENTER, pseudonyms.SHOW_NAME, *reviews.ACTIONS),
     ),
-    enter_task,
+    answers={
+        "make_team": (TeamAnswer, _team),
+        "describe_team": (TeamAnswer, _team),
+        "invite_to_team": link_to("invitations.show"),
+        "make_review_link": link_to("naming.review"),
+        "enter_task": (Entered, _entered),
+    },
+    before={"make_team": _require_free},
 )

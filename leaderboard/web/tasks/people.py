@@ -10,6 +10,7 @@ from leaderboard.services import policy
 from leaderboard.services.accounts import invitations
 from leaderboard.services.accounts.invitations import TaskInvitation
 from leaderboard.services.tasks import roles
+from leaderboard.services.tasks.roles import RoleBody
 from leaderboard.web import actions
 from leaderboard.web.accounts.invitations import link_of
 from leaderboard.web.errors import form_again, wants_json
@@ -36,21 +37,8 @@ def _page(slug: str, error: LeaderboardError | None = None, link: str = "") -> s
         invite=actions.form(TaskInvitation, error),
         link=link,
         error=error,
-        sent=request.form,
+        give=actions.form(RoleBody, error),
     )
-
-
-@blueprint.post("/tasks/<slug>/people")
-@rule(SIGNED_IN)
-def give(slug: str) -> ResponseReturnValue:
-    """Give an account, by its name, a role."""
-    asker, form = viewer(), request.form
-    try:
-        with writing() as session:
-            roles.give(session, asker, slug, form.get("account", ""), form.get("role", ""))
-    except LeaderboardError as error:
-        return _refused(slug, error)
-    return redirect(url_for("people.show", slug=slug), 303)
 
 
 @blueprint.post("/tasks/<slug>/people/<id:account_id>")
@@ -79,7 +67,8 @@ def _refused(slug: str, error: LeaderboardError) -> ResponseReturnValue:
 
 actions.add_to(
     blueprint,
-    [invitations.TO_TASK],
+    (roles.GIVE, invitations.TO_TASK),
     _page,
     then={"invite_to_task": lambda secret, slug: (_page(slug, link=link_of(secret)), 201)},
+    refusals=(LeaderboardError,),
 )
