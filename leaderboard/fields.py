@@ -173,7 +173,7 @@ def _read(each: Asked, value: Any, zone: str) -> Any:
         row = get_args(each.type)[0]
         return each.about.read(value) if isinstance(value, str) else tuple(read(row, one) for one in value)
     if each.kind == "ticks":
-        return _some(each.about, [value] if isinstance(value, str) else list(value))
+        return _some(each, [value] if isinstance(value, str) else list(value))
     if each.kind == "choice" and value not in each.about.choices:
         raise ValueError(f"must be one of {', '.join(filter(None, each.about.choices))}.")
     if len(value) > each.about.longest:
@@ -190,7 +190,10 @@ def _number(about: Field, value: Any) -> int:
     return int(text)
 
 
-def _some(about: Field, values: list[str]) -> tuple[str, ...]:
+def _some(each: Asked, values: list[Any]) -> tuple[Any, ...]:
+    about = each.about
+    if int in get_args(each.type):
+        return tuple(_number(about, value) for value in values)
     if not about.choices.keys() >= set(values):
         raise ValueError(f"must be some of {', '.join(about.choices)}.")
     return tuple(choice for choice in about.choices if choice in values)
@@ -266,7 +269,7 @@ def _limits(each: Asked) -> dict[str, Any]:
         return {"minItems": about.least, "maxItems": about.most}
     if each.kind == "choice":
         return {"enum": list(about.choices)}
-    if each.kind == "ticks":
+    if each.kind == "ticks" and about.choices:
         return {"items": {"type": "string", "enum": list(about.choices)}}
     return {"pattern": FILLED} if each.is_required and each.kind == "line" and about.least else {}
 

@@ -50,6 +50,7 @@ class Visit:
     paid: Annotated[bool, Field(title="Paid")] = False
     code: Annotated[str, Field(title="Code", read=_code, is_secret=True)] = ""
     seen: Annotated[str, Field(title="Seen", is_carried=True)] = ""
+    tickets: Annotated[tuple[int, ...], Field(title="Tickets")] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,23 +68,39 @@ NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
     "said",
     [
         # As a form says it, as JSON does, and as it is held.
-        {"comes_at": "2026-11-30T00:00", "zone": "AoE", "guests": " 3 ", "rooms": ["b", "a"], "paid": "on"},
-        {"comes_at": "2026-11-30T00:00", "zone": "AoE", "guests": 3, "rooms": ("a", "b"), "paid": True},
-        {"comes_at": NOON, "zone": "AoE", "guests": 3, "rooms": ("a", "b"), "paid": True},
+        {
+            "comes_at": "2026-11-30T00:00",
+            "guests": " 3 ",
+            "rooms": ["b", "a"],
+            "paid": "on",
+            "tickets": ["7"],
+        },
+        {"comes_at": "2026-11-30T00:00", "guests": 3, "rooms": ("a", "b"), "paid": True, "tickets": [7]},
+        {"comes_at": NOON, "guests": 3, "rooms": ("a", "b"), "paid": True, "tickets": (7,)},
     ],
 )
 def test_texts_and_values_make_the_same_record(said: dict[str, Any]) -> None:
     """Moments are of the record's zone; what is ticked comes in the order of the choices."""
-    visit = Visit(place="Hall", comes_at=NOON, zone="AoE", guests=3, rooms=("a", "b"), paid=True)
-    assert fields.read(Visit, {"place": "Hall", **said}) == visit
+    visit = Visit(
+        place="Hall", comes_at=NOON, zone="AoE", guests=3, rooms=("a", "b"), paid=True, tickets=(7,)
+    )
+    said = {"place": "Hall", "zone": "AoE", **said}
+    assert fields.read(Visit, said) == visit
     assert fields.read(Visit, fields.texts(visit)) == visit, "what a form shows it reads"
-    for nested in ({"place": "Hall", **said}, {"visit": {"place": "Hall", **said}}):
+    for nested in (said, {"visit": said}):
         assert fields.read(ChangedVisit, {**nested, "reason": "x"}) == ChangedVisit(visit=visit, reason="x")
 
 
 def test_every_field_that_is_wrong_is_told_with_its_rule() -> None:
     """At once, by name, with the value; the sentence above is that of the first."""
-    said = {"comes_at": "soon", "guests": "10", "tour": "long", "rooms": ["c"], "place": "x" * 13}
+    said = {
+        "comes_at": "soon",
+        "guests": "10",
+        "tour": "long",
+        "rooms": ["c"],
+        "place": "x" * 13,
+        "tickets": ["x"],
+    }
     with pytest.raises(Invalid) as caught:
         fields.read(Visit, said)
     told = {problem.field: problem.rule for problem in caught.value.problems}
@@ -93,6 +110,7 @@ def test_every_field_that_is_wrong_is_told_with_its_rule() -> None:
         "guests": "must be a whole number from 1 to 9.",
         "tour": "must be one of short.",
         "rooms": "must be some of a, b.",
+        "tickets": "must be a whole number from 1 on.",
     }
     assert caught.value.message == "Place must have at most 12 characters."
     assert all(problem.remedy for problem in caught.value.problems)

@@ -1,10 +1,12 @@
 """`leaderboard account`: accounts made and repaired from the command line."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import click
+from sqlalchemy.orm import Session
 
+from leaderboard.cli.actions import command
 from leaderboard.cli.site import data_option, opened, site_address
 from leaderboard.errors import Conflict
 from leaderboard.pages import tokens as token_pages
@@ -18,8 +20,8 @@ from leaderboard.services.accounts import (
     tokens,
 )
 from leaderboard.services.accounts.passwords import AccountPassword
-from leaderboard.services.accounts.tokens import DAYS, KINDS, PERSONAL, Scope, TokenRequest
-from leaderboard.services.policy import OPERATOR
+from leaderboard.services.accounts.tokens import PERSONAL, NewToken, TokenRequest
+from leaderboard.services.policy import OPERATOR, Viewer
 from leaderboard.services.tasks import reset_links, roles
 from leaderboard.settings import Settings
 
@@ -144,31 +146,6 @@ def token() -> None:
     """Make, list and revoke tokens of the API for an account."""
 
 
-@token.command("make")
-@click.argument("name")
-@click.option("--label", required=True, help="Where it is used.")
-@click.option(
-    "--scope",
-    "scopes",
-    multiple=True,
-    default=("read", "submit"),
-    show_default=True,
-    type=click.Choice([scope.value for scope in Scope]),
-)
-@click.option("--kind", default=PERSONAL, show_default=True, type=click.Choice(KINDS))
-@click.option("--task", default="", help="Slug of the only task that it is for.")
-@click.option("--team", "team_id", type=int, help="Number of the only team that it is for.")
-@click.option("--days", default=DAYS, show_default=True, help="Days that it lasts; 0: without an end.")
-@data_option
-def make_token(name: str, data: Path | None, days: int, task: str, **wanted: Any) -> None:
-    """Make a token for an account and print its secret, this once."""
-    request = TokenRequest(slug=task, days=days or None, **wanted)
-    with opened(data) as (database, _):
-        with database.write() as session:
-            made = tokens.make_for(session, OPERATOR, accounts.find(session, name), request)
-        click.echo(made.secret)
-
-
 @token.command("secret")
 def print_secret() -> None:
     """Print the secret of a token that is not made yet, for LEADERBOARD_FIRST_TOKEN_FILE."""
@@ -185,15 +162,16 @@ def list_tokens(name: str, data: Path | None) -> None:
             click.echo(f"{row.id}\t{row.prefix}\t{row.state}\t{','.join(row.scopes)}\t{row.label}")
 
 
-@token.command("revoke")
-@click.argument("token_id", metavar="NUMBER", type=int)
-@data_option
-def revoke_token(token_id: int, data: Path | None) -> None:
-    """End a token by its number, as `list` prints it."""
-    with opened(data) as (database, _):
-        with database.write() as session:
-            tokens.revoke(session, OPERATOR, token_id)
-        click.echo(f"Token {token_id} is revoked.")
+def _make_token(session: Session, viewer: Viewer, name: str, wanted: TokenRequest) -> NewToken:
+    return tokens.make_for(session, viewer, accounts.find(session, name), wanted)
+
+
+MAKE, REVOKE = tokens.ACTIONS
+_made = command(
+    replace(MAKE, form="<name>", act=_make_token, site=None), say=lambda made, **_: str(made.secret)
+)
+token.add_command(_made)
+token.add_command(command(REVOKE, say=lambda _, token_id: f"Token {token_id} is revoked."))
 
 
 def _asked(name: str) -> AccountPassword:

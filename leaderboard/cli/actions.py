@@ -1,5 +1,6 @@
 """The commands of declared actions: done by the operator, with an option a field."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,14 @@ FIELD = "field_"
 """Before the names of what options say: an argument may have the name of a field."""
 
 
-def command(action: Action, *, says: str = "", asks: str = "") -> click.Command:
+def command(
+    action: Action, *, says: str = "", say: Callable[..., str] | None = None, asks: str = ""
+) -> click.Command:
     """The command of an action; what is not given of a record that is there already stays as it is.
 
     says: what is printed if not what was done, with names of what it was done to and of the outcome in
-    braces. asks: what has to be confirmed first unless `--yes` says so, with what it is done to in braces.
+    braces; say: a function that makes it of what the action returned and its placeholders. asks: what has
+    to be confirmed first unless `--yes` says so, with what it is done to in braces.
     """
 
     def run(data: Path | None, yes: bool = False, **given: Any) -> None:
@@ -31,13 +35,15 @@ def command(action: Action, *, says: str = "", asks: str = "") -> click.Command:
         at = {name: given[name] for name in action.placeholders}
         if asks and not yes:
             click.confirm(asks.format(**at), abort=True)
-        with opened(data) as (database, _):
+        with opened(data) as (database, settings):
             with database.read() as session:
                 known = fields.values(action.now(session, OPERATOR, *at.values())) if action.now else {}
             asked = known | _chosen(action.record, said) if action.record else None
-            outcome = action.do(database.write, OPERATOR, at, asked)
-            usual = "{slug}: {done}." if "slug" in at else "{done}."
-            click.echo((says or usual).format(**at, **outcome._asdict()))
+            outcome = action.do(database.write, OPERATOR, at, asked, settings)
+            usual = (says or ("{slug}: {done}." if "slug" in at else "{done}.")).format(
+                **at, **outcome._asdict()
+            )
+            click.echo(usual if say is None else say(outcome.result, **at))
             if action.warning is not None:
                 with database.read() as session:
                     if warning := action.warning(session, OPERATOR, *at.values()):
@@ -49,7 +55,8 @@ def command(action: Action, *, says: str = "", asks: str = "") -> click.Command:
     for each in reversed(_flat(action.record) if action.record else []):
         made = _parameter(each, has_more=action.now is not None)(made)
     for name in reversed(action.placeholders):
-        made = click.argument(name)(made)
+        is_number = f"<id:{name}>" in (action.path or action.form)
+        made = click.argument(name, type=int if is_number else str)(made)
     more = action.more if action.now is None else "What is not given stays as it is."
     name = action.command or action.name.partition("_")[0]
     return click.command(name, help=f"{action.summary}. {more}".strip())(made)

@@ -18,7 +18,7 @@ from leaderboard.services.boards import groups
 from leaderboard.services.kinds import KINDS, RANKINGS
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.pseudonyms import pseudonyms as drawing
-from leaderboard.services.pseudonyms.pseudonyms import UNTIL, NamingRequest
+from leaderboard.services.pseudonyms.pseudonyms import UNTIL, Naming
 from leaderboard.services.pseudonyms.words import TITLES
 from leaderboard.services.tasks import create as tasks
 from leaderboard.services.tasks import drafts, roles, scored_topics, templates
@@ -191,7 +191,7 @@ def pseudonyms(
             if show_names:
                 drawing.take_back(session, OPERATOR, slug)
             else:
-                wanted = NamingRequest(kind=kind, until=until, names_at=at, is_sure=sure)
+                wanted = Naming(kind=kind, until=until, names_at=at, is_sure=sure)
                 drawing.give(session, OPERATOR, slug, wanted)
             teams = naming.naming_page(session, OPERATOR, slug).teams
         for team in teams:

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Account, Entry, Member, Run, Task, Team
 from leaderboard.errors import NotFound, SignInNeeded
 from leaderboard.services import phase_rules, policy, shown_names
-from leaderboard.services.accounts.teams import CAPTAIN, TeamDetails
+from leaderboard.services.accounts.teams import CAPTAIN, TeamChanges
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs.names import RunName
 from leaderboard.services.tasks import entries, filed
@@ -48,7 +48,7 @@ class TeamPage:
 
     id: int
     name: str
-    details: TeamDetails
+    details: TeamChanges
     size: int
     members: tuple[MemberRow, ...]
     runs: tuple[TeamRun, ...]
@@ -79,7 +79,7 @@ def team_page(session: Session, viewer: Viewer, team_id: int) -> TeamPage:
     return TeamPage(
         id=team.id,
         name=team.name,
-        details=TeamDetails(team.affiliation, team.country, team.home_page),
+        details=TeamChanges(team.affiliation, team.country, team.home_page),
         size=len(members),
         members=members if is_insider else (),
         runs=runs,

@@ -1,7 +1,9 @@
 """The tokens of an account, as their owner and as operators see them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
@@ -12,6 +14,9 @@ from leaderboard.errors import NotFound
 from leaderboard.services.accounts import tokens
 from leaderboard.services.policy import Viewer, knows, require_account, require_operator
 from leaderboard.tables.record import Column, Table
+
+ALL = "All of yours"
+LIVES = (7, 30, tokens.DAYS, 365)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,21 +42,11 @@ class TokenRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TokenForm:
-    """What a new token of the viewer may be bound to, and whether it may be without an end."""
-
-    tasks: tuple[tuple[str, str], ...]
-    """Slug and name of each task that the viewer has to do with."""
-    teams: tuple[tuple[int, str], ...]
-    may_be_endless: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TokenPage:
-    """The viewer's own tokens and what a new one may be."""
+    """The viewer's own tokens, and what a new one may be, as `choices` gives it."""
 
     rows: tuple[TokenRow, ...]
-    form: TokenForm
+    offered: Mapping[str, Mapping[Any, str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +68,7 @@ class TokenHead:
 def own_tokens(session: Session, viewer: Viewer) -> TokenPage:
     """The viewer's own tokens, the newest first."""
     account_id = require_account(viewer)
-    return TokenPage(rows=_rows(session, account_id, viewer), form=token_form(session, viewer))
+    return TokenPage(rows=_rows(session, account_id, viewer), offered=choices(session, viewer))
 
 
 def account_tokens(session: Session, viewer: Viewer, account_id: int) -> AccountTokens:
@@ -85,21 +80,20 @@ def account_tokens(session: Session, viewer: Viewer, account_id: int) -> Account
     return AccountTokens(name=account.name, rows=_rows(session, account_id, None))
 
 
-def token_form(session: Session, viewer: Viewer) -> TokenForm:
-    """What a new token of the viewer may be."""
+def choices(session: Session, viewer: Viewer) -> dict[str, dict[Any, str]]:
+    """What a new token of the viewer may be for, and how long it may last, by the names of its fields."""
     entered = select(Entry.task_id).where(Entry.team_id.in_(viewer.team_ids), Entry.state == "entered")
     own = viewer.organises | viewer.coordinates | viewer.reads
     tasks = session.scalars(
         select(Task).where(or_(Task.id.in_(entered), Task.id.in_(own))).order_by(Task.name, Task.id)
     )
-    teams = session.execute(
-        select(Team.id, Team.name).where(Team.id.in_(viewer.team_ids)).order_by(Team.canonical)
-    )
-    return TokenForm(
-        tasks=tuple((task.slug, task.name) for task in tasks if _is_known(viewer, task)),
-        teams=tuple((team_id, name) for team_id, name in teams),
-        may_be_endless=tokens.may_be_endless(viewer),
-    )
+    teams = token_head(session, viewer).teams
+    endless = {0: "no end"} if tokens.may_be_endless(viewer) else {}
+    return {
+        "slug": {"": ALL} | {task.slug: task.name for task in tasks if _is_known(viewer, task)},
+        "team_id": {"": ALL} | dict(teams),
+        "days": {days: f"{days} days" for days in LIVES} | endless,
+    }
 
 
 def token_head(session: Session, viewer: Viewer) -> TokenHead:

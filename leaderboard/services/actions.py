@@ -11,12 +11,18 @@ from sqlalchemy.orm import Session
 
 from leaderboard import fields
 from leaderboard.services import policy
-from leaderboard.services.accounts.tokens import Scope
-from leaderboard.services.policy import Viewer
+from leaderboard.services.policy import Scope, Viewer
+from leaderboard.settings import Settings
 
 Writing = Callable[[], AbstractContextManager[Session]]
 """Opens a transaction that writes."""
 PLACEHOLDER = re.compile(r"<(?:\w+:)?(\w+)>")
+
+
+def by_account(_session: Session, viewer: Viewer, *_: object) -> None:
+    """Raise SignInNeeded for a visitor: for what whoever is signed in may do to what is theirs."""
+    if not viewer.is_operator:
+        policy.require_account(viewer)
 
 
 class Outcome(NamedTuple):
@@ -48,8 +54,8 @@ class Action:
     """The endpoint of the page that has the form, and that is shown when it is done."""
     act: Callable[..., Any]
     """`act(session, viewer, *placeholders, record)`, without a record where none is asked for."""
-    done: Callable[[Any, Any], str]
-    """What was done, in a few words, of the record and of what `act` returned."""
+    done: str | Callable[[Any, Any], str] = ""
+    """What was done, in a few words, or what makes them of the record and of what `act` returned."""
     record: type | None = None
     """What is asked for: a record of declared fields."""
     scopes: tuple[Scope, ...] = (Scope.ORGANISE,)
@@ -62,6 +68,8 @@ class Action:
 
     A try counts though what it tries is refused.
     """
+    site: Callable[[Settings], Mapping[str, Any]] | None = None
+    """`site(settings)`: what `act` takes by name of how the site is set up."""
     named: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Placeholder -> the field of the form that says it, where the form's address does not."""
     command: str = ""
@@ -81,21 +89,24 @@ class Action:
         viewer: Viewer,
         given: Mapping[str, Any],
         said: Mapping[str, Any] | None = None,
+        settings: Settings | None = None,
     ) -> Outcome:
         """Do what is said, in texts or values, to what the placeholders name.
 
         Raises as `act` does, and Invalid with every field that is not as declared.
         """
         names = [given[name] for name in self.placeholders]
+        known = self.site(settings) if self.site and settings else {}
         with writing() as session:
             self.may(session, viewer, *names[:1])
             asked: list[Any] = [] if self.record is None else [fields.read(self.record, said or {})]
             if self.count is None:
-                return self._outcome(asked, self.act(session, viewer, *names, *asked))
+                return self._outcome(asked, self.act(session, viewer, *names, *asked, **known))
             self.count(session, viewer, *names, *asked)
         with writing() as session:
-            return self._outcome(asked, self.act(session, viewer, *names, *asked))
+            return self._outcome(asked, self.act(session, viewer, *names, *asked, **known))
 
     def _outcome(self, asked: list[Any], result: Any) -> Outcome:
         record = asked[0] if asked else None
-        return Outcome(self.done(record, result), result, record)
+        done = self.done if isinstance(self.done, str) else self.done(record, result)
+        return Outcome(done, result, record)

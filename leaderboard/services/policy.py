@@ -8,6 +8,7 @@ judgments in about twenty uploads. sealed: nothing but that a run is valid, unti
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import bindparam, select
@@ -29,6 +30,15 @@ _OF_SLUG = select(Task).where(Task.slug == bindparam("slug")).order_by(Task.publ
 _OF_SLUG_WITH_PHASES = phase_rules.with_phases(logos.with_logo(with_newest(_OF_SLUG)))
 _RUN = select(Run, Task).join(Task, Task.id == Run.task_id).where(Run.id == bindparam("run"))
 _RUN_WITH_PHASES = phase_rules.with_phases(linked.with_links(logos.with_logo(_RUN)))
+
+
+class Scope(StrEnum):
+    """What a token may be used for, within what its owner may do."""
+
+    READ = "read"
+    SUBMIT = "submit"
+    ORGANISE = "organise"
+    JUDGE = "judge"
 
 
 @dataclass(frozen=True, slots=True)

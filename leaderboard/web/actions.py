@@ -13,13 +13,14 @@ from leaderboard.services.actions import Action
 from leaderboard.web.errors import form_again, wants_json
 from leaderboard.web.rules import SIGNED_IN, Access, rule
 from leaderboard.web.security import local_path
-from leaderboard.web.session import viewer, wake, writing
+from leaderboard.web.session import settings, viewer, wake, writing
 
 Again = Callable[..., str]
 """Makes the page with the form again, of its address's placeholders and the error."""
 Then = Callable[..., ResponseReturnValue]
 """What is answered when it is done, of what the action returned and the address's placeholders."""
-NONE: Mapping[str, Then] = MappingProxyType({})
+NONE: Mapping[str, Callable[..., Any]] = MappingProxyType({})
+REFUSALS = (Invalid, Conflict, OverQuota)
 
 
 def add_to(
@@ -28,46 +29,58 @@ def add_to(
     again: Again | None = None,
     *,
     then: Mapping[str, Then] = NONE,
+    before: Mapping[str, Callable[[], object]] = NONE,
+    refusals: tuple[type[LeaderboardError], ...] = REFUSALS,
     who: Access = SIGNED_IN,
 ) -> None:
     """Give every action that has a form the route of it.
 
     Without `again` a refusal is a page of its own. then: action's name -> what is answered when it is done,
-    where it is not the page with the form.
+    where it is not the page with the form; before: what is required of the request first. refusals: the
+    errors that stand above the form, which is shown again.
     """
     for action in actions:
         if action.form:
-            view = rule(who)(_view(action, again, then.get(action.name)))
+            name = action.name
+            view = rule(who)(_view(action, again, then.get(name), before.get(name), refusals))
             blueprint.add_url_rule(action.form, action.name, view, methods=["POST"])
 
 
-def _view(action: Action, again: Again | None, then: Then | None) -> Callable[..., ResponseReturnValue]:
+def _view(
+    action: Action,
+    again: Again | None,
+    then: Then | None,
+    before: Callable[[], object] | None,
+    refusals: tuple[type[LeaderboardError], ...],
+) -> Callable[..., ResponseReturnValue]:
     def view(**placeholders: Any) -> ResponseReturnValue:
+        if before is not None:
+            before()
         asker, form = viewer(), request.form
         named = {name: form.get(by, "") for name, by in action.named.items()}
         try:
             # What the address says besides is a field like those of the form.
             beside = {name: value for name, value in placeholders.items() if name not in action.placeholders}
             said = sent(action.record) | beside if action.record else None
-            outcome = action.do(writing, asker, placeholders | named, said)
-        except (Invalid, Conflict, OverQuota) as error:
+            outcome = action.do(writing, asker, placeholders | named, said, settings())
+        except refusals as error:
             if again is None or wants_json():
                 raise
             return form_again(again(**placeholders, error=error), error)
         wake()
         if then is not None:
             return then(outcome.result, **placeholders)
-        return redirect(local_path(form.get("next", ""), _shown(action.page, placeholders)), 303)
+        return redirect(local_path(form.get("next", ""), _address(action.page, placeholders)), 303)
 
     view.__doc__ = f"{action.summary}."
     view.action = action  # type: ignore[attr-defined]
     return view
 
 
-def _shown(page: str, placeholders: Mapping[str, Any]) -> str:
-    """The address of a page, which may be of something that contains what was done to."""
-    taken = next(current_app.url_map.iter_rules(page)).arguments
-    return url_for(page, **{name: value for name, value in placeholders.items() if name in taken})
+def _address(page: str, placeholders: Mapping[str, Any]) -> str:
+    """The address of a page, which may have fewer placeholders than the form."""
+    takes = current_app.url_map.is_endpoint_expecting
+    return url_for(page, **{key: value for key, value in placeholders.items() if takes(page, key)})
 
 
 def sent(record: type) -> dict[str, Any]:
@@ -84,6 +97,17 @@ def sent(record: type) -> dict[str, Any]:
         elif each.name in form:
             said[each.name] = form[each.name]
     return said
+
+
+def form(
+    record: type, error: LeaderboardError | None = None, shown: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """What the macro `form_fields` takes for a record: as it was sent where it was refused, else as shown."""
+    asked = fields.of(record)
+    typed, found = shown or fields.empty(record), {}
+    if error is not None and any(each.name in request.form for each in asked):
+        typed, found = sent(record), problems(error)
+    return {"asked": asked, "typed": typed, "problems": found}
 
 
 def problems(error: LeaderboardError | None) -> dict[str, str]:

@@ -14,11 +14,12 @@ from leaderboard.services import shown_names
 from leaderboard.services.accounts.names import skeleton
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.pseudonyms import pseudonyms, reviews
-from leaderboard.services.pseudonyms.pseudonyms import NamingRequest, order
+from leaderboard.services.pseudonyms.pseudonyms import Naming, order
+from leaderboard.services.pseudonyms.reviews import ReviewBody
 from leaderboard.services.pseudonyms.words import TITLES, words
 from tests.make import build, people
 
-SURE = NamingRequest(until="team", is_sure=True)
+SURE = Naming(until="team", is_sure=True)
 
 
 def _names(database: Database, viewer: Viewer = ANONYMOUS) -> dict[int, str]:
@@ -28,7 +29,7 @@ def _names(database: Database, viewer: Viewer = ANONYMOUS) -> dict[int, str]:
         return {key: team.name for key, team in shown_names.shown_teams(session, viewer, task).items()}
 
 
-def _give(database: Database, request: NamingRequest = SURE) -> int:
+def _give(database: Database, request: Naming = SURE) -> int:
     with database.write() as session:
         return pseudonyms.give(session, OPERATOR, "t", request)
 
@@ -67,7 +68,7 @@ def test_every_team_gets_a_name_and_so_do_those_that_come_later(site: Database, 
     first = _names(site)
     assert set(first.values()) <= set(words("animals"))
     build.run(site, tmp_path, {"1": ["d"]}, "late", team_name="Oystercatcher")
-    _give(site, NamingRequest(kind="numbers", until="close"))
+    _give(site, Naming(kind="numbers", until="close"))
     after = _names(site)
     assert {key: after[key] for key in first} == first
     assert len(set(after.values())) == 4
@@ -82,7 +83,7 @@ def test_every_team_gets_a_name_and_so_do_those_that_come_later(site: Database, 
 
 def test_more_teams_than_names(site: Database) -> None:
     """A short list is gone through again, with a number behind the names."""
-    _give(site, NamingRequest(kind="animals", is_sure=True))
+    _give(site, Naming(kind="animals", is_sure=True))
     with site.write() as session:
         task = session.scalars(select(Task)).one()
         entries = list(session.scalars(select(Entry).order_by(Entry.id)))
@@ -95,7 +96,7 @@ def test_more_teams_than_names(site: Database) -> None:
 def test_runs_that_were_shown_ask_for_a_yes(site: Database) -> None:
     """Names that were read are not forgotten: giving pseudonyms and drawing again want to be sure."""
     for act in (
-        lambda session: pseudonyms.give(session, OPERATOR, "t", NamingRequest()),
+        lambda session: pseudonyms.give(session, OPERATOR, "t", Naming()),
         lambda session: pseudonyms.draw_again(session, OPERATOR, "t", "plants", is_sure=True),
         lambda session: pseudonyms.take_back(session, OPERATOR, "t"),
     ):
@@ -114,15 +115,9 @@ def test_runs_that_were_shown_ask_for_a_yes(site: Database) -> None:
 
 
 @pytest.mark.parametrize(
-    "request_",
-    [
-        NamingRequest(kind="nations"),
-        NamingRequest(until="names"),
-        NamingRequest(until="date"),
-        NamingRequest(until="date", names_at=datetime(2020, 1, 1, tzinfo=UTC)),
-    ],
+    "request_", [Naming(until="date"), Naming(until="date", names_at=datetime(2020, 1, 1, tzinfo=UTC))]
 )
-def test_what_cannot_be_read_changes_nothing(site: Database, request_: NamingRequest) -> None:
+def test_what_cannot_be_read_changes_nothing(site: Database, request_: Naming) -> None:
     """An unknown list or rule, and a date that is missing or past."""
     with pytest.raises(Invalid):
         _give(site, request_)
@@ -134,7 +129,7 @@ def test_names_show_when_the_rule_says_so(site: Database) -> None:
     """At the date, at the close, or when a team says so; its members and organisers read them always."""
     with site.read() as session:
         at = now(session)
-    _give(site, NamingRequest(until="date", names_at=at + timedelta(days=1), is_sure=True))
+    _give(site, Naming(until="date", names_at=at + timedelta(days=1), is_sure=True))
     ann = people.viewer(site, 1)
     assert "Owls" not in _names(site).values()
     assert "Owls" in _names(site, ann).values()
@@ -145,7 +140,7 @@ def test_names_show_when_the_rule_says_so(site: Database) -> None:
     assert "Bears" in _names(site).values()
     with pytest.raises(Conflict, match="by now"), site.write() as session:
         pseudonyms.take_back(session, OPERATOR, "t")
-    _give(site, NamingRequest(until="close"))
+    _give(site, Naming(until="close"))
     assert "Bears" not in _names(site).values()
     with site.write() as session:
         session.execute(update(Phase).values(closes_at=at - timedelta(days=1)))
@@ -163,7 +158,7 @@ def test_a_team_shows_its_own_name_and_nobody_elses(site: Database) -> None:
         pseudonyms.show_name(session, ann, "t", owls)
     assert _names(site)[owls] == "Owls"
     assert _names(site)[bears] != "Bears"
-    _give(site, NamingRequest(until="close"))
+    _give(site, Naming(until="close"))
     with pytest.raises(Conflict), site.write() as session:
         pseudonyms.show_name(session, ann, "t", owls)
 
@@ -211,15 +206,12 @@ def test_reviewers_see_a_teams_runs_and_not_the_team(site: Database) -> None:
     ann = people.viewer(site, 1)
     owls, bears, _ = sorted(_names(site))
     with pytest.raises(Conflict, match="no pseudonym"), site.write() as session:
-        reviews.make(session, ann, "t", owls)
+        reviews.make(session, ann, "t", owls, ReviewBody())
     _give(site)
     with pytest.raises(Forbidden), site.write() as session:
-        reviews.make(session, ann, "t", bears)
-    for days, note in ((0, ""), (9999, ""), (1, "x" * 201)):
-        with pytest.raises(Invalid), site.write() as session:
-            reviews.make(session, ann, "t", owls, days, note)
+        reviews.make(session, ann, "t", bears, ReviewBody())
     with site.write() as session:
-        token = reviews.make(session, ann, "t", owls, 7, "the SIGIR paper")
+        token = reviews.make(session, ann, "t", owls, ReviewBody(days=7, note="the SIGIR paper"))
     with site.read() as session:
         page = review.review_page(session, token)
         own = naming.own_teams_page(session, ann, "t")
@@ -242,7 +234,7 @@ def test_a_sealed_tasks_link_shows_no_score(site: Database) -> None:
     _give(site)
     with site.write() as session:
         session.execute(update(Task).values(visibility="sealed"))
-        token = reviews.make(session, people.viewer(site, 1), "t", min(_names(site)))
+        token = reviews.make(session, people.viewer(site, 1), "t", min(_names(site)), ReviewBody())
     with site.read() as session:
         page = review.review_page(session, token)
     assert [(run.rank, run.scores) for run in page.runs] == [(None, {"AP": None})]

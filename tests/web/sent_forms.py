@@ -91,8 +91,8 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
     ],
     "pictures.save": [("", {}), ("", {"alt": "A robot"}), ("", {"remove": "yes"})],
     "settings.clone_task": [("", {"slug": slug, "name": "A clone"}) for slug in ("draft", "sealed", "mine")],
-    "people.invite": [("", {"role": "reader", "note": "Have a look."})],
-    "people.give": [("", {"account": name, "role": "reader"}) for name in ("Zed", "Nobody")],
+    "people.invite_to_task": [("", {"role": "reader", "note": "Have a look."})],
+    "people.give_role": [("", {"account": name, "role": "reader"}) for name in ("Zed", "Nobody")],
     "people.change": [("", {"role": role}) for role in ("none", "reader")],
     "many_comparisons.ask": [(query, {}) for query in COMPARED],
     "boards.standing": [("", {}), ("?measure=AP", {}), ("?edition=2", {})],
@@ -104,19 +104,21 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
     ],
     "accounts.sign_in_now": [("", {"name": name, "password": "wrong"}) for name in ("Ann", "Zed", "Nobody")],
     "accounts.sign_up_now": [("", {"name": name, "password": PASSWORD}) for name in ("Ann", "Somebody")],
-    # Refused for their days, after task and team were looked up: secrets are random.
+    # Refused for their label, after task and team were looked up: secrets are random.
     "tokens.make": [
-        ("", {"label": "ci", "scope": "read", "task": slug, "team": team, "days": "0"})
+        ("", {"label": "", "scopes": "read", "slug": slug, "team_id": team})
         for slug in ("draft", "sealed", "nothing")
         for team in ("", "2", "4")
     ],
-    "teams.create": [("", {"name": name}) for name in ("owls", "Some team", "Team 2")],
-    "teams.rename": [("", {"name": name}) for name in ("Owls", "Free name")],
-    "teams.describe": [("", {"affiliation": "Nest", "home_page": "https://example.org"})],
+    "teams.make_team": [("", {"name": name}) for name in ("owls", "Some team", "Team 2")],
+    "teams.rename_team": [("", {"name": name}) for name in ("Owls", "Free name")],
+    "teams.describe_team": [("", {"affiliation": "Nest", "home_page": "https://example.org"})],
     "webhooks.make_for_team": [("", {"address": "https://hooks.example/", "event": "run.scored"})],
     "webhooks.make_for_task": [("", {"address": "https://hooks.example/", "event": "job.failed"})],
-    "entries.enter": [("", {"team": str(team), "code": "guess", "agreed": "1"}) for team in (1, 2, 3)],
-    "entries.decide": [("", {"decision": "accept"}), ("", {"decision": "refuse", "why": "No."})],
+    "entries.enter_task": [
+        ("", {"team_id": str(team), "code": "guess", "agreed": "1"}) for team in (1, 2, 3)
+    ],
+    "entries.decide_entry": [("", {"accept": "on"}), ("", {"why": "No."})],
     "suites.make_suite": [("", {"slug": "new", "title": "New", "members": MEMBERS})],
     "suites.change_suite": [("", {"title": "New", "members": MEMBERS})],
     "suite_sending.send": [
@@ -129,8 +131,8 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
     ],
     "suite_sending.fill_in": [("", {"part-blind": run, "part-open": run}) for run in range(1, 8)],
     "side_by_side.ask": [("", {"run": "1", "other": str(other), "assessor": "1"}) for other in (2, 4, 7)],
-    "naming.give": [("", {"until": "close", "sure": ""})],
-    "groups.declare": [("", {"name": "students", "team": "1"})],
+    "naming.give_pseudonyms": [("", {"until": "close", "is_sure": ""})],
+    "groups.declare_group": [("", {"name": "students", "teams": "1"})],
     "pools.create": [("", {"method": "depth", "depth": "5", "run": str(run)}) for run in (1, 4, 7)],
 }
 """Endpoint -> the queries and forms it is sent, others an empty one; a file is its content and name."""

@@ -87,7 +87,7 @@ def test_roles_missing_on_set_up_addresses(site: Site) -> None:
             "operator": "1",
             "role": "organiser",
         },
-        **{"account": "1", "first": "1", "kind": "runner", "scope": "organise"},
+        **{"account": "1", "first": "1", "kind": "runner", "scopes": "organise"},
     }
     tried = 0
     for (method, path), _ in {**MATRIX, **DRAFTS}.items():
@@ -224,7 +224,7 @@ def test_an_operator_reading_secrets_back(site: Site, caplog: pytest.LogCaptureF
     settings = replace(site.settings, operators="Olga", **told)
     assert "told-" not in repr(settings)
     client = site.browser("Olga")
-    made = client.post("/account/tokens", data={"label": "x", "scope": "read"}).text
+    made = client.post("/account/tokens", data={"label": "x", "scopes": "read"}).text
     token = made[made.index("lb_p") :][:41]
     with site.database.write() as session:
         anna = people.viewer(site.database, site.world.anna)

@@ -13,9 +13,9 @@ from leaderboard.errors import Conflict, NotFound
 from leaderboard.services import audit, throttles
 from leaderboard.services.accounts import devices, names, sessions, tokens, tries
 from leaderboard.services.accounts.passwords import AccountPassword
-from leaderboard.services.accounts.tokens import Scope, TokenRequest
+from leaderboard.services.accounts.tokens import TokenRequest
 from leaderboard.services.accounts.tries import AccountTry
-from leaderboard.services.policy import OPERATOR, Viewer, require_account, require_operator
+from leaderboard.services.policy import OPERATOR, Scope, Viewer, require_account, require_operator
 
 FIRST_ORGANISER = "organiser"
 FIRST_TOKEN = "set up at the first start"
@@ -184,7 +184,7 @@ def set_up_first(session: Session, name: str, password: AccountPassword, token: 
         return False
     account_id = create(session, name, password, is_organiser=True)
     if token:
-        wanted = TokenRequest(label=FIRST_TOKEN, scopes=[*Scope], days=None)
+        wanted = TokenRequest(label=FIRST_TOKEN, scopes=tuple(Scope), days=0)
         tokens.make_for(session, OPERATOR, account_id, wanted, token)
     return True
 

@@ -18,8 +18,8 @@ from leaderboard.db.tables import Account, DeviceRequest
 from leaderboard.errors import Busy, Conflict, NotFound
 from leaderboard.services import audit, throttles
 from leaderboard.services.accounts import sessions, tokens
-from leaderboard.services.accounts.tokens import DAYS, PERSONAL, CheckedToken, NewToken, Scope, TokenRequest
-from leaderboard.services.policy import Viewer, require_person
+from leaderboard.services.accounts.tokens import DAYS, PERSONAL, CheckedToken, NewToken, TokenRequest
+from leaderboard.services.policy import Scope, Viewer, require_person
 
 LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
 """RFC 8628 (6.1): none that makes words, none that looks like another one or like a digit."""

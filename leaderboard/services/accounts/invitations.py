@@ -1,7 +1,8 @@
 """Invitations: links that let whoever opens them in, without an account before."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
+from typing import Annotated
 
 from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
@@ -10,11 +11,15 @@ from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import Account, InvitationUse, Member, Task, TaskRole, Team
 from leaderboard.db.tables import Invitation as Stored
 from leaderboard.errors import Conflict, Invalid, LeaderboardError, NotFound, Problem
+from leaderboard.fields import Field
 from leaderboard.services import audit, throttles
 from leaderboard.services.accounts import accounts, sessions, teams
+from leaderboard.services.actions import Action, by_account
 from leaderboard.services.policy import (
+    Scope,
     Viewer,
     is_organiser,
+    own_task,
     require_account,
     require_operator,
     require_organiser,
@@ -22,7 +27,12 @@ from leaderboard.services.policy import (
 )
 
 SITE, TEAM, TASK = "site", "team", "task"
-ROLES = ("organiser", "coordinator", "reader")
+ROLES = {
+    "organiser": "organiser: changes everything",
+    "coordinator": "coordinator: pools, assessors, labels, adjudication",
+    "reader": "reader: sees everything, changes nothing",
+    "": "participant: sends runs",
+}
 """What a link to a task may make of an account; without a role it leads a participant there."""
 DAYS, MOST_DAYS = 7, 365
 MOST_USES, MOST_USES_OF_A_TEAM = 10_000, 50
@@ -38,17 +48,31 @@ DEAD = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InvitationRequest:
+class TeamInvitation:
+    """uses: how often the link works, null for any number; days: for how long."""
+
+    uses: Annotated[int | None, Field(title="How many people may use it", most=MOST_USES_OF_A_TEAM)] = 1
+    days: Annotated[int, Field(title="Days that it works", most=MOST_DAYS)] = DAYS
+    note: Annotated[
+        str, Field(title="Why you invite them (they read it; optional)", longest=NOTE_CHARACTERS)
+    ] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskInvitation(TeamInvitation):
+    """Who is invited as what; uses: how often the link works, null for any number; days: for how long."""
+
+    role: Annotated[str, Field(title="As", choices=ROLES)] = ""
+    uses: Annotated[int | None, Field(title="How many people may use it", most=MOST_USES)] = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InvitationRequest(TaskInvitation):
     """What somebody asks a link to do: to the site, a team or a task, for how many, until when, and why."""
 
     kind: str
     team_id: int | None = None
     task_id: int | None = None
-    role: str = ""
-    note: str = ""
-    uses: int | None = 1
-    """How many accounts it lets in; None is any number."""
-    days: int = DAYS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,7 +276,60 @@ def _require_valid(request: InvitationRequest) -> None:
         problems.append(Problem(rule, field="days", value=str(request.days)))
     if len(request.note) > NOTE_CHARACTERS:
         problems.append(Problem(f"The note may have {NOTE_CHARACTERS} characters.", field="note"))
-    if request.role and (request.kind != TASK or request.role not in ROLES):
-        problems.append(Problem(f"A role in a task is one of {', '.join(ROLES)}.", field="role"))
+    if request.role not in (ROLES if request.kind == TASK else ("",)):
+        problems.append(
+            Problem(f"A role in a task is one of {', '.join(filter(None, ROLES))}.", field="role")
+        )
     if problems:
         raise Invalid(problems[0].rule, problems)
+
+
+def _to_task(session: Session, viewer: Viewer, slug: str, asked: TaskInvitation) -> str:
+    task_id = own_task(session, viewer, slug).id
+    return invite(session, viewer, InvitationRequest(kind=TASK, task_id=task_id, **asdict(asked)))
+
+
+TO_TEAM = Action(
+    name="invite_to_team",
+    summary="Make a link that invites to a team",
+    more="It cannot be read again.",
+    path="/teams/<id:team_id>/invitations",
+    form="/teams/<id:team_id>/invitations",
+    scopes=(Scope.SUBMIT,),
+    may=teams.own_team,
+    record=TeamInvitation,
+    act=lambda session, viewer, team_id, asked: invite(
+        session, viewer, InvitationRequest(kind=TEAM, team_id=team_id, **asdict(asked))
+    ),
+    status=201,
+)
+TO_TASK = Action(
+    name="invite_to_task",
+    summary="Make a link that invites to a task",
+    more="With a role it makes whoever opens it an organiser, coordinator or reader; without one it leads "
+    "participants to the task. It cannot be read again.",
+    path="/tasks/<slug>/invitations",
+    form="/tasks/<slug>/people/invitations",
+    record=TaskInvitation,
+    act=_to_task,
+    status=201,
+)
+TO_SITE = Action(
+    name="invite",
+    summary="Make an invitation to the site",
+    form="/site/accounts/invitations",
+    may=lambda _, viewer: require_operator(viewer),
+    record=TaskInvitation,
+    act=lambda session, viewer, asked: invite(session, viewer, InvitationRequest(kind=SITE, **asdict(asked))),
+)
+REVOKE = Action(
+    name="revoke_invitation",
+    summary="End an invitation of your team or task",
+    path="/invitations/<id:invitation_id>/revoke",
+    form="/invitations/<id:invitation_id>/revoke",
+    page="my.show",
+    scopes=(Scope.SUBMIT, Scope.ORGANISE),
+    may=by_account,
+    act=revoke,
+    done="revoked",
+)

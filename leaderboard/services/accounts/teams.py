@@ -1,9 +1,11 @@
 """Teams: made by anyone with an account, joined by an invitation, led by a captain."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import timedelta
+from functools import partial
+from typing import Annotated
 
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
@@ -12,9 +14,11 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import Member, Team
 from leaderboard.errors import Conflict, Forbidden, Invalid, NotFound, Problem
+from leaderboard.fields import Field
 from leaderboard.services import audit, throttles
 from leaderboard.services.accounts import names
-from leaderboard.services.policy import Viewer, organises, owns, require_account
+from leaderboard.services.actions import Action, by_account
+from leaderboard.services.policy import Scope, Viewer, organises, owns, require_account
 
 TEAMS_PER_DAY = 20
 TEAMS_PER_DAY_OF_A_NETWORK = 100
@@ -23,13 +27,21 @@ HOME_PAGE = re.compile(r"https://[A-Za-z0-9.-]+(?::\d{1,5})?(?:[/?#][^\s<>\"']*)
 CAPTAIN, MEMBER = "captain", "member"
 
 
-@dataclass(frozen=True, slots=True)
-class TeamDetails:
-    """What a team says of itself."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTeam:
+    """What the team is called."""
 
-    affiliation: str = ""
-    country: str = ""
-    home_page: str = ""
+    name: Annotated[str, Field(title="Name of the team", longest=names.MAX_CHARACTERS)]
+
+
+@dataclass(frozen=True, slots=True)
+class TeamChanges:
+    """What is said anew of a team; what is left out stays. The name is its captain's to change."""
+
+    affiliation: Annotated[str | None, Field(title="Affiliation", longest=DETAIL_CHARACTERS)] = None
+    country: Annotated[str | None, Field(title="Country", longest=DETAIL_CHARACTERS)] = None
+    home_page: Annotated[str | None, Field(title="Home page (https)", longest=DETAIL_CHARACTERS)] = None
+    name: Annotated[str | None, Field(title="Name", longest=names.MAX_CHARACTERS)] = None
 
 
 def count_creation(session: Session, viewer: Viewer, name: str) -> None:
@@ -123,24 +135,30 @@ def require_captain(session: Session, viewer: Viewer, team_id: int) -> Team:
     return team
 
 
-def describe(session: Session, viewer: Viewer, team_id: int, details: TeamDetails) -> None:
-    """Say who the team is; for its members. Raises Invalid for a home page that is not an https address."""
+def describe(session: Session, viewer: Viewer, team_id: int, changes: TeamChanges) -> None:
+    """Say who the team is; for its members, and its name for its captain: `count_creation` counted the try.
+
+    Raises Invalid for a home page that is not an https address, and as `rename`.
+    """
     team = own_team(session, viewer, team_id)
     throttles.spend(session, f"team details {team_id}", TEAMS_PER_DAY, timedelta(days=1))
-    problems = [problem for problem in _detail_problems(details) if problem is not None]
+    said = {key: text for key, text in asdict(changes).items() if text is not None and key != "name"}
+    problems = [problem for problem in _detail_problems(said) if problem is not None]
     if problems:
         raise Invalid("The team cannot be described like this.", problems)
-    team.affiliation, team.country = details.affiliation.strip(), details.country.strip()
-    team.home_page = details.home_page.strip()
-    audit.record(session, viewer, "team.describe", f"team:{team_id}", **asdict(details))
+    for key, text in said.items():
+        setattr(team, key, text.strip())
+    audit.record(session, viewer, "team.describe", f"team:{team_id}", **said)
+    if changes.name is not None:
+        rename(session, viewer, team_id, changes.name)
 
 
-def _detail_problems(details: TeamDetails) -> Iterator[Problem | None]:
-    for field, value in asdict(details).items():
+def _detail_problems(said: Mapping[str, str]) -> Iterator[Problem | None]:
+    for field, value in said.items():
         if len(value) > DETAIL_CHARACTERS or not value.isprintable():
             rule = f"has at most {DETAIL_CHARACTERS} characters, all of which can be seen."
             yield Problem(rule, "Shorten it.", field=field, value=value[:40])
-    page = details.home_page.strip()
+    page = said.get("home_page", "").strip()
     if page and not HOME_PAGE.fullmatch(page):
         rule = "is an address that begins with https://, without a name and password."
         yield Problem(rule, "Copy it from a browser.", field="home_page", value=page[:80])
@@ -211,3 +229,67 @@ def _locked_members(session: Session, team_id: int) -> list[Member]:
         select(Member).where(Member.team_id == team_id).order_by(Member.joined_at, Member.account_id)
     )
     return list(rows)
+
+
+_of_members = partial(Action, page="teams.show", scopes=(Scope.SUBMIT,), may=own_team)
+ACTIONS = (
+    Action(
+        name="make_team",
+        summary="Make a team",
+        more="You are its captain. A token for one task or team makes none.",
+        path="/teams",
+        form="/teams",
+        scopes=(Scope.SUBMIT,),
+        may=by_account,
+        record=NewTeam,
+        count=lambda session, viewer, asked: count_creation(session, viewer, asked.name),
+        act=lambda session, viewer, asked: create(session, viewer, asked.name),
+        status=201,
+    ),
+    _of_members(
+        name="describe_team",
+        summary="Say who a team is",
+        method="PATCH",
+        path="/teams/<id:team_id>",
+        form="/teams/<id:team_id>/details",
+        record=TeamChanges,
+        count=lambda session, viewer, _, asked: (
+            None if asked.name is None else count_creation(session, viewer, asked.name)
+        ),
+        act=describe,
+    ),
+    _of_members(
+        name="rename_team",
+        summary="Give the team another name",
+        form="/teams/<id:team_id>/name",
+        record=NewTeam,
+        count=lambda session, viewer, _, asked: count_creation(session, viewer, asked.name),
+        act=lambda session, viewer, team_id, asked: rename(session, viewer, team_id, asked.name),
+    ),
+    _of_members(
+        name="hand_over_team",
+        summary="Make another member the captain",
+        path="/teams/<id:team_id>/members/<id:account_id>/captain",
+        form="/teams/<id:team_id>/members/<id:account_id>/captain",
+        act=hand_over,
+        done="handed over",
+    ),
+    _of_members(
+        name="remove_member",
+        summary="Take another member out of a team",
+        method="DELETE",
+        path="/teams/<id:team_id>/members/<id:account_id>",
+        form="/teams/<id:team_id>/members/<id:account_id>/remove",
+        act=remove,
+        done="removed",
+    ),
+    _of_members(
+        name="leave_team",
+        summary="Leave a team",
+        path="/teams/<id:team_id>/leave",
+        form="/teams/<id:team_id>/leave",
+        page="teams.index",
+        act=leave,
+        done="left",
+    ),
+)

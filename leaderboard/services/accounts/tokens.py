@@ -6,7 +6,7 @@ A token never has more rights than its owner has at that moment, and it makes no
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from enum import StrEnum
+from typing import Annotated
 
 from sqlalchemy import bindparam, delete, func, or_, select, update
 from sqlalchemy.orm import Session
@@ -14,9 +14,12 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import Account, ApiToken, DeviceRequest
 from leaderboard.errors import Conflict, Forbidden, Invalid, NotFound, OverQuota, SecondFactorNeeded
+from leaderboard.fields import Field
 from leaderboard.services import audit, throttles
 from leaderboard.services.accounts import second_factors, sessions, token_secrets
+from leaderboard.services.actions import Action, by_account
 from leaderboard.services.policy import (
+    Scope,
     Viewer,
     organises,
     require_account,
@@ -27,7 +30,11 @@ from leaderboard.services.policy import (
     without_organising,
 )
 
-PERSONAL, RUNNER = KINDS = ("personal", "runner")
+PERSONAL, RUNNER = "personal", "runner"
+KINDS = {
+    PERSONAL: "A program that acts for you",
+    RUNNER: "A runner: a machine that executes systems and sends their runs to the task chosen below",
+}
 DAYS = 90
 MOST_DAYS = 366
 MOST = 20
@@ -37,15 +44,6 @@ LABEL_CHARACTERS = 80
 STAMP_EVERY = timedelta(minutes=1)
 """How stale the last use may grow before it is written again."""
 IN_FORCE, EXPIRED, REVOKED = "in force", "expired", "revoked"
-
-
-class Scope(StrEnum):
-    """What a token may be used for, within what its owner may do."""
-
-    READ = "read"
-    SUBMIT = "submit"
-    ORGANISE = "organise"
-    JUDGE = "judge"
 
 
 MEANINGS = {
@@ -61,14 +59,34 @@ SCOPES_OF_KIND = {PERSONAL: frozenset(Scope), RUNNER: frozenset((Scope.READ, Sco
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenRequest:
-    """What a new token is to be; slug and team_id bind it to a task or team; days None: it never expires."""
+    """What a new token is to be; slug and team_id bind it to a task or team."""
 
-    label: str
-    scopes: Collection[str]
-    kind: str = PERSONAL
-    slug: str = ""
-    team_id: int | None = None
-    days: int | None = DAYS
+    label: Annotated[
+        str,
+        Field(title="Label", help="Where it is used, so that you know it again.", longest=LABEL_CHARACTERS),
+    ]
+    scopes: Annotated[
+        tuple[str, ...],
+        Field(
+            title="What it may be used for",
+            choices={scope.value: f"{scope}: {meaning}" for scope, meaning in MEANINGS.items()},
+            option="scope",
+        ),
+    ] = (Scope.READ, Scope.SUBMIT)
+    kind: Annotated[str, Field(title="Who has it", choices=KINDS)] = PERSONAL
+    slug: Annotated[str, Field(title="Task", help="The only one that it is for.", option="task")] = ""
+    team_id: Annotated[
+        int | None, Field(title="Team", help="The only one that it is for.", option="team")
+    ] = None
+    days: Annotated[
+        int,
+        Field(
+            title="It ends after",
+            help=f"Days, {DAYS} unless told; 0: without an end.",
+            least=0,
+            most=MOST_DAYS,
+        ),
+    ] = DAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,13 +253,15 @@ class CheckedToken:
     scopes: tuple[Scope, ...]
     task_id: int | None
     team_id: int | None
-    days: int | None
+    days: int
 
 
 def checked(session: Session, owner: Viewer, wanted: TokenRequest, *, factor_needed: bool) -> CheckedToken:
     """The token that is wanted, where its owner may have it; raises as `make` does."""
     account_id = require_account(owner)
-    scopes = read_scopes(wanted.scopes, wanted.kind)
+    # A runner's scopes are those of its kind.
+    words = wanted.scopes or SCOPES_OF_KIND[RUNNER] if wanted.kind == RUNNER else wanted.scopes
+    scopes = read_scopes(words, wanted.kind)
     is_guarded = bool(scopes & GUARDED) or wanted.kind != PERSONAL
     if factor_needed and is_guarded and not second_factors.is_on(session, account_id):
         raise SecondFactorNeeded(
@@ -253,7 +273,10 @@ def checked(session: Session, owner: Viewer, wanted: TokenRequest, *, factor_nee
     task_id = visible_task(session, owner, wanted.slug)[0].id if wanted.slug else None
     if wanted.kind != PERSONAL and (task_id is None or not organises(owner, task_id)):
         raise Forbidden(f"A {wanted.kind}'s token is for one task, and made by an organiser of it.")
-    _require_days(wanted.days, owner)
+    if not wanted.days and not may_be_endless(owner):
+        raise Forbidden("Only tokens of organisers may be without an end; say a number of days.")
+    if not 0 <= wanted.days <= MOST_DAYS:
+        raise Invalid(f"A token lasts 1 to {MOST_DAYS} days.")
     return CheckedToken(
         account_id=account_id,
         label=read_label(wanted.label),
@@ -288,13 +311,6 @@ def read_scopes(words: Collection[str], kind: str = PERSONAL) -> frozenset[Scope
     return frozenset(map(Scope, words))
 
 
-def _require_days(days: int | None, owner: Viewer) -> None:
-    if days is None and not may_be_endless(owner):
-        raise Forbidden("Only tokens of organisers may be without an end; say a number of days.")
-    if days is not None and not 1 <= days <= MOST_DAYS:
-        raise Invalid(f"A token lasts 1 to {MOST_DAYS} days.")
-
-
 def may_be_endless(owner: Viewer) -> bool:
     """Whether the owner's tokens may be without an end: organisers' may."""
     return owner.is_organiser or bool(owner.organises)
@@ -321,7 +337,7 @@ def insert(session: Session, maker: Viewer, token: CheckedToken, secret: str = "
         team_id=token.team_id,
         created_at=at,
         created_by=maker.account_id,
-        expires_at=None if token.days is None else at + timedelta(days=token.days),
+        expires_at=at + timedelta(days=token.days) if token.days else None,
     )
     session.add(row)
     session.flush()
@@ -369,3 +385,25 @@ def end_all(session: Session, account_id: int | None = None) -> None:
         coming = coming.where(DeviceRequest.account_id == account_id)
     session.execute(live.values(revoked_at=now(session)))
     session.execute(coming)
+
+
+ACTIONS = (
+    Action(
+        name="make",
+        summary="Make a token for an account and print its secret, this once",
+        form="/account/tokens",
+        may=by_account,
+        record=TokenRequest,
+        act=make,
+        site=lambda settings: {"factor_needed": settings.require_second_factor},
+    ),
+    Action(
+        name="revoke",
+        summary="End a token by its number, as `list` prints it",
+        form="/account/tokens/<id:token_id>/revoke",
+        page="tokens.index",
+        may=by_account,
+        act=revoke,
+        done="revoked",
+    ),
+)

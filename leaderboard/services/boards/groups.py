@@ -8,6 +8,8 @@ rate: the two furthest apart always win. Its board has ranks and no verdict.
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
+from typing import Annotated
 
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
@@ -15,8 +17,10 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import Entry, Evaluation, GroupedRun, GroupedTeam, Run, RunGroup, Task
 from leaderboard.errors import Conflict, Invalid, NotFound, Problem
+from leaderboard.fields import Field
 from leaderboard.services import audit, policy
 from leaderboard.services.accounts import names
+from leaderboard.services.actions import Action
 from leaderboard.services.policy import Viewer
 
 TEAMS, RUNS = "teams", "runs"
@@ -38,6 +42,15 @@ class Group:
     def has(self, team_id: int, run_id: int) -> bool:
         """Whether a run is in the group."""
         return (team_id if self.kind == TEAMS else run_id) in self.members
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupBody:
+    """A group's name, and the teams or the runs in it."""
+
+    name: Annotated[str, Field(title="Name", help="The name of a group there is gives it other members.")]
+    teams: Annotated[tuple[int, ...], Field(title="Teams")] = ()
+    runs: Annotated[tuple[int, ...], Field(title="Or runs, one by one")] = ()
 
 
 def declare(
@@ -172,13 +185,41 @@ def _require_kind(group: RunGroup, kind: str) -> None:
 
 def _check(session: Session, task: Task, teams: Sequence[int], runs: Sequence[int]) -> None:
     if bool(teams) == bool(runs):
-        _refuse("team", "", "must be teams or runs.", "Choose at least one team, or at least one run.")
+        _refuse("teams", "", "must be teams or runs.", "Choose at least one team, or at least one run.")
     entered = set(session.scalars(select(Entry.team_id).where(Entry.task_id == task.id)))
     sent = set(session.scalars(select(Run.id).where(Run.task_id == task.id)))
     for field, chosen, known in (("team", teams, entered), ("run", runs, sent)):
         if lost := set(chosen) - known:
-            _refuse(field, str(min(lost)), f"is no {field} of this task.", f"Choose a {field} of this task.")
+            _refuse(
+                f"{field}s", str(min(lost)), f"is no {field} of this task.", f"Choose a {field} of this task."
+            )
 
 
 def _refuse(field: str, value: str, rule: str, remedy: str) -> None:
     raise Invalid("No group was declared.", [Problem(rule, remedy, field=field, value=value[:40])])
+
+
+_here = partial(Action, page="groups.show")
+ACTIONS = (
+    _here(
+        name="declare_group",
+        summary="Declare a group of teams or runs, or give one other members",
+        more="Each has a board of its own.",
+        method="PUT",
+        path="/tasks/<slug>/groups",
+        form="/tasks/<slug>/groups",
+        record=GroupBody,
+        act=lambda session, viewer, slug, asked: declare(
+            session, viewer, slug, asked.name, teams=asked.teams, runs=asked.runs
+        ),
+    ),
+    _here(
+        name="remove_group",
+        summary="Take a group away",
+        method="DELETE",
+        path="/tasks/<slug>/groups/<id:group_id>",
+        form="/tasks/<slug>/groups/<id:group_id>/remove",
+        act=remove,
+        done="group removed",
+    ),
+)

@@ -4,6 +4,8 @@ import hashlib
 import secrets
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
+from typing import Annotated
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -11,9 +13,11 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import lock_key, now
 from leaderboard.db.tables import Entry, Run, Task, Team
 from leaderboard.errors import Conflict, Forbidden, Invalid, Problem
+from leaderboard.fields import Field
 from leaderboard.services import audit, policy, shown_names
 from leaderboard.services.accounts.names import skeleton
-from leaderboard.services.policy import Viewer
+from leaderboard.services.actions import Action, by_account
+from leaderboard.services.policy import Scope, Viewer
 from leaderboard.services.pseudonyms.words import TITLES, words
 
 UNTIL = {"date": "a date", "close": "the close of the task", "team": "each team shows its name itself"}
@@ -22,16 +26,26 @@ SEED_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NamingRequest:
-    """Which names teams are given, and until when they go by them; is_sure: also where runs were shown."""
+class Redraw:
+    """Which pseudonyms; is_sure: needed where the old ones were shown already."""
 
-    kind: str = "animals"
-    until: str = "close"
-    names_at: datetime | None = None
-    is_sure: bool = False
+    kind: Annotated[str, Field(title="Named after", choices=TITLES)] = "animals"
+    is_sure: Annotated[bool, Field(title="Runs may have been read under these names. I know that.")] = False
 
 
-def give(session: Session, viewer: Viewer, slug: str, request: NamingRequest) -> int:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Naming(Redraw):
+    """Which pseudonyms, and until when teams go by them: date (`names_at`, in UTC where it names no
+    zone; a day alone is its beginning), close, or team.
+
+    is_sure: needed where names were public already.
+    """
+
+    until: Annotated[str, Field(title="They hold until", choices=UNTIL)] = "close"
+    names_at: Annotated[datetime | None, Field(title="The date, where it is one (UTC)")] = None
+
+
+def give(session: Session, viewer: Viewer, slug: str, request: Naming) -> int:
     """Let the teams of a task go by pseudonyms, those that enter later too; how many have one.
 
     Teams that have one keep it, whatever kind is asked for. Raises Invalid for what cannot be read, Conflict
@@ -66,7 +80,6 @@ def draw_again(session: Session, viewer: Viewer, slug: str, kind: str, *, is_sur
     Raises Conflict where there are none, and where runs were shown under them and the organiser is not sure.
     """
     task = policy.own_task(session, viewer, slug)
-    _check_kind(kind)
     _lock(session, task)
     _require_pseudonyms(task)
     _require_sure(session, task, is_sure, "these pseudonyms")
@@ -172,20 +185,59 @@ def _require_sure(session: Session, task: Task, is_sure: bool, what: str) -> Non
         )
 
 
-def _check(session: Session, request: NamingRequest) -> None:
-    _check_kind(request.kind)
-    if request.until not in UNTIL:
-        _refuse("until", request.until, f"must be one of {', '.join(UNTIL)}.", "Choose one of them.")
+def _check(session: Session, request: Naming) -> None:
     if request.until == "date" and request.names_at is None:
         _refuse("names_at", "", "must be a date and time.", "Write it like 2026-05-31T23:59, in UTC.")
     if request.until == "date" and request.names_at is not None and request.names_at <= now(session):
         _refuse("names_at", request.names_at.isoformat(), "has passed.", "Give a later date.")
 
 
-def _check_kind(kind: str) -> None:
-    if kind not in TITLES:
-        _refuse("kind", kind, f"must be one of {', '.join(TITLES)}.", "Choose one of them.")
-
-
 def _refuse(field: str, value: str, rule: str, remedy: str) -> None:
     raise Invalid("No names were changed.", [Problem(rule, remedy, field=field, value=value[:40])])
+
+
+_here = partial(Action, page="naming.show")
+ACTIONS = (
+    _here(
+        name="give_pseudonyms",
+        summary="Give all teams a pseudonym, or change until when they go by it",
+        method="PUT",
+        path="/tasks/<slug>/pseudonyms",
+        form="/tasks/<slug>/pseudonyms",
+        record=Naming,
+        act=give,
+        done=lambda _, given: f"{given} teams have pseudonyms",
+    ),
+    _here(
+        name="draw_pseudonyms",
+        summary="Draw all pseudonyms anew",
+        path="/tasks/<slug>/pseudonyms/draw",
+        form="/tasks/<slug>/pseudonyms/draw",
+        record=Redraw,
+        act=lambda session, viewer, slug, asked: draw_again(
+            session, viewer, slug, asked.kind, is_sure=asked.is_sure
+        ),
+        done="drawn",
+    ),
+    _here(
+        name="take_back_pseudonyms",
+        summary="Show the names of all teams again",
+        method="DELETE",
+        path="/tasks/<slug>/pseudonyms",
+        form="/tasks/<slug>/pseudonyms/take-back",
+        act=take_back,
+        done="names shown",
+    ),
+)
+SHOW_NAME = Action(
+    name="show_team_name",
+    summary="Show the name of your team where others go by pseudonyms",
+    more="It cannot be taken back.",
+    path="/tasks/<slug>/teams/<id:team_id>/show-name",
+    form="/tasks/<slug>/own-names/<id:team_id>/show",
+    page="naming.own",
+    scopes=(Scope.SUBMIT,),
+    may=by_account,
+    act=show_name,
+    done="name shown",
+)

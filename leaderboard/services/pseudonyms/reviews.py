@@ -2,16 +2,20 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
+from typing import Annotated
 
 from sqlalchemy import ColumnElement, Select, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import Entry, Invitation, Task
-from leaderboard.errors import Conflict, Invalid, NotFound, Problem
+from leaderboard.errors import Conflict, NotFound
+from leaderboard.fields import Field
 from leaderboard.services import audit, policy
 from leaderboard.services.accounts import sessions
-from leaderboard.services.policy import Viewer
+from leaderboard.services.actions import Action, by_account
+from leaderboard.services.policy import Scope, Viewer
 
 REVIEW = "review"
 DAYS, MOST_DAYS, MOST_LINKS, NOTE_CHARACTERS = 180, 730, 20, 200
@@ -28,14 +32,22 @@ class ReviewLink:
     expires_at: datetime
 
 
-def make(session: Session, viewer: Viewer, slug: str, team_id: int, days: int = DAYS, note: str = "") -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewBody:
+    """For how many days the link works, and a note for yourselves."""
+
+    days: Annotated[int, Field(title="Days that it works", most=MOST_DAYS)] = DAYS
+    note: Annotated[
+        str, Field(title="What it is for (only your team reads this)", longest=NOTE_CHARACTERS)
+    ] = ""
+
+
+def make(session: Session, viewer: Viewer, slug: str, team_id: int, asked: ReviewBody) -> str:
     """The token of a new link for reviewers to the team's runs of a task; for its members.
 
-    Raises NotFound, SignInNeeded, Forbidden, Invalid for a time out of range, Conflict for a team without
-    a pseudonym or with too many links.
+    Raises NotFound, SignInNeeded, Forbidden, Conflict for a team without a pseudonym or with too many links.
     """
     task = _own(session, viewer, slug, team_id)
-    _check(days, note)
     if _pseudonym(session, task.id, team_id) is None:
         raise Conflict("Your team has no pseudonym in this task, so the board itself can be linked.")
     # Two members at once could go over the limit.
@@ -48,10 +60,10 @@ def make(session: Session, viewer: Viewer, slug: str, team_id: int, days: int = 
         kind=REVIEW,
         team_id=team_id,
         task_id=task.id,
-        note=" ".join(note.split()),
+        note=" ".join(asked.note.split()),
         created_by=viewer.account_id,
         created_at=at,
-        expires_at=at + timedelta(days=days),
+        expires_at=at + timedelta(days=asked.days),
     )
     session.add(link)
     session.flush()
@@ -110,11 +122,25 @@ def _pseudonym(session: Session, task_id: int, team_id: int) -> str | None:
     return session.scalar(select(Entry.pseudonym).where(Entry.task_id == task_id, Entry.team_id == team_id))
 
 
-def _check(days: int, note: str) -> None:
-    problems = []
-    if not 1 <= days <= MOST_DAYS:
-        problems.append(Problem(f"is from 1 to {MOST_DAYS}.", "Write days.", field="days", value=str(days)))
-    if len(note) > NOTE_CHARACTERS:
-        problems.append(Problem(f"has at most {NOTE_CHARACTERS} characters.", "Shorten it.", field="note"))
-    if problems:
-        raise Invalid("No link was made.", problems)
+_of_team = partial(Action, page="naming.own", scopes=(Scope.SUBMIT,), may=by_account)
+ACTIONS = (
+    _of_team(
+        name="make_review_link",
+        summary="Make a link that shows reviewers your runs under your pseudonym",
+        more="It cannot be read again.",
+        path="/tasks/<slug>/teams/<id:team_id>/review-links",
+        form="/tasks/<slug>/own-names/<id:team_id>/links",
+        record=ReviewBody,
+        act=make,
+        status=201,
+    ),
+    _of_team(
+        name="end_review_link",
+        summary="End a link for reviewers",
+        method="DELETE",
+        path="/tasks/<slug>/teams/<id:team_id>/review-links/<id:invitation_id>",
+        form="/tasks/<slug>/own-names/<id:team_id>/links/<id:invitation_id>/end",
+        act=end,
+        done="ended",
+    ),
+)

@@ -14,9 +14,8 @@ from leaderboard.errors import MAX_PROBLEMS, Conflict, Forbidden, Invalid, NotFo
 from leaderboard.measures.naming import parse
 from leaderboard.measures.record import Measure
 from leaderboard.services import audit, policy, prose
-from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.actions import Action
-from leaderboard.services.policy import Viewer
+from leaderboard.services.policy import Scope, Viewer
 from leaderboard.services.statistics.requests import refusal
 from leaderboard.services.suites import drafts, parts, records
 from leaderboard.services.suites.drafts import (

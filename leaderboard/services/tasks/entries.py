@@ -7,6 +7,7 @@ asked for before the next run; runs that were sent stay.
 from dataclasses import dataclass
 from datetime import timedelta
 from hmac import compare_digest
+from typing import Annotated
 
 from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
@@ -14,8 +15,10 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import Entry, Task, Team
 from leaderboard.errors import Closed, Forbidden, Invalid, NotEntered, NotFound, Problem
+from leaderboard.fields import Field
 from leaderboard.services import audit, policy, throttles
-from leaderboard.services.policy import Viewer, require_account
+from leaderboard.services.actions import Action, by_account
+from leaderboard.services.policy import Scope, Viewer, require_account
 from leaderboard.services.pseudonyms import pseudonyms
 
 WAITING, ENTERED, REFUSED = "waiting", "entered", "refused"
@@ -45,8 +48,23 @@ class EntryState:
 class EntryRequest:
     """What a team brings to enter: the code, and the version of the agreement it agrees to."""
 
-    code: str = ""
-    agreed: int | None = None
+    code: Annotated[str, Field(title="Code (from the organisers)", longest=100)] = ""
+    agreed: Annotated[int | None, Field(title="Version of the agreement that is agreed to", least=0)] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entering(EntryRequest):
+    """Which team enters, by which code, and which version of the agreement it agrees to."""
+
+    team_id: Annotated[int, Field(title="Team")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryDecision:
+    """Whether a team that asked may enter; why: needed for a no."""
+
+    accept: Annotated[bool, Field(title="Whether it may enter")]
+    why: Annotated[str, Field(title="Reason, which the team reads")] = ""
 
 
 def state_of(session: Session, task: Task, team_id: int) -> EntryState:
@@ -191,3 +209,31 @@ def _admitted(task: Task, code: str) -> str:
         if not right or not compare_digest(code.strip().encode(), right):
             raise Forbidden("This is not the code of the task; ask its organisers for it.")
     return ENTERED
+
+
+ENTER = Action(
+    name="enter_task",
+    summary="Enter a task with a team, or ask to",
+    more="Where the task has an agreement, say which version of it you agree to.",
+    path="/tasks/<slug>/enter",
+    form="/tasks/<slug>/enter",
+    scopes=(Scope.SUBMIT,),
+    may=by_account,
+    record=Entering,
+    count=lambda session, viewer, slug, asked: (
+        count_code(session, viewer, slug) if asked.code.strip() else None
+    ),
+    act=lambda session, viewer, slug, asked: enter(session, viewer, slug, asked.team_id, asked),
+)
+DECIDE = Action(
+    name="decide_entry",
+    summary="Let a team in, or refuse it",
+    path="/tasks/<slug>/entries/<id:team_id>",
+    form="/tasks/<slug>/entries/<id:team_id>",
+    page="entries.index",
+    record=EntryDecision,
+    act=lambda session, viewer, slug, team_id, asked: decide(
+        session, viewer, slug, team_id, accept=asked.accept, why=asked.why
+    ),
+    done=lambda asked, _: "let in" if asked.accept else "refused",
+)

@@ -16,9 +16,10 @@ from leaderboard.db.engine import now
 from leaderboard.db.tables import Member, Run, Task, Team
 from leaderboard.errors import NotFound
 from leaderboard.services import audit, policy
+from leaderboard.services.actions import Action, by_account
 from leaderboard.services.mail import outbox
 from leaderboard.services.mail.outbox import MailDraft
-from leaderboard.services.policy import Viewer
+from leaderboard.services.policy import Scope, Viewer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,3 +122,17 @@ def tell(session: Session, task: Task, runs: Iterable[Run]) -> None:
             "If it should not be on the board, write to the organisers or to the operator of this site.\n"
         )
         outbox.write(session, members, MailDraft(f"{task.name}: filed for your team {team}", body))
+
+
+AGREE = Action(
+    name="show_filed_runs",
+    summary="Show the runs that organisers filed for your team on its page",
+    more="Those of this task that wait until a member agrees.",
+    path="/tasks/<slug>/teams/<id:team_id>/show-filed",
+    form="/teams/<id:team_id>/filed/<slug>",
+    page="teams.show",
+    scopes=(Scope.SUBMIT,),
+    may=by_account,
+    act=lambda session, viewer, slug, team_id: agree(session, viewer, team_id, slug),
+    done=lambda _, shown: f"{shown} shown",
+)

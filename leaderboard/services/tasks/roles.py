@@ -1,14 +1,30 @@
 """Who has a role in a task: organisers, coordinators of its assessors, readers of everything."""
 
+from dataclasses import dataclass
+from typing import Annotated
+
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_row
 from leaderboard.db.tables import Account, Task, TaskRole
 from leaderboard.errors import Conflict, Invalid, NotFound
+from leaderboard.fields import Field
 from leaderboard.services import audit, policy
 from leaderboard.services.accounts import accounts
+from leaderboard.services.accounts.invitations import ROLES as INVITED
+from leaderboard.services.actions import Action
 from leaderboard.services.policy import ORGANISER, ROLES, Viewer
+
+MEANINGS = {role: INVITED[role] for role in ROLES}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoleBody:
+    """An account by its name, and its role: organiser, coordinator or reader."""
+
+    account: Annotated[str, Field(title="Name of an account of this site", longest=100)]
+    role: Annotated[str, Field(title="Role", choices=MEANINGS)]
 
 
 def give(session: Session, viewer: Viewer, slug: str, account_name: str, role: str) -> None:
@@ -98,3 +114,24 @@ def _record(
 ) -> None:
     old = " ".join(before)
     audit.record(session, viewer, "task.role", f"task:{task.id}", account=account_id, before=old, after=after)
+
+
+GIVE = Action(
+    name="give_role",
+    summary="Give an account a role in a task",
+    method="PUT",
+    path="/tasks/<slug>/people",
+    form="/tasks/<slug>/people",
+    page="people.show",
+    record=RoleBody,
+    act=lambda session, viewer, slug, asked: give(session, viewer, slug, asked.account, asked.role),
+)
+REMOVE = Action(
+    name="remove_role",
+    summary="Take an account's role in a task away",
+    more="The last organiser stays.",
+    method="DELETE",
+    path="/tasks/<slug>/people/<id:account_id>",
+    act=remove,
+    done="role removed",
+)

@@ -3,12 +3,13 @@
 from flask import Blueprint, render_template, request
 from flask.typing import ResponseReturnValue
 
+from leaderboard import fields
 from leaderboard.errors import LeaderboardError
 from leaderboard.pages import tokens as pages
 from leaderboard.services.accounts import device_logins
 from leaderboard.services.accounts.device_logins import DeviceLogin
-from leaderboard.services.accounts.tokens import MEANINGS
-from leaderboard.web.accounts.tokens import asked
+from leaderboard.services.accounts.tokens import MEANINGS, TokenRequest
+from leaderboard.web import actions
 from leaderboard.web.errors import form_again, wants_json
 from leaderboard.web.rules import SIGNED_IN, rule
 from leaderboard.web.session import reading, require_safe_sign_in, settings, viewer, writing
@@ -49,8 +50,9 @@ def answer() -> ResponseReturnValue:
         login = _login()
         with writing() as session:
             if is_approved:
+                wanted = fields.read(TokenRequest, {**actions.sent(TokenRequest), "label": login.label})
                 factor = settings().require_second_factor
-                device_logins.approve(session, asker, _code(), asked(login.label), factor_needed=factor)
+                device_logins.approve(session, asker, _code(), wanted, factor_needed=factor)
             else:
                 device_logins.deny(session, asker, _code())
     except LeaderboardError as error:
@@ -73,7 +75,14 @@ def _login() -> DeviceLogin:
 
 
 def _page(error: LeaderboardError | None = None, login: DeviceLogin | None = None) -> str:
-    form = pages.token_form(reading(), viewer())
+    offered = pages.choices(reading(), viewer())
+    if login is not None:
+        offered["scopes"] = {scope: f"{scope}: {MEANINGS[scope]}" for scope in login.scopes}
     return render_template(
-        "accounts/device.html", error=error, login=login, code=_code(), form=form, meanings=MEANINGS
+        "accounts/device.html",
+        error=error,
+        login=login,
+        code=_code(),
+        asked=fields.of(TokenRequest),
+        offered=offered,
     )

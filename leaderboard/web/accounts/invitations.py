@@ -6,13 +6,12 @@ from sqlalchemy.orm import Session
 
 from leaderboard.errors import Forbidden, LeaderboardError
 from leaderboard.services.accounts import invitations, passwords
-from leaderboard.services.accounts.invitations import Invitation, InvitationRequest
+from leaderboard.services.accounts.invitations import Invitation
 from leaderboard.settings import CLOSED
+from leaderboard.web import actions
 from leaderboard.web.accounts.newcomers import make_account
 from leaderboard.web.errors import form_again, wants_json
-from leaderboard.web.files import number
-from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
-from leaderboard.web.security import local_path
+from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import (
     client_ip,
     reading,
@@ -64,24 +63,12 @@ def _join_as_new(token: str) -> ResponseReturnValue:
     return welcome(redirect(_target(found), 303), made)
 
 
-@blueprint.post("/invitations/<id:invitation_id>/revoke")
-@rule(SIGNED_IN)
-def revoke(invitation_id: int) -> ResponseReturnValue:
-    """End an invitation of the viewer's team, task or site."""
-    asker = viewer()
-    with writing() as session:
-        invitations.revoke(session, asker, invitation_id)
-    return redirect(local_path(request.form.get("next", "")), 303)
+actions.add_to(blueprint, (invitations.REVOKE,))
 
 
-def invited(**what: int | str | None) -> str:
-    """The address of a new invitation whose uses, days and note are in the form; it can be read only now."""
-    uses = number("uses", None if "any" in request.form else 1)
-    days, note = number("days", invitations.DAYS) or 0, request.form.get("note", "")
-    asker, wanted = viewer(), InvitationRequest(**what, uses=uses, days=days, note=note)  # type: ignore[arg-type]
-    with writing() as session:
-        token = invitations.invite(session, asker, wanted)
-    return url_for("invitations.show", token=token, _external=True)
+def link_of(secret: str) -> str:
+    """The address of a new invitation; it can be read only now."""
+    return url_for("invitations.show", token=secret, _external=True)
 
 
 def _target(found: Invitation) -> str:

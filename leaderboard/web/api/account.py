@@ -11,7 +11,8 @@ from msgspec import Meta
 from leaderboard.errors import SignInNeeded
 from leaderboard.pages import tokens as token_pages
 from leaderboard.services.accounts import device_logins, tokens
-from leaderboard.services.accounts.tokens import LABEL_CHARACTERS, Scope, TokenViewer
+from leaderboard.services.accounts.tokens import LABEL_CHARACTERS, TokenViewer
+from leaderboard.services.policy import Scope
 from leaderboard.web.addresses import absolute
 from leaderboard.web.api.answers import AccountAnswer, DeviceCodesAnswer, DeviceTokenAnswer, TeamAnswer
 from leaderboard.web.api.operations import operation

@@ -10,25 +10,35 @@ from leaderboard.services.actions import Action
 from leaderboard.web.api.operations import Operation
 from leaderboard.web.api.organise.answers import Done
 from leaderboard.web.rules import SIGNED_IN, Rule
-from leaderboard.web.session import viewer, wake, writing
+from leaderboard.web.session import settings, viewer, wake, writing
 
 Answer = tuple[type, Callable[..., Any]]
 """What an operation answers, and the function that makes it of what the action returned and placeholders."""
-NONE: Mapping[str, Answer] = MappingProxyType({})
+Before = Callable[..., object]
+"""What is required first of the token that asks, of the placeholders."""
+NONE: Mapping[str, Any] = MappingProxyType({})
 
 
-def operations(actions: Iterable[Action], *, answers: Mapping[str, Answer] = NONE) -> tuple[Operation, ...]:
+def operations(
+    actions: Iterable[Action], *, answers: Mapping[str, Answer] = NONE, before: Mapping[str, Before] = NONE
+) -> tuple[Operation, ...]:
     """Each action that has an address here as an operation.
 
-    answers: action's name -> its answer, where it says more than what was done.
+    answers: action's name -> its answer, where it says more than what was done; before: what it requires.
     """
-    return tuple(_operation(action, answers.get(action.name)) for action in actions if action.path)
+    return tuple(
+        _operation(action, answers.get(action.name), before.get(action.name))
+        for action in actions
+        if action.path
+    )
 
 
-def _operation(action: Action, answer: Answer | None) -> Operation:
+def _operation(action: Action, answer: Answer | None, before: Before | None) -> Operation:
     def act(body: Any = None, **placeholders: Any) -> Any:
-        asker = viewer()
-        outcome = action.do(writing, asker, placeholders, asdict(body) if action.record else None)
+        asker, said = viewer(), asdict(body) if action.record else None
+        if before is not None:
+            before(**placeholders)
+        outcome = action.do(writing, asker, placeholders, said, settings())
         wake()
         return answer[1](outcome.result, **placeholders) if answer else Done(done=outcome.done)
 

@@ -7,7 +7,7 @@ from typing import Any
 from flask import Blueprint, Response
 
 from leaderboard.errors import Invalid, NotFound
-from leaderboard.services.accounts.tokens import Scope
+from leaderboard.services.policy import Scope
 from leaderboard.web import conditions, responses
 from leaderboard.web.api import repeats, values
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, Body, Rule

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from leaderboard.services import policy
-from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.pictures import pictures, prepare
 from leaderboard.services.pictures.pictures import PictureHead, PictureRequest
+from leaderboard.services.policy import Scope
 from leaderboard.web.addresses import absolute
 from leaderboard.web.api.answers import PictureAnswer
 from leaderboard.web.api.operations import operation

@@ -6,7 +6,7 @@ from typing import Annotated
 from leaderboard.errors import Conflict
 from leaderboard.pages import webhooks as pages
 from leaderboard.pages.webhooks import WebhookPage, WebhookRow, WebhooksPage
-from leaderboard.services.accounts.tokens import Scope
+from leaderboard.services.policy import Scope
 from leaderboard.services.webhooks import calls, deliveries, webhooks
 from leaderboard.services.webhooks.webhooks import WebhookOwner, WebhookSecret
 from leaderboard.web.api import limits

@@ -3,14 +3,15 @@
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from leaderboard.errors import Invalid, LeaderboardError
+from leaderboard import fields
+from leaderboard.errors import LeaderboardError
 from leaderboard.pages import invitations as invited
 from leaderboard.pages.site import accounts as pages
 from leaderboard.services.accounts import accounts, closing, invitations
+from leaderboard.services.accounts.invitations import TaskInvitation
 from leaderboard.services.tasks import reset_links
-from leaderboard.web import responses
-from leaderboard.web.accounts.invitations import invited as invited_link
-from leaderboard.web.errors import form_again, wants_json
+from leaderboard.web import actions, responses
+from leaderboard.web.accounts.invitations import link_of
 from leaderboard.web.rules import OPERATOR, rule
 from leaderboard.web.session import reading, viewer, writing
 
@@ -31,19 +32,6 @@ def index() -> ResponseReturnValue:
 def export(form: str) -> ResponseReturnValue:
     """The accounts as a file."""
     return responses.export(form, pages.FILES, _found())
-
-
-@blueprint.post("/site/accounts/invitations")
-@rule(OPERATOR)
-def invite() -> ResponseReturnValue:
-    """Make an invitation to the site and show its link, this once."""
-    try:
-        link = invited_link(kind=invitations.SITE)
-    except Invalid as error:
-        if wants_json():
-            raise
-        return form_again(_page(error=error), error)
-    return _page(invitation=link), 201
 
 
 @blueprint.post("/site/accounts/<id:account_id>/link")
@@ -115,9 +103,18 @@ def _page(error: LeaderboardError | None = None, invitation: str = "", link: str
         page=page,
         table=pages.table(page),
         invitations=invited.table(page.invitations),
-        most=invitations.MOST_USES,
+        invite={**actions.form(TaskInvitation, error), "asked": fields.of(TaskInvitation)[:3]},
         hours=accounts.LINK_HOURS,
         error=error,
         invitation=invitation,
         link=link,
     )
+
+
+actions.add_to(
+    blueprint,
+    [invitations.TO_SITE],
+    _page,
+    then={"invite": lambda secret: (_page(invitation=link_of(secret)), 201)},
+    who=OPERATOR,
+)

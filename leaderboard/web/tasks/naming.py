@@ -1,22 +1,19 @@
 """Names of teams in a task: pseudonyms for organisers, a team's own choice, and links for reviewers."""
 
-from datetime import datetime
-
-from flask import Blueprint, Response, redirect, render_template, request, url_for
+from flask import Blueprint, Response, render_template, url_for
 from flask.typing import ResponseReturnValue
 
-from leaderboard import zones
-from leaderboard.errors import Conflict, Invalid, LeaderboardError
+from leaderboard import fields
+from leaderboard.errors import LeaderboardError
 from leaderboard.pages.tasks import naming as pages
 from leaderboard.pages.tasks import review as review_pages
+from leaderboard.pages.tasks.naming import NamingPage
 from leaderboard.services.pseudonyms import pseudonyms, reviews
-from leaderboard.services.pseudonyms.pseudonyms import UNTIL, NamingRequest
-from leaderboard.services.pseudonyms.words import TITLES
-from leaderboard.web import moments, responses
-from leaderboard.web.errors import form_again, wants_json
-from leaderboard.web.files import number
+from leaderboard.services.pseudonyms.pseudonyms import UNTIL, Naming
+from leaderboard.services.pseudonyms.reviews import ReviewBody
+from leaderboard.web import actions, responses
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
-from leaderboard.web.session import reading, viewer, writing
+from leaderboard.web.session import reading, viewer
 
 blueprint = Blueprint("naming", __name__)
 
@@ -37,74 +34,22 @@ def export(slug: str, form: str) -> ResponseReturnValue:
     return response
 
 
-@blueprint.post("/tasks/<slug>/pseudonyms")
-@rule(SIGNED_IN)
-def give(slug: str) -> ResponseReturnValue:
-    """Give all teams a pseudonym, or change until when they go by it."""
-    asker, form = viewer(), request.form
-    try:
-        wanted = NamingRequest(
-            kind=form.get("kind", "animals"),
-            until=form.get("until", "close"),
-            names_at=_moment(form.get("names_at", "")),
-            is_sure="sure" in form,
-        )
-        with writing() as session:
-            pseudonyms.give(session, asker, slug, wanted)
-    except (Invalid, Conflict) as error:
-        return _again(slug, error)
-    return redirect(url_for("naming.show", slug=slug), 303)
-
-
-@blueprint.post("/tasks/<slug>/pseudonyms/draw")
-@rule(SIGNED_IN)
-def draw(slug: str) -> ResponseReturnValue:
-    """Draw all pseudonyms anew."""
-    asker, form = viewer(), request.form
-    try:
-        with writing() as session:
-            kind = form.get("kind", "animals")
-            pseudonyms.draw_again(session, asker, slug, kind, is_sure="sure" in form)
-    except (Invalid, Conflict) as error:
-        return _again(slug, error)
-    return redirect(url_for("naming.show", slug=slug), 303)
-
-
-@blueprint.post("/tasks/<slug>/pseudonyms/take-back")
-@rule(SIGNED_IN)
-def take_back(slug: str) -> ResponseReturnValue:
-    """Show the names of all teams again."""
-    asker = viewer()
-    try:
-        with writing() as session:
-            pseudonyms.take_back(session, asker, slug)
-    except Conflict as error:
-        return _again(slug, error)
-    return redirect(url_for("naming.show", slug=slug), 303)
-
-
-def _again(slug: str, error: LeaderboardError) -> ResponseReturnValue:
-    if wants_json():
-        raise error
-    return form_again(_page(slug, error), error)
-
-
 def _page(slug: str, error: LeaderboardError | None = None) -> str:
     page = pages.naming_page(reading(), viewer(), slug)
     return render_template(
         "tasks/naming.html",
         page=page,
-        written=zones.written,
         table=pages.table(page),
-        kinds=TITLES,
         until=UNTIL,
         error=error,
-        sent=request.form,
+        form=actions.form(Naming, error, fields.texts(_now(page))),
     )
 
 
-def _moment(text: str) -> datetime | None:
-    return moments.moment(text) if text.strip() else None
+def _now(page: NamingPage) -> Naming:
+    """How the teams are called now, or would be by default."""
+    until = page.until if page.kind else "close"
+    return Naming(kind=page.kind or "animals", until=until, names_at=page.names_at)
 
 
 @blueprint.get("/tasks/<slug>/own-names")
@@ -114,7 +59,7 @@ def own(slug: str) -> ResponseReturnValue:
     return _own_page(slug)
 
 
-def _own_page(slug: str, link: str = "", error: LeaderboardError | None = None) -> str:
+def _own_page(slug: str, *, link: str = "", error: LeaderboardError | None = None, **_: object) -> str:
     page = pages.own_teams_page(reading(), viewer(), slug)
     tables = {team.team_id: pages.links_table(team) for team in page.teams}
     return render_template(
@@ -124,44 +69,8 @@ def _own_page(slug: str, link: str = "", error: LeaderboardError | None = None) 
         link=link,
         error=error,
         until=UNTIL,
-        days=reviews.DAYS,
+        form=actions.form(ReviewBody),
     )
-
-
-@blueprint.post("/tasks/<slug>/own-names/<id:team_id>/show")
-@rule(SIGNED_IN)
-def show_name(slug: str, team_id: int) -> ResponseReturnValue:
-    """Show the name of the viewer's team."""
-    asker = viewer()
-    with writing() as session:
-        pseudonyms.show_name(session, asker, slug, team_id)
-    return redirect(url_for("naming.own", slug=slug), 303)
-
-
-@blueprint.post("/tasks/<slug>/own-names/<id:team_id>/links")
-@rule(SIGNED_IN)
-def make_link(slug: str, team_id: int) -> ResponseReturnValue:
-    """Make a link for reviewers and show it, this once."""
-    asker, form = viewer(), request.form
-    try:
-        days = number("days", reviews.DAYS) or 0
-        with writing() as session:
-            token = reviews.make(session, asker, slug, team_id, days, form.get("note", ""))
-    except (Invalid, Conflict) as error:
-        if wants_json():
-            raise
-        return form_again(_own_page(slug, error=error), error)
-    return _own_page(slug, url_for("naming.review", token=token, _external=True)), 201
-
-
-@blueprint.post("/tasks/<slug>/own-names/<id:team_id>/links/<id:invitation_id>/end")
-@rule(SIGNED_IN)
-def end_link(slug: str, team_id: int, invitation_id: int) -> ResponseReturnValue:
-    """End a link for reviewers."""
-    asker = viewer()
-    with writing() as session:
-        reviews.end(session, asker, slug, team_id, invitation_id)
-    return redirect(url_for("naming.own", slug=slug), 303)
 
 
 @blueprint.get("/review/<token>")
@@ -175,3 +84,13 @@ def review(token: str) -> ResponseReturnValue:
     response.headers["X-Robots-Tag"] = "noindex"
     response.headers["Referrer-Policy"] = "no-referrer"
     return response
+
+
+def _linked(secret: str, slug: str, **_: object) -> ResponseReturnValue:
+    return _own_page(slug, link=url_for("naming.review", token=secret, _external=True)), 201
+
+
+actions.add_to(blueprint, pseudonyms.ACTIONS, _page)
+actions.add_to(
+    blueprint, (pseudonyms.SHOW_NAME, *reviews.ACTIONS), _own_page, then={"make_review_link": _linked}
+)

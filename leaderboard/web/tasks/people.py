@@ -4,12 +4,15 @@ from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import LeaderboardError
-from leaderboard.pages import invitations
+from leaderboard.pages import invitations as invited
 from leaderboard.pages.tasks import settings as pages
 from leaderboard.services import policy
-from leaderboard.services.accounts.invitations import MOST_USES, TASK
+from leaderboard.services.accounts import invitations
+from leaderboard.services.accounts.invitations import TaskInvitation
 from leaderboard.services.tasks import roles
-from leaderboard.web.accounts.invitations import invited
+from leaderboard.services.tasks.roles import RoleBody
+from leaderboard.web import actions
+from leaderboard.web.accounts.invitations import link_of
 from leaderboard.web.errors import form_again, wants_json
 from leaderboard.web.rules import SIGNED_IN, rule
 from leaderboard.web.session import reading, viewer, writing
@@ -30,37 +33,12 @@ def _page(slug: str, error: LeaderboardError | None = None, link: str = "") -> s
         "tasks/people.html",
         page=page,
         table=pages.people_table(page),
-        invitations=invitations.table(page.invitations),
-        most_uses=MOST_USES,
+        invitations=invited.table(page.invitations),
+        invite=actions.form(TaskInvitation, error),
         link=link,
         error=error,
-        sent=request.form,
+        give=actions.form(RoleBody, error),
     )
-
-
-@blueprint.post("/tasks/<slug>/people")
-@rule(SIGNED_IN)
-def give(slug: str) -> ResponseReturnValue:
-    """Give an account, by its name, a role."""
-    asker, form = viewer(), request.form
-    try:
-        with writing() as session:
-            roles.give(session, asker, slug, form.get("account", ""), form.get("role", ""))
-    except LeaderboardError as error:
-        return _refused(slug, error)
-    return redirect(url_for("people.show", slug=slug), 303)
-
-
-@blueprint.post("/tasks/<slug>/people/invitations")
-@rule(SIGNED_IN)
-def invite(slug: str) -> ResponseReturnValue:
-    """Make a link that gives whoever opens it a role, or leads a participant to the task."""
-    task = policy.own_task(reading(), viewer(), slug)
-    try:
-        link = invited(kind=TASK, task_id=task.id, role=request.form.get("role", ""))
-    except LeaderboardError as error:
-        return _refused(slug, error)
-    return _page(slug, link=link), 201
 
 
 @blueprint.post("/tasks/<slug>/people/<id:account_id>")
@@ -85,3 +63,12 @@ def _refused(slug: str, error: LeaderboardError) -> ResponseReturnValue:
     if wants_json() or not policy.organises(viewer(), policy.visible_task(reading(), viewer(), slug)[0].id):
         raise error
     return form_again(_page(slug, error), error)
+
+
+actions.add_to(
+    blueprint,
+    (roles.GIVE, invitations.TO_TASK),
+    _page,
+    then={"invite_to_task": lambda secret, slug: (_page(slug, link=link_of(secret)), 201)},
+    refusals=(LeaderboardError,),
+)

@@ -12,8 +12,8 @@ from leaderboard.db.tables import ApiToken, Audit, DeviceRequest
 from leaderboard.errors import Conflict, Invalid, NotFound, OverQuota, SecondFactorNeeded
 from leaderboard.services.accounts import closing, device_logins, tokens
 from leaderboard.services.accounts.device_logins import DeviceAnswer, DeviceCodes, LoginState
-from leaderboard.services.accounts.tokens import Scope, TokenRequest
-from leaderboard.services.policy import OPERATOR
+from leaderboard.services.accounts.tokens import TokenRequest
+from leaderboard.services.policy import OPERATOR, Scope
 from tests.make import people
 
 BOTH = (Scope.READ, Scope.SUBMIT)

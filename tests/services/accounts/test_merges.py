@@ -28,7 +28,7 @@ from leaderboard.pages import teams as pages
 from leaderboard.pages.webhooks import webhook_page
 from leaderboard.services.accounts import invitations, merges, teams
 from leaderboard.services.accounts.invitations import Invitation, InvitationRequest
-from leaderboard.services.accounts.teams import TeamDetails
+from leaderboard.services.accounts.teams import TeamChanges
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.runs import admission
 from leaderboard.services.tasks import announcements
@@ -232,7 +232,7 @@ def test_merges_of_both_into_each_other_at_once_merge_once(both: Teams) -> None:
 
 def test_details_names_and_captains(both: Teams) -> None:
     """Members describe, the captain renames and hands over; every refusal names its rule."""
-    details = TeamDetails(" Nest ", "Norway", "https://example.org/owls?x=1")
+    details = TeamChanges(" Nest ", "Norway", "https://example.org/owls?x=1")
     both.do(teams.describe, both.ann, both.owls, details)
     refused = (
         "http://example.org",
@@ -244,7 +244,7 @@ def test_details_names_and_captains(both: Teams) -> None:
     faults = []
     for page in refused:
         try:
-            both.do(teams.describe, both.ann, both.owls, TeamDetails(home_page=page))
+            both.do(teams.describe, both.ann, both.owls, TeamChanges(home_page=page))
             faults.append(page)
         except Invalid:
             pass

@@ -25,8 +25,8 @@ from leaderboard.errors import (
 from leaderboard.services import policy
 from leaderboard.services.accounts import accounts, closing, deletion, token_secrets, tokens
 from leaderboard.services.accounts.accounts import AccountCredentials
-from leaderboard.services.accounts.tokens import NewToken, Scope, TokenRequest, TokenViewer
-from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
+from leaderboard.services.accounts.tokens import NewToken, TokenRequest, TokenViewer
+from leaderboard.services.policy import ANONYMOUS, OPERATOR, Scope, Viewer
 from tests.make import build, people
 
 ALL = tuple(Scope)
@@ -143,9 +143,9 @@ def test_what_is_asked_for_is_checked(database: Database, tmp_path: Path) -> Non
         (Invalid, {"scopes": ("root",)}),
         (Invalid, {"kind": "super"}),
         (Invalid, {"kind": "runner", "scopes": ("organise",)}),
-        (Invalid, {"days": 0}),
+        (Invalid, {"days": -1}),
         (Invalid, {"days": 367}),
-        (Forbidden, {"days": None}),
+        (Forbidden, {"days": 0}),
         (NotFound, {"slug": "none"}),
         (NotFound, {"team_id": stranger}),
         (Invalid, {"kind": "worker", "scopes": ("read",)}),

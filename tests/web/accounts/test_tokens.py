@@ -24,7 +24,7 @@ def _set(site: Site, **what: Any) -> None:
 
 def _make(client: FlaskClient, **fields: Any) -> str:
     """The secret that the page shows after a token was made."""
-    shown = client.post(MADE, data={"label": "gpu box", "scope": ["read", "submit"], **fields})
+    shown = client.post(MADE, data={"label": "gpu box", "scopes": ["read", "submit"], **fields})
     assert shown.status_code == 201, shown.text
     assert shown.headers["Cache-Control"] == "no-store"
     field = pages.parsed(shown).find(id="secret")
@@ -48,7 +48,7 @@ def test_a_token_is_made_on_a_page_and_shown_once(site: Site) -> None:
     form = pages.parsed(berta.get(MADE)).get_text()
     assert "Owls" in form
     assert "no end" not in form
-    secret = _make(berta, task="robots", team=str(site.world.owls), days="30")
+    secret = _make(berta, slug="robots", team_id=str(site.world.owls), days="30")
     assert token_secrets.is_whole(secret)
     with site.database.read() as session:
         asking = tokens.token_viewer(session, secret, factor_needed=False)
@@ -67,18 +67,18 @@ def test_a_token_is_made_on_a_page_and_shown_once(site: Site) -> None:
     ("fields", "said"),
     [
         ({"label": ""}, "needs a label"),
-        ({"scope": ["root"]}, "not 'root'"),
-        ({"scope": []}, "at least one"),
-        ({"days": "none"}, "organisers"),
-        ({"days": "-1"}, "no number of days"),
-        ({"team": "9" * 30}, "no team"),
-        ({"task": "draft"}, "no task"),
+        ({"scopes": ["root"]}, "must be some of read"),
+        ({"scopes": []}, "at least one"),
+        ({"days": "0"}, "organisers"),
+        ({"days": "-1"}, "whole number from 0"),
+        ({"team_id": "9" * 30}, "whole number"),
+        ({"slug": "draft"}, "no task"),
     ],
 )
 def test_a_bad_wish_comes_back_with_the_form(site: Site, fields: dict[str, Any], said: str) -> None:
     """The page says what is wrong; a draft of others is answered as no task; nothing is made."""
     nina = site.browser("Nina")
-    answer = nina.post(MADE, data={"label": "x", "scope": ["read"], **fields})
+    answer = nina.post(MADE, data={"label": "x", "scopes": ["read"], **fields})
     assert answer.status_code in {403, 404, 422}
     assert said in pages.main(answer)
     with site.database.read() as session:
@@ -89,7 +89,7 @@ def test_a_token_is_ended_by_its_owner_and_by_an_operator(site: Site) -> None:
     """Nobody else's button ends it; the operator sees the prefix, and neither task nor team."""
     _set(site, operators="Olga")
     berta, olga = site.browser("Berta"), site.browser("Olga")
-    first = _make(berta, task="robots", team=str(site.world.owls))
+    first = _make(berta, slug="robots", team_id=str(site.world.owls))
     _make(berta)
     assert site.browser("Nina").post(f"{MADE}/1/revoke").status_code == 404
     berta_id = site.world.berta
@@ -109,7 +109,7 @@ def test_a_token_is_ended_by_its_owner_and_by_an_operator(site: Site) -> None:
 def test_organising_tokens_need_the_factor_that_the_site_asks_for(site: Site) -> None:
     """Without one the way leads to where it is set up."""
     _set(site, require_second_factor=True)
-    answer = site.browser("Olga").post(MADE, data={"label": "x", "scope": ["organise"]})
+    answer = site.browser("Olga").post(MADE, data={"label": "x", "scopes": ["organise"]})
     assert answer.status_code in {303, 403}
     with site.database.read() as session:
         assert session.scalar(select(ApiToken.id)) is None
@@ -122,7 +122,7 @@ def test_a_device_is_let_in_or_refused(site: Site) -> None:
     assert let_in.user_code in nina.get(f"/device?code={let_in.user_code}").text
     shown = pages.main(nina.post("/device", data={"code": let_in.user_code.lower()}))
     assert all(text in shown for text in ("gpu box", "203.0.113.9", "submit", let_in.user_code))
-    fields = {"code": let_in.user_code, "scope": ["submit"], "answer": "approve"}
+    fields = {"code": let_in.user_code, "scopes": ["submit"], "answer": "approve"}
     assert nina.post("/device/answer", data=fields).status_code == 200
     assert nina.post("/device/answer", data={"code": refused.user_code, "answer": "deny"}).status_code == 200
     assert (_state(site, let_in), _state(site, refused)) == (LoginState.DONE, LoginState.DENIED)
@@ -146,8 +146,8 @@ def test_codes_are_not_guessed(site: Site) -> None:
 
 def test_an_organiser_makes_a_runners_token(site: Site) -> None:
     """On the same form, for one task; without a task, or by somebody else, it is refused."""
-    form = {"label": "gpu", "kind": "runner", "task": "robots", "days": "90"}
+    form = {"label": "gpu", "kind": "runner", "slug": "robots", "days": "90"}
     made = site.browser("Olga").post("/account/tokens", data=form)
     assert (made.status_code, "lb_r" in made.text) == (201, True)
-    assert site.browser("Olga").post("/account/tokens", data=form | {"task": ""}).status_code == 403
+    assert site.browser("Olga").post("/account/tokens", data=form | {"slug": ""}).status_code == 403
     assert site.browser("Berta").post("/account/tokens", data=form).status_code == 403

@@ -13,8 +13,8 @@ from sqlalchemy import update
 
 from leaderboard.db.tables import ApiToken
 from leaderboard.services.accounts import tokens
-from leaderboard.services.accounts.tokens import GUARDED, PERSONAL, RUNNER, Scope, TokenRequest
-from leaderboard.services.policy import viewer_of
+from leaderboard.services.accounts.tokens import GUARDED, PERSONAL, RUNNER, TokenRequest
+from leaderboard.services.policy import Scope, viewer_of
 from leaderboard.web.api import reference
 from leaderboard.web.api.operations import Operation
 from leaderboard.web.rules import PUBLIC

@@ -17,7 +17,7 @@ from schemathesis.config import (
 from schemathesis.engine import events, from_schema
 from schemathesis.filters import FilterSet
 
-from leaderboard.services.accounts.tokens import Scope
+from leaderboard.services.policy import Scope
 from leaderboard.web.api import reference
 from leaderboard.web.api.operations import Operation
 from leaderboard.web.rules import PUBLIC

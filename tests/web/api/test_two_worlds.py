@@ -17,7 +17,7 @@ from sqlalchemy import select, update
 from leaderboard.db.tables import Account, ApiToken, Qrels
 from leaderboard.services.accounts import device_logins, sessions, token_secrets, tokens
 from leaderboard.services.accounts.tokens import TokenRequest
-from leaderboard.services.policy import viewer_of
+from leaderboard.services.policy import Scope, viewer_of
 from leaderboard.services.revisions import drafts
 from leaderboard.services.runs import partial_uploads
 from leaderboard.services.webhooks import signatures
@@ -128,7 +128,7 @@ def _token(world: World, name: str | None) -> str:
         patched.setattr(token_secrets, "made", lambda _: secret)
         account = session.scalars(select(Account).where(Account.name == name)).one()
         owner = viewer_of(session, account.id, account.name, account.is_organiser)
-        wanted = TokenRequest(label="test", scopes=tuple(tokens.Scope))
+        wanted = TokenRequest(label="test", scopes=tuple(Scope))
         made = tokens.make(session, owner, wanted, factor_needed=False)
         # Used later than now, so that no walk has to note that it is used.
         used = world.moment + timedelta(days=1)

@@ -27,7 +27,7 @@ def _approve(site: Site, user_code: str) -> None:
     """What the owner does at the address that was printed."""
     browser = site.browser("Berta")
     page = browser.post("/device", data={"code": user_code})
-    form = {**pages.form(page, "/device/answer"), "answer": "approve", "scope": ["read", "submit"]}
+    form = {**pages.form(page, "/device/answer"), "answer": "approve", "scopes": ["read", "submit"]}
     assert browser.post("/device/answer", data=form).status_code == 200
     with site.database.write() as session:
         session.execute(update(DeviceRequest).values(polled_at=None))

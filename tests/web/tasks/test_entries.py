@@ -52,7 +52,7 @@ def test_a_team_asks_and_an_organiser_decides(
     assert (fields["team"], "agreed" in fields) == ("1", False)
     agreed = pages.parsed(ann.get(f"{ENTER}?team=1")).find("input", attrs={"name": "agreed"})
     fields["agreed"] = agreed["value"]  # type: ignore[index]
-    refused = ann.post(ENTER, data={"team": "1"})
+    refused = ann.post(ENTER, data={"team_id": "1"})
     assert refused.status_code == 422
     assert "version 3" in pages.main(refused)
     assert ann.post(ENTER, data=fields).headers["Location"] == ENTER
@@ -61,10 +61,10 @@ def test_a_team_asks_and_an_organiser_decides(
     assert "1 waits for a yes" in pages.main(olga.get("/tasks/t/organise"))
     [row] = pages.table(olga.get(LIST), "Teams in")
     assert (row[0], row[1], row[4]) == ("Owls", "waiting", "3")
-    assert olga.post(f"{LIST}/1", data={"decision": "refuse"}).status_code == 422
-    olga.post(f"{LIST}/1", data={"decision": "refuse", "why": "Who are you?"})
+    assert olga.post(f"{LIST}/1", data={}).status_code == 422
+    olga.post(f"{LIST}/1", data={"why": "Who are you?"})
     assert "Who are you?" in pages.main(ann.get(SEND))
-    assert olga.post(f"{LIST}/1", data={"decision": "accept"}).headers["Location"] == LIST
+    assert olga.post(f"{LIST}/1", data={"accept": "on"}).headers["Location"] == LIST
     assert pages.parsed(ann.get(SEND)).find("form", action=SEND)
     text = olga.get(f"{LIST}.csv").text
     assert text.startswith("team,state,affiliation,why,agreed,agreed_at,agreed_by,since,pseudonym,runs")
@@ -79,11 +79,11 @@ def test_a_code_lets_in_and_is_not_guessed(olga: FlaskClient, ann: FlaskClient, 
     _rules(database, entry_rule="code", entry_code="owl-42")
     assert "owl-42" not in ann.get(ENTER).text
     for _ in range(entries.CODES_AN_HOUR - 1):
-        wrong = ann.post(ENTER, data={"team": "1", "code": "guess"})
+        wrong = ann.post(ENTER, data={"team_id": "1", "code": "guess"})
         assert wrong.status_code == 403
     assert "not the code" in pages.main(wrong)
-    assert ann.post(ENTER, data={"team": "1", "code": "owl-42"}).headers["Location"] == SEND
-    assert ann.post(ENTER, data={"team": "1", "code": "owl-42"}).status_code == 429
+    assert ann.post(ENTER, data={"team_id": "1", "code": "owl-42"}).headers["Location"] == SEND
+    assert ann.post(ENTER, data={"team_id": "1", "code": "owl-42"}).status_code == 429
 
 
 def test_what_visitors_and_free_tasks_show(

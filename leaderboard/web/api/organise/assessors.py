@@ -6,11 +6,11 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.assessors import adjudication, assignments, guidelines, labels, links
 from leaderboard.services.assessors.adjudication import Decision
 from leaderboard.services.assessors.assignments import Plan
 from leaderboard.services.assessors.links import PersonalLink
+from leaderboard.services.policy import Scope
 from leaderboard.services.tasks import grade_scales
 from leaderboard.web.addresses import absolute
 from leaderboard.web.api import limits

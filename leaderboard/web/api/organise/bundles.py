@@ -8,8 +8,8 @@ from flask import Response
 from leaderboard.errors import Invalid, Problem
 from leaderboard.pages.bundles.understood import UnderstoodTask
 from leaderboard.services import policy
-from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.bundles import found, held
+from leaderboard.services.policy import Scope
 from leaderboard.web.api.operations import Reply, operation
 from leaderboard.web.api.organise.answers import ImportAnswer, ImportedRun
 from leaderboard.web.bundles import bundles, imports

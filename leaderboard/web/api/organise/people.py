@@ -5,53 +5,24 @@ from typing import Annotated
 
 from leaderboard.pages.tasks import entries as entry_pages
 from leaderboard.pages.tasks import settings as role_pages
-from leaderboard.services import policy
 from leaderboard.services.accounts import invitations
-from leaderboard.services.accounts.invitations import InvitationRequest
 from leaderboard.services.tasks import announcements, entries, roles
 from leaderboard.services.tasks.announcements import AnnouncementDraft
 from leaderboard.web.addresses import absolute
-from leaderboard.web.api import limits
+from leaderboard.web.api import actions, limits
 from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.operations import operation
 from leaderboard.web.api.organise.answers import (
     AnnouncementAnswer,
-    Done,
     EntryAnswer,
     EntryAnswers,
-    LinkAnswer,
     People,
     PersonAnswer,
 )
 from leaderboard.web.api.organise.tasks import ORGANISE
+from leaderboard.web.api.teams import link_to
 from leaderboard.web.rules import SIGNED_IN, Rule
 from leaderboard.web.session import reading, settings, viewer, wake, writing
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RoleBody:
-    """An account by its name, and its role: organiser, coordinator or reader."""
-
-    account: str
-    role: Annotated[str, limits.one_of(policy.ROLES)]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskInvitation:
-    """Who is invited as what; uses: how often the link works, null for any number; days: for how long."""
-
-    role: Annotated[str, limits.one_of([""], invitations.ROLES)] = ""
-    note: str = ""
-    uses: Annotated[int, limits.within(1, invitations.MOST_USES)] | None = 1
-    days: Annotated[int, limits.within(1, invitations.MOST_DAYS)] = invitations.DAYS
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntryDecision:
-    """Whether a team that asked may enter; why: needed for a no."""
-
-    accept: bool
-    why: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,42 +46,6 @@ def task_people(slug: str) -> People:
     For its organisers and who reads everything.
     """
     return _people(slug)
-
-
-@operation("PUT", "/tasks/<slug>/people", People, body=RoleBody, scopes=ORGANISE)
-def give_role(slug: str, body: RoleBody) -> People:
-    """Give an account a role in a task"""
-    with writing() as session:
-        roles.give(session, viewer(), slug, body.account, body.role)
-    return _people(slug)
-
-
-@operation("DELETE", "/tasks/<slug>/people/<id:account_id>", Done, scopes=ORGANISE)
-def remove_role(slug: str, account_id: int) -> Done:
-    """Take an account's role in a task away
-
-    The last organiser stays.
-    """
-    with writing() as session:
-        roles.remove(session, viewer(), slug, account_id)
-    return Done(done="role removed")
-
-
-@operation("POST", "/tasks/<slug>/invitations", LinkAnswer, body=TaskInvitation, scopes=ORGANISE, status=201)
-def invite_to_task(slug: str, body: TaskInvitation) -> LinkAnswer:
-    """Make a link that invites to a task
-
-    With a role it makes whoever opens it an organiser, coordinator or reader; without one it leads
-    participants to the task. It cannot be read again.
-    """
-    asker = viewer()
-    task = policy.own_task(reading(), asker, slug)
-    wanted = InvitationRequest(
-        kind=invitations.TASK, task_id=task.id, role=body.role, note=body.note, uses=body.uses, days=body.days
-    )
-    with writing() as session:
-        token = invitations.invite(session, asker, wanted)
-    return LinkAnswer(link=absolute("invitations.show", token=token))
 
 
 @operation("GET", "/tasks/<slug>/entries", EntryAnswers, rule=Rule(SIGNED_IN), scopes=ORGANISE)
@@ -139,14 +74,6 @@ def task_entries(slug: str) -> EntryAnswers:
     )
 
 
-@operation("POST", "/tasks/<slug>/entries/<id:team_id>", Done, body=EntryDecision, scopes=ORGANISE)
-def decide_entry(slug: str, team_id: int, body: EntryDecision) -> Done:
-    """Let a team in, or refuse it"""
-    with writing() as session:
-        entries.decide(session, viewer(), slug, team_id, accept=body.accept, why=body.why)
-    return Done(done="let in" if body.accept else "refused")
-
-
 @operation(
     "POST",
     "/tasks/<slug>/announcements",
@@ -172,7 +99,16 @@ def announce(slug: str, body: AnnouncementBody) -> AnnouncementAnswer:
     return AnnouncementAnswer(announcement=number, people=len(shown.people), teams=len(shown.team_ids))
 
 
-OPERATIONS = (task_people, give_role, remove_role, invite_to_task, task_entries, decide_entry, announce)
+OPERATIONS = (
+    *(task_people, task_entries, announce),
+    *actions.operations(
+        (roles.GIVE, roles.REMOVE, invitations.TO_TASK, entries.DECIDE),
+        answers={
+            "give_role": (People, lambda _, slug: _people(slug)),
+            "invite_to_task": link_to("invitations.show"),
+        },
+    ),
+)
 
 
 def _people(slug: str) -> People:

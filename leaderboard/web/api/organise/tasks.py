@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from leaderboard.pages.tasks import settings as settings_pages
 from leaderboard.services import collections, policy
-from leaderboard.services.accounts.tokens import Scope
+from leaderboard.services.policy import Scope
 from leaderboard.services.tasks import create, drafts, organise, templates
 from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.services.tasks.settings import change

@@ -10,9 +10,9 @@ from leaderboard.pages.boards import history, intervals, tables, view
 from leaderboard.pages.boards.view import BoardChoice
 from leaderboard.pages.tasks import news
 from leaderboard.services import collections, snapshots
-from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.boards import board as boards
 from leaderboard.services.collections import CollectionRow
+from leaderboard.services.policy import Scope
 from leaderboard.services.statistics.requests import WaitingResult
 from leaderboard.tables.record import Column, Table
 from leaderboard.web import responses
