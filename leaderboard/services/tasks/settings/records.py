@@ -3,12 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Annotated
 
 from leaderboard.errors import Invalid, Problem
 from leaderboard.services.statistics import methods
 from leaderboard.services.tasks import setting_values as values
 from leaderboard.services.tasks.drafts import DEEPEST
 from leaderboard.services.tasks.setting_values import Read
+from leaderboard.tables.record import Shown
 
 VISIBILITY = {
     "open": "open: all scores and judgments",
@@ -57,8 +59,8 @@ ANSWER_RULES = {
 class TaskSetting:
     """One setting; key is also its column and its name in commands, read makes a value of a text."""
 
-    key: str
-    label: str
+    key: Annotated[str, Shown("Setting")]
+    label: Annotated[str, Shown("What it is")]
     read: Read
     help: str = ""
     form: str = "line"
