@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -11,16 +12,16 @@ from leaderboard.db.tables import Account, Member, Run, SecondFactor, Team, WebS
 from leaderboard.services.accounts import accounts, identities, second_factors, sessions
 from leaderboard.services.accounts.accounts import MadeLink
 from leaderboard.services.policy import Viewer, require_account
-from leaderboard.tables.record import Column, Table
+from leaderboard.tables.record import Column, Shown, Table, columns_from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRow:
     """A signed-in browser as its owner sees it."""
 
-    id: int
-    created_at: datetime
-    seen_at: datetime
+    id: Annotated[int, Shown("End it", key="end", digits=None)]
+    created_at: Annotated[datetime, Shown(key="since")]
+    seen_at: Annotated[datetime, Shown("Last seen", key="seen")]
     ip: str
     browser: str
     is_current: bool
@@ -57,8 +58,8 @@ class TeamRow:
     """One of the viewer's teams."""
 
     id: int
-    name: str
-    role: str
+    name: Annotated[str, Shown(key="team")]
+    role: Annotated[str, Shown("You are")]
     members: int
     runs: int
 
@@ -94,18 +95,17 @@ def second_factor_page(session: Session, viewer: Viewer, issuer: str) -> SecondF
 
 def browsers(page: AccountPage) -> Table[SessionRow]:
     """The browsers an account is signed in with, newest first."""
-    columns: list[Column[SessionRow]] = [
-        Column(key="browser", head="Browser", value=lambda row: row.browser or "unknown"),
-        Column(key="address", head="Address", value=lambda row: row.ip or "unknown"),
-        Column(key="since", head="Since", value=lambda row: row.created_at),
-        Column(key="seen", head="Last seen", value=lambda row: row.seen_at),
-        Column(key="end", head="End it", value=lambda row: row.id),
-    ]
+    columns = columns_from(
+        SessionRow,
+        Column("browser", lambda row: row.browser or "unknown", "Browser"),
+        Column("address", lambda row: row.ip or "unknown", "Address"),
+        "created_at seen_at id",
+    )
     caption = (
         f"Sessions end by themselves after {sessions.IDLE.days} days unused and {sessions.LIFETIME.days} "
         f"days in all; of more than {sessions.MOST} the oldest ends"
     )
-    return Table(name="browsers", caption=caption, columns=columns, rows=page.browsers)
+    return Table("browsers", caption, columns, page.browsers)
 
 
 def own_teams(session: Session, viewer: Viewer) -> tuple[TeamRow, ...]:
@@ -126,14 +126,9 @@ def own_teams(session: Session, viewer: Viewer) -> tuple[TeamRow, ...]:
 
 def teams_table(rows: tuple[TeamRow, ...]) -> Table[TeamRow]:
     """The viewer's teams."""
-    columns: list[Column[TeamRow]] = [
-        Column(key="team", head="Team", value=lambda row: row.name),
-        Column(key="role", head="You are", value=lambda row: row.role),
-        Column(key="members", head="Members", value=lambda row: row.members, digits=0),
-        Column(key="runs", head="Runs", value=lambda row: row.runs, digits=0),
-    ]
+    columns = columns_from(TeamRow, "name role members runs")
     caption = "Runs belong to a team, even where it has one member"
-    return Table(name="teams", caption=caption, columns=columns, rows=rows)
+    return Table("teams", caption, columns, rows)
 
 
 def _browsers(session: Session, account_id: int, token: str) -> tuple[SessionRow, ...]:

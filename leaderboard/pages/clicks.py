@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
+from typing import Annotated, Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -13,7 +13,7 @@ from leaderboard.services import policy
 from leaderboard.services.clicks import preferences
 from leaderboard.services.clicks.preferences import Choice, FoundPreferences, Preference, TopicCounts
 from leaderboard.services.policy import Viewer
-from leaderboard.tables.record import Column, Files, Place, Table
+from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
 from leaderboard.tables.words import counted
 
 
@@ -21,13 +21,13 @@ from leaderboard.tables.words import counted
 class LogRow:
     """One imported log."""
 
-    number: int
-    file_name: str
-    sha256: str
+    number: Annotated[int, Shown(key="log")]
+    file_name: Annotated[str, Shown(key="file")]
+    sha256: Annotated[str, Shown(shown=Place.DATA)]
     sessions: int
     unknown: dict[str, int]
     """Topic or query that matched none of the task's -> its rows."""
-    unknown_rows: int
+    unknown_rows: Annotated[int, Shown("Rows of no topic")]
     created_at: datetime
     created_by: str
 
@@ -143,60 +143,46 @@ def preferences_table(page: ClickPage) -> Table[Preference]:
     """The preferences that are kept, by topic, the most often shown first."""
     found = page.found
     choice = found.choice
-    columns: list[Column[Preference]] = [
-        Column(key="topic", head="Topic", value=lambda row: row.topic),
-        Column(key="better", head="Better", value=lambda row: row.better),
-        Column(key="worse", head="Worse", value=lambda row: row.worse),
-        Column(key=choice.counted, head=choice.counted.capitalize(), value=lambda row: row.count, digits=0),
-        Column(key="against", head="Against", value=lambda row: row.against, digits=0),
-        Column(key="p", value=lambda row: row.p, digits=4),
-    ]
+    columns = columns_from(
+        Preference,
+        "topic better worse",
+        Column(choice.counted, lambda row: row.count, choice.counted.capitalize(), digits=0),
+        "against p",
+    )
     evidence = counted(choice.least, choice.counted.removesuffix("s"))
     tested = f" with p at most {choice.p}" if choice.p else ""
     number = counted(len(found.preferences), "preference")
     caption = f"{number} shown by at least {evidence}{tested}, by topic, the most often shown first"
-    return Table(name=f"{page.slug}-clicks", caption=caption, columns=columns, rows=found.preferences)
+    return Table(f"{page.slug}-clicks", caption, columns, found.preferences)
 
 
 def topics_table(page: ClickPage) -> Table[TopicCounts]:
     """What the clicks come to, topic by topic."""
-    columns: list[Column[TopicCounts]] = [
-        Column(key="topic", head="Topic", value=lambda row: row.topic),
-        Column(key="title", head="Title", value=lambda row: row.title),
-        Column(key="sessions", head="Sessions", value=lambda row: row.sessions, digits=0),
-        Column(key="sessions_with_clicks", head="With a click", value=lambda row: row.clicked, digits=0),
-        Column(key="clicks", head="Clicks", value=lambda row: row.clicks, digits=0),
-        Column(key="pairs", head="Pairs seen", value=lambda row: row.pairs, digits=0),
-        Column(key="pairs_both_ways", head="Both ways", value=lambda row: row.both_ways, digits=0),
-        Column(key="preferences", head="Kept", value=lambda row: row.kept, digits=0),
-    ]
+    columns = columns_from(TopicCounts)
     days, users = page.days, page.found.users
     caption = (
         f"Sessions and preferences of {counted(len(page.found.topics), 'topic')}"
         + (f", {days[0].isoformat()} to {days[1].isoformat()}" if days else "")
         + (f", {counted(users, 'user')}" if users else "")
     )
-    return Table(name=f"{page.slug}-clicks-topics", caption=caption, columns=columns, rows=page.found.topics)
+    return Table(f"{page.slug}-clicks-topics", caption, columns, page.found.topics)
 
 
 def logs_table(page: ClickPage) -> Table[LogRow]:
     """The imported logs."""
-    columns: list[Column[LogRow]] = [
-        Column(key="log", head="Log", value=lambda row: row.number, digits=0),
-        Column(key="file", head="File", value=lambda row: row.file_name),
-        Column(key="sha256", head="SHA-256", value=lambda row: row.sha256, shown=Place.DATA),
-        Column(key="sessions", head="Sessions", value=lambda row: row.sessions, digits=0),
-        Column(key="unknown_rows", head="Rows of no topic", value=lambda row: row.unknown_rows, digits=0),
+    columns = columns_from(
+        LogRow,
+        "number file_name sha256 sessions unknown_rows",
         Column(
-            key="imported",
-            head="Imported, UTC",
-            value=lambda row: row.created_at.astimezone(UTC).isoformat(timespec="seconds"),
+            "imported",
+            lambda row: row.created_at.astimezone(UTC).isoformat(timespec="seconds"),
+            "Imported, UTC",
         ),
-        Column(key="by", head="By", value=lambda row: row.created_by or "command line"),
-        Column(key="delete", head="Delete", value=lambda row: row.number, shown=Place.PAGE),
-    ]
+        Column("by", lambda row: row.created_by or "command line", "By"),
+        Column("delete", lambda row: row.number, "Delete", shown=Place.PAGE),
+    )
     caption = "Imported logs, the newest first"
-    return Table(name=f"{page.slug}-clicks-logs", caption=caption, columns=columns, rows=page.logs)
+    return Table(f"{page.slug}-clicks-logs", caption, columns, page.logs)
 
 
 TABLES: Mapping[str, Callable[[ClickPage], Table[Any]]] = {

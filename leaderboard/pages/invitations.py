@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Account, Invitation, InvitationUse
 from leaderboard.services.accounts import invitations
-from leaderboard.tables.record import Column, Place, Table
+from leaderboard.tables.record import Column, Place, Shown, Table, columns_from
 from leaderboard.tables.words import counted
 
 
@@ -16,10 +17,10 @@ from leaderboard.tables.words import counted
 class InvitationRow:
     """An invitation and who used it; the link itself is kept nowhere."""
 
-    id: int
+    id: Annotated[int, Shown(key="invitation", shown=Place.DATA)]
     role: str
-    note: str
-    inviter: str
+    note: Annotated[str, Shown("Why")]
+    inviter: Annotated[str, Shown("Made by")]
     uses_allowed: int | None
     used_by: tuple[str, ...]
     expires_at: datetime | None
@@ -73,17 +74,16 @@ def _users(session: Session, ids: list[int]) -> dict[int, tuple[str, ...]]:
 
 def table(rows: tuple[InvitationRow, ...]) -> Table[InvitationRow]:
     """Invitations, the newest first."""
-    columns: list[Column[InvitationRow]] = [
-        Column(key="inviter", head="Made by", value=lambda row: row.inviter),
-        Column(key="state", head="State", value=lambda row: row.state),
-        Column(key="note", head="Why", value=lambda row: row.note),
-        Column(key="used_by", head="Used by", value=lambda row: ", ".join(row.used_by), words=_used),
-        Column(key="expires_at", head="Until", value=_until),
-        Column(key="invitation", value=lambda row: row.id, shown=Place.DATA),
-    ]
+    columns = columns_from(
+        InvitationRow,
+        "inviter state note",
+        Column("used_by", lambda row: ", ".join(row.used_by), "Used by", words=_used),
+        Column("expires_at", _until, "Until"),
+        "id",
+    )
     if any(row.role for row in rows):
-        columns.insert(1, Column(key="role", head="As", value=lambda row: row.role or "participant"))
-    return Table(name="invitations", caption="Invitations, the newest first", columns=columns, rows=rows)
+        columns.insert(1, Column("role", lambda row: row.role or "participant", "As"))
+    return Table("invitations", "Invitations, the newest first", columns, rows)
 
 
 def _until(row: InvitationRow) -> str | None:

@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Account, Mail
 from leaderboard.services.policy import Viewer, require_account
-from leaderboard.tables.record import Column, Table
+from leaderboard.tables.record import Shown, Table, columns_from
 
 MOST_LETTERS = 10
 
@@ -17,13 +18,13 @@ MOST_LETTERS = 10
 class MailRow:
     """One letter: where to, what about, and what became of it; error is what the server said last."""
 
-    id: int
-    address: str
+    id: Annotated[int, Shown(key="letter")]
+    address: Annotated[str, Shown(key="to")]
     subject: str
     state: str
-    attempts: int
-    error: str
-    created_at: datetime
+    attempts: Annotated[int, Shown("Tries")]
+    error: Annotated[str, Shown("The mail server said", key="said")]
+    created_at: Annotated[datetime, Shown(key="written")]
     sent_at: datetime | None
 
 
@@ -61,12 +62,6 @@ def mail_row(mail: Mail) -> MailRow:
 
 def letters(page: OwnMailPage) -> Table[MailRow]:
     """The newest letters to an account."""
-    columns: list[Column[MailRow]] = [
-        Column(key="subject", head="Subject", value=lambda row: row.subject),
-        Column(key="to", head="To", value=lambda row: row.address),
-        Column(key="written", head="Written", value=lambda row: row.created_at),
-        Column(key="state", head="State", value=lambda row: row.state),
-        Column(key="said", head="The mail server said", value=lambda row: row.error),
-    ]
+    columns = columns_from(MailRow, "subject address created_at state error")
     caption = f"The newest letters to you, at most {MOST_LETTERS}"
-    return Table(name="letters", caption=caption, columns=columns, rows=page.letters)
+    return Table("letters", caption, columns, page.letters)

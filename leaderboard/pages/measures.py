@@ -5,8 +5,8 @@ from typing import Any
 from leaderboard.measures.catalogue.entries import Entry, MeasurePage, ParameterFacts, Section
 from leaderboard.measures.catalogue.examples import Place, Worked
 from leaderboard.measures.catalogue.names import TrecForm
-from leaderboard.tables.record import Column, Files, Table
-from leaderboard.tables.record import Place as Shown
+from leaderboard.tables.record import Column, Files, Table, columns_from
+from leaderboard.tables.record import Place as On
 
 Sections = tuple[Section, ...]
 
@@ -18,25 +18,20 @@ def facts(sections: Sections) -> dict[str, Any]:
 
 def table(sections: Sections) -> Table[Entry]:
     """The list, families one after the other."""
-    columns: list[Column[Entry]] = [
-        Column(key="name", head="Measure", value=lambda row: row.name),
-        Column(key="title", head="What it is", value=lambda row: row.title),
-        Column(key="family", value=lambda row: row.family, shown=Shown.DATA),
-        Column(key="formula", value=lambda row: row.formula, shown=Shown.DATA),
-        Column(key="direction", head="Better", value=lambda row: row.direction, shown=~Shown.PAGE),
-        Column(key="aggregate", head="Over topics", value=lambda row: row.aggregate, shown=~Shown.PAGE),
-        Column(key="needs", value=lambda row: ", ".join(row.needs), shown=Shown.DATA),
-        Column(key="aliases", value=lambda row: ", ".join(row.aliases), shown=Shown.DATA),
-        Column(key="trec_eval", value=lambda row: ", ".join(row.trec_names), shown=~Shown.PRINT),
-        Column(key="citation", value=lambda row: row.citation, shown=Shown.DATA),
-        Column(key="version", head="Version", value=lambda row: row.version, digits=0, shown=~Shown.PAGE),
-    ]
+    columns = columns_from(
+        Entry,
+        "name title family formula direction aggregate",
+        Column("needs", lambda row: ", ".join(row.needs), shown=On.DATA),
+        Column("aliases", lambda row: ", ".join(row.aliases), shown=On.DATA),
+        Column("trec_eval", lambda row: ", ".join(row.trec_names), shown=~On.PRINT),
+        "citation version",
+    )
     return Table(
-        name="measures",
-        caption="Measures: which direction is better, how topics are brought together, and the version of "
+        "measures",
+        "Measures: which direction is better, how topics are brought together, and the version of "
         "the definition.",
-        columns=columns,
-        rows=[entry for section in sections for entry in section.entries],
+        columns,
+        [entry for section in sections for entry in section.entries],
     )
 
 
@@ -69,40 +64,35 @@ def page_facts(page: MeasurePage) -> dict[str, Any]:
 
 def parameters(page: MeasurePage) -> Table[ParameterFacts]:
     """A measure's parameters, with their values in the form that was asked about."""
-    columns: list[Column[ParameterFacts]] = [
-        Column(key="written", head="Written", value=lambda row: row.written),
-        Column(key="text", head="What it does", value=lambda row: row.text),
-        Column(key="rule", head="May be", value=lambda row: row.rule),
-        Column(key="default", head="Default", value=lambda row: row.default),
-    ]
+    columns = columns_from(ParameterFacts, "written text rule default")
     caption = "Parameters."
     if page.written:
-        columns.append(Column(key="value", head=page.written, value=lambda row: row.value))
+        columns.append(Column("value", lambda row: row.value, page.written))
         caption = f"Parameters. The last column has their values in {page.written}."
-    return Table(name="parameters", caption=caption, columns=columns, rows=page.parameters)
+    return Table("parameters", caption, columns, page.parameters)
 
 
 def trec_names(page: MeasurePage) -> Table[TrecForm]:
     """What trec_eval calls a measure."""
     columns: list[Column[TrecForm]] = [
-        Column(key="name", head="In trec_eval", value=lambda row: row.name),
-        Column(key="here", head="Here", value=lambda row: row.here),
-        Column(key="option", head="Asked for as", value=lambda row: f"-m {row.option or row.name}"),
+        Column("name", lambda row: row.name, "In trec_eval"),
+        Column("here", lambda row: row.here, "Here"),
+        Column("option", lambda row: f"-m {row.option or row.name}", "Asked for as"),
     ]
     caption = "What trec_eval calls it. These names are understood here too."
-    return Table(name="trec-names", caption=caption, columns=columns, rows=page.trec_forms)
+    return Table("trec-names", caption, columns, page.trec_forms)
 
 
 def example(worked: Worked) -> Table[Place]:
     """The ranking of a worked example, rank by rank, then what was not retrieved."""
     ranking = worked.ranking
     columns: list[Column[Place]] = [
-        Column(key="rank", head="Rank", value=lambda row: row.name),
-        Column(key="document", head=ranking.heading, value=_grade),
+        Column("rank", lambda row: row.name, "Rank"),
+        Column("document", _grade, ranking.heading),
     ]
     if ranking.has_subtopics:
-        columns.append(Column(key="subtopics", head="Subtopics", value=_subtopics))
-    return Table(name="example", caption=worked.summary, columns=columns, rows=ranking.places)
+        columns.append(Column("subtopics", _subtopics, "Subtopics"))
+    return Table("example", worked.summary, columns, ranking.places)
 
 
 def _grade(place: Place) -> str:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from sqlalchemy import ColumnElement, Select, and_, exists, func, or_, select
 from sqlalchemy.orm import Session, aliased
@@ -17,7 +17,7 @@ from leaderboard.services.policy import Viewer
 from leaderboard.services.shown_names import ShownNames
 from leaderboard.services.suites import records
 from leaderboard.services.tasks import filed
-from leaderboard.tables.record import Column, Files, Place, Table
+from leaderboard.tables.record import Files, Place, Shown, Table, columns_from
 
 LEAST, MOST = 2, 100
 """Characters that are searched for."""
@@ -50,8 +50,8 @@ class FoundSuite:
 class FoundRun:
     """A run whose name, team, tag or description has the words, by the names the viewer knows."""
 
-    run_id: int
-    name: str
+    run_id: Annotated[int, Shown(shown=Place.DATA)]
+    name: Annotated[str, Shown(key="run")]
     team: str
     kind: str
     task: str
@@ -153,16 +153,10 @@ def facts(page: SearchPage) -> dict[str, Any]:
 def runs_table(page: SearchPage) -> Table[FoundRun]:
     """The runs that were found."""
     return Table(
-        name="runs",
-        caption=f"Runs found under “{page.query}”.",
-        columns=[
-            Column(key="run", head="Run", value=lambda row: row.name),
-            Column(key="run_id", value=lambda row: row.run_id, shown=Place.DATA),
-            Column(key="team", head="Team", value=lambda row: row.team),
-            Column(key="kind", head="Kind", value=lambda row: row.kind),
-            Column(key="task", head="Task", value=lambda row: row.task),
-        ],
-        rows=page.runs,
+        "runs",
+        f"Runs found under “{page.query}”.",
+        columns_from(FoundRun, "name run_id team kind task"),
+        page.runs,
     )
 
 

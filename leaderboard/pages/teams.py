@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 
 from sqlalchemy import exists, select
 from sqlalchemy.orm import Session
@@ -15,7 +16,7 @@ from leaderboard.services.policy import Viewer
 from leaderboard.services.runs.names import RunName
 from leaderboard.services.tasks import entries, filed
 from leaderboard.services.tasks.filed import FiledRuns
-from leaderboard.tables.record import Column, Place, Table
+from leaderboard.tables.record import Column, Place, Shown, Table, columns_from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +26,7 @@ class MemberRow:
     account_id: int
     name: str
     role: str
-    joined_at: datetime
+    joined_at: Annotated[datetime, Shown(key="since")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,24 +92,20 @@ def team_page(session: Session, viewer: Viewer, team_id: int) -> TeamPage:
 
 def members_table(page: TeamPage) -> Table[MemberRow]:
     """A team's members; its captain may remove the others."""
-    columns: list[Column[MemberRow]] = [
-        Column(key="name", head="Name", value=lambda row: row.name),
-        Column(key="role", head="Role", value=lambda row: row.role),
-        Column(key="since", head="Since", value=lambda row: row.joined_at),
-    ]
+    columns = columns_from(MemberRow, "name role joined_at")
     if page.is_captain:
-        columns.append(Column(key="lead", head="Captain", value=lambda row: row.account_id))
-        columns.append(Column(key="remove", head="Remove", value=lambda row: row.account_id))
-    return Table(name="members", caption="Members", columns=columns, rows=page.members)
+        columns.append(Column("lead", lambda row: row.account_id, "Captain"))
+        columns.append(Column("remove", lambda row: row.account_id, "Remove"))
+    return Table("members", "Members", columns, page.members)
 
 
 def runs_table(page: TeamPage) -> Table[TeamRun]:
     """A team's runs by task, newest first."""
     columns: list[Column[TeamRun]] = [
-        Column(key="run", head="Run", value=lambda row: row.name),
-        Column(key="run_id", value=lambda row: row.run_id, shown=Place.DATA),
-        Column(key="task", head="Task", value=lambda row: row.task),
-        Column(key="kind", head="Kind", value=lambda row: "withdrawn" if row.is_withdrawn else row.kind),
+        Column("run", lambda row: row.name, "Run"),
+        Column("run_id", lambda row: row.run_id, shown=Place.DATA),
+        Column("task", lambda row: row.task, "Task"),
+        Column("kind", lambda row: "withdrawn" if row.is_withdrawn else row.kind, "Kind"),
         Column(
             key="filed",
             head="Filed",
@@ -116,9 +113,9 @@ def runs_table(page: TeamPage) -> Table[TeamRun]:
             # Of the task beside it.
             words=lambda row: "by its organisers" if row.is_filed else "",
         ),
-        Column(key="sent", head="Sent", value=lambda row: row.created_at.isoformat(), shown=~Place.PRINT),
+        Column("sent", lambda row: row.created_at.isoformat(), "Sent", shown=~Place.PRINT),
     ]
-    return Table(name="runs", caption=f"Runs of {page.name} by task", columns=columns, rows=page.runs)
+    return Table("runs", f"Runs of {page.name} by task", columns, page.runs)
 
 
 def _is_insider(session: Session, viewer: Viewer, team_id: int) -> bool:

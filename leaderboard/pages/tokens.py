@@ -147,18 +147,18 @@ def _is_known(viewer: Viewer, task: Task) -> bool:
 def table(rows: tuple[TokenRow, ...]) -> Table[TokenRow]:
     """Tokens, the newest first."""
     columns: list[Column[TokenRow]] = [
-        Column(key="label", head="Label", value=lambda row: row.label),
-        Column(key="prefix", head="Begins with", value=lambda row: row.prefix),
-        Column(key="scopes", head="May", value=lambda row: ", ".join(row.scopes)),
-        Column(key="bound", head="For", value=lambda row: row.bound_to),
-        Column(key="made", head="Made", value=lambda row: row.created_at.isoformat()),
-        Column(key="used", head="Last used", value=_used),
-        Column(key="expires", head="Until", value=_until),
-        Column(key="state", head="State", value=lambda row: row.state),
+        Column("label", lambda row: row.label, "Label"),
+        Column("prefix", lambda row: row.prefix, "Begins with"),
+        Column("scopes", lambda row: ", ".join(row.scopes), "May"),
+        Column("bound", lambda row: row.bound_to, "For"),
+        Column("made", lambda row: row.created_at.isoformat(), "Made"),
+        Column("used", _used, "Last used"),
+        Column("expires", _until, "Until"),
+        Column("state", lambda row: row.state, "State"),
     ]
     if any(row.kind != tokens.PERSONAL for row in rows):
-        columns.insert(2, Column(key="kind", head="Kind", value=lambda row: row.kind))
-    return Table(name="tokens", caption="Tokens, the newest first", columns=columns, rows=rows)
+        columns.insert(2, Column("kind", lambda row: row.kind, "Kind"))
+    return Table("tokens", "Tokens, the newest first", columns, rows)
 
 
 def _used(row: TokenRow) -> str | None:

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
@@ -13,7 +14,7 @@ from leaderboard.services import policy
 from leaderboard.services.policy import Viewer
 from leaderboard.services.webhooks import webhooks
 from leaderboard.services.webhooks.webhooks import MEANINGS, OF_TEAMS, WebhookOwner
-from leaderboard.tables.record import Column, Table
+from leaderboard.tables.record import Column, Shown, Table, columns_from
 
 MOST_DELIVERIES = 100
 """Of one webhook that are listed, newest first."""
@@ -84,9 +85,9 @@ class WebhookPage:
 class SiteWebhookRow:
     """A webhook as operators see it: not whose it is, nor what stands in its address behind the host."""
 
-    id: int
-    owner: str
-    host: str
+    id: Annotated[int, Shown(key="webhook")]
+    owner: Annotated[str, Shown(key="of")]
+    host: Annotated[str, Shown("Leads to")]
     state: str
     waiting: int
     failing_since: datetime | None
@@ -202,39 +203,34 @@ def _deliveries(session: Session, webhook_id: int) -> tuple[DeliveryRow, ...]:
 def webhook_table(rows: Sequence[WebhookRow]) -> Table[WebhookRow]:
     """Webhooks in the order of their making."""
     columns: list[Column[WebhookRow]] = [
-        Column(key="address", head="Address", value=lambda row: row.address),
-        Column(key="state", head="State", value=lambda row: row.state),
-        Column(key="events", head="Told of", value=lambda row: ", ".join(row.events)),
-        Column(key="made_by", head="Made by", value=lambda row: row.made_by),
+        Column("address", lambda row: row.address, "Address"),
+        Column("state", lambda row: row.state, "State"),
+        Column("events", lambda row: ", ".join(row.events), "Told of"),
+        Column("made_by", lambda row: row.made_by, "Made by"),
     ]
-    return Table(name="webhooks", caption="Webhooks", columns=columns, rows=rows)
+    return Table("webhooks", "Webhooks", columns, rows)
 
 
 def delivery_table(page: WebhookPage) -> Table[DeliveryRow]:
     """Deliveries, the newest first."""
     columns: list[Column[DeliveryRow]] = [
-        Column(key="event", head="Event", value=lambda row: row.event),
-        Column(key="at", head="When", value=lambda row: row.created_at.isoformat()),
-        Column(key="state", head="State", value=lambda row: row.state),
-        Column(key="attempts", head="Attempts", value=lambda row: len(row.attempts)),
-        Column(key="again", head="Again", value=lambda row: row.message),
+        Column("event", lambda row: row.event, "Event"),
+        Column("at", lambda row: row.created_at.isoformat(), "When"),
+        Column("state", lambda row: row.state, "State"),
+        Column("attempts", lambda row: len(row.attempts), "Attempts"),
+        Column("again", lambda row: row.message, "Again"),
     ]
     caption = f"Deliveries of the last 30 days, newest first, at most {MOST_DELIVERIES}"
-    return Table(name="deliveries", caption=caption, columns=columns, rows=page.deliveries)
+    return Table("deliveries", caption, columns, page.deliveries)
 
 
 def site_table(rows: Sequence[SiteWebhookRow]) -> Table[SiteWebhookRow]:
     """All webhooks of a site."""
-    columns: list[Column[SiteWebhookRow]] = [
-        Column(key="webhook", head="Webhook", value=lambda row: row.id, digits=0),
-        Column(key="of", head="Of", value=lambda row: row.owner),
-        Column(key="host", head="Leads to", value=lambda row: row.host),
-        Column(key="state", head="State", value=lambda row: row.state),
-        Column(key="waiting", head="Waiting", value=lambda row: row.waiting, digits=0),
-        Column(key="failing", head="Failing since", value=_failing),
-    ]
+    columns = columns_from(
+        SiteWebhookRow, "id owner host state waiting", Column("failing", _failing, "Failing since")
+    )
     caption = "Webhooks of this site, those that fail first"
-    return Table(name="webhooks", caption=caption, columns=columns, rows=rows)
+    return Table("webhooks", caption, columns, rows)
 
 
 def _failing(row: SiteWebhookRow) -> str | None:

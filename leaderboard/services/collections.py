@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import quote
 
 import numpy as np
@@ -30,6 +30,7 @@ from leaderboard.db.tables import Collection, DocumentBlock, Task
 from leaderboard.errors import Conflict, Invalid, NotFound, Problem
 from leaderboard.services import audit, policy
 from leaderboard.services.policy import Viewer
+from leaderboard.tables.record import Shown
 from leaderboard.trec.documents.docno_filter import DocnoFilter
 from leaderboard.trec.documents.documents import (
     DocnoFilterBuilder,
@@ -62,10 +63,10 @@ class CollectionRow:
     """A collection as lists show it."""
 
     id: int
-    name: str
-    size: int | None
-    stored: int
-    link_template: str
+    name: Annotated[str, Shown("collection", key="collection")]
+    size: Annotated[int | None, Shown("size", digits=None)]
+    stored: Annotated[int, Shown("documents", key="documents", digits=None)]
+    link_template: Annotated[str, Shown("link_template")]
 
 
 def prepare(path: Path) -> PreparedDocuments:

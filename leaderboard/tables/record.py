@@ -1,15 +1,20 @@
 """The record that every table of the site is: columns that say how a row is shown and written."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, fields
 from datetime import date
 from enum import Flag, auto
-from typing import Any, Generic, TypeVar
+from functools import cache
+from operator import attrgetter
+from types import NoneType
+from typing import Annotated, Any, Final, Generic, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from leaderboard.errors import NotFound
 
 Row = TypeVar("Row")
 Page = TypeVar("Page")
+BY_TYPE: Final = -1
+"""Decimals that go by the type of a field: 0 of a whole number, 4 of any other, None of a text."""
 
 
 class Place(Flag):
@@ -24,7 +29,7 @@ class Place(Flag):
     EVERYWHERE = PAGE | DATA | PRINT
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Column(Generic[Row]):
     """One column of a table.
 
@@ -38,6 +43,7 @@ class Column(Generic[Row]):
     value: Callable[[Row], Any]
     head: str = ""
     """Its name for readers; the key where this is empty."""
+    _: KW_ONLY
     digits: int | None = None
     unit: str = ""
     words: Callable[[Row], str | None] | None = None
@@ -77,7 +83,85 @@ class Column(Generic[Row]):
         return self.value(row) if self.words is None else self.words(row)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a field of a row's record is as a column, in its annotation: `Annotated[int, Shown("Rank")]`.
+
+    A field without one is a column too: under its own name, with the decimals of its type.
+    """
+
+    title: str = ""
+    """Its name for readers; that of its key where this is empty."""
+    key: str = ""
+    """Its name in files; the field's own where this is empty."""
+    help: str = ""
+    digits: int | None = BY_TYPE
+    shown: Place = Place.EVERYWHERE
+    group: str = ""
+    unit: str = ""
+
+
+def columns_from(record: type[Row], *parts: "str | Column[Row]") -> "list[Column[Row]]":
+    """The columns of a table whose rows are of a record: names of its fields between spaces, and columns.
+
+    Without parts these are all its fields. A name with points leads into the record that a field holds;
+    a property counts as a field. Raises AttributeError for a name that the record does not have.
+
+    >>> @dataclass
+    ... class Pet:
+    ...     name: Annotated[str, Shown("Who")]
+    ...     age_in_years: int
+    >>> [(column.key, column.heading, column.digits) for column in columns_from(Pet)]
+    [('name', 'Who', None), ('age_in_years', 'Age in years', 0)]
+    """
+    if not parts:
+        parts = tuple(each.name for each in fields(record))  # type: ignore[arg-type]
+    made: list[Column[Row]] = []
+    held = cast(Hashable, record)
+    for part in parts:
+        made += [part] if isinstance(part, Column) else [_column(held, name) for name in part.split()]
+    return made
+
+
+@cache
+def _column(record: Any, path: str) -> Column[Any]:
+    hint: Any = record
+    for name in path.split("."):
+        hint = _hint(_kind(hint), name)
+    about = next((each for each in getattr(hint, "__metadata__", ()) if isinstance(each, Shown)), Shown())
+    key = about.key or path.rpartition(".")[2]
+    return Column(
+        key,
+        attrgetter(path),
+        about.title or key.replace("_", " ").capitalize(),
+        digits={int: 0, float: 4}.get(_kind(hint)) if about.digits == BY_TYPE else about.digits,
+        unit=about.unit,
+        title=about.help,
+        shown=about.shown,
+        group=about.group,
+    )
+
+
+def _hint(holder: type, name: str) -> Any:
+    hints = _hints(holder)
+    return hints[name] if name in hints else _hints(getattr(holder, name).fget)["return"]
+
+
+@cache
+def _hints(of: Any) -> dict[str, Any]:
+    return get_type_hints(of, include_extras=True)
+
+
+def _kind(hint: Any) -> Any:
+    """The type of an annotation that is a value's where the value is not None."""
+    if get_origin(hint) is Annotated:
+        return _kind(get_args(hint)[0])
+    if NoneType in get_args(hint):
+        return next(_kind(each) for each in get_args(hint) if each is not NoneType)
+    return get_origin(hint) or hint
+
+
+@dataclass(frozen=True, slots=True)
 class Table(Generic[Row]):
     """A table: its rows, what their columns are, and one line that says what it shows.
 

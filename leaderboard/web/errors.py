@@ -15,7 +15,7 @@ from leaderboard.logs import masked
 from leaderboard.services import policy
 from leaderboard.services.policy import ANONYMOUS
 from leaderboard.services.tasks import slugs
-from leaderboard.tables.record import Column, Place, Table
+from leaderboard.tables.record import Column, Place, Table, columns_from
 from leaderboard.web.requests import request_id
 from leaderboard.web.session import DEVICE, cookie, in_api, reading, settings
 
@@ -96,18 +96,14 @@ def problem_rows(problems: tuple[errors.Problem, ...]) -> Table[errors.Problem]:
     """What is wrong with a request or a file, one problem a row."""
     # Most problems stand for themselves: then a page needs neither column.
     often = Place.EVERYWHERE if any(row.count > 1 for row in problems) else Place.DATA
-    columns: list[Column[errors.Problem]] = [
-        Column(key="line", head="Line", value=lambda row: row.line, digits=0),
-        Column(key="field", head="Field", value=lambda row: row.field),
-        Column(key="value", head="Value", value=lambda row: row.value),
-        Column(key="rule", head="Rule", value=lambda row: row.rule),
-        Column(key="remedy", head="What to do", value=lambda row: row.remedy),
-        Column(key="count", head="Times", value=lambda row: row.count, digits=0, shown=often),
-        Column(
-            key="examples", head="Such as", value=lambda row: ", ".join(row.examples) or None, shown=often
-        ),
-    ]
-    return Table(name="problems", caption="Problems", columns=columns, rows=problems)
+    columns = columns_from(
+        errors.Problem,
+        "line field value rule",
+        Column("remedy", lambda row: row.remedy, "What to do"),
+        Column("count", lambda row: row.count, "Times", digits=0, shown=often),
+        Column("examples", lambda row: ", ".join(row.examples) or None, "Such as", shown=often),
+    )
+    return Table("problems", "Problems", columns, problems)
 
 
 def _expected(error: errors.LeaderboardError) -> AnyResponse:

@@ -1,10 +1,11 @@
 """The one way to give a table as a file, and to let a browser keep a page it has."""
 
 import hashlib
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, ParamSpec
 
-from flask import Response, request
+from flask import Blueprint, Response, render_template, request
 
 from leaderboard.errors import Invalid
 from leaderboard.tables.latex import latex_text
@@ -17,6 +18,50 @@ from leaderboard.web.kept.static import A_YEAR_S
 
 PRINTED = ("tex", "md")
 """Forms that people read: some pages give their first rows only, or another table."""
+
+Asked = ParamSpec("Asked")
+
+
+def with_files(
+    blueprint: Blueprint,
+    path: str,
+    template: str | Callable[[Page], str],
+    files: Files[Page],
+    *,
+    endpoint: str = "",
+    is_kept: bool = True,
+    **variables: Callable[[Page], Any],
+) -> Callable[[Callable[Asked, Page]], Callable[Asked, Page]]:
+    """A decorator, put above the rule of a function that reads a page: as HTML at the path, and as its files.
+
+    template: with `page` and, by name, what each of the variables makes of it; or what makes HTML of a page.
+    endpoint: of the files; without it that is `export` for `show`, and `x_export` for any other x.
+    is_kept: whether a browser may keep the page while its content is the same.
+    """
+
+    def register(read: Callable[Asked, Page]) -> Callable[Asked, Page]:
+        @wraps(read)
+        def shown(*args: Asked.args, **asked: Asked.kwargs) -> Response | str:
+            found = read(*args, **asked)
+            if isinstance(template, str):
+                known = {name: variable(found) for name, variable in variables.items()}
+                html = render_template(template, page=found, **known)
+            else:
+                html = template(found)
+            return page(html) if is_kept else html
+
+        @wraps(read)
+        def exported(*args: Asked.args, **asked: Asked.kwargs) -> Response:
+            form = str(asked.pop("form"))
+            return export(form, files, read(*args, **asked))
+
+        name = read.__name__
+        blueprint.get(path, endpoint=name)(shown)
+        of_files = endpoint or ("export" if name == "show" else f"{name}_export")
+        blueprint.get(f"{path}.<form:form>", endpoint=of_files)(exported)
+        return read
+
+    return register
 
 
 def export(form: str, files: Files[Page], page: Page, which: str | None = None) -> Response:

@@ -22,13 +22,9 @@ ROWS_AT_FIRST = 250
 RUNS_AT_FIRST, DOCUMENTS_AT_FIRST = 50, 100
 
 
-@blueprint.get("/tasks/<slug>/topics")
-@rule(PUBLIC)
-def index(slug: str) -> ResponseReturnValue:
-    """All topics of a task."""
-    page = _list(slug)
+def _index_html(page: TopicList) -> str:
     rows = page.topics if "all" in request.args else page.topics[:ROWS_AT_FIRST]
-    html = render_template(
+    return render_template(
         "topics/index.html",
         page=page,
         table=list_table.table(page),
@@ -36,14 +32,14 @@ def index(slug: str) -> ResponseReturnValue:
         chart=_spreads(page, rows),
         args=kept(LIST_STATE),
     )
-    return responses.page(html)
 
 
-@blueprint.get("/tasks/<slug>/topics.<form:form>")
+@responses.with_files(blueprint, "/tasks/<slug>/topics", _index_html, list_table.FILES)
 @rule(PUBLIC)
-def index_export(slug: str, form: str) -> ResponseReturnValue:
-    """All topics as a file."""
-    return responses.export(form, list_table.FILES, _list(slug))
+def index(slug: str) -> TopicList:
+    """All topics of a task."""
+    given = request.args
+    return lists.topic_list(reading(), viewer(), slug, given.get("measure") or None, given.get("sort", ""))
 
 
 @blueprint.get("/tasks/<slug>/topics/<topic:topic_id>")
@@ -72,11 +68,6 @@ def export(slug: str, topic_id: str, form: str) -> ResponseReturnValue:
     """One topic as JSON; every run's scores on it as a table, unless ?table= names another."""
     is_of_runs = form != "json" and "table" not in request.args
     return responses.export(form, tables.FILES, _page(slug, topic_id, limit=0 if is_of_runs else None))
-
-
-def _list(slug: str) -> TopicList:
-    given = request.args
-    return lists.topic_list(reading(), viewer(), slug, given.get("measure") or None, given.get("sort", ""))
 
 
 def _page(slug: str, topic_id: str, limit: int | None = None) -> TopicPage:

@@ -7,10 +7,13 @@ import math
 from typing import Any
 
 import pytest
-from flask import Flask, Response
+from flask import Blueprint, Flask, Response
 
 from leaderboard.settings import Settings
+from leaderboard.tables.record import Files
 from leaderboard.web import responses
+from leaderboard.web.addresses import FormConverter
+from leaderboard.web.rules import PUBLIC, SIGNED_IN, Rule, rule, rule_of
 from tests.make.tables import table
 
 AWKWARD = (0.1 + 0.2, 1 / 3, 5e-324, 1.7976931348623157e308, -0.0, 1e22, 0.30000000000000004)
@@ -107,3 +110,43 @@ def test_the_same_bytes_have_the_same_tag_and_are_not_sent_twice() -> None:
             again = responses.page("a")
             assert (again.status_code, again.headers["ETag"]) == (304, first)
             assert responses.page("b").status_code == 200
+
+
+def test_a_page_and_its_files_are_registered_at_once(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under one rule, at the path and at the path with an ending; the page by a template or by a function."""
+    app, blueprint = Flask("bare"), Blueprint("words", "bare")
+    app.url_map.converters["form"] = FormConverter
+    monkeypatch.setattr(
+        responses, "render_template", lambda name, **known: f"{name} {known['page']} {known['letters']}"
+    )
+    files: Files[str] = Files(
+        facts=lambda word: {"word": word}, tables={"letters": lambda word: table(["letter"], list(word))}
+    )
+
+    @responses.with_files(blueprint, "/<word>", "word.html", files, letters=len)
+    @rule(PUBLIC, is_computed=True)
+    def show(word: str) -> str:
+        """A word."""
+        return word
+
+    @responses.with_files(blueprint, "/all/<word>", str.upper, files, is_kept=False)
+    @rule(SIGNED_IN)
+    def every(word: str) -> str:
+        """A word."""
+        return word
+
+    app.register_blueprint(blueprint)
+    client = app.test_client()
+    told = client.get("/ab")
+    assert (told.text, told.mimetype, bool(told.get_etag()[0])) == ("word.html ab 2", "text/html", True)
+    assert client.get("/ab", headers={"If-None-Match": told.headers["ETag"]}).status_code == 304
+    assert client.get("/ab.json").get_json() == {"word": "ab"}
+    assert client.get("/ab.csv").text == "letter\r\na\r\nb\r\n"
+    assert client.get("/ab.json?orient=records").get_json() == [{"letter": "a"}, {"letter": "b"}]
+    assert (client.get("/all/ab").text, client.get("/all/ab").get_etag()) == ("AB", (None, None))
+    rules = {name: rule_of(app, f"words.{name}") for name in ("show", "export", "every", "every_export")}
+    assert rules["show"] == rules["export"] == Rule(PUBLIC, is_computed=True)
+    assert rules["every"] == rules["every_export"] == Rule(SIGNED_IN)
+    assert show("ab") == "ab"

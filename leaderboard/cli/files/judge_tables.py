@@ -139,7 +139,7 @@ def joined(tables: Sequence[Table[Line]]) -> Table[Line]:
     """Tables of one kind, of several judges, as one."""
     first = tables[0]
     rows = [row for table in tables for row in table.rows]
-    return Table(name=first.name, caption=first.caption, columns=first.columns, rows=rows)
+    return Table(first.name, first.caption, first.columns, rows)
 
 
 def _judge(board: JudgesBoard, row: JudgeRow, circular: CircularAgreement) -> Line:
@@ -179,7 +179,7 @@ def _range(verdicts: Verdicts | None, at: int) -> str | None:
 
 def _table(name: str, caption: str, heads: Heads, rows: Sequence[Line]) -> Table[Line]:
     columns: list[Column[Line]] = [
-        Column(key=key, value=itemgetter(key), head=head, digits=digits, shown=shown)
+        Column(key, itemgetter(key), head, digits=digits, shown=shown)
         for key, (head, digits, shown) in heads.items()
     ]
-    return Table(name=name, caption=caption, columns=columns, rows=rows)
+    return Table(name, caption, columns, rows)

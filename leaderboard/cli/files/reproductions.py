@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from leaderboard.services.statistics.requests import refusal
 from leaderboard.stats.reproductions.levels import Levels, RunLevels, Thresholds, replicated, reproduced
 from leaderboard.stats.reproductions.numbers import LevelRow, level_rows
 from leaderboard.stats.reproductions.topics import largest_differences
-from leaderboard.tables.record import Column, Table
+from leaderboard.tables.record import Table, columns_from
 from leaderboard.trec.read import forms
 from leaderboard.trec.read.lines import DEFAULT_LIMITS
 from leaderboard.trec.read.scanning import scan_run
@@ -108,17 +107,10 @@ def compare_files(qrels: Path, original: Sequence[Path], other: Sequence[Path], 
 def level_table(of: Reproduced) -> Table[LevelRow]:
     """One row a number, by level."""
     return Table(
-        name="reproduction",
-        caption=f"{of.measure.key}: {of.baseline.original}, {of.advanced.original}, and what came out again.",
-        rows=level_rows(of.levels),
-        columns=[
-            Column(key="level", value=attrgetter("level")),
-            Column(key="number", value=attrgetter("number")),
-            Column(key="baseline", value=attrgetter("baseline"), digits=4),
-            Column(key="advanced", value=attrgetter("advanced"), digits=4),
-            Column(key="both", value=attrgetter("both"), digits=4),
-            Column(key="word", value=attrgetter("word")),
-        ],
+        "reproduction",
+        f"{of.measure.key}: {of.baseline.original}, {of.advanced.original}, and what came out again.",
+        columns_from(LevelRow),
+        level_rows(of.levels),
     )
 
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Annotated
 
 from leaderboard.errors import NotFound, UnknownMeasure
 from leaderboard.measures.binding import BoundMeasure
@@ -14,6 +15,7 @@ from leaderboard.measures.catalogue.names import TrecForm, examples, grammar, tr
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.record import LARGEST, Measure, Parameter, TrecName, value_text
 from leaderboard.measures.registry import MEASURES, NAMES
+from leaderboard.tables.record import Place, Shown
 
 AGGREGATES = {
     "mean": "the mean over topics",
@@ -43,17 +45,17 @@ NOT_APPLIED = "not applied"
 class Entry:
     """A measure in the list."""
 
-    name: str
-    title: str
-    family: str
-    formula: str
-    direction: str
-    aggregate: str
+    name: Annotated[str, Shown("Measure")]
+    title: Annotated[str, Shown("What it is")]
+    family: Annotated[str, Shown(shown=Place.DATA)]
+    formula: Annotated[str, Shown(shown=Place.DATA)]
+    direction: Annotated[str, Shown("Better", shown=~Place.PAGE)]
+    aggregate: Annotated[str, Shown("Over topics", shown=~Place.PAGE)]
     needs: tuple[str, ...]
     aliases: tuple[str, ...]
     trec_names: tuple[str, ...]
-    citation: str
-    version: int
+    citation: Annotated[str, Shown(shown=Place.DATA)]
+    version: Annotated[int, Shown(shown=~Place.PAGE)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +72,8 @@ class ParameterFacts:
 
     name: str
     written: str
-    text: str
-    rule: str
+    text: Annotated[str, Shown("What it does")]
+    rule: Annotated[str, Shown("May be")]
     default: str
     value: str
 

@@ -48,37 +48,34 @@ def facts(page: AnswerPage) -> dict[str, Any]:
 def table(page: AnswerPage) -> Table[CitationRow]:
     """The segments in order, each with what it cites."""
     return Table(
-        name=f"{page.run}-{page.topic_id}-answer",
-        caption=f"The answer of run {page.run} to topic {page.topic_id} of {page.task}, one row a citation.",
-        columns=[
-            Column(key="segment", head="Segment", value=lambda row: row.segment.number, digits=0),
-            Column(key="text", head="Text", value=lambda row: row.segment.text),
-            Column(key="citation", head="Citation", value=lambda row: row.place or None, digits=0),
-            Column(key="docno", head="Document", value=lambda row: row.cited.docno if row.cited else None),
+        f"{page.run}-{page.topic_id}-answer",
+        f"The answer of run {page.run} to topic {page.topic_id} of {page.task}, one row a citation.",
+        [
+            Column("segment", lambda row: row.segment.number, "Segment", digits=0),
+            Column("text", lambda row: row.segment.text, "Text"),
+            Column("citation", lambda row: row.place or None, "Citation", digits=0),
+            Column("docno", lambda row: row.cited.docno if row.cited else None, "Document"),
             Column(
-                key="confidence",
-                head="Confidence",
-                value=lambda row: row.cited.confidence if row.cited else None,
-                digits=4,
+                "confidence", lambda row: row.cited.confidence if row.cited else None, "Confidence", digits=4
             ),
-            Column(key="support", head="Support", value=_support),
-            Column(key="counts", head="Counts", value=lambda row: row.counts),
+            Column("support", _support, "Support"),
+            Column("counts", lambda row: row.counts, "Counts"),
         ],
-        rows=tuple(_rows(page)),
+        tuple(_rows(page)),
     )
 
 
 def nuggets(page: AnswerPage) -> Table[HeldNugget]:
     """The topic's nuggets, vital ones first, with the answer's labels."""
     return Table(
-        name=f"{page.run}-{page.topic_id}-nuggets",
-        caption=f"Nuggets of topic {page.topic_id} of {page.task} in the answer of run {page.run}.",
-        columns=[
-            Column(key="nugget", head="Nugget", value=lambda row: row.text),
-            Column(key="importance", head="Importance", value=lambda row: row.importance),
-            Column(key="label", head="Label", value=lambda row: row.label, words=lambda row: row.shape.word),
+        f"{page.run}-{page.topic_id}-nuggets",
+        f"Nuggets of topic {page.topic_id} of {page.task} in the answer of run {page.run}.",
+        [
+            Column("nugget", lambda row: row.text, "Nugget"),
+            Column("importance", lambda row: row.importance, "Importance"),
+            Column("label", lambda row: row.label, "Label", words=lambda row: row.shape.word),
         ],
-        rows=page.labels.nuggets,
+        page.labels.nuggets,
     )
 
 

@@ -13,7 +13,7 @@ from leaderboard.services.assessors import judged_pools
 from leaderboard.services.assessors.judged_pools import WHOSE, GivenLabel, JudgedPool, PoolFacts
 from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks import topics
-from leaderboard.tables.record import Column, Files, Place, Table
+from leaderboard.tables.record import Column, Files, Place, Table, columns_from
 from leaderboard.tables.words import counted
 from leaderboard.trec.documents.marking import Piece, marked, terms
 
@@ -179,43 +179,39 @@ def facts(page: AdjudicationPage) -> dict[str, Any]:
 def labels_table(page: AdjudicationPage) -> Table[tuple[Disagreement, GivenLabel]]:
     """The documents listed, a row for each label of each."""
     columns: list[Column[tuple[Disagreement, GivenLabel]]] = [
-        Column(key="topic", head="Topic", value=lambda row: row[0].topic_id),
-        Column(key="docno", head="Document", value=lambda row: row[0].docno),
-        Column(key="assessor", head="Assessor", value=lambda row: row[1].assessor),
-        Column(key="origin", head="Origin", value=lambda row: row[1].judge.origin),
-        Column(key="grade", head="Grade", value=lambda row: row[1].grade, digits=0),
-        Column(key="note", head="Note", value=lambda row: row[1].note),
-        Column(key="decided", head="Decided", value=lambda row: _decided(row[0]), digits=0),
-        Column(key="decided_by", head="By", value=lambda row: _decided_by(row[0])),
+        Column("topic", lambda row: row[0].topic_id, "Topic"),
+        Column("docno", lambda row: row[0].docno, "Document"),
+        Column("assessor", lambda row: row[1].assessor, "Assessor"),
+        Column("origin", lambda row: row[1].judge.origin, "Origin"),
+        Column("grade", lambda row: row[1].grade, "Grade", digits=0),
+        Column("note", lambda row: row[1].note, "Note"),
+        Column("decided", lambda row: _decided(row[0]), "Decided", digits=0),
+        Column("decided_by", lambda row: _decided_by(row[0]), "By"),
     ]
     rows = [(document, label) for document in page.rows for label in document.labels]
-    return Table(name=_name(page), caption=_caption(page), columns=columns, rows=rows)
+    return Table(_name(page), _caption(page), columns, rows)
 
 
 def documents_table(page: AdjudicationPage) -> Table[Disagreement]:
     """The documents listed, a row for each."""
     columns: list[Column[Disagreement]] = [
-        Column(key="docno", head="Document", value=lambda row: row.docno),
-        Column(key="topic", head="Topic", value=lambda row: row.topic_id),
-        Column(key="grades", head="Grades", value=lambda row: ", ".join(map(str, row.grades))),
-        Column(key="apart", head="Apart", value=lambda row: row.distance if row.grades else None, digits=0),
-        Column(key="decided", head="Decided", value=_decided),
-        Column(key="decided_by", head="By", value=_decided_by, shown=~Place.PAGE),
+        Column("docno", lambda row: row.docno, "Document"),
+        Column("topic", lambda row: row.topic_id, "Topic"),
+        Column("grades", lambda row: ", ".join(map(str, row.grades)), "Grades"),
+        Column("apart", lambda row: row.distance if row.grades else None, "Apart", digits=0),
+        Column("decided", _decided, "Decided"),
+        Column("decided_by", _decided_by, "By", shown=~Place.PAGE),
     ]
-    return Table(name=f"{_name(page)}-documents", caption=_caption(page), columns=columns, rows=page.rows)
+    return Table(f"{_name(page)}-documents", _caption(page), columns, page.rows)
 
 
 def case_table(case: AdjudicationCase) -> Table[GivenLabel]:
     """What the assessors said of the document, and after them the adjudicator."""
-    columns: list[Column[GivenLabel]] = [
-        Column(key="assessor", head="Assessor", value=lambda label: label.assessor),
-        Column(key="grade", head="Grade", value=lambda label: label.grade),
-        Column(key="note", head="Note", value=lambda label: label.note),
-    ]
+    columns = columns_from(GivenLabel, "assessor grade note")
     decision = case.disagreement.decision
     caption = f"What the assessors said of this document; relevant from grade {case.pool.level}"
     rows = [*case.disagreement.labels, *([decision] if decision else [])]
-    return Table(name="labels", caption=caption, columns=columns, rows=rows)
+    return Table("labels", caption, columns, rows)
 
 
 FILES = Files(facts=facts, tables={"labels": labels_table, "documents": documents_table})

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Annotated
 
 import numpy as np
 from sqlalchemy.orm import Session
@@ -22,6 +23,7 @@ from leaderboard.services.assessors.judged_pools import (
 from leaderboard.services.policy import Viewer
 from leaderboard.stats.assessors import agreement as stats
 from leaderboard.stats.assessors.agreement import Alpha, Confusion, IntArray, Kappa, Ratings, Scale, Share
+from leaderboard.tables.record import Shown
 
 SCALES: dict[Scale, str] = {
     "nominal": "grades are names",
@@ -54,12 +56,12 @@ class TopicAgreement:
     topic: TopicOfPool
     judged: int
     """Documents with a grade."""
-    double: int
+    double: Annotated[int, Shown("By several", key="judged_by_several")]
     """Documents with the grades of two or more."""
     raw: Share
     alpha: Alpha
-    disagreements: int
-    relevant: float | None
+    disagreements: Annotated[int, Shown("Different")]
+    relevant: Annotated[float | None, Shown(digits=3)]
     """Share of the grades that are relevant."""
 
 

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -16,7 +16,7 @@ from leaderboard.services.assessors import links as assessors
 from leaderboard.services.assessors.log import Label
 from leaderboard.services.assessors.shares import size
 from leaderboard.services.policy import Viewer
-from leaderboard.tables.record import Column, Files, Place, Table
+from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +24,11 @@ class AssessorRow:
     """An assessor of the task and what there is of theirs in the pool."""
 
     id: int
-    name: str
-    origin: str
-    origin_name: str
-    role: str
-    has_link: bool
+    name: Annotated[str, Shown(key="assessor")]
+    origin: Annotated[str, Shown(shown=~Place.PAGE)]
+    origin_name: Annotated[str, Shown(key="machine", shown=~Place.PAGE)]
+    role: Annotated[str, Shown(key="is", shown=Place.PAGE)]
+    has_link: Annotated[bool, Shown("Link", shown=~Place.PAGE)]
     link_ends_at: datetime | None
     """None for a link without an end."""
     link_ended: bool
@@ -39,7 +39,7 @@ class AssessorRow:
     judged: int
     """Documents with a grade in force."""
     skipped: int
-    last_at: datetime | None
+    last_at: Annotated[datetime | None, Shown(key="last_sent", shown=Place.PAGE)]
 
     @property
     def is_machine(self) -> bool:
@@ -51,14 +51,14 @@ class AssessorRow:
 class TopicRow:
     """A topic of the pool: who judges it and how far it is."""
 
-    topic_id: str
+    topic_id: Annotated[str, Shown(key="topic")]
     title: str
     documents: int
     assessors: tuple[str, ...]
     order: str
     judged: int
     """Documents that some person has graded."""
-    twice: int
+    twice: Annotated[int, Shown("By two or more", key="judged_twice")]
     """Documents that two people or more have graded."""
 
 
@@ -116,31 +116,20 @@ def facts(page: AssessorsPage) -> dict[str, Any]:
 
 def assessors_table(page: AssessorsPage) -> Table[AssessorRow]:
     """The task's assessors and what they have of the pool."""
-    columns: list[Column[AssessorRow]] = [
-        Column(key="assessor", head="Assessor", value=lambda row: row.name),
-        Column(key="is", head="Is", value=lambda row: row.role, shown=Place.PAGE),
-        Column(key="origin", head="Origin", value=lambda row: row.origin, shown=~Place.PAGE),
-        Column(key="machine", head="Machine", value=lambda row: row.origin_name, shown=~Place.PAGE),
-        Column(key="role", head="Role", value=lambda row: row.role, shown=~Place.PAGE),
-        Column(key="has_link", head="Link", value=lambda row: row.has_link, shown=~Place.PAGE),
-        Column(key="link_ends", head="Link ends", value=_link_end, shown=~Place.PAGE),
-        Column(key="topics", head="Topics", value=lambda row: row.topics, digits=0),
-        Column(key="documents", head="Documents", value=lambda row: row.documents, digits=0),
-        Column(key="judged", head="Judged", value=lambda row: row.judged, digits=0),
-        Column(key="skipped", head="Skipped", value=lambda row: row.skipped, digits=0),
-        Column(key="last_sent", head="Last sent", value=lambda row: row.last_at, shown=Place.PAGE),
-        Column(key="link", head="Link", value=lambda row: row.has_link, shown=Place.PAGE),
-    ]
+    columns = columns_from(
+        AssessorRow,
+        "name role origin origin_name",
+        Column("role", lambda row: row.role, "Role", shown=~Place.PAGE),
+        "has_link",
+        Column("link_ends", _link_end, "Link ends", shown=~Place.PAGE),
+        "topics documents judged skipped last_at",
+        Column("link", lambda row: row.has_link, "Link", shown=Place.PAGE),
+    )
     caption = (
         f"Assessors of {page.task} and what they have of pool {page.number}; machines are never mixed with "
         "people"
     )
-    return Table(
-        name=f"{page.slug}-pool-{page.number}-assessors",
-        caption=caption,
-        columns=columns,
-        rows=page.assessors,
-    )
+    return Table(f"{page.slug}-pool-{page.number}-assessors", caption, columns, page.assessors)
 
 
 def _link_end(row: AssessorRow) -> str | None:
@@ -150,21 +139,17 @@ def _link_end(row: AssessorRow) -> str | None:
 
 def topics_table(page: AssessorsPage) -> Table[TopicRow]:
     """The topics of the pool and who judges them."""
-    columns: list[Column[TopicRow]] = [
-        Column(key="topic", head="Topic", value=lambda row: row.topic_id),
-        Column(key="documents", head="Documents", value=lambda row: row.documents, digits=0),
-        Column(key="assessors", head="Assessors", value=lambda row: ", ".join(row.assessors)),
-        Column(key="order", head="Order", value=lambda row: row.order),
-        Column(key="judged", head="Judged", value=lambda row: row.judged, digits=0),
-        Column(key="judged_twice", head="By two or more", value=lambda row: row.twice, digits=0),
-    ]
+    columns = columns_from(
+        TopicRow,
+        "topic_id documents",
+        Column("assessors", lambda row: ", ".join(row.assessors), "Assessors"),
+        "order judged twice",
+    )
     caption = (
         f"Topics of pool {page.number} of {page.task}: documents that people have judged, and those that two "
         "or more have"
     )
-    return Table(
-        name=f"{page.slug}-pool-{page.number}-topics", caption=caption, columns=columns, rows=page.topics
-    )
+    return Table(f"{page.slug}-pool-{page.number}-topics", caption, columns, page.topics)
 
 
 FILES = Files(facts=facts, tables={"assessors": assessors_table, "topics": topics_table})

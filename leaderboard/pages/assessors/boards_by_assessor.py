@@ -8,7 +8,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sqlalchemy import select
@@ -32,7 +32,7 @@ from leaderboard.services.rankings.blocks import blocks_of
 from leaderboard.services.statistics import requests
 from leaderboard.stats.assessors.settling import settle
 from leaderboard.stats.orders.rank_correlation import tau_ap_b, tau_b
-from leaderboard.tables.record import Column, Place, Table
+from leaderboard.tables.record import Column, Place, Shown, Table, columns_from
 from leaderboard.trec.qrels.align import Aligner, CompiledJudgments, compile_judgments
 from leaderboard.trec.read.lines import bytes_of
 
@@ -48,20 +48,20 @@ class BoardOfAssessor:
     """The order of the runs with one assessor's labels wherever there are any."""
 
     judge: PoolAssessor
-    documents: int
+    documents: Annotated[int, Shown("Shared documents")]
     """That others judged too."""
-    changed: int
+    changed: Annotated[int, Shown("Other grade")]
     """Of them with a grade that differs from what is settled on."""
-    tau: float | None
-    tau_ap: float | None
-    leader: str
+    tau: Annotated[float | None, Shown("Kendall’s tau", digits=3)]
+    tau_ap: Annotated[float | None, Shown("tau_AP", digits=3)]
+    leader: Annotated[str, Shown("Leads")]
     mover: str
     """The run whose rank differs most; empty where none does."""
     mover_ranks: tuple[int, int]
     """Its rank by what is settled on, and by this assessor."""
 
     @property
-    def move(self) -> str:
+    def move(self) -> Annotated[str, Shown("Largest move", shown=Place.PAGE)]:
         """The run whose rank differs most with both of its ranks, or none, in words."""
         before, after = self.mover_ranks
         return f"{self.mover}, rank {before} → {after}" if self.mover else "none"
@@ -131,31 +131,19 @@ def facts(boards: BoardsByAssessor) -> dict[str, Any]:
 
 def table(boards: BoardsByAssessor) -> Table[BoardOfAssessor]:
     """The boards under each assessor."""
-    columns: list[Column[BoardOfAssessor]] = [
-        Column(key="assessor", head="Assessor", value=lambda row: row.judge.name),
-        Column(key="documents", head="Shared documents", value=lambda row: row.documents, digits=0),
-        Column(key="changed", head="Other grade", value=lambda row: row.changed, digits=0),
-        Column(key="tau", head="Kendall’s tau", value=lambda row: row.tau, digits=3),
-        Column(key="tau_ap", head="tau_AP", value=lambda row: row.tau_ap, digits=3),
-        Column(key="leader", head="Leads", value=lambda row: row.leader),
-        Column(key="move", head="Largest move", value=lambda row: row.move, shown=Place.PAGE),
-        Column(
-            key="largest_move", head="Largest move", value=lambda row: row.mover or None, shown=~Place.PAGE
-        ),
-        Column(key="rank", head="Rank", value=lambda row: _rank(row, 0), shown=~Place.PAGE),
-        Column(
-            key="rank_by_assessor",
-            head="Rank by assessor",
-            value=lambda row: _rank(row, 1),
-            shown=~Place.PAGE,
-        ),
-    ]
+    columns = columns_from(
+        BoardOfAssessor,
+        "judge.name documents changed tau tau_ap leader move",
+        Column("largest_move", lambda row: row.mover or None, "Largest move", shown=~Place.PAGE),
+        Column("rank", lambda row: _rank(row, 0), "Rank", shown=~Place.PAGE),
+        Column("rank_by_assessor", lambda row: _rank(row, 1), "Rank by assessor", shown=~Place.PAGE),
+    )
     caption = (
         f"{boards.runs:,} ranked runs by mean {boards.measure} over {boards.topics:,} topics of this pool: "
         f"the order by the majority of all labels ({boards.leader} leads) against the order with this "
         "assessor’s labels wherever there are any. 1 is the same order."
     )
-    return Table(name="boards", caption=caption, columns=columns, rows=boards.rows)
+    return Table("boards", caption, columns, boards.rows)
 
 
 def _rank(row: BoardOfAssessor, place: int) -> int | None:

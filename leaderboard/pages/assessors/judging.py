@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -16,7 +17,7 @@ from leaderboard.services.assessors.queues import ComingDocument, Queue
 from leaderboard.services.assessors.shares import size
 from leaderboard.services.tasks import grade_scales
 from leaderboard.services.tasks.grade_scales import Grade
-from leaderboard.tables.record import Column, Table
+from leaderboard.tables.record import Column, Shown, Table, columns_from
 from leaderboard.trec.documents.documents import Document
 from leaderboard.trec.documents.marking import Piece, marked, terms
 
@@ -27,9 +28,9 @@ class JudgingTopic:
 
     pool: int
     """The pool's number."""
-    topic_id: str
+    topic_id: Annotated[str, Shown(key="topic")]
     title: str
-    documents: int
+    documents: Annotated[int, Shown("Of")]
     judged: int
 
     @property
@@ -92,9 +93,9 @@ class ShownDocument:
 class OwnLabel:
     """What the assessor said of a document."""
 
-    docno: str
+    docno: Annotated[str, Shown("Document")]
     title: str
-    grade: int | None
+    grade: Annotated[int | None, Shown(digits=None)]
     note: str
 
 
@@ -162,27 +163,20 @@ def desk(session: Session, token: str) -> AssessorDesk:
 
 def topics_table(pool: JudgingPool) -> Table[JudgingTopic]:
     """An assessor's topics in a pool."""
-    columns: list[Column[JudgingTopic]] = [
-        Column(key="topic", head="Topic", value=lambda row: row.topic_id),
-        Column(key="judged", head="Judged", value=lambda row: row.judged, digits=0),
-        Column(key="documents", head="Of", value=lambda row: row.documents, digits=0),
-        Column(key="progress", head="Progress", value=lambda row: row.judged),
-    ]
+    columns = columns_from(
+        JudgingTopic, "topic_id judged documents", Column("progress", lambda row: row.judged, "Progress")
+    )
     caption = "Your topics: documents with a grade, of those you are asked to judge"
-    return Table(name="topics", caption=caption, columns=columns, rows=pool.topics)
+    return Table("topics", caption, columns, pool.topics)
 
 
 def labels_table(page: JudgingPage) -> Table[OwnLabel]:
     """What the assessor said of the topic's documents."""
-    columns: list[Column[OwnLabel]] = [
-        Column(key="docno", head="Document", value=lambda row: row.docno),
-        Column(key="grade", head="Grade", value=lambda row: row.grade),
-        Column(key="note", head="Note", value=lambda row: row.note),
-    ]
+    columns = columns_from(OwnLabel, "docno grade note")
     caption = (
         f"Your judgments of topic {page.topic_id}, by document id; follow a link to judge a document anew"
     )
-    return Table(name="judgments", caption=caption, columns=columns, rows=page.own)
+    return Table("judgments", caption, columns, page.own)
 
 
 def judging_page(

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -13,6 +14,7 @@ from leaderboard.services.assessors.assignments import share_of
 from leaderboard.services.assessors.judged_pools import GivenLabel, JudgedPool, PoolAssessor, is_of
 from leaderboard.services.assessors.shares import size
 from leaderboard.stats.assessors.judging_times import JudgingTimes, judging_times
+from leaderboard.tables.record import Place, Shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,7 @@ class Progress:
     judged: int
     skipped: int
     notes: int
-    relevant: float | None
+    relevant: Annotated[float | None, Shown(digits=3)]
     """Share of the grades that are relevant."""
     times: JudgingTimes
     last_at: datetime | None
@@ -36,7 +38,9 @@ class Progress:
         return max(self.asked - self.judged - self.skipped, 0)
 
     @property
-    def seconds_left(self) -> float | None:
+    def seconds_left(
+        self,
+    ) -> Annotated[float | None, Shown("To come", key="left", digits=None, shown=Place.PAGE)]:
         """How long they will take at this pace; None where that is not known."""
         if not self.left or self.times.trimmed_mean is None:
             return None

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from leaderboard.errors import NotFound
 from leaderboard.services.assessors.settle import BLANKS, OPEN, UNJUDGED, SettledPool
-from leaderboard.tables.record import Column, Files, Place, Table
+from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
 
 COLUMNS = ("", "probability", "stratum", "both")
 """What stands behind the grade in a TREC file of a sampled pool."""
@@ -15,16 +15,16 @@ COLUMNS = ("", "probability", "stratum", "both")
 class DocumentFate(NamedTuple):
     """What becomes of some documents of a pool, and how many they are."""
 
-    kind: str
-    documents: int
-    fate: str
+    kind: Annotated[str, Shown(key="documents")]
+    documents: Annotated[int, Shown("How many", key="count")]
+    fate: Annotated[str, Shown("What becomes of them")]
 
 
 class SettledJudgment(NamedTuple):
     """A settled judgment; stratum and probability are those of the pool, where the document is in it."""
 
-    topic_id: str
-    docno: str
+    topic_id: Annotated[str, Shown(key="topic")]
+    docno: Annotated[str, Shown("Document")]
     grade: int
     stratum: str
     probability: float | None
@@ -55,20 +55,14 @@ def facts(settled: SettledPool) -> dict[str, Any]:
 
 def judgments_table(settled: SettledPool) -> Table[SettledJudgment]:
     """Every settled judgment, in byte order of topics and documents."""
-    columns: list[Column[SettledJudgment]] = [
-        Column(key="topic", head="Topic", value=lambda row: row.topic_id),
-        Column(key="docno", head="Document", value=lambda row: row.docno),
-        Column(key="grade", head="Grade", value=lambda row: row.grade, digits=0),
-        Column(key="stratum", head="Stratum", value=lambda row: row.stratum),
-        Column(key="probability", head="Probability", value=lambda row: row.probability, digits=4),
-    ]
+    columns = columns_from(SettledJudgment, "topic_id docno grade stratum probability")
     rows = [
         _graded(settled, topic, docno.decode(), grade)
         for topic, grades in settled.judgments.items()
         for docno, grade in grades.items()
     ]
     caption = f"Settled judgments of pool {settled.pool.number} of {settled.pool.task}"
-    return Table(name=_name(settled, "judgments"), caption=caption, columns=columns, rows=rows)
+    return Table(_name(settled, "judgments"), caption, columns, rows)
 
 
 def fates_table(settled: SettledPool) -> Table[DocumentFate]:
@@ -84,17 +78,12 @@ def fates_table(settled: SettledPool) -> Table[DocumentFate]:
         DocumentFate("with an earlier judgment", counts.reused, used),
         DocumentFate("not drawn by the sample", counts.undrawn, undrawn),
     ]
-    columns: list[Column[DocumentFate]] = [
-        Column(key="documents", head="Documents", value=lambda row: row.kind),
-        Column(key="count", head="How many", value=lambda row: row.documents, digits=0),
-        Column(key="fate", head="What becomes of them", value=lambda row: row.fate),
-    ]
     caption = f"Documents of the pool: {len(settled.documents):,}"
     return Table(
-        name=_name(settled, "documents"),
-        caption=caption,
-        columns=columns,
-        rows=[row for row in rows if row.documents],
+        _name(settled, "documents"),
+        caption,
+        columns_from(DocumentFate, "kind documents fate"),
+        [row for row in rows if row.documents],
     )
 
 
@@ -102,14 +91,14 @@ def grades_table(settled: SettledPool) -> Table[GradeCount]:
     """How many judgments have each grade."""
     names = settled.pool.grade_names
     columns: list[Column[GradeCount]] = [
-        Column(key="grade", head="Grade", value=lambda row: row.grade),
-        Column(key="name", head="Name", value=lambda row: names.get(row.grade, ""), shown=~Place.PAGE),
-        Column(key="judgments", head="Judgments", value=lambda row: row.judgments, digits=0),
-        Column(key="share", head="Share", value=lambda row: row.share, digits=4),
+        Column("grade", lambda row: row.grade, "Grade"),
+        Column("name", lambda row: names.get(row.grade, ""), "Name", shown=~Place.PAGE),
+        Column("judgments", lambda row: row.judgments, "Judgments", digits=0),
+        Column("share", lambda row: row.share, "Share", digits=4),
     ]
     rows = [GradeCount(grade, count, count / settled.size) for grade, count in settled.grades.items()]
     caption = f"Judgments by grade: {settled.size:,}"
-    return Table(name=_name(settled, "grades"), caption=caption, columns=columns, rows=rows)
+    return Table(_name(settled, "grades"), caption, columns, rows)
 
 
 FILES = Files(

@@ -10,7 +10,7 @@ from leaderboard.pages.assessors.boards_by_assessor import BoardOfAssessor
 from leaderboard.pages.assessors.progress import Progress
 from leaderboard.services.assessors.judged_pools import GivenLabel
 from leaderboard.stats.assessors.agreement import Alpha, Kappa, Share
-from leaderboard.tables.record import Column, Files, Place, Table
+from leaderboard.tables.record import Column, Files, Place, Table, columns_from
 
 Result = Share | Kappa | Alpha
 DATA = ~Place.PAGE
@@ -82,9 +82,9 @@ def coefficients(page: AgreementPage) -> Table[Coefficient]:
         ),
     ]
     columns: list[Column[Coefficient]] = [
-        Column(key="coefficient", head="Coefficient", value=lambda row: row.name),
-        Column(key="value", head="Value", value=lambda row: row.result.value, digits=3),
-        Column(key="of", head="Of what", value=lambda row: row.of),
+        Column("coefficient", lambda row: row.name, "Coefficient"),
+        Column("value", lambda row: row.result.value, "Value", digits=3),
+        Column("of", lambda row: row.of, "Of what"),
     ]
     caption = (
         f"Agreement on the {together.double:,} documents that several judged; 1 is perfect agreement; "
@@ -96,24 +96,19 @@ def coefficients(page: AgreementPage) -> Table[Coefficient]:
 def pairs(page: AgreementPage) -> Table[PairAgreement]:
     """Each two assessors on the documents both graded."""
     columns: list[Column[PairAgreement]] = [
-        Column(
-            key="pair",
-            head="Assessors",
-            value=lambda row: f"{row.first.name} and {row.second.name}",
-            shown=Place.PAGE,
-        ),
-        Column(key="first", head="First", value=lambda row: row.first.name, shown=DATA),
-        Column(key="second", head="Second", value=lambda row: row.second.name, shown=DATA),
-        Column(key="documents", head="Documents", value=lambda row: row.documents, digits=0),
+        Column("pair", lambda row: f"{row.first.name} and {row.second.name}", "Assessors", shown=Place.PAGE),
+        Column("first", lambda row: row.first.name, "First", shown=DATA),
+        Column("second", lambda row: row.second.name, "Second", shown=DATA),
+        Column("documents", lambda row: row.documents, "Documents", digits=0),
         _coefficient("raw_agreement", "Raw", lambda row: row.raw),
         _coefficient("kappa", "Cohen’s kappa", lambda row: row.plain),
-        Column(key="interval", head="Interval", value=_interval, digits=2, shown=Place.PAGE),
-        Column(key="kappa_low", head="From", value=lambda row: row.plain.low, digits=3, shown=DATA),
-        Column(key="kappa_high", head="To", value=lambda row: row.plain.high, digits=3, shown=DATA),
+        Column("interval", _interval, "Interval", digits=2, shown=Place.PAGE),
+        Column("kappa_low", lambda row: row.plain.low, "From", digits=3, shown=DATA),
+        Column("kappa_high", lambda row: row.plain.high, "To", digits=3, shown=DATA),
         _coefficient("linear_kappa", "Linear", lambda row: row.linear),
         _coefficient("quadratic_kappa", "Quadratic", lambda row: row.quadratic),
         _coefficient("overlap", "Overlap", lambda row: row.overlap),
-        Column(key="grades", head="Grades", value=lambda row: None, shown=Place.PAGE),
+        Column("grades", lambda row: None, "Grades", shown=Place.PAGE),
     ]
     caption = (
         "Each two assessors on the documents both graded, most documents first; kappa with its 95% interval."
@@ -123,34 +118,20 @@ def pairs(page: AgreementPage) -> Table[PairAgreement]:
 
 def assessors(page: AgreementPage) -> Table[Progress]:
     """How far each assessor is, and how long judging takes."""
-    columns: list[Column[Progress]] = [
-        Column(key="assessor", head="Assessor", value=lambda row: row.judge.name),
-        Column(key="origin", head="Origin", value=lambda row: row.judge.origin, shown=DATA),
-        Column(key="machine", head="Machine", value=lambda row: row.judge.machine, shown=DATA),
+    columns = columns_from(
+        Progress,
+        "judge.name judge.origin judge.machine",
         Column(
-            key="asked",
-            head="Asked",
-            value=lambda row: row.asked,
+            "asked",
+            lambda row: row.asked,
+            "Asked",
             words=lambda row: f"{row.asked:,}" if row.asked else None,
             digits=0,
         ),
-        Column(key="judged", head="Judged", value=lambda row: row.judged, digits=0),
-        Column(key="skipped", head="Skipped", value=lambda row: row.skipped, digits=0),
-        Column(key="notes", head="Notes", value=lambda row: row.notes, digits=0),
-        Column(key="relevant", head="Relevant", value=lambda row: row.relevant, digits=3),
-        Column(key="median_seconds", head="Median", unit="s", value=lambda row: row.times.median, digits=1),
-        Column(
-            key="trimmed_mean_seconds",
-            head="Trimmed mean",
-            unit="s",
-            value=lambda row: row.times.trimmed_mean,
-            digits=1,
-        ),
-        Column(key="away", head="Pauses", value=lambda row: row.times.away, digits=0),
-        Column(key="an_hour", head="An hour", value=lambda row: row.times.an_hour, digits=0),
-        Column(key="left", head="To come", value=lambda row: row.seconds_left, shown=Place.PAGE),
-        Column(key="last", head="Last", value=_last),
-    ]
+        "judged skipped notes relevant times.median times.trimmed_mean times.away",
+        "times.an_hour seconds_left",
+        Column("last", _last, "Last"),
+    )
     caption = (
         "Progress and seconds per judgment; what took over five minutes counts as a pause. The trimmed mean "
         "is that of the middle 90%."
@@ -160,17 +141,13 @@ def assessors(page: AgreementPage) -> Table[Progress]:
 
 def topics(page: AgreementPage) -> Table[TopicAgreement]:
     """The agreement topic by topic."""
-    columns: list[Column[TopicAgreement]] = [
-        Column(key="topic", head="Topic", value=lambda row: row.topic.topic_id),
-        Column(key="title", head="Title", value=lambda row: row.topic.title, shown=DATA),
-        Column(key="documents", head="Documents", value=lambda row: row.topic.documents, digits=0),
-        Column(key="judged", head="Judged", value=lambda row: row.judged, digits=0),
-        Column(key="judged_by_several", head="By several", value=lambda row: row.double, digits=0),
-        Column(key="disagreements", head="Different", value=lambda row: row.disagreements, digits=0),
+    columns = columns_from(
+        TopicAgreement,
+        "topic.topic_id topic.title topic.documents judged double disagreements",
         _coefficient("raw_agreement", "Raw", lambda row: row.raw),
         _coefficient(f"{page.scale}_alpha", "Alpha", lambda row: row.alpha),
-        Column(key="relevant", head="Relevant", value=lambda row: row.relevant, digits=3),
-    ]
+        "relevant",
+    )
     caption = (
         f"Agreement by topic: raw agreement and {page.scale} alpha of the documents that several judged."
     )
@@ -182,11 +159,11 @@ def confusion(page: AgreementPage) -> Table[tuple[int, int, int]]:
     pair = page.chosen
     first, second = (pair.first.name, pair.second.name) if pair else ("", "")
     columns: list[Column[tuple[int, int, int]]] = [
-        Column(key="first", head="First", value=lambda row: first),
-        Column(key="second", head="Second", value=lambda row: second),
-        Column(key="first_grade", head="Grade of the first", value=lambda row: row[0], digits=0),
-        Column(key="second_grade", head="Grade of the second", value=lambda row: row[1], digits=0),
-        Column(key="documents", head="Documents", value=lambda row: row[2], digits=0),
+        Column("first", lambda row: first, "First"),
+        Column("second", lambda row: second, "Second"),
+        Column("first_grade", lambda row: row[0], "Grade of the first", digits=0),
+        Column("second_grade", lambda row: row[1], "Grade of the second", digits=0),
+        Column("documents", lambda row: row[2], "Documents", digits=0),
     ]
     rows = (
         []
@@ -202,14 +179,11 @@ def confusion(page: AgreementPage) -> Table[tuple[int, int, int]]:
 
 def remarks(page: AgreementPage) -> Table[GivenLabel]:
     """Skipped documents and labels with a note."""
-    columns: list[Column[GivenLabel]] = [
-        Column(key="topic", head="Topic", value=lambda row: row.topic_id),
-        Column(key="docno", head="Document", value=lambda row: row.docno),
-        Column(key="assessor", head="Assessor", value=lambda row: row.assessor),
-        Column(key="grade", head="Grade", value=lambda row: row.grade),
-        Column(key="note", head="Note", value=lambda row: row.note),
-        Column(key="at", head="When", value=lambda row: row.saved_at.isoformat(timespec="seconds")),
-    ]
+    columns = columns_from(
+        GivenLabel,
+        "topic_id docno assessor grade note",
+        Column("at", lambda row: row.saved_at.isoformat(timespec="seconds"), "When"),
+    )
     caption = "What assessors skipped or wrote down, the latest first."
     return _table(page, "remarks", caption, columns, page.remarks)
 
@@ -238,18 +212,12 @@ def _table(
 ) -> Table[Any]:
     """A table of the page; what is printed says whose labels they are."""
     pool = f"{page.pool.task}, pool {page.pool.number}, {page.together.judged:,} documents judged."
-    return Table(
-        name=f"{page.pool.slug}-pool-{page.pool.number}-{name}",
-        caption=caption,
-        columns=columns,
-        rows=rows,
-        legend=pool,
-    )
+    return Table(f"{page.pool.slug}-pool-{page.pool.number}-{name}", caption, columns, rows, legend=pool)
 
 
 def _coefficient(key: str, head: str, result: Callable[[Any], Result]) -> Column[Any]:
     """A column of coefficients; where there is none, the page says why."""
-    return Column(key=key, head=head, value=lambda row: result(row).value, digits=3)
+    return Column(key, lambda row: result(row).value, head, digits=3)
 
 
 def _interval(row: PairAgreement) -> str | None:

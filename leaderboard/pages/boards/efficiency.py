@@ -167,21 +167,19 @@ def table(page: EfficiencyPage) -> Table[CostedRun]:
     """The runs and their costs, in kept units as data and in shown units for people."""
     measure = page.measure
     columns = [
-        Column(key="run", head="Run", value=lambda row: row.name),
-        Column(key="run_id", value=lambda row: row.run_id, shown=Place.DATA),
-        Column(key="team", head="Team", value=lambda row: row.team),
-        Column(key="kind", value=lambda row: row.kind, shown=Place.DATA),
-        Column(key="rank", value=lambda row: row.rank, shown=Place.DATA),
-        Column(key=measure.key, value=lambda row: row.score, digits=measure.digits, group="measure"),
+        Column("run", lambda row: row.name, "Run"),
+        Column("run_id", lambda row: row.run_id, shown=Place.DATA),
+        Column("team", lambda row: row.team, "Team"),
+        Column("kind", lambda row: row.kind, shown=Place.DATA),
+        Column("rank", lambda row: row.rank, shown=Place.DATA),
+        Column(measure.key, lambda row: row.score, digits=measure.digits, group="measure"),
         *(_cost_as_data(cost) for cost in page.costs),
         *(_cost_as_printed(cost) for cost in page.shown_costs),
         *(_cost_in_words(cost) for cost in page.shown_costs),
-        Column(
-            key="hardware", head="Hardware", value=lambda row: row.hardware, shown=Place.DATA | Place.PAGE
-        ),
-        Column(key="on_front", head="Front", value=lambda row: _yes(row.on_front), shown=~Place.PAGE),
+        Column("hardware", lambda row: row.hardware, "Hardware", shown=Place.DATA | Place.PAGE),
+        Column("on_front", lambda row: _yes(row.on_front), "Front", shown=~Place.PAGE),
     ]
-    return Table(name=f"{page.slug}-efficiency", caption=_caption(page), columns=columns, rows=page.rows)
+    return Table(f"{page.slug}-efficiency", _caption(page), columns, page.rows)
 
 
 FILES = Files(facts=facts, tables={"runs": table})
@@ -189,15 +187,15 @@ FILES = Files(facts=facts, tables={"runs": table})
 
 def _cost_as_data(cost: Cost) -> Column[CostedRun]:
     key = cost.field.key
-    return Column(key=key, value=lambda row: row.costs.get(key), shown=Place.DATA)
+    return Column(key, lambda row: row.costs.get(key), shown=Place.DATA)
 
 
 def _cost_as_printed(cost: Cost) -> Column[CostedRun]:
     return Column(
-        key=cost.field.key,
-        head=cost.title,
+        cost.field.key,
+        lambda row: _scaled(row, cost),
+        cost.title,
         unit=cost.unit.name,
-        value=lambda row: _scaled(row, cost),
         digits=3,
         shown=Place.PRINT,
     )
@@ -207,9 +205,9 @@ def _cost_in_words(cost: Cost) -> Column[CostedRun]:
     key, dimension = cost.field.key, cost.field.dimension
     assert dimension is not None, "a cost is a quantity"
     return Column(
-        key=key,
-        head=cost.title,
-        value=lambda row: row.costs.get(key),
+        key,
+        lambda row: row.costs.get(key),
+        cost.title,
         words=lambda row: dimension.words(row.costs[key]) if key in row.costs else None,
         digits=3,
         shown=Place.PAGE,

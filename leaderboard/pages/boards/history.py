@@ -20,7 +20,7 @@ from leaderboard.services.evaluations.damaged import whole_editions
 from leaderboard.services.evaluations.shown import Basis, basis_of
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.snapshots import ListedSnapshot
-from leaderboard.tables.record import Column, Files, Place, Table
+from leaderboard.tables.record import Column, Files, Place, Table, columns_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,65 +124,56 @@ def facts(page: History) -> dict[str, Any]:
 
 def table(page: History) -> Table[PastEdition]:
     """The editions, newest first."""
-    columns: list[Column[PastEdition]] = [
-        Column(key="edition", head="Edition", value=lambda row: row.basis.edition, digits=0),
+    columns = columns_from(
+        PastEdition,
+        "basis.edition",
         Column(
-            key="from",
-            head="From",
-            value=lambda row: row.shown_from.isoformat(),
+            "from",
+            lambda row: row.shown_from.isoformat(),
+            "From",
             words=lambda row: f"{row.shown_from:%Y-%m-%d}",
         ),
         Column(
-            key="to",
-            head="To",
-            value=lambda row: row.shown_to.isoformat() if row.shown_to else None,
-            shown=~Place.PRINT,
+            "to", lambda row: row.shown_to.isoformat() if row.shown_to else None, "To", shown=~Place.PRINT
         ),
-        Column(key="revision", head="Revision", value=lambda row: row.basis.revision, digits=0),
-        Column(key="topics", head="Topics", value=lambda row: row.basis.topics, digits=0),
-        Column(key="dialect", value=lambda row: row.basis.dialect, shown=Place.DATA),
-        Column(key="runs", head="Runs", value=lambda row: row.runs, digits=0),
-        Column(key="leader", head="Leader", value=lambda row: _of_leader(row, "run")),
-        Column(
-            key="measure", head="Measure", value=lambda row: _of_leader(row, "measure"), shown=~Place.PAGE
-        ),
-        Column(key="score", head="Score", value=lambda row: _of_leader(row, "value"), words=_score, digits=4),
-        Column(key="tied", value=lambda row: _of_leader(row, "tied"), shown=Place.DATA),
-        Column(
-            key="changes", head="What changed", value=lambda row: " ".join(row.changes), shown=~Place.PRINT
-        ),
-    ]
+        "basis.revision basis.topics basis.dialect runs",
+        Column("leader", lambda row: _of_leader(row, "run"), "Leader"),
+        Column("measure", lambda row: _of_leader(row, "measure"), "Measure", shown=~Place.PAGE),
+        Column("score", lambda row: _of_leader(row, "value"), "Score", words=_score, digits=4),
+        Column("tied", lambda row: _of_leader(row, "tied"), shown=Place.DATA),
+        Column("changes", lambda row: " ".join(row.changes), "What changed", shown=~Place.PRINT),
+    )
     caption = f"Editions of the board of {page.task}, each with the runs and the leader of its end."
-    return Table(name=f"{page.slug}-history", caption=caption, columns=columns, rows=page.editions)
+    return Table(f"{page.slug}-history", caption, columns, page.editions)
 
 
 def snapshot_table(page: History) -> Table[ListedSnapshot]:
     """The frozen boards, newest first."""
     columns: list[Column[ListedSnapshot]] = [
-        Column(key="snapshot", head="Snapshot", value=lambda row: row.address),
+        Column("snapshot", lambda row: row.address, "Snapshot"),
         Column(
-            key="at",
-            head="Made, UTC",
-            value=lambda row: row.created_at.isoformat(),
+            "at",
+            lambda row: row.created_at.isoformat(),
+            "Made, UTC",
             words=lambda row: f"{row.created_at:%Y-%m-%d %H:%M}",
         ),
-        Column(key="edition", head="Edition", value=lambda row: row.edition, digits=0),
-        Column(key="sha256", value=lambda row: row.sha256, shown=Place.DATA),
+        Column("edition", lambda row: row.edition, "Edition", digits=0),
+        Column("sha256", lambda row: row.sha256, shown=Place.DATA),
     ]
     caption = f"Frozen boards of {page.task}."
-    return Table(name=f"{page.slug}-snapshots", caption=caption, columns=columns, rows=page.snapshots)
+    return Table(f"{page.slug}-snapshots", caption, columns, page.snapshots)
 
 
 def day_table(page: History) -> Table[Day]:
     """The days on which runs came or went, newest first."""
     columns: list[Column[Day]] = [
-        Column(key="day", head="Day", value=lambda row: row.day.isoformat()),
-        Column(key="runs", head="Runs", value=lambda row: row.runs, digits=0),
-        Column(key="added", head="Added", value=lambda row: _names(row.added)),
-        Column(key="withdrawn", head="Withdrawn", value=lambda row: _names(row.withdrawn)),
+        Column("day", lambda row: row.day.isoformat(), "Day"),
+        Column("runs", lambda row: row.runs, "Runs", digits=0),
+        Column("added", lambda row: _names(row.added), "Added"),
+        Column("withdrawn", lambda row: _names(row.withdrawn), "Withdrawn"),
     ]
     caption = f"Runs of {page.task} added and withdrawn by day (UTC), and how many there were at its end."
-    return Table(name=f"{page.slug}-days", caption=caption, columns=columns, rows=page.days)
+    return Table(f"{page.slug}-days", caption, columns, page.days)
 
 
 FILES = Files(facts=facts, tables={"editions": table, "snapshots": snapshot_table, "days": day_table})

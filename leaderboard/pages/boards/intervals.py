@@ -143,16 +143,16 @@ def table(page: IntervalsPage) -> Table[IntervalRow]:
     """The ends of all intervals as data, the intervals in words for people."""
     digits = page.measure.digits
     columns: list[Column[IntervalRow]] = [
-        Column(key="run", value=lambda row: row.name, shown=Place.DATA),
-        Column(key="run_id", value=lambda row: row.run_id, shown=Place.DATA),
-        Column(key="team", value=lambda row: row.team, shown=Place.DATA),
-        *(Column(key=name, value=attrgetter(name), shown=Place.DATA) for name in FACTS),
-        Column(key="rank", head="Rank", value=lambda row: row.rank, digits=0, shown=PEOPLE),
-        Column(key="run", head="Run", value=lambda row: row.name, shown=PEOPLE),
+        Column("run", lambda row: row.name, shown=Place.DATA),
+        Column("run_id", lambda row: row.run_id, shown=Place.DATA),
+        Column("team", lambda row: row.team, shown=Place.DATA),
+        *(Column(name, attrgetter(name), shown=Place.DATA) for name in FACTS),
+        Column("rank", lambda row: row.rank, "Rank", digits=0, shown=PEOPLE),
+        Column("run", lambda row: row.name, "Run", shown=PEOPLE),
         Column(
-            key="value",
-            head=page.measure.key,
-            value=lambda row: row.value,
+            "value",
+            lambda row: row.value,
+            page.measure.key,
             digits=digits,
             lower_is_better=page.measure.lower_is_better,
             shown=PEOPLE,
@@ -171,10 +171,10 @@ def table(page: IntervalsPage) -> Table[IntervalRow]:
             shown=Place.PAGE,
         ),
         Column(
-            key="first",
-            head="First",
+            "first",
+            lambda row: row.first,
+            "First",
             title="In how many resamples of the topics it comes first",
-            value=lambda row: row.first,
             words=lambda row: None if row.first is None else f"{row.first:.1%}",
             digits=1,
             shown=PEOPLE,
@@ -186,7 +186,7 @@ def table(page: IntervalsPage) -> Table[IntervalRow]:
             shown=Place.PAGE,
         ),
     ]
-    return Table(name=f"{page.slug}-intervals", caption=_caption(page), columns=columns, rows=page.rows)
+    return Table(f"{page.slug}-intervals", _caption(page), columns, page.rows)
 
 
 FILES = Files(facts=facts, tables={"intervals": table})
@@ -202,7 +202,7 @@ def _interval(
         to = " to " if digits else "–"
         return None if low(row) is None else f"{low(row):.{digits}f}{to}{high(row):.{digits}f}"
 
-    return Column(key=name, head=head, title=title, value=low, words=words, digits=digits, shown=shown)
+    return Column(name, low, head, title=title, words=words, digits=digits, shown=shown)
 
 
 def _caption(page: IntervalsPage) -> str:

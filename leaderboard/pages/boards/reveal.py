@@ -24,7 +24,7 @@ from leaderboard.services.phase_rules import public_part
 from leaderboard.services.policy import ANONYMOUS, BLIND_DECIMALS, Sight, Viewer
 from leaderboard.services.tasks.head import TaskHead
 from leaderboard.stats import budgets
-from leaderboard.tables.record import Column, Files, Place, Table
+from leaderboard.tables.record import Column, Files, Place, Table, columns_from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,26 +139,21 @@ def table(page: RevealPage) -> Table[RankChange]:
     digits = page.measure.digits
 
     def score(key: str, head: str, values: dict[int, float], shown: int) -> Column[RankChange]:
-        return Column(key=key, head=head, value=lambda row: values.get(row.run.run_id), digits=shown)
+        return Column(key, lambda row: values.get(row.run.run_id), head, digits=shown)
 
     return Table(
-        name=f"{page.slug}-reveal",
-        caption=f"Runs of {page.task} by {page.measure.key}, on {page.public_topics} public and "
+        f"{page.slug}-reveal",
+        f"Runs of {page.task} by {page.measure.key}, on {page.public_topics} public and "
         f"{page.hidden_topics} hidden topics; ranks are among the ranked runs.",
-        columns=[
-            Column(key="hidden_rank", head="Hidden rank", value=lambda row: row.new_rank, digits=0),
-            Column(key="run", head="Run", value=lambda row: row.run.name),
-            Column(key="team", head="Team", value=lambda row: row.run.team),
-            Column(key="run_id", value=lambda row: row.run.run_id, shown=Place.DATA),
-            Column(key="kind", value=lambda row: row.run.kind, shown=Place.DATA),
-            Column(key="public_rank", head="Public rank", value=lambda row: row.old_rank, digits=0),
-            Column(key="moved_up", head="Moved", value=lambda row: row.moved, digits=0),
-            Column(key="hidden", head="Hidden", value=lambda row: row.new, digits=digits),
-            Column(key="public", head="Public", value=lambda row: row.old, digits=digits),
+        columns_from(
+            RankChange,
+            "new_rank run.name run.team run.run_id run.kind old_rank moved",
+            Column("hidden", lambda row: row.new, "Hidden", digits=digits),
+            Column("public", lambda row: row.old, "Public", digits=digits),
             score("shown", "Public, as shown", page.told, BLIND_DECIMALS),
             score("all", "All", page.board_ranks, digits),
-        ],
-        rows=page.ranks.rows,
+        ),
+        page.ranks.rows,
     )
 
 
@@ -199,24 +194,19 @@ def budget_rows(budget: AnswerBudget) -> tuple[BudgetRow, ...]:
 def budget_table(page: RevealPage) -> Table[BudgetRow]:
     """The budget of the answers; no rows for who does not organise the task."""
     columns: list[Column[BudgetRow]] = [
-        Column(key="key", value=lambda row: row.key, shown=Place.DATA),
-        Column(key="what", head="What", value=lambda row: row.what),
+        Column("key", lambda row: row.key, shown=Place.DATA),
+        Column("what", lambda row: row.what, "What"),
         Column(
-            key="value",
-            head="Value",
-            value=lambda row: row.value,
+            "value",
+            lambda row: row.value,
+            "Value",
             words=lambda row: f"{row.value:,.{row.digits}f}",
             digits=2,
         ),
-        Column(key="note", head="Meaning", value=lambda row: row.note, shown=~Place.PRINT),
+        Column("note", lambda row: row.note, "Meaning", shown=~Place.PRINT),
     ]
     caption = f"What the public scores of {page.task} can have given away; seen by its organisers only."
-    return Table(
-        name=f"{page.slug}-budget",
-        caption=caption,
-        columns=columns,
-        rows=budget_rows(page.budget) if page.budget else (),
-    )
+    return Table(f"{page.slug}-budget", caption, columns, budget_rows(page.budget) if page.budget else ())
 
 
 FILES = Files(facts=facts, tables={"runs": table, "budget": budget_table})

@@ -17,7 +17,7 @@ from leaderboard.services.policy import ANONYMOUS, Viewer
 from leaderboard.services.runs.names import RunName
 from leaderboard.services.snapshots import OpenedSnapshot
 from leaderboard.services.statistics.standings import Place as RankPlace
-from leaderboard.tables.record import Column, Place, Table
+from leaderboard.tables.record import Column, Place, Table, columns_from
 
 NAMES_AT_MOST = 5
 BESIDE = (("beats", "Beats"), ("beaten_by", "Beaten by"))
@@ -86,28 +86,25 @@ def page(session: Session, viewer: Viewer, address: str, *, compared: bool = Tru
 def table(page: SnapshotPage) -> Table[FrozenRow]:
     """The frozen board; print has ranks, names and scores."""
     return Table(
-        name=f"{page.slug}-{page.address}",
-        caption=_caption(page),
-        columns=[
-            Column(key="rank", head="Rank", value=lambda row: row.rank, digits=0),
-            Column(key="run", head="Run", value=lambda row: row.name),
-            Column(key="run_id", value=lambda row: row.run_id, shown=Place.DATA),
-            Column(key="team", head="Team", value=lambda row: row.team),
-            Column(key="kind", value=lambda row: row.kind, shown=Place.DATA),
+        f"{page.slug}-{page.address}",
+        _caption(page),
+        columns_from(
+            FrozenRow,
+            "rank name run_id team kind",
             *(_beside(name, head) for name, head in BESIDE if page.is_placed),
             *(_measure_column(page, measure) for measure in page.measures),
             *(_place_column(name) for name in PLACE_FACTS),
-        ],
-        rows=page.rows,
+        ),
+        page.rows,
     )
 
 
 def _measure_column(page: SnapshotPage, measure: MeasureColumn) -> Column[FrozenRow]:
     key = measure.key
     return Column(
-        key=key,
+        key,
+        lambda row: row.scores.get(key),
         title=f"{measure.title}; definition version {measure.version}",
-        value=lambda row: row.scores.get(key),
         digits=page.decimals or measure.digits,
         lower_is_better=measure.lower_is_better,
         group="sorted" if key == page.sorted_by else "measure",
@@ -118,17 +115,17 @@ def _beside(name: str, head: str) -> Column[FrozenRow]:
     """A count of the runs that a run beats, or is beaten by, on the page."""
     verdict = "is better" if name == "beats" else "is worse"
     return Column(
-        key=name,
-        head=head,
+        name,
+        lambda row: place_facts(row.place)[name],
+        head,
         title=f"Runs it can be told apart from and {verdict} than",
-        value=lambda row: place_facts(row.place)[name],
         digits=0,
         shown=Place.PAGE,
     )
 
 
 def _place_column(name: str) -> Column[FrozenRow]:
-    return Column(key=name, value=lambda row: place_facts(row.place)[name], shown=Place.DATA)
+    return Column(name, lambda row: place_facts(row.place)[name], shown=Place.DATA)
 
 
 def _caption(page: SnapshotPage) -> str:

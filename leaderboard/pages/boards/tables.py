@@ -13,7 +13,7 @@ from leaderboard.services.evaluations.shown import computed_as, left_out_facts
 from leaderboard.services.statistics.standings import Place as RankPlace
 from leaderboard.services.statistics.standings import Standing
 from leaderboard.tables.cells import DAGGER, DOT
-from leaderboard.tables.record import Column, Files, Place, Table
+from leaderboard.tables.record import Column, Files, Place, Table, columns_from
 
 PUBLIC_FACTS = ("public_score", "public_rank", "moved_up")
 BELOW_THE_FIRST, MAY_BE_BEST = DAGGER, DOT
@@ -48,11 +48,11 @@ def table(view: View) -> Table[Row]:
         *(_fact_column(column) for column in view.facts),
     ]
     return Table(
-        name=view.board.slug,
-        caption=_caption(view),
+        view.board.slug,
+        _caption(view),
+        columns if view.bounds else [column for column in columns if column.group != "bounds"],
+        view.all_rows,
         legend=_legend(view.board),
-        columns=columns if view.bounds else [column for column in columns if column.group != "bounds"],
-        rows=view.all_rows,
     )
 
 
@@ -125,23 +125,22 @@ def _partial(row: Row) -> dict[str, Any]:
 def board_table(shown: Board) -> Table[Row]:
     """All rows and measures of a board, without what a view adds to them."""
     columns = _columns(shown, shown.measures, shown.rows)
-    return Table(name=shown.slug, caption=f"Runs of {shown.task}.", columns=columns, rows=shown.rows)
+    return Table(shown.slug, f"Runs of {shown.task}.", columns, shown.rows)
 
 
 def _columns(shown: Board, measures: Sequence[MeasureColumn], rows: Sequence[Row]) -> list[Column[Row]]:
     below = _below_the_first(shown)
     marked = shown.places if below else {}
-    return [
-        Column(key="rank", head="Rank", value=lambda row: row.rank, digits=0),
-        Column(key="run", head="Run", value=lambda row: row.run, mark=lambda row: _best_mark(row, marked)),
-        Column(key="run_id", value=lambda row: row.run_id, shown=Place.DATA),
-        Column(key="team", head="Team", value=lambda row: row.team),
-        Column(key="kind", value=lambda row: row.kind, shown=Place.DATA),
+    return columns_from(
+        Row,
+        "rank",
+        Column("run", lambda row: row.run, "Run", mark=lambda row: _best_mark(row, marked)),
+        "run_id team kind",
         *(_measure_column(shown, measure, _best(rows, measure), below) for measure in measures),
-        Column(key="state", value=lambda row: row.state, shown=Place.DATA),
-        Column(key="moved", value=lambda row: _moved(shown, row), shown=Place.DATA),
+        "state",
+        Column("moved", lambda row: _moved(shown, row), shown=Place.DATA),
         *(_place_column(shown, name) for name in PLACE_FACTS),
-    ]
+    )
 
 
 def _best_mark(row: Row, places: Mapping[int, RankPlace]) -> str:
@@ -159,8 +158,8 @@ def _measure_column(
 ) -> Column[Row]:
     key = measure.key
     return Column(
-        key=key,
-        value=lambda row: row.scores[key],
+        key,
+        lambda row: row.scores[key],
         digits=shown.sight.decimals or measure.digits,
         lower_is_better=measure.lower_is_better,
         bold=lambda row: best is not None and row.scores[key] == best,
@@ -170,22 +169,20 @@ def _measure_column(
 
 def _place_column(shown: Board, name: str) -> Column[Row]:
     places = shown.places
-    return Column(key=name, value=lambda row: place_facts(places.get(row.run_id))[name], shown=Place.DATA)
+    return Column(name, lambda row: place_facts(places.get(row.run_id))[name], shown=Place.DATA)
 
 
 def _covered_column(view: View, key: str) -> Column[Row]:
-    return Column(key=key, value=lambda row: _covered(view, row)[key], shown=Place.DATA)
+    return Column(key, lambda row: _covered(view, row)[key], shown=Place.DATA)
 
 
 def _bound_column(view: View, key: str, head: str) -> Column[Row]:
     digits = view.board.by.digits
-    return Column(
-        key=key, head=head, value=lambda row: _bounds(view, row)[key], digits=digits, group="bounds"
-    )
+    return Column(key, lambda row: _bounds(view, row)[key], head, digits=digits, group="bounds")
 
 
 def _fact_column(column: FactColumn) -> Column[Row]:
-    return Column(key=column.key, value=lambda row: _stated(column, row), shown=Place.DATA)
+    return Column(column.key, lambda row: _stated(column, row), shown=Place.DATA)
 
 
 def _covered(view: View, row: Row) -> dict[str, Any]:
@@ -207,7 +204,7 @@ def _public(view: View, row: Row) -> dict[str, Any]:
 
 
 def _public_column(view: View, key: str) -> Column[Row]:
-    return Column(key=key, value=lambda row: _public(view, row)[key], shown=Place.DATA)
+    return Column(key, lambda row: _public(view, row)[key], shown=Place.DATA)
 
 
 def _bounds(view: View, row: Row) -> dict[str, float | None]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
+from typing import Annotated
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -18,7 +19,7 @@ from leaderboard.services.bundles.records import TABLES, Record
 from leaderboard.services.bundles.taking import LEFT_OUT
 from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks.drafts import PreparedTask
-from leaderboard.tables.record import Column, Table
+from leaderboard.tables.record import Shown, Table, columns_from
 from leaderboard.tables.words import counted
 
 MOST_NAMED = 5
@@ -30,11 +31,11 @@ _TABLES = {table.name: table for table in TABLES}
 class UnderstoodRun:
     """A run as it will be called, whose it will be, of which kind, and its file."""
 
-    name: str
+    name: Annotated[str, Shown(key="run")]
     team: str
     kind: str
     topics: int
-    path: str
+    path: Annotated[str, Shown(key="file")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,18 +147,7 @@ def _unscored(session: Session, viewer: Viewer, files: BundleFiles) -> list[str]
 
 def table(page: UnderstoodTask) -> Table[UnderstoodRun]:
     """The runs that the task will have."""
-    return Table(
-        name="runs",
-        caption="Runs",
-        columns=[
-            Column(key="run", head="Run", value=lambda row: row.name),
-            Column(key="team", head="Team", value=lambda row: row.team),
-            Column(key="kind", head="Kind", value=lambda row: row.kind),
-            Column(key="topics", head="Topics", value=lambda row: row.topics, digits=0),
-            Column(key="file", head="File", value=lambda row: row.path),
-        ],
-        rows=page.runs,
-    )
+    return Table("runs", "Runs", columns_from(UnderstoodRun), page.runs)
 
 
 def _is_lost(name: str, count: int) -> bool:

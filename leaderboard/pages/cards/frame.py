@@ -9,7 +9,7 @@ from leaderboard.services import policy
 from leaderboard.services.boards import board as boards
 from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import Row
-from leaderboard.tables.record import Column, Place, Table
+from leaderboard.tables.record import Column, Table, columns_from
 
 ROWS, MOST_ROWS = 10, 50
 
@@ -55,22 +55,15 @@ def table(page: FramePage) -> Table[Row]:
     shown = page.board
     by = shown.sorted_by
     return Table(
-        name=f"{shown.slug}-frame",
-        caption=f"{shown.task}, ranked by {shown.ranked_by}.",
-        columns=[
-            Column(
-                key="rank",
-                head="Rank",
-                value=lambda row: row.rank,
-                words=lambda row: _ranks(shown, row),
-                digits=0,
-            ),
-            Column(key="run", head="Run", value=lambda row: row.run),
-            Column(key="run_id", value=lambda row: row.run_id, shown=Place.DATA),
-            Column(key="team", head="Team", value=lambda row: row.team),
-            Column(key=by, value=lambda row: row.scores[by], digits=shown.sight.decimals or shown.by.digits),
-        ],
-        rows=page.rows,
+        f"{shown.slug}-frame",
+        f"{shown.task}, ranked by {shown.ranked_by}.",
+        columns_from(
+            Row,
+            Column("rank", lambda row: row.rank, "Rank", words=lambda row: _ranks(shown, row), digits=0),
+            "run run_id team",
+            Column(by, lambda row: row.scores[by], digits=shown.sight.decimals or shown.by.digits),
+        ),
+        page.rows,
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,8 @@ from leaderboard.services.statistics.sentences import too_few_topics
 from leaderboard.services.statistics.standings import Place, varies
 from leaderboard.stats.pairs.corrections import LEVEL
 from leaderboard.stats.standing.standing import topics_to_decide, verdicts, widest_pair
+from leaderboard.tables.record import Place as On
+from leaderboard.tables.record import Shown
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -45,12 +48,12 @@ class CombinedRow(RunName):
     high: float | None
     place: Place | None
     machine: float
-    machine_rank: int
+    machine_rank: Annotated[int, Shown("Rank")]
     people: float
-    people_rank: int
+    people_rank: Annotated[int, Shown("Rank")]
     move: int
     """By how many ranks it stands higher than by the machine among the ranked runs, below 0 where lower."""
-    outside: float
+    outside: Annotated[float, Shown(shown=On.DATA)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from leaderboard.pages.combined.board import CombinedPage
 from leaderboard.pages.combined.favoured import FavouredRuns
 from leaderboard.pages.combined.standings import CombinedRow
 from leaderboard.stats.combined.bias import VERSION
-from leaderboard.tables.record import Column, Files, Place, Table
+from leaderboard.tables.record import Column, Files, Place, Table, columns_from
 
 
 def runs_table(page: CombinedPage) -> Table[CombinedRow]:
@@ -15,52 +15,44 @@ def runs_table(page: CombinedPage) -> Table[CombinedRow]:
     digits = page.column.digits if page.column else None
     key = page.column.key if page.column else ""
     return Table(
-        name=page.name,
-        caption=_caption(page, f"Ranked runs by {key}, by people and machine together"),
-        columns=[
-            Column(key="rank", head="Rank", value=lambda row: row.rank, digits=0),
-            Column(key="rank_low", value=lambda row: row.place and row.place.rank_low, shown=Place.DATA),
-            Column(key="rank_high", value=lambda row: row.place and row.place.rank_high, shown=Place.DATA),
-            Column(key="run", head="Run", value=lambda row: row.name),
-            Column(key="run_id", value=lambda row: row.run_id, shown=Place.DATA),
-            Column(key="team", head="Team", value=lambda row: row.team, shown=~Place.PAGE),
-            Column(key="score", head=f"{key}, combined", value=lambda row: row.score, digits=digits),
+        page.name,
+        _caption(page, f"Ranked runs by {key}, by people and machine together"),
+        columns_from(
+            CombinedRow,
+            "rank",
+            Column("rank_low", lambda row: row.place and row.place.rank_low, shown=Place.DATA),
+            Column("rank_high", lambda row: row.place and row.place.rank_high, shown=Place.DATA),
+            "name run_id",
+            Column("team", lambda row: row.team, "Team", shown=~Place.PAGE),
+            Column("score", lambda row: row.score, f"{key}, combined", digits=digits),
             _end("low", "From", digits),
             _end("high", "To", digits),
-            Column(
-                key="verdict",
-                head="Beats · undecided · beaten by",
-                value=_verdict,
-                words=_verdict,
-                shown=Place.PAGE,
-            ),
+            Column("verdict", _verdict, "Beats · undecided · beaten by", words=_verdict, shown=Place.PAGE),
             *(_of_place(name) for name in ("beats", "undecided", "beaten_by", "best_set")),
-            Column(key="machine", head="By the machine", value=lambda row: row.machine, digits=digits),
-            Column(key="machine_rank", head="Rank", value=lambda row: row.machine_rank, digits=0),
-            Column(key="move", head="Move", value=lambda row: row.move, digits=0),
-            Column(key="people", head="By people alone", value=lambda row: row.people, digits=digits),
-            Column(key="people_rank", head="Rank", value=lambda row: row.people_rank, digits=0),
-            Column(key="outside", value=lambda row: row.outside, shown=Place.DATA),
-        ],
-        rows=page.board.rows if page.board else (),
+            Column("machine", lambda row: row.machine, "By the machine", digits=digits),
+            "machine_rank move",
+            Column("people", lambda row: row.people, "By people alone", digits=digits),
+            "people_rank outside",
+        ),
+        page.board.rows if page.board else (),
     )
 
 
 def teams_table(page: CombinedPage) -> Table[FavouredRuns]:
     """What the machine gives each team's runs beyond what it gives others for documents like theirs."""
-    name: Column[FavouredRuns] = Column(key="team", head="Team", value=lambda row: row.name)
+    name: Column[FavouredRuns] = Column("team", lambda row: row.name, "Team")
     return _favoured(page, "teams", name, page.board.teams if page.board else ())
 
 
 def models_table(page: CombinedPage) -> Table[FavouredRuns]:
     """The same of the runs that declare each family of language models, the machine's own among them."""
     name: Column[FavouredRuns] = Column(
-        key="model",
-        head="Model",
-        value=lambda row: row.name,
+        "model",
+        lambda row: row.name,
+        "Model",
         words=lambda row: f"{row.name}, the judge’s own" if row.is_own else row.name,
     )
-    own: Column[FavouredRuns] = Column(key="is_own", value=lambda row: row.is_own, shown=Place.DATA)
+    own: Column[FavouredRuns] = Column("is_own", lambda row: row.is_own, shown=Place.DATA)
     return _favoured(page, "models", name, page.board.models if page.board else (), own)
 
 
@@ -73,27 +65,25 @@ def _favoured(
 ) -> Table[FavouredRuns]:
     digits = page.column.digits if page.column else None
     return Table(
-        name=f"{page.name}-{what}",
-        caption=_caption(page, "What the machine gives runs beyond others for documents like theirs"),
-        columns=[
+        f"{page.name}-{what}",
+        _caption(page, "What the machine gives runs beyond others for documents like theirs"),
+        [
             name,
-            Column(key="runs", head="Runs", value=lambda row: row.runs, digits=0),
-            Column(key="favour", head="Favour", value=lambda row: row.favour.mean, digits=digits),
-            Column(key="low", head="From", value=lambda row: row.favour.low, digits=digits),
-            Column(key="high", head="To", value=lambda row: row.favour.high, digits=digits),
-            Column(key="p", head="p", value=lambda row: row.favour.adjusted, digits=4),
+            Column("runs", lambda row: row.runs, "Runs", digits=0),
+            Column("favour", lambda row: row.favour.mean, "Favour", digits=digits),
+            Column("low", lambda row: row.favour.low, "From", digits=digits),
+            Column("high", lambda row: row.favour.high, "To", digits=digits),
+            Column("p", lambda row: row.favour.adjusted, "p", digits=4),
             Column(
-                key="is_favoured",
-                head="Favoured",
-                value=lambda row: row.favour.is_favoured,
+                "is_favoured",
+                lambda row: row.favour.is_favoured,
+                "Favoured",
                 words=lambda row: "yes" if row.favour.is_favoured else "not found",
             ),
-            Column(
-                key="visible", head="Would show from", value=lambda row: row.favour.visible, digits=digits
-            ),
+            Column("visible", lambda row: row.favour.visible, "Would show from", digits=digits),
             *more,
         ],
-        rows=rows,
+        rows,
     )
 
 
@@ -135,11 +125,11 @@ FILES = Files(facts=facts, tables={"runs": runs_table, "teams": teams_table, "mo
 
 def _end(name: str, head: str, digits: int | None) -> Column[CombinedRow]:
     """An end of the interval, which the page writes below the score."""
-    return Column(key=name, head=head, value=lambda row: getattr(row, name), digits=digits, shown=~Place.PAGE)
+    return Column(name, lambda row: getattr(row, name), head, digits=digits, shown=~Place.PAGE)
 
 
 def _of_place(name: str) -> Column[CombinedRow]:
-    return Column(key=name, value=lambda row: row.place and getattr(row.place, name), shown=Place.DATA)
+    return Column(name, lambda row: row.place and getattr(row.place, name), shown=Place.DATA)
 
 
 def _verdict(row: CombinedRow) -> str | None:

@@ -26,7 +26,7 @@ from leaderboard.services.evaluations.shown import ShownEdition, Source, shown_e
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.runs.names import RunName
 from leaderboard.services.tasks.head import TaskHead
-from leaderboard.tables.record import Column, Files, Place, Table
+from leaderboard.tables.record import Column, Files, Table, columns_from
 
 MOST_RUNS = 8
 """More curves cannot be told apart."""
@@ -165,36 +165,34 @@ def facts(page: CurvesPage) -> dict[str, Any]:
 def points(page: CurvesPage, *, is_short: bool = False) -> Table[int]:
     """The places of the points, all or the telling ones, each with what the curves are there."""
     return Table(
-        name=f"{page.slug}-{page.kind.key}",
-        caption=_caption(page),
-        columns=[
+        f"{page.slug}-{page.kind.key}",
+        _caption(page),
+        [
             Column(
-                key=page.across,
-                head=page.across.capitalize(),
-                value=lambda place: int(page.points[place]) if page.across == "rank" else page.points[place],
+                page.across,
+                lambda place: int(page.points[place]) if page.across == "rank" else page.points[place],
+                page.across.capitalize(),
                 words=lambda place: f"{page.points[place]:.{page.point_digits}f}",
                 digits=page.point_digits,
             ),
             *(_curve(run.name, run.values) for run in page.runs),
             *([_curve("ideal", page.ideal, "Ideal")] if page.ideal is not None else []),
         ],
-        rows=telling(page) if is_short else range(len(page.points)),
+        telling(page) if is_short else range(len(page.points)),
     )
 
 
 def runs(page: CurvesPage) -> Table[DrawnRun]:
     """The runs that are drawn, each with its numbers."""
     return Table(
-        name=f"{page.slug}-{page.kind.key}-runs",
-        caption=f"Runs: {_caption(page)}",
-        columns=[
-            Column(key="run", head="Run", value=lambda run: run.name),
-            Column(key="run_id", value=lambda run: run.run_id, shown=Place.DATA),
-            Column(key="team", head="Team", value=lambda run: run.team),
-            Column(key="kind", value=lambda run: run.kind, shown=Place.DATA),
+        f"{page.slug}-{page.kind.key}-runs",
+        f"Runs: {_caption(page)}",
+        columns_from(
+            DrawnRun,
+            "name run_id team kind",
             *(_number(measure, at) for at, measure in enumerate(page.measures)),
-        ],
-        rows=page.runs,
+        ),
+        page.runs,
     )
 
 
@@ -210,14 +208,14 @@ def telling(page: CurvesPage) -> list[int]:
 
 
 def _curve(key: str, values: tuple[float, ...], head: str = "") -> Column[int]:
-    return Column(key=key, head=head, value=lambda place: values[place], digits=4)
+    return Column(key, lambda place: values[place], head, digits=4)
 
 
 def _number(measure: MeasureColumn, at: int) -> Column[DrawnRun]:
     return Column(
-        key=measure.key,
+        measure.key,
+        lambda run: run.numbers[at],
         title=f"{measure.title}; {measure.direction} is better",
-        value=lambda run: run.numbers[at],
         digits=measure.digits,
         lower_is_better=measure.lower_is_better,
         group="measure",

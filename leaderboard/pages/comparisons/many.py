@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from math import isfinite
+from typing import Annotated
 
 import numpy as np
 from sqlalchemy.orm import Session
@@ -31,6 +32,7 @@ from leaderboard.stats.pairs.table_order import in_order
 from leaderboard.stats.standing.letters import MOST_RUNS as MOST_LETTERED
 from leaderboard.stats.standing.letters import letters
 from leaderboard.stats.standing.standing import topics_against, topics_of_undecided
+from leaderboard.tables.record import Shown
 
 NUMBERS_UP_TO = 12
 """Runs up to which the cells of the matrix carry numbers."""
@@ -74,16 +76,16 @@ class Pair:
     low: float | None
     """The paired 95 % interval of this pair alone; None where there is no such number, as on one topic."""
     high: float | None
-    effect: float | None
+    effect: Annotated[float | None, Shown("d_z", key="effect_size", digits=2)]
     """Cohen's d_z, positive where the first is better; None where all topics have one difference."""
-    p: float
-    adjusted: float
+    p: Annotated[float, Shown("p")]
+    adjusted: Annotated[float, Shown("Corrected p", key="adjusted_p")]
     verdict: int
     """1 where the first is better, -1 where it is worse, 0 where that cannot be told."""
     needed: int | None
     """About how many topics like these would decide the pair with 80 % power; None where they do, and where
     more would not help."""
-    overlap: float | None
+    overlap: Annotated[float | None, Shown("RBO", key="rbo", digits=3)]
     """The mean rank-biased overlap of their rankings, once it is computed."""
 
 

@@ -64,13 +64,13 @@ def means_table(
     them`. Where measures have a baseline, all have the same one. With up to 15 runs and no baseline, runs
     that share a letter cannot be told apart; with more, daggers mark those worse than the best.
     """
-    run: Column[int] = Column(key="run", head="Run", value=lambda place: runs[place])
+    run: Column[int] = Column("run", lambda place: runs[place], "Run")
     return Table(
-        name=name,
-        caption=_caption(len(runs), measures, topics, judgments),
+        name,
+        _caption(len(runs), measures, topics, judgments),
+        [run, *(_column(measure) for measure in measures)],
+        range(len(runs)),
         legend=" ".join(_legend(runs, measures)),
-        columns=[run, *(_column(measure) for measure in measures)],
-        rows=range(len(runs)),
     )
 
 
@@ -78,8 +78,8 @@ def _column(measure: MeasureOfRuns) -> Column[int]:
     best = min(measure.means) if measure.lower_is_better else max(measure.means)
     marks = _marks(measure)
     return Column(
-        key=measure.measure,
-        value=lambda place: measure.means[place],
+        measure.measure,
+        lambda place: measure.means[place],
         digits=measure.digits,
         lower_is_better=measure.lower_is_better,
         bold=lambda place: measure.means[place] == best,

@@ -22,7 +22,7 @@ from leaderboard.services.policy import Viewer
 from leaderboard.services.statistics.requests import WaitingResult
 from leaderboard.services.statistics.sentences import needed_words
 from leaderboard.stats.pairs.corrections import LEVEL
-from leaderboard.tables.record import Column, Files, Place, Table
+from leaderboard.tables.record import Column, Files, Place, Table, columns_from
 
 NOT_YET = "The comparison is not computed yet; ask for it on its page first."
 COUNTS = {
@@ -70,20 +70,18 @@ def runs(page: ManyComparison) -> Table[ComparisonRow]:
     """The runs, best first: their letters, and how they stand to the baseline or to each other."""
     digits = page.measure.digits
     has_baseline = page.baseline is not None and bool(page.pairs)
-    letters: Column[ComparisonRow] = Column(key="letters", head="Letters", value=lambda row: row.letters)
+    letters: Column[ComparisonRow] = Column("letters", lambda row: row.letters, "Letters")
     return Table(
-        name=f"{page.slug}-compared-runs",
-        caption=f"{page.task}: mean {page.measure.key}, {_under(page)}; {page.measure.direction} is better.",
-        columns=[
-            Column(key="run", head="Run", value=lambda row: row.run.name),
-            Column(key="run_id", value=lambda row: row.run.run_id, shown=Place.DATA),
-            Column(key="team", head="Team", value=lambda row: row.run.team),
-            Column(key="kind", value=lambda row: row.run.kind, shown=Place.DATA),
-            Column(key=page.measure.key, value=lambda row: row.mean, digits=digits),
+        f"{page.slug}-compared-runs",
+        f"{page.task}: mean {page.measure.key}, {_under(page)}; {page.measure.direction} is better.",
+        columns_from(
+            ComparisonRow,
+            "run.name run.run_id run.team run.kind",
+            Column(page.measure.key, lambda row: row.mean, digits=digits),
             *([letters] if page.has_letters and page.baseline is None else []),
             *(_against_baseline(page) if has_baseline else _among_the_others() if page.pairs else ()),
-        ],
-        rows=page.runs,
+        ),
+        page.runs,
     )
 
 
@@ -91,10 +89,10 @@ def alike(page: ManyComparison) -> Table[Pair]:
     """The pairs whose rankings overlap, those that overlap most first."""
     known = [pair for pair in page.pairs if pair.overlap is not None]
     return Table(
-        name=f"{page.slug}-overlaps",
-        caption=f"{page.task}: mean RBO over the topics for which either run has documents.",
-        columns=[*_names(page), Column(key="rbo", head="RBO", value=lambda pair: pair.overlap, digits=3)],
-        rows=sorted(known, key=lambda pair: -(pair.overlap or 0.0)),
+        f"{page.slug}-overlaps",
+        f"{page.task}: mean RBO over the topics for which either run has documents.",
+        [*_names(page), Column("rbo", lambda pair: pair.overlap, "RBO", digits=3)],
+        sorted(known, key=lambda pair: -(pair.overlap or 0.0)),
     )
 
 
@@ -128,40 +126,36 @@ def _pairs(page: ManyComparison) -> Table[Pair]:
         return {1: names[pair.first], -1: names[pair.second]}.get(pair.verdict)
 
     return Table(
-        name=f"{page.slug}-comparison",
-        caption=(
+        f"{page.slug}-comparison",
+        (
             f"{page.task}: all pairs of {len(names)} runs by {page.measure.key}, {_under(page)}; "
             f"{page.method.title}, {LEVEL:.1%}."
         ),
-        columns=[
+        columns_from(
+            Pair,
             *_names(page),
-            Column(key="difference", head="Difference", value=lambda pair: pair.difference, digits=digits),
-            Column(key="low", head="Lowest", value=lambda pair: pair.low, digits=digits),
-            Column(key="high", head="Highest", value=lambda pair: pair.high, digits=digits),
-            Column(key="effect_size", head="d_z", value=lambda pair: pair.effect, digits=2),
-            Column(key="p", value=lambda pair: pair.p, digits=4),
-            Column(key="adjusted_p", head="Corrected p", value=lambda pair: pair.adjusted, digits=4),
-            Column(key="better", head="Better", value=better),
-            Column(key="topics_needed", head="Topics needed", value=lambda pair: pair.needed, digits=0),
-            Column(key="rbo", head="RBO", value=lambda pair: pair.overlap, digits=3),
-        ],
-        rows=page.pairs,
+            Column("difference", lambda pair: pair.difference, "Difference", digits=digits),
+            Column("low", lambda pair: pair.low, "Lowest", digits=digits),
+            Column("high", lambda pair: pair.high, "Highest", digits=digits),
+            "effect p adjusted",
+            Column("better", better, "Better"),
+            Column("topics_needed", lambda pair: pair.needed, "Topics needed", digits=0),
+            "overlap",
+        ),
+        page.pairs,
     )
 
 
 def _names(page: ManyComparison) -> list[Column[Pair]]:
     names = [row.run.name for row in page.runs]
     return [
-        Column(key="a", head="Run", value=lambda pair: names[pair.first]),
-        Column(key="b", head="Run", value=lambda pair: names[pair.second]),
+        Column("a", lambda pair: names[pair.first], "Run"),
+        Column("b", lambda pair: names[pair.second], "Run"),
     ]
 
 
 def _among_the_others() -> list[Column[ComparisonRow]]:
-    return [
-        Column(key=key, head=head, title=title, value=_count_of(key), digits=0)
-        for key, (head, title) in COUNTS.items()
-    ]
+    return [Column(key, _count_of(key), head, title=title, digits=0) for key, (head, title) in COUNTS.items()]
 
 
 def _count_of(key: str) -> Any:
@@ -184,42 +178,37 @@ def _against_baseline(page: ManyComparison) -> list[Column[ComparisonRow]]:
 
     return [
         Column(
-            key="difference",
-            head="Difference",
-            value=of(lambda against: against.pair.difference),
+            "difference",
+            of(lambda against: against.pair.difference),
+            "Difference",
             words=of(lambda against: f"{against.pair.difference:+.{digits}f}"),
             digits=digits,
         ),
-        Column(key="low", value=of(lambda against: against.pair.low), shown=Place.DATA),
-        Column(key="high", value=of(lambda against: against.pair.high), shown=Place.DATA),
+        Column("low", of(lambda against: against.pair.low), shown=Place.DATA),
+        Column("high", of(lambda against: against.pair.high), shown=Place.DATA),
         Column(
-            key="interval",
-            head="95% interval",
-            value=of(interval),
-            words=of(interval),
-            digits=digits,
-            shown=~Place.DATA,
+            "interval", of(interval), "95% interval", words=of(interval), digits=digits, shown=~Place.DATA
         ),
         Column(
-            key="effect_size",
-            head="d_z",
+            "effect_size",
+            of(lambda against: against.pair.effect),
+            "d_z",
             title="Cohen’s d of paired differences: mean over standard deviation",
-            value=of(lambda against: against.pair.effect),
             words=of(effect),
             digits=2,
         ),
-        Column(key="p", value=of(lambda against: against.pair.p), shown=Place.DATA),
+        Column("p", of(lambda against: against.pair.p), shown=Place.DATA),
         Column(
-            key="adjusted_p",
-            head="p",
-            value=of(lambda against: against.adjusted),
+            "adjusted_p",
+            of(lambda against: against.adjusted),
+            "p",
             words=of(lambda against: short_p(against.adjusted)),
             digits=4,
         ),
         Column(
-            key="verdict",
-            head=f"Than {page.runs[page.baseline].run.name}",
-            value=lambda row: None if row.against is None else row.against.verdict,
+            "verdict",
+            lambda row: None if row.against is None else row.against.verdict,
+            f"Than {page.runs[page.baseline].run.name}",
             words=lambda row: "the baseline" if row.against is None else VERDICTS[row.against.verdict],
         ),
         Column(

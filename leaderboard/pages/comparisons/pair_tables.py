@@ -105,21 +105,21 @@ def topics(page: PairPage) -> Table[TopicPair]:
     alike = page.rankings.comparison
     keys = [*(alike.by_topic if alike is not None else ()), *page.rankings.with_ties]
     return Table(
-        name=f"{one}-{two}",
-        caption=(
+        f"{one}-{two}",
+        (
             f"{page.task}: {page.measure.key} of {one} and {two} by topic, under {_under(page)}; "
             f"{page.measure.direction} is better."
         ),
-        columns=[
-            Column(key="topic", head="Topic", value=lambda row: row.topic_id),
-            Column(key="title", head="Title", value=lambda row: row.title, shown=~Place.PRINT),
-            Column(key=one, value=lambda row: row.first, digits=digits, group="first"),
-            Column(key=two, value=lambda row: row.second, digits=digits, group="second"),
-            Column(key="difference", head="Difference", value=lambda row: row.difference, digits=digits),
+        [
+            Column("topic", lambda row: row.topic_id, "Topic"),
+            Column("title", lambda row: row.title, "Title", shown=~Place.PRINT),
+            Column(one, lambda row: row.first, digits=digits, group="first"),
+            Column(two, lambda row: row.second, digits=digits, group="second"),
+            Column("difference", lambda row: row.difference, "Difference", digits=digits),
             *(_of_rankings(page, key) for key in keys),
             *(_compat(name, at) for at, name in enumerate((one, two))),
         ],
-        rows=page.topics,
+        page.topics,
     )
 
 
@@ -127,25 +127,25 @@ def means(page: PairPage) -> Table[PairPage]:
     """The two means and what is said of their difference, in one row."""
     digits, scores = page.measure.digits, page.scores
     return Table(
-        name=f"{page.first.name}-{page.second.name}-means",
-        caption=f"Mean {page.measure.key}, under {_under(page)}; {page.measure.direction} is better.",
-        columns=[
-            Column(key=page.first.name, value=lambda _: scores.first, digits=digits, group="first"),
-            Column(key=page.second.name, value=lambda _: scores.second, digits=digits, group="second"),
-            Column(key="difference", head="Difference", value=lambda _: scores.difference, digits=digits),
-            Column(key="low", value=lambda _: scores.low, shown=Place.DATA),
-            Column(key="high", value=lambda _: scores.high, shown=Place.DATA),
+        f"{page.first.name}-{page.second.name}-means",
+        f"Mean {page.measure.key}, under {_under(page)}; {page.measure.direction} is better.",
+        [
+            Column(page.first.name, lambda _: scores.first, digits=digits, group="first"),
+            Column(page.second.name, lambda _: scores.second, digits=digits, group="second"),
+            Column("difference", lambda _: scores.difference, "Difference", digits=digits),
+            Column("low", lambda _: scores.low, shown=Place.DATA),
+            Column("high", lambda _: scores.high, shown=Place.DATA),
             Column(
-                key="interval",
-                head="95% interval",
-                value=lambda _: None,
+                "interval",
+                lambda _: None,
+                "95% interval",
                 words=lambda _: span(scores.low, scores.high, digits),
                 digits=digits,
                 shown=~Place.DATA,
             ),
             *(_effect(key) for key in EFFECTS),
         ],
-        rows=[page],
+        [page],
     )
 
 
@@ -153,18 +153,18 @@ def tests(page: PairPage) -> Table[str]:
     """The tests by key, each with its p."""
     p, resamples = page.scores.tests, page.scores.resamples
     return Table(
-        name=f"{page.first.name}-{page.second.name}-tests",
-        caption=(
+        f"{page.first.name}-{page.second.name}-tests",
+        (
             f"Tests of the difference in {page.measure.key} between {page.first.name} and "
             f"{page.second.name}, uncorrected, under {_under(page)}."
         ),
-        columns=[
-            Column(key="test", head="Test", value=lambda test: test, words=lambda test: TESTS[test].title),
-            Column(key="p", value=lambda test: p[test], words=lambda test: _p(p[test]), digits=4),
-            Column(key="question", head="What it asks", value=lambda test: TESTS[test].question),
-            Column(key="resamples", head="Resamples", value=lambda test: resamples[test], digits=0),
+        [
+            Column("test", lambda test: test, "Test", words=lambda test: TESTS[test].title),
+            Column("p", lambda test: p[test], words=lambda test: _p(p[test]), digits=4),
+            Column("question", lambda test: TESTS[test].question, "What it asks"),
+            Column("resamples", lambda test: resamples[test], "Resamples", digits=0),
         ],
-        rows=list(TESTS),
+        list(TESTS),
     )
 
 
@@ -200,17 +200,17 @@ def rankings_of_topic(topic: TopicPair) -> Table[RankingLikeness]:
 def recall(page: PairPage) -> Table[tuple[float, float, float]]:
     """Mean interpolated precision of both at eleven levels of recall."""
     return Table(
-        name=f"{page.first.name}-{page.second.name}-recall",
-        caption=(
+        f"{page.first.name}-{page.second.name}-recall",
+        (
             "Interpolated precision at eleven levels of recall, means over "
             f"{len(page.rankings.topics)} topics, relevant is grade {page.level} and above."
         ),
-        columns=[
-            Column(key="recall", head="Recall", value=lambda row: row[0], digits=1),
-            Column(key=page.first.name, value=lambda row: row[1], digits=4),
-            Column(key=page.second.name, value=lambda row: row[2], digits=4),
+        [
+            Column("recall", lambda row: row[0], "Recall", digits=1),
+            Column(page.first.name, lambda row: row[1], digits=4),
+            Column(page.second.name, lambda row: row[2], digits=4),
         ],
-        rows=_recall_rows(page),
+        _recall_rows(page),
     )
 
 
@@ -228,40 +228,33 @@ def _of_rankings(page: PairPage, key: str) -> Column[TopicPair]:
     alike = page.rankings.comparison
     is_shown = alike is not None and key in alike.by_topic and key.startswith(("overlap", "rbo_ext"))
     return Column(
-        key=key,
-        value=lambda row: row.alike.get(key),
-        digits=3,
-        shown=~Place.PRINT if is_shown else Place.DATA,
+        key, lambda row: row.alike.get(key), digits=3, shown=~Place.PRINT if is_shown else Place.DATA
     )
 
 
 def _compat(run: str, side: int) -> Column[TopicPair]:
     return Column(
-        key=f"{COMPAT} of {run}",
-        value=lambda row: None if row.compat is None else row.compat[side],
-        shown=Place.DATA,
+        f"{COMPAT} of {run}", lambda row: None if row.compat is None else row.compat[side], shown=Place.DATA
     )
 
 
 def _effect(key: str) -> Column[PairPage]:
     head, title = EFFECTS[key]
-    return Column(key=key, head=head, title=title, value=lambda page: page.scores.effects[key], digits=3)
+    return Column(key, lambda page: page.scores.effects[key], head, title=title, digits=3)
 
 
 def _likenesses(
     rows: Iterable[RankingLikeness], *, name: str, caption: str, head: str
 ) -> Table[RankingLikeness]:
     return Table(
-        name=name,
-        caption=caption,
-        columns=[
-            Column(
-                key="what", head="What", value=lambda row: f"{row.name} of {row.run}" if row.run else row.name
-            ),
-            Column(key=head.lower(), head=head, value=lambda row: row.value, digits=4),
-            Column(key="meaning", head="How to read it", value=lambda row: row.meaning),
+        name,
+        caption,
+        [
+            Column("what", lambda row: f"{row.name} of {row.run}" if row.run else row.name, "What"),
+            Column(head.lower(), lambda row: row.value, head, digits=4),
+            Column("meaning", lambda row: row.meaning, "How to read it"),
         ],
-        rows=list(rows),
+        list(rows),
     )
 
 

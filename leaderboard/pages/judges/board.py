@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any
 
 from sqlalchemy.orm import Session
 
@@ -24,6 +24,7 @@ from leaderboard.services.runs import facts
 from leaderboard.services.runs.names import RunName
 from leaderboard.services.statistics.requests import WaitingResult
 from leaderboard.services.tasks.head import TaskHead
+from leaderboard.tables.record import Place, Shown
 from leaderboard.trec.boards.align import Reference
 from leaderboard.trec.boards.declared import Declared
 from leaderboard.trec.boards.packing import KeptBoard, KeptReference
@@ -39,12 +40,12 @@ class JudgeLine(RunName):
 
     rank: int | None
     value: float | None
-    why: str
+    why: Annotated[str, Shown(key="note", shown=Place.DATA)]
     agreement: JudgeAgreement
     circular: CircularAgreement
-    low: int | None
-    high: int | None
-    may_be_best: bool
+    low: Annotated[int | None, Shown(key="rank_low", shown=Place.DATA)]
+    high: Annotated[int | None, Shown(key="rank_high", shown=Place.DATA)]
+    may_be_best: Annotated[bool, Shown(shown=Place.DATA)]
     beats: int | None
 
 

@@ -1,6 +1,7 @@
 """One judge: every run by the reference and by it, its agreement by topic, and one topic."""
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 from sqlalchemy.orm import Session
@@ -15,6 +16,7 @@ from leaderboard.services.judges.labels.held import JudgedLabels
 from leaderboard.services.policy import Viewer
 from leaderboard.stats.orders.rank_correlation import largest_moves
 from leaderboard.stats.standing.standing import Verdicts
+from leaderboard.tables.record import Shown
 from leaderboard.trec.boards.align import FloatArray, align
 
 Range = tuple[int, int]
@@ -29,9 +31,9 @@ class RatedRun:
 
     run: str
     reference: float
-    judge: float
-    reference_rank: int
-    judge_rank: int
+    judge: Annotated[float, Shown("Judge", key="judged")]
+    reference_rank: Annotated[int, Shown("Rank")]
+    judge_rank: Annotated[int, Shown("By judge", key="judged_rank")]
     move: int
     reference_range: Range | None = None
     judge_range: Range | None = None

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from leaderboard.pages.judges.labels import LabelledDocument, LabelledTopicPage, LabelsHead, LabelsPage
 from leaderboard.services.judges.labels.held import COEFFICIENTS, DocumentDifference
 from leaderboard.services.judges.labels.held_nuggets import HeldNugget, NuggetsOfTopic
 from leaderboard.stats.judges.labels import LabelAgreement, LevelAgreement
-from leaderboard.tables.record import Column, Files, Place, Table
+from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
 
 NAMES = {
     "kappa": "Cohen’s κ, all grades",
@@ -33,8 +33,8 @@ class Coefficient:
     """A coefficient over all pairs of topic and document, and its mean over the topics that have one."""
 
     key: str
-    overall: float | None
-    mean: float | None
+    overall: Annotated[float | None, Shown(key="all_pairs")]
+    mean: Annotated[float | None, Shown(key="mean_of_topics")]
     topics: int
 
 
@@ -60,20 +60,14 @@ def coefficients_table(page: LabelsPage) -> Table[Coefficient]:
         else []
     )
     return Table(
-        name=f"{page.name}-coefficients",
-        caption=f"Labels of {page.judge.name} against the judgments: {which(page)}.",
-        columns=[
-            Column(
-                key="coefficient",
-                head="Coefficient",
-                value=lambda row: row.key,
-                words=lambda row: NAMES[row.key],
-            ),
-            Column(key="all_pairs", head="All pairs", value=lambda row: row.overall, digits=4),
-            Column(key="mean_of_topics", head="Mean of topics", value=lambda row: row.mean, digits=4),
-            Column(key="topics", head="Topics", value=lambda row: row.topics, digits=0),
-        ],
-        rows=rows,
+        f"{page.name}-coefficients",
+        f"Labels of {page.judge.name} against the judgments: {which(page)}.",
+        columns_from(
+            Coefficient,
+            Column("coefficient", lambda row: row.key, "Coefficient", words=lambda row: NAMES[row.key]),
+            "overall mean topics",
+        ),
+        rows,
     )
 
 
@@ -81,18 +75,10 @@ def levels_table(page: LabelsPage | LabelledTopicPage) -> Table[LevelAgreement]:
     """The agreement on what is relevant, by the grade from which on it is."""
     found = _agreement(page)
     return Table(
-        name=f"{page.name}-levels",
-        caption=f"What {page.judge.name} and the judgments find relevant: {which(page)}.",
-        columns=[
-            Column(key="grade", head="Relevant from grade", value=lambda row: row.truth, digits=0),
-            Column(key="label", head="From label", value=lambda row: row.judge, digits=0),
-            Column(key="kappa", head="κ", value=lambda row: row.kappa, digits=4),
-            Column(key="jaccard", head="Jaccard", value=lambda row: row.jaccard, digits=4),
-            Column(key="precision", head="Precision", value=lambda row: row.precision, digits=4),
-            Column(key="recall", head="Recall", value=lambda row: row.recall, digits=4),
-            Column(key="f1", head="F1", value=lambda row: row.f1, digits=4),
-        ],
-        rows=found.levels if found else (),
+        f"{page.name}-levels",
+        f"What {page.judge.name} and the judgments find relevant: {which(page)}.",
+        columns_from(LevelAgreement),
+        found.levels if found else (),
     )
 
 
@@ -100,19 +86,14 @@ def topics_table(page: LabelsPage) -> Table[TopicRow]:
     """The agreement within each topic."""
     held = page.held
     return Table(
-        name=f"{page.name}-topics",
-        caption=f"Labels of {page.judge.name} by topic: {which(page)}.",
-        columns=[
-            Column(key="topic", head="Topic", value=lambda row: row.topic),
-            Column(
-                key="documents",
-                head=f"{page.unit}s".capitalize(),
-                value=lambda row: row.agreement.documents,
-                digits=0,
-            ),
+        f"{page.name}-topics",
+        f"Labels of {page.judge.name} by topic: {which(page)}.",
+        [
+            Column("topic", lambda row: row.topic, "Topic"),
+            Column("documents", lambda row: row.agreement.documents, f"{page.unit}s".capitalize(), digits=0),
             *(_coefficient(key) for key in COEFFICIENTS),
         ],
-        rows=[TopicRow(topic, found) for topic, found in held.topics.items()] if held else (),
+        [TopicRow(topic, found) for topic, found in held.topics.items()] if held else (),
     )
 
 
@@ -120,48 +101,48 @@ def differences_table(page: LabelsPage) -> Table[DocumentDifference]:
     """The documents judged by both whose grades differ most."""
     held = page.held
     return Table(
-        name=f"{page.name}-differences",
-        caption=f"{page.unit}s judged by both, the largest differences first.".capitalize(),
-        columns=[
-            Column(key="topic", head="Topic", value=lambda row: row.topic),
+        f"{page.name}-differences",
+        f"{page.unit}s judged by both, the largest differences first.".capitalize(),
+        [
+            Column("topic", lambda row: row.topic, "Topic"),
             _labelled(page),
-            Column(key="grade", head="Grade", value=lambda row: row.reference, digits=0),
-            Column(key="label", head="Label", value=lambda row: row.judge, digits=0),
+            Column("grade", lambda row: row.reference, "Grade", digits=0),
+            Column("label", lambda row: row.judge, "Label", digits=0),
             _confidence(held.differences if held else ()),
         ],
-        rows=held.differences if held else (),
+        held.differences if held else (),
     )
 
 
 def documents_table(page: LabelledTopicPage) -> Table[LabelledDocument]:
     """All documents of a topic that count."""
     return Table(
-        name=f"{page.name}-{page.topic_id}",
-        caption=f"Topic {page.topic_id}: {which(page)}, the largest differences first.",
-        columns=[
+        f"{page.name}-{page.topic_id}",
+        f"Topic {page.topic_id}: {which(page)}, the largest differences first.",
+        [
             _labelled(page),
-            Column(key="grade", head="Grade", value=lambda row: row.reference, digits=0),
-            Column(key="label", head="Label", value=lambda row: row.judge, digits=0),
+            Column("grade", lambda row: row.reference, "Grade", digits=0),
+            Column("label", lambda row: row.judge, "Label", digits=0),
             Column(
-                key="apart",
-                head="Label less grade",
-                value=lambda row: row.apart,
+                "apart",
+                lambda row: row.apart,
+                "Label less grade",
                 digits=0,
                 words=lambda row: _signed(row.apart),
             ),
             _confidence(page.documents),
         ],
-        rows=page.documents,
+        page.documents,
     )
 
 
 def nuggets_table(page: LabelsPage) -> Table[NuggetsOfTopic]:
     """How many nuggets either side has of each topic, and how many both have."""
     return Table(
-        name=f"{page.name}-nuggets",
-        caption=f"Nuggets of the judgments and of {page.judge.name} by topic; the same means word for word.",
-        columns=[
-            Column(key="topic", head="Topic", value=lambda row: row.topic),
+        f"{page.name}-nuggets",
+        f"Nuggets of the judgments and of {page.judge.name} by topic; the same means word for word.",
+        [
+            Column("topic", lambda row: row.topic, "Topic"),
             _count("judgments", "Of the judgments", lambda row: row.reference),
             _count("judgments_vital", "Vital there", lambda row: row.reference_vital),
             _count("judge", "Of the judge", lambda row: row.judge),
@@ -170,22 +151,17 @@ def nuggets_table(page: LabelsPage) -> Table[NuggetsOfTopic]:
             _count("judgments_only", "Only of the judgments", lambda row: row.reference - row.same),
             _count("judge_only", "Only of the judge", lambda row: row.judge - row.same),
         ],
-        rows=page.nuggets,
+        page.nuggets,
     )
 
 
 def nugget_words_table(page: LabelsPage) -> Table[HeldNugget]:
     """Every nugget of either side with its importance there."""
     return Table(
-        name=f"{page.name}-nugget-words",
-        caption="Nuggets in their own words; a dash where a side does not have one.",
-        columns=[
-            Column(key="topic", head="Topic", value=lambda row: row.topic),
-            Column(key="nugget", head="Nugget", value=lambda row: row.text),
-            Column(key="judgments", head="In the judgments", value=lambda row: row.reference),
-            Column(key="judge", head="By the judge", value=lambda row: row.judge),
-        ],
-        rows=[nugget for of_topic in page.nuggets for nugget in of_topic.nuggets],
+        f"{page.name}-nugget-words",
+        "Nuggets in their own words; a dash where a side does not have one.",
+        columns_from(HeldNugget),
+        [nugget for of_topic in page.nuggets for nugget in of_topic.nuggets],
     )
 
 
@@ -264,21 +240,19 @@ def _agreement(page: LabelsPage | LabelledTopicPage) -> LabelAgreement | None:
 
 
 def _coefficient(key: str) -> Column[TopicRow]:
-    return Column(
-        key=key, head=_SHORT[key], value=lambda row: getattr(row.agreement, key), digits=4, title=NAMES[key]
-    )
+    return Column(key, lambda row: getattr(row.agreement, key), _SHORT[key], digits=4, title=NAMES[key])
 
 
 def _count(key: str, head: str, of: Callable[[NuggetsOfTopic], int]) -> Column[NuggetsOfTopic]:
-    return Column(key=key, head=head, value=of, digits=0)
+    return Column(key, of, head, digits=0)
 
 
 def _labelled(page: LabelsHead) -> Column[Any]:
     """The document, or the run and what of its answer was labelled."""
     return Column(
-        key="docno" if page.unit == "document" else page.unit,
-        head=page.unit.capitalize(),
-        value=lambda row: row.docno.replace("\t", " · "),
+        "docno" if page.unit == "document" else page.unit,
+        lambda row: row.docno.replace("\t", " · "),
+        page.unit.capitalize(),
         group="labelled",
     )
 
@@ -286,9 +260,9 @@ def _labelled(page: LabelsHead) -> Column[Any]:
 def _confidence(rows: Sequence[LabelledDocument | DocumentDifference]) -> Column[Any]:
     is_given = any(row.confidence is not None for row in rows)
     return Column(
-        key="confidence",
-        head="Confidence",
-        value=lambda row: row.confidence,
+        "confidence",
+        lambda row: row.confidence,
+        "Confidence",
         digits=2,
         title="As the judge gave it; it weighs nothing.",
         shown=Place.EVERYWHERE if is_given else Place.DATA,

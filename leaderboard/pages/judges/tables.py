@@ -5,7 +5,7 @@ from typing import Any
 from leaderboard.pages.judges.board import JudgeLine, JudgesPage, ReferencePage
 from leaderboard.pages.judges.judge import AgreedTopic, JudgePage, JudgeTopicPage, Range, RatedRun
 from leaderboard.services.judges.circularity import GroupRating
-from leaderboard.tables.record import Column, Files, Place, Table
+from leaderboard.tables.record import Column, Files, Place, Table, columns_from
 
 COEFFICIENTS = {
     "tau_b": "τ_b",
@@ -26,47 +26,38 @@ _ELSEWHERE = Place.DATA
 def judges_table(page: JudgesPage) -> Table[JudgeLine]:
     """The judges, best first."""
     return Table(
-        name=page.name,
-        caption=f"Judges of {page.task} by {RANKED_BY[page.rank_by]}, held against {page.source}.",
-        columns=[
-            Column(key="rank", head="Rank", value=lambda line: line.rank, digits=0),
-            Column(key="judge", head="Judge", value=lambda line: line.name),
-            Column(key="run_id", value=lambda line: line.run_id, digits=0, shown=_ELSEWHERE),
-            Column(key="team", head="Team", value=lambda line: line.team),
-            Column(key="tau_b", head="τ_b of the boards", value=_coefficient("tau_b"), digits=4),
-            Column(key="at_least", head="At least", value=lambda line: line.agreement.least, digits=4),
+        page.name,
+        f"Judges of {page.task} by {RANKED_BY[page.rank_by]}, held against {page.source}.",
+        columns_from(
+            JudgeLine,
+            "rank",
+            Column("judge", lambda line: line.name, "Judge"),
+            "run_id team",
+            Column("tau_b", _coefficient("tau_b"), "τ_b of the boards", digits=4),
+            "agreement.least",
             *(
-                Column(key=key, head=name, value=_coefficient(key), digits=4, shown=_place(page, key))
+                Column(key, _coefficient(key), name, digits=4, shown=_place(page, key))
                 for key, name in COEFFICIENTS.items()
                 if key != "tau_b"
             ),
-            Column(key="by_topic", head="By topic", value=lambda line: line.agreement.topic_mean, digits=4),
-            Column(key="range", head="Ranks", value=_ranks, shown=~_ELSEWHERE),
-            Column(key="rank_low", value=lambda line: line.low, digits=0, shown=_ELSEWHERE),
-            Column(key="rank_high", value=lambda line: line.high, digits=0, shown=_ELSEWHERE),
-            Column(key="may_be_best", value=lambda line: line.may_be_best, shown=_ELSEWHERE),
-            Column(key="beats", head="Beats", value=lambda line: line.beats, digits=0),
-            Column(key="runs", head="Runs", value=lambda line: len(line.agreement.runs), digits=0),
-            Column(key="topics", head="Topics", value=lambda line: line.agreement.topics, digits=0),
+            "agreement.topic_mean",
+            Column("range", _ranks, "Ranks", shown=~_ELSEWHERE),
+            "low high may_be_best beats",
+            Column("runs", lambda line: len(line.agreement.runs), "Runs", digits=0),
+            "agreement.topics agreement.undefined_topics",
             Column(
-                key="undefined",
-                value=lambda line: line.agreement.undefined_topics,
-                digits=0,
-                shown=_ELSEWHERE,
-            ),
-            Column(
-                key="tau_b_without",
-                head="Less circular",
+                "tau_b_without",
+                _without,
+                "Less circular",
                 title="τ_b of the boards without the runs that are not independent of the judge.",
-                value=_without,
                 digits=4,
                 shown=_circular(page),
             ),
-            Column(key="measure", head="Measure", value=lambda line: line.agreement.measure),
-            Column(key="best_of", head="Best of its measures", value=_best, shown=_several(page)),
-            Column(key="note", head="No rank", value=lambda line: line.why, shown=_ELSEWHERE),
-        ],
-        rows=page.lines,
+            "agreement.measure",
+            Column("best_of", _best, "Best of its measures", shown=_several(page)),
+            "why",
+        ),
+        page.lines,
     )
 
 
@@ -80,69 +71,40 @@ def runs_table(page: JudgePage | JudgeTopicPage) -> Table[RatedRun]:
     )
     more = Place(0) if is_topic else Place.EVERYWHERE
     return Table(
-        name=f"{page.name}-runs",
-        caption=f"Runs{of} by the reference and by {page.judge.name}, {first} first.",
-        columns=[
-            Column(key="run", head="Run", value=lambda row: row.run),
-            Column(key="reference", head="Reference", value=lambda row: row.reference, digits=4),
-            Column(key="judged", head="Judge", value=lambda row: row.judge, digits=4),
-            Column(key="reference_rank", head="Rank", value=lambda row: row.reference_rank, digits=0),
-            Column(key="judged_rank", head="By judge", value=lambda row: row.judge_rank, digits=0),
-            Column(
-                key="move",
-                head="Move",
-                value=lambda row: row.move,
-                digits=0,
-                words=lambda row: _signed(row.move),
-            ),
-            Column(
-                key="reference_range",
-                head="Ranks",
-                value=lambda row: _dashed(row.reference_range),
-                shown=more,
-            ),
-            Column(
-                key="judged_range",
-                head="Ranks by judge",
-                value=lambda row: _dashed(row.judge_range),
-                shown=more,
-            ),
-            Column(
-                key="over_rated", head="Over-rated (sd)", value=lambda row: row.over, digits=4, shown=more
-            ),
-        ],
-        rows=page.runs,
+        f"{page.name}-runs",
+        f"Runs{of} by the reference and by {page.judge.name}, {first} first.",
+        columns_from(
+            RatedRun,
+            "run reference judge reference_rank judge_rank",
+            Column("move", lambda row: row.move, "Move", digits=0, words=lambda row: _signed(row.move)),
+            Column("reference_range", lambda row: _dashed(row.reference_range), "Ranks", shown=more),
+            Column("judged_range", lambda row: _dashed(row.judge_range), "Ranks by judge", shown=more),
+            Column("over_rated", lambda row: row.over, "Over-rated (sd)", digits=4, shown=more),
+        ),
+        page.runs,
     )
 
 
 def topics_table(page: JudgePage) -> Table[AgreedTopic]:
     """The agreement within each topic."""
     return Table(
-        name=f"{page.name}-topics",
-        caption=f"Agreement of {page.judge.name} with the reference within each topic.",
-        columns=[
-            Column(key="topic", head="Topic", value=lambda row: row.topic),
-            Column(
-                key="agreement", head=COEFFICIENTS[page.plan.by], value=lambda row: row.agreement, digits=4
-            ),
+        f"{page.name}-topics",
+        f"Agreement of {page.judge.name} with the reference within each topic.",
+        [
+            Column("topic", lambda row: row.topic, "Topic"),
+            Column("agreement", lambda row: row.agreement, COEFFICIENTS[page.plan.by], digits=4),
         ],
-        rows=page.topics,
+        page.topics,
     )
 
 
 def groups_table(page: JudgePage) -> Table[GroupRating]:
     """By how much the judge over-rates teams, and runs of its own family of models."""
     return Table(
-        name=f"{page.name}-groups",
-        caption=f"By how many standard deviations {page.judge.name} over-rates groups of runs.",
-        columns=[
-            Column(key="group", head="Runs of", value=lambda row: row.name),
-            Column(key="runs", head="Runs", value=lambda row: row.runs, digits=0),
-            Column(key="over_rated", head="Over-rated (sd)", value=lambda row: row.rating.mean, digits=4),
-            Column(key="low", head="95% from", value=lambda row: row.rating.low, digits=4),
-            Column(key="high", head="to", value=lambda row: row.rating.high, digits=4),
-        ],
-        rows=(*page.families, *page.teams),
+        f"{page.name}-groups",
+        f"By how many standard deviations {page.judge.name} over-rates groups of runs.",
+        columns_from(GroupRating, "name runs rating.mean rating.low rating.high"),
+        (*page.families, *page.teams),
     )
 
 

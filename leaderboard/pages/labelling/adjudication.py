@@ -79,19 +79,17 @@ def disagreement_page(
 def rows_table(page: DisagreementPage) -> Table[ItemDisagreement]:
     """The disagreements of a round."""
     columns: list[Column[ItemDisagreement]] = [
-        Column(key="item", head="Item", value=lambda row: row.name),
-        Column(key="topic", head="Topic", value=lambda row: row.topic_id),
+        Column("item", lambda row: row.name, "Item"),
+        Column("topic", lambda row: row.topic_id, "Topic"),
         Column(
-            key="labels",
-            head="Labels",
-            value=lambda row: "; ".join(f"{assessor}: {label}" for assessor, label in row.labels),
+            "labels",
+            lambda row: "; ".join(f"{assessor}: {label}" for assessor, label in row.labels),
+            "Labels",
         ),
-        Column(key="decision", head="Decision", value=lambda row: row.decision),
+        Column("decision", lambda row: row.decision, "Decision"),
     ]
     caption = f"Items that assessors of round {page.number} label differently, undecided ones first"
-    return Table(
-        name=f"{page.slug}-labelling-{page.number}-differ", caption=caption, columns=columns, rows=page.rows
-    )
+    return Table(f"{page.slug}-labelling-{page.number}-differ", caption, columns, page.rows)
 
 
 def _disagreements(made: RoundLabels) -> Mapping[ItemDisagreement, LabelItem]:

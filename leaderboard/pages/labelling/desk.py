@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -15,7 +16,7 @@ from leaderboard.services.labelling.items import LabelItem, size
 from leaderboard.services.labelling.kinds import KINDS, NUGGETS, RoundKind
 from leaderboard.services.labelling.rounds import OPEN
 from leaderboard.services.tasks import topics
-from leaderboard.tables.record import Column, Table
+from leaderboard.tables.record import Column, Shown, Table, columns_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +24,9 @@ class DeskTopic:
     """A topic as its assessor's list shows it; items: labels asked for, or 1 where nuggets are written."""
 
     number: int
-    topic_id: str
+    topic_id: Annotated[str, Shown(key="topic")]
     title: str
-    items: int
+    items: Annotated[int, Shown("Of")]
     done: int
 
     @property
@@ -67,7 +68,7 @@ class OwnItem:
     """An item as its assessor's list shows it; the label is None where there is none yet."""
 
     name: str
-    number: int
+    number: Annotated[int, Shown("Item")]
     answer: str
     of: str
     label: int | None
@@ -109,14 +110,11 @@ def round_page(session: Session, token: str, number: int) -> DeskRound:
 
 def topics_table(page: DeskRound) -> Table[DeskTopic]:
     """An assessor's topics in a round."""
-    columns: list[Column[DeskTopic]] = [
-        Column(key="topic", head="Topic", value=lambda row: row.topic_id),
-        Column(key="done", head="Done", value=lambda row: row.done, digits=0),
-        Column(key="items", head="Of", value=lambda row: row.items, digits=0),
-        Column(key="progress", head="Progress", value=lambda row: row.done),
-    ]
+    columns = columns_from(
+        DeskTopic, "topic_id done items", Column("progress", lambda row: row.done, "Progress")
+    )
     caption = f"Your topics of round {page.number}"
-    return Table(name="topics", caption=caption, columns=columns, rows=page.topics)
+    return Table("topics", caption, columns, page.topics)
 
 
 def item_page(session: Session, token: str, number: int, topic_id: str, name: str | None = None) -> ItemPage:
@@ -158,19 +156,18 @@ def item_page(session: Session, token: str, number: int, topic_id: str, name: st
 def own_table(page: ItemPage) -> Table[OwnItem]:
     """What the assessor said of the answer that is shown, or of all of the topic."""
     words = {label.value: label.name for label in page.kind.labels}
-    columns: list[Column[OwnItem]] = [
-        Column(key="number", head="Item", value=lambda row: row.number, digits=0),
-        Column(key="answer", head="Answer", value=lambda row: row.answer),
-        Column(key="of", head="Of", value=lambda row: row.of),
+    columns = columns_from(
+        OwnItem,
+        "number answer of",
         Column(
-            key="label",
-            head="Your label",
-            value=lambda row: row.label,
+            "label",
+            lambda row: row.label,
+            "Your label",
             words=lambda row: None if row.label is None else words[row.label],
         ),
-    ]
+    )
     what = "this answer" if page.shown else f"topic {page.topic.topic_id}"
-    return Table(name="labels", caption=f"Your labels of {what}", columns=columns, rows=page.own)
+    return Table("labels", f"Your labels of {what}", columns, page.own)
 
 
 def _round(session: Session, desk: RoundDesk) -> DeskRound:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -18,19 +18,19 @@ from leaderboard.services.labelling.rounds import RunChoice
 from leaderboard.services.nuggets import stored
 from leaderboard.services.policy import Viewer
 from leaderboard.services.side_by_side.pairs import able
-from leaderboard.tables.record import Column, Files, Table
+from leaderboard.tables.record import Files, Shown, Table, columns_from
 
 
 @dataclass(frozen=True, slots=True)
 class RoundRow:
     """A round in the list."""
 
-    number: int
-    kind: str
+    number: Annotated[int, Shown(key="round")]
+    kind: Annotated[str, Shown("What is made")]
     state: str
     topics: int
     assessors: int
-    asked: int
+    asked: Annotated[int, Shown("Of")]
     done: int
     created_at: datetime
 
@@ -81,17 +81,9 @@ def round_list(session: Session, viewer: Viewer, slug: str) -> RoundList:
 
 def rounds_table(page: RoundList) -> Table[RoundRow]:
     """The rounds of a task."""
-    columns: list[Column[RoundRow]] = [
-        Column(key="round", head="Round", value=lambda row: row.number, digits=0),
-        Column(key="kind", head="What is made", value=lambda row: row.kind),
-        Column(key="state", head="State", value=lambda row: row.state),
-        Column(key="topics", head="Topics", value=lambda row: row.topics, digits=0),
-        Column(key="assessors", head="Assessors", value=lambda row: row.assessors, digits=0),
-        Column(key="done", head="Done", value=lambda row: row.done, digits=0),
-        Column(key="asked", head="Of", value=lambda row: row.asked, digits=0),
-    ]
+    columns = columns_from(RoundRow, "number kind state topics assessors done asked")
     caption = f"Rounds of labelling of {page.task}, newest first"
-    return Table(name=f"{page.slug}-labelling", caption=caption, columns=columns, rows=page.rounds)
+    return Table(f"{page.slug}-labelling", caption, columns, page.rounds)
 
 
 def facts(page: RoundList) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 
 from sqlalchemy.orm import Session
 
@@ -13,15 +14,16 @@ from leaderboard.services.labelling.items import size
 from leaderboard.services.labelling.kinds import NUGGETS, UNSURE
 from leaderboard.services.labelling.labels import GivenItemLabel
 from leaderboard.services.labelling.settled import RoundLabels
+from leaderboard.tables.record import Shown
 
 
 @dataclass(frozen=True, slots=True)
 class AssessorProgress:
     """One assessor's work in a round: labels, or topics where nuggets are written."""
 
-    name: str
+    name: Annotated[str, Shown(key="assessor")]
     topics: int
-    asked: int
+    asked: Annotated[int, Shown("Of")]
     done: int
     unsure: int
     """Labels that say that the assessor could not."""
@@ -34,14 +36,14 @@ class AssessorProgress:
 class TopicProgress:
     """A topic of a round: what was asked of its assessors together, and where they differ."""
 
-    topic_id: str
+    topic_id: Annotated[str, Shown(key="topic")]
     assessors: str
-    asked: int
+    asked: Annotated[int, Shown("Of")]
     done: int
-    twice: int
+    twice: Annotated[int, Shown("Made twice")]
     """Items with the labels of two assessors; 1 where two wrote nuggets."""
-    disagreements: int
-    open: int
+    disagreements: Annotated[int, Shown("Differ")]
+    open: Annotated[int, Shown("Undecided")]
     """Of them those without a decision."""
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations
-from typing import Any
+from typing import Annotated, Any
 
 from sqlalchemy.orm import Session
 
@@ -27,6 +27,7 @@ from leaderboard.services.labelling.settled import (
 from leaderboard.services.policy import Viewer
 from leaderboard.stats.assessors import agreement
 from leaderboard.stats.assessors.agreement import Alpha, Kappa, Share
+from leaderboard.tables.record import Shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +46,12 @@ class PairAgreement:
 class ListAgreement:
     """Two assessors' lists of nuggets of one topic: how many each has, and how many texts are the same."""
 
-    topic_id: str
+    topic_id: Annotated[str, Shown(key="topic")]
     first: str
     second: str
-    of_first: int
-    of_second: int
-    same: int
+    of_first: Annotated[int, Shown("Nuggets of the first")]
+    of_second: Annotated[int, Shown("of the second")]
+    same: Annotated[int, Shown("Same text")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Annotated, Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -26,6 +26,8 @@ from leaderboard.services.runs.limits import Quota
 from leaderboard.services.statistics.standings import Place
 from leaderboard.services.tasks import filed
 from leaderboard.services.tasks.filed import FiledRuns
+from leaderboard.tables.record import Place as On
+from leaderboard.tables.record import Shown
 
 MOST_UPLOADS = 100
 """The newest uploads that are listed."""
@@ -38,10 +40,10 @@ class OwnTask:
     """A task that a team of the account's is in, or that it organises (team is empty then)."""
 
     task_id: int
-    slug: str
-    name: str
+    slug: Annotated[str, Shown(key="task", shown=On.DATA)]
+    name: Annotated[str, Shown("Task")]
     team: str
-    state: str
+    state: Annotated[str, Shown("Next", key="send", shown=On.PAGE)]
     """open, closed, not open yet, or draft."""
     opens_at: datetime | None
     closes_at: datetime | None
@@ -58,12 +60,12 @@ class OwnTask:
 class OwnRun:
     """A run of one of the account's teams, with what the account may know of its score."""
 
-    run_id: int
-    name: str
+    run_id: Annotated[int, Shown(shown=On.DATA)]
+    name: Annotated[str, Shown(key="run")]
     task: str
-    slug: str
+    slug: Annotated[str, Shown(key="task")]
     team: str
-    kind: str
+    kind: Annotated[str, Shown(shown=On.DATA)]
     state: RunState
     measure: str
     score: float | None
@@ -79,15 +81,15 @@ class OwnRun:
 class OwnUpload:
     """A file that was sent for one of the account's teams, and what became of it."""
 
-    upload_id: int
-    file_name: str
+    upload_id: Annotated[int, Shown(key="upload", shown=On.DATA)]
+    file_name: Annotated[str, Shown(key="file")]
     task: str
-    slug: str
+    slug: Annotated[str, Shown(key="task")]
     team: str
     state: str
-    problems: int
+    problems: Annotated[int, Shown(shown=On.DATA)]
     first_problem: str
-    run_id: int | None
+    run_id: Annotated[int | None, Shown(shown=On.DATA)]
     created_at: datetime
 
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 from sqlalchemy.orm import Session
 
@@ -23,6 +24,7 @@ from leaderboard.services.nuggets.line_scores import LineRevision, RunByLine
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs.names import RunName
 from leaderboard.services.tasks.head import TaskHead
+from leaderboard.tables.record import Shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +39,7 @@ class LineRow(RunName):
     rank: int | None
     scores: Mapping[str, float | None]
     partial: Mapping[str, PartialMean]
-    board_rank: int | None
+    board_rank: Annotated[int | None, Shown("Its rank")]
     board_score: float | None
     move: int | None = None
     low: int | None = None

@@ -7,7 +7,7 @@ from leaderboard.pages.judges.judge import AgreedTopic
 from leaderboard.pages.judges.tables import COEFFICIENTS
 from leaderboard.pages.nuggets.line import LinePage, LineRow
 from leaderboard.services.evaluations.columns import MeasureColumn
-from leaderboard.tables.record import Column, Files, Place, Table
+from leaderboard.tables.record import Column, Files, Place, Table, columns_from
 
 DIGITS = 4
 """Of coefficients."""
@@ -17,55 +17,49 @@ def runs_table(page: LinePage) -> Table[LineRow]:
     """The runs by the line, best first, and where the board has them."""
     by = page.measure
     return Table(
-        name=page.name,
-        caption=(
+        page.name,
+        (
             f"Runs of {page.task} by {by.key} by the judgments of the line {page.line.name}, revision "
             f"{page.line.number}, beside the board."
         ),
-        columns=[
-            Column(key="rank", head="Rank", value=lambda row: row.rank, digits=0),
-            Column(key="run", head="Run", value=lambda row: row.name),
-            Column(key="run_id", value=lambda row: row.run_id, digits=0, shown=Place.DATA),
-            Column(key="team", head="Team", value=lambda row: row.team),
-            Column(key="kind", value=lambda row: row.kind, shown=Place.DATA),
+        columns_from(
+            LineRow,
+            "rank name run_id team kind",
             _score(by, "by"),
             _range("ranks", "Ranks", "low", "high"),
             _end("low"),
             _end("high"),
-            Column(key="board", head="Board", value=lambda row: row.board_score, digits=by.digits),
-            Column(key="board_rank", head="Its rank", value=lambda row: row.board_rank, digits=0),
+            Column("board", lambda row: row.board_score, "Board", digits=by.digits),
+            "board_rank",
             _range("board_ranks", "Its ranks", "board_low", "board_high"),
             _end("board_low"),
             _end("board_high"),
             Column(
-                key="move",
-                head="Move",
-                value=lambda row: row.move,
+                "move",
+                lambda row: row.move,
+                "Move",
                 words=lambda row: None if row.move is None else _signed(row.move),
                 digits=0,
                 title="By how many ranks the line puts the run higher, of the runs that both rank.",
             ),
             *(_score(measure, "measure") for measure in page.measures if measure != by),
-        ],
-        rows=page.rows,
+        ),
+        page.rows,
     )
 
 
 def topics_table(page: LinePage) -> Table[AgreedTopic]:
     """The agreement within each topic."""
     return Table(
-        name=f"{page.name}-topics",
-        caption=f"Agreement of the line {page.line.name} with the board within each topic of {page.task}.",
-        columns=[
-            Column(key="topic", head="Topic", value=lambda row: row.topic),
+        f"{page.name}-topics",
+        f"Agreement of the line {page.line.name} with the board within each topic of {page.task}.",
+        [
+            Column("topic", lambda row: row.topic, "Topic"),
             Column(
-                key="agreement",
-                head=COEFFICIENTS["accuracy"].capitalize(),
-                value=lambda row: row.agreement,
-                digits=DIGITS,
+                "agreement", lambda row: row.agreement, COEFFICIENTS["accuracy"].capitalize(), digits=DIGITS
             ),
         ],
-        rows=page.topics,
+        page.topics,
     )
 
 
@@ -139,9 +133,9 @@ def _agreement(page: LinePage) -> dict[str, Any] | None:
 
 def _score(measure: MeasureColumn, group: str) -> Column[LineRow]:
     return Column(
-        key=measure.key,
-        head=measure.short,
-        value=lambda row: row.scores[measure.key],
+        measure.key,
+        lambda row: row.scores[measure.key],
+        measure.short,
         digits=measure.digits,
         title=measure.title,
         group=group,
@@ -154,11 +148,11 @@ def _range(key: str, head: str, low: str, high: str) -> Column[LineRow]:
     def words(row: LineRow) -> str | None:
         return None if getattr(row, low) is None else f"{getattr(row, low)}–{getattr(row, high)}"
 
-    return Column(key=key, head=head, value=words, shown=~Place.DATA)
+    return Column(key, words, head, shown=~Place.DATA)
 
 
 def _end(key: str) -> Column[LineRow]:
-    return Column(key=key, value=lambda row: getattr(row, key), digits=0, shown=Place.DATA)
+    return Column(key, lambda row: getattr(row, key), digits=0, shown=Place.DATA)
 
 
 def _signed(move: int) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from leaderboard.pages.nuggets.topic import LabelledRun, NuggetRow, NuggetsPage
-from leaderboard.tables.record import Column, Files, Table
+from leaderboard.tables.record import Column, Files, Table, columns_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,36 +58,25 @@ def facts(page: NuggetsPage) -> dict[str, Any]:
 def nuggets(page: NuggetsPage) -> Table[NuggetRow]:
     """One row a nugget: how many runs hold it."""
     return Table(
-        name=f"{page.slug}-{page.topic_id}-nuggets",
-        caption=f"Nuggets of topic {page.topic_id} of {page.task}, and the runs whose answers hold them.",
-        columns=[
-            Column(key="number", head="No.", value=lambda row: row.number, digits=0),
-            Column(key="nugget", head="Nugget", value=lambda row: row.text),
-            Column(key="importance", head="Importance", value=lambda row: row.importance),
-            Column(key="held", head="Held by", value=lambda row: row.held, digits=0),
-            Column(key="held_in_part", head="In part by", value=lambda row: row.held_in_part, digits=0),
-            Column(key="known", head="Of runs", value=lambda row: row.known, digits=0),
-            Column(key="share", head="Share", value=lambda row: row.share, digits=2),
-        ],
-        rows=page.nuggets,
+        f"{page.slug}-{page.topic_id}-nuggets",
+        f"Nuggets of topic {page.topic_id} of {page.task}, and the runs whose answers hold them.",
+        columns_from(NuggetRow, "number text importance held held_in_part known share"),
+        page.nuggets,
     )
 
 
 def labels(page: NuggetsPage) -> Table[LabelRow]:
     """One row a nugget and run: the label."""
     return Table(
-        name=f"{page.slug}-{page.topic_id}-labels",
-        caption=f"Labels of the nuggets of topic {page.topic_id} of {page.task}, one row a nugget and run.",
-        columns=[
-            Column(key="number", head="No.", value=lambda row: row.nugget.number, digits=0),
-            Column(key="nugget", head="Nugget", value=lambda row: row.nugget.text),
-            Column(key="importance", head="Importance", value=lambda row: row.nugget.importance),
-            Column(key="rank", head="Rank", value=lambda row: row.run.rank, digits=0),
-            Column(key="run", head="Run", value=lambda row: row.run.name),
-            Column(key="run_id", head="Number", value=lambda row: row.run.run_id, digits=0),
-            Column(key="label", head="Label", value=lambda row: row.label),
-        ],
-        rows=tuple(_labels(page)),
+        f"{page.slug}-{page.topic_id}-labels",
+        f"Labels of the nuggets of topic {page.topic_id} of {page.task}, one row a nugget and run.",
+        columns_from(
+            LabelRow,
+            "nugget.number nugget.text nugget.importance run.rank run.name",
+            Column("run_id", lambda row: row.run.run_id, "Number", digits=0),
+            "label",
+        ),
+        tuple(_labels(page)),
     )
 
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 from sqlalchemy.orm import Session
 
@@ -20,6 +21,7 @@ from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.runs.names import RunName
 from leaderboard.services.tasks import topics
 from leaderboard.services.tasks.topics import TopicHead
+from leaderboard.tables.record import Shown
 from leaderboard.trec.nuggets.packing import PackedAnswers
 
 
@@ -35,28 +37,28 @@ class LabelledRun(RunName):
 class NuggetRow:
     """A nugget, counted from 1 in the order shown, and how many runs have which label of it."""
 
-    number: int
-    text: str
+    number: Annotated[int, Shown("No.")]
+    text: Annotated[str, Shown(key="nugget")]
     importance: str
     counts: Counter[str]
 
     @property
-    def known(self) -> int:
+    def known(self) -> Annotated[int, Shown("Of runs")]:
         """The runs of which it is known whether they hold it: judged, or without an answer."""
         return self.counts.total() - self.counts[NOT_JUDGED]
 
     @property
-    def held(self) -> int:
+    def held(self) -> Annotated[int, Shown("Held by")]:
         """The runs that hold it whole."""
         return self.counts["support"]
 
     @property
-    def held_in_part(self) -> int:
+    def held_in_part(self) -> Annotated[int, Shown("In part by")]:
         """The runs that hold a part of it."""
         return self.counts["partial_support"]
 
     @property
-    def share(self) -> float | None:
+    def share(self) -> Annotated[float | None, Shown(digits=2)]:
         """The share that holds it whole of the runs of which that is known; None where it is of none."""
         return self.held / self.known if self.known else None
 

@@ -8,7 +8,7 @@ from leaderboard.pages.pools.audits import Agreement, AuditedRun, AuditedTeam, A
 from leaderboard.pages.pools.simulation import SimulatedPool
 from leaderboard.services.evaluations.shown import rests_on
 from leaderboard.services.statistics.procedures.pool_simulations import ORDERED_AT, SHARES
-from leaderboard.tables.record import Column, Files, Place, Table
+from leaderboard.tables.record import Column, Files, Place, Table, columns_from
 
 
 def facts(page: AuditPage) -> dict[str, Any]:
@@ -39,19 +39,15 @@ def facts(page: AuditPage) -> dict[str, Any]:
 def teams(page: AuditPage) -> Table[AuditedTeam]:
     """What every pooled team brought; without rows while it is not computed."""
     return Table(
-        name=_name(page, "teams"),
-        caption=_caption(page, "what each team alone brought, and its runs without it"),
-        columns=[
-            Column(key="team", head="Team", value=attrgetter("team")),
-            Column(key="runs", head="Runs", value=attrgetter("runs"), digits=0),
-            Column(key="alone", head="Alone", value=attrgetter("alone"), digits=0),
-            Column(key="alone_relevant", head="Relevant", value=attrgetter("alone_relevant"), digits=0),
-            Column(key="change", head="Change", value=attrgetter("change"), digits=4),
-            Column(key="drop", head="Largest drop", value=attrgetter("drop"), digits=0),
+        _name(page, "teams"),
+        _caption(page, "what each team alone brought, and its runs without it"),
+        columns_from(
+            AuditedTeam,
+            "team runs alone alone_relevant change drop",
             _coefficient("tau", "τ", "agreement.tau"),
             _coefficient("tau_ap", "τ_AP", "agreement.tau_ap"),
-        ],
-        rows=page.reusability.teams if page.reusability else (),
+        ),
+        page.reusability.teams if page.reusability else (),
     )
 
 
@@ -59,52 +55,46 @@ def runs(page: AuditPage) -> Table[AuditedRun]:
     """Every run under all judgments and without what its team alone brought, best first."""
     measure = page.audited.measure
     key, digits = (measure.key, measure.digits) if measure else ("Score", 4)
-    rank: Column[AuditedRun] = Column(key="rank", head="Rank", value=attrgetter("rank"), digits=0)
+    rank: Column[AuditedRun] = Column("rank", attrgetter("rank"), "Rank", digits=0)
     return Table(
-        name=_name(page, "runs"),
-        caption=_caption(page, "every run under all judgments and without what its team alone brought"),
-        columns=[
+        _name(page, "runs"),
+        _caption(page, "every run under all judgments and without what its team alone brought"),
+        columns_from(
+            AuditedRun,
             replace(rank, shown=Place.PAGE),
-            Column(key="name", head="Run", value=attrgetter("name")),
-            Column(key="team", head="Team", value=attrgetter("team")),
-            Column(key="kind", head="Kind", value=attrgetter("kind"), shown=~Place.PAGE),
-            Column(key="pooled", head="Pooled", value=attrgetter("pooled"), shown=~Place.PAGE),
-            Column(key="score", head=key, value=attrgetter("score"), digits=digits),
+            Column("name", attrgetter("name"), "Run"),
+            "team",
+            Column("kind", attrgetter("kind"), "Kind", shown=~Place.PAGE),
+            "pooled",
+            Column("score", attrgetter("score"), key, digits=digits),
             replace(rank, shown=~Place.PAGE),
             *_alone(~Place.PAGE),
-            Column(key="left_out", head="Without", value=attrgetter("left_out"), digits=digits),
-            Column(key="left_out_rank", head="Rank then", value=attrgetter("left_out_rank"), digits=0),
+            Column("left_out", attrgetter("left_out"), "Without", digits=digits),
+            "left_out_rank",
             *_alone(Place.PAGE),
-            Column(key="judged_top", head="Judged@10", value=attrgetter("judged_top"), shown=~Place.PAGE),
+            "judged_top",
+            Column("judged_depth", attrgetter("judged_depth"), f"Judged@{page.depth}", shown=~Place.PAGE),
             Column(
-                key="judged_depth",
-                head=f"Judged@{page.depth}",
-                value=attrgetter("judged_depth"),
-                shown=~Place.PAGE,
-            ),
-            Column(
-                key="unjudged_top",
-                head="Unjudged@10",
-                value=attrgetter("judged_top"),
+                "unjudged_top",
+                attrgetter("judged_top"),
+                "Unjudged@10",
                 digits=2,
                 shown=Place.PAGE,
                 group="unjudged",
             ),
             Column(
-                key="unjudged_depth",
-                head=f"Unjudged@{page.depth}",
-                value=attrgetter("judged_depth"),
+                "unjudged_depth",
+                attrgetter("judged_depth"),
+                f"Unjudged@{page.depth}",
                 digits=2,
                 shown=Place.PAGE,
                 group="unjudged",
             ),
-            Column(key="unfair", head="Unfair", value=attrgetter("unfair"), shown=~Place.PAGE),
-            Column(key="most", head="At most", value=attrgetter("most"), digits=digits, shown=~Place.PAGE),
-            Column(
-                key="best_rank", head="Best rank", value=attrgetter("best_rank"), digits=0, shown=~Place.PAGE
-            ),
-        ],
-        rows=page.reusability.runs if page.reusability else (),
+            "unfair",
+            Column("most", attrgetter("most"), "At most", digits=digits, shown=~Place.PAGE),
+            "best_rank",
+        ),
+        page.reusability.runs if page.reusability else (),
     )
 
 
@@ -113,34 +103,32 @@ def unfair(page: AuditPage) -> Table[AuditedRun]:
     measure = page.audited.measure
     key, digits = (measure.key, measure.digits) if measure else ("Score", 4)
     return Table(
-        name=_name(page, "unfair"),
-        caption=_caption(page, "runs that the pool treats unfairly, least judged first"),
-        columns=[
-            Column(key="name", head="Run", value=attrgetter("name")),
-            Column(key="team", head="Team", value=attrgetter("team")),
-            Column(key="judged_top", head="Judged@10", value=attrgetter("judged_top"), digits=2),
-            Column(key="score", head=key, value=attrgetter("score"), digits=digits),
-            Column(key="rank", head="Rank", value=attrgetter("rank"), digits=0),
-            Column(key="most", head=f"{key} at most", value=attrgetter("most"), digits=digits),
-            Column(key="best_rank", head="Rank then", value=attrgetter("best_rank"), digits=0),
+        _name(page, "unfair"),
+        _caption(page, "runs that the pool treats unfairly, least judged first"),
+        [
+            Column("name", attrgetter("name"), "Run"),
+            Column("team", attrgetter("team"), "Team"),
+            Column("judged_top", attrgetter("judged_top"), "Judged@10", digits=2),
+            Column("score", attrgetter("score"), key, digits=digits),
+            Column("rank", attrgetter("rank"), "Rank", digits=0),
+            Column("most", attrgetter("most"), f"{key} at most", digits=digits),
+            Column("best_rank", attrgetter("best_rank"), "Rank then", digits=0),
         ],
-        rows=losers(page.reusability.runs) if page.reusability else (),
+        losers(page.reusability.runs) if page.reusability else (),
     )
 
 
 def depths(page: AuditPage) -> Table[DepthOrder]:
     """How the order of runs agrees with that under all judgments, by depth of the pool."""
     return Table(
-        name=_name(page, "depths"),
-        caption=_caption(
-            page, "agreement of the order of runs with that under all judgments, by depth of the pool"
-        ),
-        columns=[
-            Column(key="depth", head="Depth", value=attrgetter("depth"), digits=0),
+        _name(page, "depths"),
+        _caption(page, "agreement of the order of runs with that under all judgments, by depth of the pool"),
+        [
+            Column("depth", attrgetter("depth"), "Depth", digits=0),
             _coefficient("tau", "τ", "agreement.tau"),
             _coefficient("tau_ap", "τ_AP", "agreement.tau_ap"),
         ],
-        rows=page.reusability.depths if page.reusability else (),
+        page.reusability.depths if page.reusability else (),
     )
 
 
@@ -150,29 +138,29 @@ def methods(page: AuditPage) -> Table[SimulatedPool]:
     shares = f"at {len(SHARES)} shares, order by {key} at {ORDERED_AT}"
     on_page = [column for at in range(len(ORDERED_AT)) for column in _ordered_on_page(at)]
     return Table(
-        name=_name(page, "methods"),
-        caption=_caption(page, f"relevant documents found by the share of documents judged {shares}"),
-        columns=[
-            Column(key="method", head="Method", value=attrgetter("title")),
+        _name(page, "methods"),
+        _caption(page, f"relevant documents found by the share of documents judged {shares}"),
+        [
+            Column("method", attrgetter("title"), "Method"),
             _coefficient("area", "Area", "area"),
             *on_page,
             *(_found(f"found@{share:.0%}", at, ~Place.PAGE) for at, share in enumerate(SHARES)),
             *(_tau(at, side, ~Place.PAGE) for at in range(len(ORDERED_AT)) for side in (0, 1)),
         ],
-        rows=page.simulated,
+        page.simulated,
     )
 
 
 def found(page: AuditPage) -> Table[int]:
     """The share of relevant documents that every method finds, by the share judged."""
     return Table(
-        name=_name(page, "found"),
-        caption=_caption(page, "share of relevant documents found by share of documents judged"),
-        columns=[
-            Column(key="judged", head="Judged", value=lambda at: float(SHARES[at]), digits=2),
+        _name(page, "found"),
+        _caption(page, "share of relevant documents found by share of documents judged"),
+        [
+            Column("judged", lambda at: float(SHARES[at]), "Judged", digits=2),
             *(_curve(method) for method in page.simulated),
         ],
-        rows=range(len(SHARES)),
+        range(len(SHARES)),
     )
 
 
@@ -190,15 +178,13 @@ FILES = Files(
 
 
 def _coefficient(key: str, head: str, path: str) -> Column[Any]:
-    return Column(key=key, head=head, value=attrgetter(path), digits=4, group="coefficient")
+    return Column(key, attrgetter(path), head, digits=4, group="coefficient")
 
 
 def _alone(shown: Place) -> list[Column[AuditedRun]]:
     return [
-        Column(key="alone", head="Alone", value=attrgetter("alone"), digits=0, shown=shown),
-        Column(
-            key="alone_relevant", head="Relevant", value=attrgetter("alone_relevant"), digits=0, shown=shown
-        ),
+        Column("alone", attrgetter("alone"), "Alone", digits=0, shown=shown),
+        Column("alone_relevant", attrgetter("alone_relevant"), "Relevant", digits=0, shown=shown),
     ]
 
 
@@ -215,9 +201,9 @@ def _ordered_on_page(at: int) -> list[Column[SimulatedPool]]:
 
 def _found(key: str, place: int, shown: Place) -> Column[SimulatedPool]:
     return Column(
-        key=key,
+        key,
+        lambda method: method.recall[place],
         title="Share of relevant documents found",
-        value=lambda method: method.recall[place],
         digits=4,
         shown=shown,
         group="found",
@@ -227,9 +213,9 @@ def _found(key: str, place: int, shown: Place) -> Column[SimulatedPool]:
 def _tau(at: int, side: int, shown: Place) -> Column[SimulatedPool]:
     share = f"{ORDERED_AT[at]:.0%}"
     return Column(
-        key=f"{('tau', 'tau_ap')[side]}@{share}",
-        head=f"{('τ', 'τ_AP')[side]} at {share}",
-        value=lambda method: method.taus[at][side],
+        f"{('tau', 'tau_ap')[side]}@{share}",
+        lambda method: method.taus[at][side],
+        f"{('τ', 'τ_AP')[side]} at {share}",
         digits=4,
         shown=shown,
         group="coefficient",
@@ -237,7 +223,7 @@ def _tau(at: int, side: int, shown: Place) -> Column[SimulatedPool]:
 
 
 def _curve(method: SimulatedPool) -> Column[int]:
-    return Column(key=method.title, value=lambda at: method.recall[at], digits=3)
+    return Column(method.title, lambda at: method.recall[at], digits=3)
 
 
 def _name(page: AuditPage, which: str) -> str:

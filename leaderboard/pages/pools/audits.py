@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sqlalchemy.orm import Session
@@ -25,6 +25,7 @@ from leaderboard.services.statistics.procedures.pool_reusability import PROCEDUR
 from leaderboard.services.statistics.requests import AT_ONCE_S, Request, WaitingResult
 from leaderboard.stats.arrays import Arrays
 from leaderboard.stats.orders.rank_correlation import tau_ap_a, tau_ap_b, tau_b
+from leaderboard.tables.record import Place, Shown
 
 DEEPEST = 1000
 
@@ -54,10 +55,10 @@ class AuditedTeam:
     runs: int
     alone: int
     """Judged documents that no other team's runs have so high."""
-    alone_relevant: int
+    alone_relevant: Annotated[int, Shown("Relevant")]
     change: float | None
     """The mean share of their scores that its runs lose or win."""
-    drop: int
+    drop: Annotated[int, Shown("Largest drop")]
     """The most places that one of its runs falls."""
     agreement: Agreement
 
@@ -66,20 +67,20 @@ class AuditedTeam:
 class AuditedRun(RunName):
     """A run under all judgments, and without what its team alone brought; None where it was not pooled."""
 
-    pooled: bool
+    pooled: Annotated[bool, Shown(shown=~Place.PAGE)]
     score: float
     rank: int
     alone: int | None
     alone_relevant: int | None
     left_out: float | None
-    left_out_rank: int | None
-    judged_top: float | None
+    left_out_rank: Annotated[int | None, Shown("Rank then")]
+    judged_top: Annotated[float | None, Shown("Judged@10", digits=None, shown=~Place.PAGE)]
     judged_depth: float | None
-    unfair: bool
+    unfair: Annotated[bool, Shown(shown=~Place.PAGE)]
     """Whether clearly less of it is judged than of the pooled runs."""
     most: float | None
     """The score of a run that loses by the pool if its unjudged documents were of the highest grade."""
-    best_rank: int | None
+    best_rank: Annotated[int | None, Shown(shown=~Place.PAGE)]
     """The rank it would have then."""
 
 

@@ -13,7 +13,7 @@ from leaderboard.services.pools import plans
 from leaderboard.services.pools.plans import PooledRun
 from leaderboard.services.pools.previews import Contribution, Preview, TopicShare, titles_of
 from leaderboard.services.qrels import files
-from leaderboard.tables.record import Column, Files, Place, Table
+from leaderboard.tables.record import Column, Files, Place, Table, columns_from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,46 +82,38 @@ def topics(preview: Preview) -> Table[TopicShare]:
     """The documents of every topic."""
     undrawn = Place.EVERYWHERE if preview.undrawn else ~Place.PAGE
     return Table(
-        name=f"{preview.slug}-pool-topics",
-        caption=_caption(preview, "topics"),
-        columns=[
-            Column(key="topic", head="Topic", value=attrgetter("topic_id")),
-            Column(key="title", head="Title", value=attrgetter("title")),
-            Column(key="candidates", head="Candidates", value=attrgetter("candidates"), digits=0),
-            Column(key="documents", head="Documents", value=attrgetter("documents"), digits=0),
-            Column(key="reused", head="Judged already", value=attrgetter("reused"), digits=0),
-            Column(key="to_judge", head="To judge", value=attrgetter("to_judge"), digits=0),
-            Column(key="undrawn", head="Not drawn", value=attrgetter("undrawn"), digits=0, shown=undrawn),
-        ],
-        rows=preview.topics,
+        f"{preview.slug}-pool-topics",
+        _caption(preview, "topics"),
+        columns_from(
+            TopicShare,
+            "topic_id title candidates documents reused to_judge",
+            Column("undrawn", attrgetter("undrawn"), "Not drawn", digits=0, shown=undrawn),
+        ),
+        preview.topics,
     )
 
 
 def runs(preview: Preview) -> Table[Contribution]:
     """What each run brings."""
     return Table(
-        name=f"{preview.slug}-pool-runs",
-        caption=_caption(preview, "runs"),
-        columns=[
-            Column(key="run", head="Run", value=attrgetter("name")),
-            Column(key="team", head="Team", value=attrgetter("team"), shown=~Place.PAGE),
-            *_documents(),
-        ],
-        rows=preview.by_run,
+        f"{preview.slug}-pool-runs",
+        _caption(preview, "runs"),
+        columns_from(Contribution, "name team", *_documents()),
+        preview.by_run,
     )
 
 
 def teams(preview: Preview) -> Table[Contribution]:
     """What each team brings."""
     return Table(
-        name=f"{preview.slug}-pool-teams",
-        caption=_caption(preview, "teams"),
-        columns=[
-            Column(key="team", head="Team", value=attrgetter("team")),
-            Column(key="runs", head="Runs", value=attrgetter("runs"), digits=0),
+        f"{preview.slug}-pool-teams",
+        _caption(preview, "teams"),
+        [
+            Column("team", attrgetter("team"), "Team"),
+            Column("runs", attrgetter("runs"), "Runs", digits=0),
             *_documents(),
         ],
-        rows=preview.by_team,
+        preview.by_team,
     )
 
 
@@ -129,10 +121,7 @@ FILES = Files(facts=facts, tables={"topics": topics, "runs": runs, "teams": team
 
 
 def _documents() -> list[Column[Contribution]]:
-    return [
-        Column(key="documents", head="Documents", value=attrgetter("documents"), digits=0),
-        Column(key="alone", head="Alone", value=attrgetter("alone"), digits=0),
-    ]
+    return columns_from(Contribution, "documents alone")
 
 
 def _caption(preview: Preview, which: str) -> str:

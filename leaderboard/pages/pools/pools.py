@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
-from typing import Any
+from typing import Annotated, Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -18,31 +18,31 @@ from leaderboard.services.pools import pools
 from leaderboard.services.pools.documents import PoolDocument
 from leaderboard.services.pools.pools import PoolReadiness
 from leaderboard.services.tasks.topics import grade_names
-from leaderboard.tables.record import Column, Files, Place, Table
+from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolRow:
     """A pool in the list."""
 
-    number: int
+    number: Annotated[int, Shown(key="pool", digits=None)]
     name: str
     state: str
     method: str
     adaptive: bool
     runs: int
     topics: int
-    documents: int
+    documents: Annotated[int, Shown("To judge")]
     """To be judged."""
     judged: int
     """Of these, how many have a grade from an assessor."""
     seconds_per_document: int
-    note: str
+    note: Annotated[str, Shown(shown=~Place.PAGE)]
     created_at: datetime
     created_by: str
 
     @property
-    def hours_left(self) -> float:
+    def hours_left(self) -> Annotated[float, Shown(digits=1)]:
         """How long one person takes for the rest, each document judged once."""
         return max(self.documents - self.judged, 0) * self.seconds_per_document / 3600
 
@@ -61,9 +61,9 @@ class PoolList:
 class TopicRow:
     """A topic of a pool."""
 
-    topic_id: str
+    topic_id: Annotated[str, Shown(key="topic")]
     title: str
-    documents: int
+    documents: Annotated[int, Shown("To judge")]
     """To be judged."""
     judged: int
     """Of these, how many have a grade from an assessor."""
@@ -185,38 +185,29 @@ def organised(session: Session, viewer: Viewer, slug: str) -> tuple[Task, Sight]
 def list_table(page: PoolList) -> Table[PoolRow]:
     """All pools, newest first."""
     return Table(
-        name=f"{page.slug}-pools",
-        caption=f"{page.task}: pools.",
-        columns=[
-            Column(key="pool", head="Pool", value=attrgetter("number")),
-            Column(key="state", head="State", value=attrgetter("state")),
-            Column(key="method", head="Method", value=attrgetter("method")),
-            Column(key="runs", head="Runs", value=attrgetter("runs"), digits=0),
-            Column(key="topics", head="Topics", value=attrgetter("topics"), digits=0),
-            Column(key="documents", head="To judge", value=attrgetter("documents"), digits=0),
-            Column(key="judged", head="Judged", value=attrgetter("judged"), digits=0),
-            Column(key="hours_left", head="Hours left", value=attrgetter("hours_left"), digits=1),
-            Column(key="note", head="Note", value=attrgetter("note"), shown=~Place.PAGE),
-            Column(key="made", head="Made", value=lambda row: row.created_at.isoformat(timespec="seconds")),
-        ],
-        rows=page.pools,
+        f"{page.slug}-pools",
+        f"{page.task}: pools.",
+        columns_from(
+            PoolRow,
+            "number state method runs topics documents judged hours_left note",
+            Column("made", lambda row: row.created_at.isoformat(timespec="seconds"), "Made"),
+        ),
+        page.pools,
     )
 
 
 def table(page: PoolPage) -> Table[TopicRow]:
     """A pool's topics and how far their judging is."""
     return Table(
-        name=f"{page.slug}-pool-{page.pool.number}",
-        caption=f"{page.task}: pool {page.pool.number}, {page.pool.method}, by topic.",
-        columns=[
-            Column(key="topic", head="Topic", value=attrgetter("topic_id")),
-            Column(key="title", head="Title", value=attrgetter("title")),
-            Column(key="documents", head="To judge", value=attrgetter("documents"), digits=0),
-            Column(key="judged", head="Judged", value=attrgetter("judged"), digits=0),
-            Column(key="share", head="Share", value=attrgetter("judged"), digits=0, shown=Place.PAGE),
-            Column(key="skipped", head="Skipped", value=attrgetter("skipped"), digits=0),
-        ],
-        rows=page.topics,
+        f"{page.slug}-pool-{page.pool.number}",
+        f"{page.task}: pool {page.pool.number}, {page.pool.method}, by topic.",
+        columns_from(
+            TopicRow,
+            "topic_id title documents judged",
+            Column("share", attrgetter("judged"), "Share", digits=0, shown=Place.PAGE),
+            "skipped",
+        ),
+        page.topics,
     )
 
 
@@ -225,19 +216,14 @@ def documents_table(page: TopicPage) -> Table[PoolDocument]:
     places = {document.docno: place for place, document in enumerate(page.documents, start=1)}
     number, topic = page.pool.number, page.topic.topic_id
     return Table(
-        name=f"{page.slug}-pool-{number}-{topic}",
-        caption=f"{page.task}: pool {number}, topic {topic}, in the order documents were chosen.",
-        columns=[
-            Column(
-                key="place", head="Place", value=lambda row: places[row.docno], digits=0, shown=Place.PAGE
-            ),
-            Column(key="docno", head="Document", value=attrgetter("docno")),
-            Column(key="priority", head="Priority", value=attrgetter("priority"), digits=4),
-            Column(key="stratum", head="Stratum", value=attrgetter("stratum")),
-            Column(key="probability", head="Probability", value=attrgetter("probability"), digits=4),
-            Column(key="grade", head="Judgment used again", value=attrgetter("grade")),
-        ],
-        rows=page.documents,
+        f"{page.slug}-pool-{number}-{topic}",
+        f"{page.task}: pool {number}, topic {topic}, in the order documents were chosen.",
+        columns_from(
+            PoolDocument,
+            Column("place", lambda row: places[row.docno], "Place", digits=0, shown=Place.PAGE),
+            "docno priority stratum probability grade",
+        ),
+        page.documents,
     )
 
 

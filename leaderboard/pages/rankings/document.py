@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any
+from typing import Annotated, Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -22,7 +22,7 @@ from leaderboard.services.runs.names import RunName
 from leaderboard.services.shown_names import ShownNames
 from leaderboard.services.tasks import topics
 from leaderboard.services.tasks.head import TaskHead
-from leaderboard.tables.record import Column, Files, Place, Table
+from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
 from leaderboard.trec.documents.marking import Piece, marked, terms
 
 BANDS = (10, 100, 1000)
@@ -44,7 +44,7 @@ class DocumentTopic:
 class RunPlace(RunName):
     """A run that has the document for the chosen topic."""
 
-    rank: int
+    rank: Annotated[int, Shown(shown=Place.PAGE)]
     score: float
 
 
@@ -203,20 +203,18 @@ def places_table(page: DocumentPage) -> Table[RunPlace]:
     places = chosen.places if chosen else ()
     topic, of = (chosen.topic_id, chosen.of) if chosen else ("", 0)
     return Table(
-        name=f"{page.slug}-{page.docno}",
-        caption=(
+        f"{page.slug}-{page.docno}",
+        (
             f"Where {len(places):,} of {of:,} runs have document {page.docno} "
             f"for topic {topic} of {page.task}."
         ),
-        columns=[
-            Column(key="rank", head="Rank", value=lambda row: row.rank, digits=0, shown=Place.PAGE),
-            Column(key="run", head="Run", value=lambda row: row.name),
-            Column(key="run_id", value=lambda row: row.run_id, shown=Place.DATA),
-            Column(key="team", head="Team", value=lambda row: row.team),
-            Column(key="rank", head="Rank", value=lambda row: row.rank, digits=0, shown=~Place.PAGE),
-            Column(key="score", head="Score", value=lambda row: row.score, digits=4),
-        ],
-        rows=places,
+        columns_from(
+            RunPlace,
+            "rank name run_id team",
+            Column("rank", lambda row: row.rank, "Rank", digits=0, shown=~Place.PAGE),
+            "score",
+        ),
+        places,
     )
 
 
@@ -224,17 +222,17 @@ def judgments_table(page: DocumentPage) -> Table[DocumentTopic]:
     """The judgments by topic and revision; for readers only the grades of each revision."""
     alone = Place.EVERYWHERE if not page.revision_columns else ~Place.PAGE
     return Table(
-        name=f"{page.slug}-{page.docno}",
-        caption=f"Grades of document {page.docno} in {page.task}, by topic and qrels revision.",
-        columns=[
-            Column(key="topic", head="Topic", value=lambda row: row.grades.topic_id),
-            Column(key="title", head="Title", value=lambda row: row.grades.title),
-            Column(key="grade", head="Grade", value=lambda row: row.grade, shown=alone),
+        f"{page.slug}-{page.docno}",
+        f"Grades of document {page.docno} in {page.task}, by topic and qrels revision.",
+        [
+            Column("topic", lambda row: row.grades.topic_id, "Topic"),
+            Column("title", lambda row: row.grades.title, "Title"),
+            Column("grade", lambda row: row.grade, "Grade", shown=alone),
             *(_finders(key) for key in ("runs", "best_rank", "best_run")),
             *(_revision(page, key, at) for key, at in page.revision_columns.items()),
-            Column(key="found", head="Runs", value=lambda row: row.finders, shown=Place.PAGE),
+            Column("found", lambda row: row.finders, "Runs", shown=Place.PAGE),
         ],
-        rows=page.topics,
+        page.topics,
     )
 
 
@@ -243,14 +241,14 @@ FILES = Files(facts=facts, tables={"document": table, "judgments": judgments_tab
 
 def _finders(key: str) -> Column[DocumentTopic]:
     head = key.replace("_", " ").capitalize()
-    return Column(key=key, head=head, value=lambda row: finder_facts(row.finders)[key], shown=~Place.PAGE)
+    return Column(key, lambda row: finder_facts(row.finders)[key], head, shown=~Place.PAGE)
 
 
 def _revision(page: DocumentPage, key: str, at: int) -> Column[DocumentTopic]:
     return Column(
-        key=key,
-        head=key.capitalize(),
-        value=lambda row: row.grades.grades[at].grade,
+        key,
+        lambda row: row.grades.grades[at].grade,
+        key.capitalize(),
         title=page.revisions[at].note,
         group="revision",
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from sqlalchemy.orm import Session
@@ -22,6 +22,7 @@ from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.rankings.stored import OrderedRanking, PassedDocument, ordered_without
 from leaderboard.services.tasks import topics
 from leaderboard.services.tasks.topics import RunOnTopic
+from leaderboard.tables.record import Place, Shown
 from leaderboard.trec.documents.documents import Document
 from leaderboard.trec.documents.marking import Piece, marked, snippet, terms
 
@@ -64,10 +65,10 @@ class RankedDocument:
     """A document of the ranking; grade is None where it is not judged or judgments are held back."""
 
     rank: int
-    docno: str
-    score: float
-    grade: int | None
-    title: str
+    docno: Annotated[str, Shown("Document")]
+    score: Annotated[float, Shown(shown=Place.DATA)]
+    grade: Annotated[int | None, Shown(shown=Place.DATA)]
+    title: Annotated[str, Shown(shown=Place.DATA)]
     heading: tuple[Piece, ...]
     """The title with the topic's words marked; without them where texts were not asked for."""
     snippet: tuple[Piece, ...]
@@ -85,11 +86,11 @@ class RankedDocument:
 class MissedDocument:
     """A relevant document that the run does not have, and which runs do."""
 
-    docno: str
-    grade: int
+    docno: Annotated[str, Shown("Document")]
+    grade: Annotated[int, Shown(digits=None)]
     title: str
     heading: tuple[Piece, ...]
-    finders: DocumentFinders
+    finders: Annotated[DocumentFinders, Shown("Runs that have it", key="found", shown=Place.PAGE)]
     snippet: tuple[Piece, ...] = ()
     """Missed documents are listed by their titles alone."""
 

@@ -6,7 +6,7 @@ from leaderboard.pages.rankings.ranking import MissedDocument, RankedDocument, R
 from leaderboard.pages.topics.judgments import finder_facts
 from leaderboard.services.evaluations.shown import left_out_facts
 from leaderboard.services.rankings.stored import PassedDocument
-from leaderboard.tables.record import Column, Files, Place, Table
+from leaderboard.tables.record import Column, Files, Place, Table, columns_from
 
 RUNNING = {"precision": "P", "recall": "R", "average_precision": "AP", "ndcg": "nDCG"}
 """Running scores by their name in files, with their heads."""
@@ -42,14 +42,10 @@ def _left_out(page: RankingPage) -> dict[str, Any]:
 def left_out_table(page: RankingPage) -> Table[PassedDocument]:
     """The documents of the run that are left out of the topic."""
     return Table(
-        name=f"{page.run}-{page.topic_id}-left-out",
-        caption=f"Documents of run {page.run} that are left out of topic {page.topic_id} of {page.task}.",
-        columns=[
-            Column(key="docno", head="Document", value=lambda row: row.docno),
-            Column(key="score", head="Score", value=lambda row: row.score, digits=4),
-            Column(key="before", head="Before rank", value=lambda row: row.before, digits=0),
-        ],
-        rows=page.left_out,
+        f"{page.run}-{page.topic_id}-left-out",
+        f"Documents of run {page.run} that are left out of topic {page.topic_id} of {page.task}.",
+        columns_from(PassedDocument),
+        page.left_out,
     )
 
 
@@ -58,39 +54,36 @@ def table(page: RankingPage) -> Table[RankedDocument]:
     judged = Place.EVERYWHERE if page.is_judged else Place.DATA
     printed = Place.PAGE if page.is_judged else Place.PAGE | Place.PRINT
     return Table(
-        name=f"{page.run}-{page.topic_id}",
-        caption=_caption(page),
-        columns=[
-            Column(key="rank", head="Rank", value=lambda row: row.rank, digits=0),
-            Column(key="grade", head="Grade", value=lambda row: row.grade, shown=judged & ~Place.DATA),
-            Column(key="docno", head="Document", value=lambda row: row.docno),
-            Column(key="score", value=lambda row: row.score, shown=Place.DATA),
-            Column(key="grade", value=lambda row: row.grade, shown=Place.DATA),
-            Column(key="title", value=lambda row: row.title, shown=Place.DATA),
+        f"{page.run}-{page.topic_id}",
+        _caption(page),
+        columns_from(
+            RankedDocument,
+            "rank",
+            Column("grade", lambda row: row.grade, "Grade", shown=judged & ~Place.DATA),
+            "docno score grade title",
             *(_running(key, head, judged) for key, head in RUNNING.items()),
-            Column(key="found", head="Runs", value=lambda row: row.finders, shown=judged & Place.PAGE),
+            Column("found", lambda row: row.finders, "Runs", shown=judged & Place.PAGE),
             *(_finders(key) for key in ("runs", "best_rank", "best_run")),
-            Column(key="score", head="Score", value=lambda row: row.score, digits=4, shown=printed),
-        ],
-        rows=page.rows,
+            Column("score", lambda row: row.score, "Score", digits=4, shown=printed),
+        ),
+        page.rows,
     )
 
 
 def missed_table(page: RankingPage) -> Table[MissedDocument]:
     """The relevant documents that the run does not have."""
     return Table(
-        name=f"{page.run}-{page.topic_id}-missed",
-        caption=(
+        f"{page.run}-{page.topic_id}-missed",
+        (
             f"{len(page.missed):,} of {page.missed_total:,} relevant documents for topic {page.topic_id} of "
             f"{page.task} that run {page.run} does not have."
         ),
-        columns=[
-            Column(key="grade", head="Grade", value=lambda row: row.grade),
-            Column(key="docno", head="Document", value=lambda row: row.docno),
-            Column(key="found", head="Runs that have it", value=lambda row: row.finders, shown=Place.PAGE),
+        columns_from(
+            MissedDocument,
+            "grade docno finders",
             *(_missed_by(key) for key in ("runs", "best_rank", "best_run")),
-        ],
-        rows=page.missed,
+        ),
+        page.missed,
     )
 
 
@@ -99,9 +92,9 @@ FILES = Files(facts=facts, tables={"ranking": table, "missed": missed_table, "le
 
 def _running(key: str, head: str, where: Place) -> Column[RankedDocument]:
     return Column(
-        key=key,
-        head=head,
-        value=lambda row: getattr(row.running, key) if row.running else None,
+        key,
+        lambda row: getattr(row.running, key) if row.running else None,
+        head,
         digits=4,
         shown=where,
         group="running",
@@ -109,12 +102,12 @@ def _running(key: str, head: str, where: Place) -> Column[RankedDocument]:
 
 
 def _finders(key: str) -> Column[RankedDocument]:
-    return Column(key=key, value=lambda row: finder_facts(row.finders)[key], shown=Place.DATA)
+    return Column(key, lambda row: finder_facts(row.finders)[key], shown=Place.DATA)
 
 
 def _missed_by(key: str) -> Column[MissedDocument]:
     head = key.replace("_", " ").capitalize()
-    return Column(key=key, head=head, value=lambda row: finder_facts(row.finders)[key], shown=~Place.PAGE)
+    return Column(key, lambda row: finder_facts(row.finders)[key], head, shown=~Place.PAGE)
 
 
 def _document(row: RankedDocument) -> dict[str, Any]:

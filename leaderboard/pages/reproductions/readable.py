@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Annotated
 
 import numpy as np
 from sqlalchemy import select
@@ -15,16 +16,17 @@ from leaderboard.services import policy, shown_names
 from leaderboard.services.evaluations.shown import FloatArray
 from leaderboard.services.policy import Viewer
 from leaderboard.services.shown_names import ShownNames
+from leaderboard.tables.record import Place, Shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedRun:
     """A run as the viewer knows it, with its task; is_masked: whether by a pseudonym only."""
 
-    run_id: int
-    name: str
-    team: str
-    slug: str
+    run_id: Annotated[int, Shown(shown=Place.DATA)]
+    name: Annotated[str, Shown(key="run", group="run")]
+    team: Annotated[str, Shown(shown=~Place.PAGE)]
+    slug: Annotated[str, Shown(key="original_task", shown=Place.DATA)]
     task: str
     is_masked: bool
     is_withdrawn: bool

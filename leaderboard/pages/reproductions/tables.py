@@ -14,7 +14,7 @@ from leaderboard.services.evaluations.shown import rests_on
 from leaderboard.stats.reproductions.effects import Effect, mean_of_both
 from leaderboard.stats.reproductions.levels import Levels, RunLevels
 from leaderboard.stats.reproductions.numbers import NO_BASELINE, UNDEFINED, LevelRow
-from leaderboard.tables.record import Column, Files, Place, Table
+from leaderboard.tables.record import Column, Files, Place, Table, columns_from
 
 WAITING = "being computed"
 OTHER_TOPICS = "other topics"
@@ -25,24 +25,23 @@ _NUMBERS = {"ktu": ("KTU", 2), "nrmse": ("nRMSE", 3), "er": ("ER", 2), "p": ("p"
 def reproductions(page: ReproductionsPage) -> Table[PairRow]:
     """One row a reproduction: of each level the word and the number that decides it."""
     return Table(
-        name=f"{page.slug}-reproductions",
-        caption=f"{page.task}: reproductions by {page.measure.key}, {_under(page)}.",
-        columns=[
-            Column(key="run", head="Run", value=lambda row: row.run.name, group="run"),
-            Column(key="run_id", value=lambda row: row.run.run_id, shown=Place.DATA),
-            Column(key="team", head="Team", value=lambda row: row.run.team, shown=~Place.PAGE),
-            Column(key="original", head="Reproduces", value=lambda row: row.original.name, group="original"),
-            Column(key="original_id", value=lambda row: row.original.run_id, shown=Place.DATA),
-            Column(key="original_task", value=lambda row: row.original.slug, shown=Place.DATA),
-            Column(key="kind", head="Kind", value=kind, shown=~Place.PAGE),
+        f"{page.slug}-reproductions",
+        f"{page.task}: reproductions by {page.measure.key}, {_under(page)}.",
+        columns_from(
+            PairRow,
+            "run.name run.run_id run.team",
+            Column("original", lambda row: row.original.name, "Reproduces", group="original"),
+            Column("original_id", lambda row: row.original.run_id, shown=Place.DATA),
+            "original.slug",
+            Column("kind", kind, "Kind", shown=~Place.PAGE),
             *_level("documents", "Documents", "ktu", documents_word, ktu),
             *_level("topics", "Topics", "nrmse", topics_word, nrmse),
             *_level("effects", "Effects", "er", effects_word, er),
-            Column(key="dri", value=dri, shown=Place.DATA),
+            Column("dri", dri, shown=Place.DATA),
             *_level("test", "Test", "p", word_of_test, p),
-            Column(key="not_compared", value=lambda row: row.why or row.why_no_baseline, shown=Place.DATA),
-        ],
-        rows=page.rows,
+            Column("not_compared", lambda row: row.why or row.why_no_baseline, shown=Place.DATA),
+        ),
+        page.rows,
         legend=" ".join(f"{line}." for line in page.threshold_lines),
     )
 
@@ -54,17 +53,17 @@ def levels(page: ReproductionPage) -> Table[LevelRow]:
     of_two = Place.EVERYWHERE if has_baseline else Place.DATA
     advanced = "Advanced" if has_baseline else "Value"
     return Table(
-        name=f"{run}-levels",
-        caption=f"{page.measure.key} of {page.row.original.name}, reproduced by {run}, {_under(page)}.",
-        columns=[
-            Column(key="level", head="Level", value=attrgetter("level")),
-            Column(key="number", head="Number", value=attrgetter("number")),
-            Column(key="baseline", head="Baseline", value=attrgetter("baseline"), digits=4, shown=of_two),
-            Column(key="advanced", head=advanced, value=attrgetter("advanced"), digits=4),
-            Column(key="both", head="Both", value=attrgetter("both"), digits=4, shown=of_two),
-            Column(key="word", head="Word", value=attrgetter("word")),
+        f"{run}-levels",
+        f"{page.measure.key} of {page.row.original.name}, reproduced by {run}, {_under(page)}.",
+        [
+            Column("level", attrgetter("level"), "Level"),
+            Column("number", attrgetter("number"), "Number"),
+            Column("baseline", attrgetter("baseline"), "Baseline", digits=4, shown=of_two),
+            Column("advanced", attrgetter("advanced"), advanced, digits=4),
+            Column("both", attrgetter("both"), "Both", digits=4, shown=of_two),
+            Column("word", attrgetter("word"), "Word"),
         ],
-        rows=page.levels,
+        page.levels,
     )
 
 
@@ -82,34 +81,33 @@ def metadata(page: ReproductionPage) -> Table[DifferingFact]:
     """What the metadata of both runs say differently."""
     one, two = page.row.original.name, page.row.run.name
     return Table(
-        name=f"{two}-metadata",
-        caption=f"What the metadata of {one} and {two} say differently.",
-        columns=[
-            Column(key="key", head="Key", value=attrgetter("key")),
-            Column(key="original", head=one, value=attrgetter("original")),
-            Column(key="reproduction", head=two, value=attrgetter("other")),
+        f"{two}-metadata",
+        f"What the metadata of {one} and {two} say differently.",
+        [
+            Column("key", attrgetter("key"), "Key"),
+            Column("original", attrgetter("original"), one),
+            Column("reproduction", attrgetter("other"), two),
         ],
-        rows=page.metadata,
+        page.metadata,
     )
 
 
 def elsewhere(page: ReproductionPage) -> Table[PairRow]:
     """Every collection that the original was tried on."""
     return Table(
-        name=f"{page.row.original.name}-collections",
-        caption=f"{page.row.original.name}, on every collection that it was tried on, by {page.measure.key}.",
-        columns=[
-            Column(key="task", head="Task", value=lambda row: row.run.task),
-            Column(key="run", head="Run", value=lambda row: row.run.name, group="run"),
-            Column(key="run_id", value=lambda row: row.run.run_id, shown=Place.DATA),
-            Column(key="kind", head="Kind", value=kind),
-            Column(key="dri", head="DRI", value=dri, digits=4),
-            Column(key="er", head="ER", value=er, digits=4),
-            Column(key="mean_of_both", head="Mean of both", value=_mean_of_both, digits=4),
-            Column(key="difference", head="Difference", value=_difference, digits=4),
-            Column(key="p", head="p", value=_p_of_advanced, digits=4),
-        ],
-        rows=page.elsewhere,
+        f"{page.row.original.name}-collections",
+        f"{page.row.original.name}, on every collection that it was tried on, by {page.measure.key}.",
+        columns_from(
+            PairRow,
+            "run.task run.name run.run_id",
+            Column("kind", kind, "Kind"),
+            Column("dri", dri, "DRI", digits=4),
+            Column("er", er, "ER", digits=4),
+            Column("mean_of_both", _mean_of_both, "Mean of both", digits=4),
+            Column("difference", _difference, "Difference", digits=4),
+            Column("p", _p_of_advanced, "p", digits=4),
+        ),
+        page.elsewhere,
     )
 
 
@@ -224,14 +222,8 @@ def _level(
 ) -> list[Column[PairRow]]:
     """The word of a level with its number, for readers in one cell."""
     return [
-        Column(
-            key=key,
-            head=head,
-            value=word,
-            words=lambda row: _in_words(word(row), number, value(row)),
-            group="level",
-        ),
-        Column(key=number, value=value, shown=Place.DATA),
+        Column(key, word, head, words=lambda row: _in_words(word(row), number, value(row)), group="level"),
+        Column(number, value, shown=Place.DATA),
     ]
 
 
@@ -246,16 +238,16 @@ def _in_words(word: str, number: str, value: float | None) -> str:
 def _of_topics(page: ReproductionPage, rows: tuple[TopicScores, ...], name: str) -> Table[TopicScores]:
     one, two, digits = page.row.original.name, page.row.run.name, page.measure.digits
     return Table(
-        name=f"{two}-{name}",
-        caption=f"{page.measure.key} of {one} and {two} by topic.",
-        columns=[
-            Column(key="topic", head="Topic", value=attrgetter("topic_id")),
-            Column(key="title", head="Title", value=attrgetter("title"), shown=~Place.PRINT),
-            Column(key="original", head=one, value=attrgetter("original"), digits=digits, group="original"),
-            Column(key="reproduction", head=two, value=attrgetter("other"), digits=digits, group="other"),
-            Column(key="difference", head="Difference", value=attrgetter("difference"), digits=digits),
+        f"{two}-{name}",
+        f"{page.measure.key} of {one} and {two} by topic.",
+        [
+            Column("topic", attrgetter("topic_id"), "Topic"),
+            Column("title", attrgetter("title"), "Title", shown=~Place.PRINT),
+            Column("original", attrgetter("original"), one, digits=digits, group="original"),
+            Column("reproduction", attrgetter("other"), two, digits=digits, group="other"),
+            Column("difference", attrgetter("difference"), "Difference", digits=digits),
         ],
-        rows=rows,
+        rows,
     )
 
 

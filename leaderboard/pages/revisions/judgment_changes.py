@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.qrels.files import Change, PreparedQrels, compare
-from leaderboard.tables.record import Column, Place, Table
+from leaderboard.tables.record import Column, Place, Shown, Table, columns_from
 from leaderboard.trec.qrels.left_out import NOTHING, LeftOut
 
 
@@ -32,8 +32,8 @@ class GradeChange:
 class TopicChange:
     """One topic before and after; relevant counts documents of at least the task's level."""
 
-    topic_id: str
-    title: str
+    topic_id: Annotated[str, Shown(key="topic")]
+    title: Annotated[str, Shown(shown=Place.DATA)]
     before: int
     after: int
     added: int
@@ -211,48 +211,34 @@ def topic_table(
     """All topics before and after, on a page with the mean of the runs' scores by a measure."""
     graded = Place.EVERYWHERE if changes.kind in ("graded", "subtopic") else Place.DATA
     return Table(
-        name=name,
-        caption=caption,
-        columns=[
-            Column(key="topic", head="Topic", value=lambda row: row.topic_id),
-            Column(key="title", value=lambda row: row.title, shown=Place.DATA),
-            Column(key="before", head="Before", value=lambda row: row.before, digits=0),
-            Column(key="after", head="After", value=lambda row: row.after, digits=0),
-            Column(key="added", head="Added", value=lambda row: row.added, digits=0),
-            Column(key="changed", head="Changed", value=lambda row: row.changed, digits=0),
-            Column(key="removed", head="Removed", value=lambda row: row.removed, digits=0),
+        name,
+        caption,
+        columns_from(
+            TopicChange,
+            "topic_id title before after added changed removed",
             Column(
-                key="relevant_before",
-                head="Relevant before",
-                value=lambda row: row.relevant_before,
-                digits=0,
-                shown=graded,
+                "relevant_before", lambda row: row.relevant_before, "Relevant before", digits=0, shown=graded
             ),
             Column(
-                key="relevant_after",
-                head="Relevant after",
-                value=lambda row: row.relevant_after,
-                digits=0,
-                shown=graded,
+                "relevant_after", lambda row: row.relevant_after, "Relevant after", digits=0, shown=graded
             ),
             *(_means(means, by) if means and by is not None else ()),
-        ],
-        rows=changes.topics,
+        ),
+        changes.topics,
     )
 
 
 def grade_table(changes: Changes, name: str, caption: str) -> Table[GradeChange]:
     """How many judgments have each grade, before and after."""
     return Table(
-        name=name,
-        caption=caption,
-        columns=[
-            Column(key="grade", head="Grade", value=lambda row: row.grade, digits=0),
-            Column(key="before", head="Before", value=lambda row: row.before, digits=0),
-            Column(key="after", head="After", value=lambda row: row.after, digits=0),
-            Column(key="difference", head="Difference", value=lambda row: row.after - row.before, digits=0),
-        ],
-        rows=changes.grades,
+        name,
+        caption,
+        columns_from(
+            GradeChange,
+            "grade before after",
+            Column("difference", lambda row: row.after - row.before, "Difference", digits=0),
+        ),
+        changes.grades,
     )
 
 
@@ -265,8 +251,8 @@ def _means(means: Mapping[str, TopicMeans], by: MeasureColumn) -> list[Column[To
 
     head = f"Mean {by.key} before"
     return [
-        Column(key="mean_before", head=head, value=before, digits=by.digits, shown=Place.PAGE),
-        Column(key="mean_after", head="After", value=after, digits=by.digits, shown=Place.PAGE),
+        Column("mean_before", before, head, digits=by.digits, shown=Place.PAGE),
+        Column("mean_after", after, "After", digits=by.digits, shown=Place.PAGE),
     ]
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -14,7 +14,7 @@ from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.qrels import left_out
 from leaderboard.services.qrels.judged_inputs import COMPANIONS, MAIN
 from leaderboard.services.qrels.lines import DRAFT
-from leaderboard.tables.record import Column, Files, Place, Table
+from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
 
 SHOWN, BUILDING, EARLIER, NEVER = "shown", "being scored", "shown earlier", "never shown"
 
@@ -25,19 +25,19 @@ class RevisionRow:
 
     number: int
     note: str
-    file_name: str
+    file_name: Annotated[str, Shown(key="file", shown=~Place.PAGE)]
     judgments: int
     topics: int
     has_distractors: bool
     left_out: str
     """What is left out of rankings, in words; empty where nothing is."""
-    beside: dict[str, int]
+    beside: Annotated[dict[str, int], Shown("Beside them", shown=Place.PAGE)]
     """Kind -> number of the revision of subtopics or preferences beside it."""
     created_at: datetime
     created_by: str
     sha256: str
-    state: str
-    edition: int | None
+    state: Annotated[str, Shown("Board")]
+    edition: Annotated[int | None, Shown(shown=~Place.PAGE)]
     """The first edition of the board under it; None where none was ever shown or is being built."""
 
 
@@ -45,11 +45,11 @@ class RevisionRow:
 class Line:
     """A line of judgments that stands beside the board's, or that no board rests on."""
 
-    id: int
-    name: str
+    id: Annotated[int, Shown(key="number")]
+    name: Annotated[str, Shown(key="line")]
     kind: str
     origin: str
-    origin_name: str
+    origin_name: Annotated[str, Shown("Machine")]
     rows: tuple[RevisionRow, ...]
 
 
@@ -155,72 +155,68 @@ def facts(page: RevisionList) -> dict[str, Any]:
 def table(page: RevisionList) -> Table[RevisionRow]:
     """The board's revisions, newest first."""
     return Table(
-        name=f"{page.slug}-revisions",
-        caption=f"Revisions of the judgments of {page.task}, newest first.",
-        columns=[
+        f"{page.slug}-revisions",
+        f"Revisions of the judgments of {page.task}, newest first.",
+        columns_from(
+            RevisionRow,
             *_columns(),
-            Column(key="beside", head="Beside them", value=lambda row: row.beside, shown=Place.PAGE),
-            Column(key="file", head="File", value=lambda row: row.file_name, shown=~Place.PAGE),
+            "beside file_name",
             _ADDED,
-            Column(key="state", head="Board", value=lambda row: row.state),
-            Column(key="edition", head="Edition", value=lambda row: row.edition, digits=0, shown=~Place.PAGE),
-            Column(key="files", head="Files", value=lambda row: row.number, shown=Place.PAGE),
-        ],
-        rows=page.rows,
+            "state edition",
+            Column("files", lambda row: row.number, "Files", shown=Place.PAGE),
+        ),
+        page.rows,
     )
 
 
 def line_table(page: RevisionList, line: Line) -> Table[RevisionRow]:
     """The revisions of another line, newest first."""
     return Table(
-        name=f"{page.slug}-line-{line.id}",
-        caption=f"Revisions of the judgments of {page.task} in the line {line.name}, newest first.",
-        columns=[
+        f"{page.slug}-line-{line.id}",
+        f"Revisions of the judgments of {page.task} in the line {line.name}, newest first.",
+        [
             *_columns("Preferences" if line.kind == "preference" else "Judgments"),
             _ADDED,
             Column(
-                key="file",
-                head="File",
-                value=lambda _: line.id,
+                "file",
+                lambda _: line.id,
+                "File",
                 words=lambda row: f"{line.name}, revision {row.number}, as text",
                 shown=Place.PAGE,
             ),
         ],
-        rows=line.rows,
+        line.rows,
     )
 
 
 def lines_table(page: RevisionList) -> Table[Line]:
     """The lines beside the board's, each with its newest revision."""
     return Table(
-        name=f"{page.slug}-lines",
-        caption=f"Lines of judgments of {page.task} beside the one that its board rests on.",
-        columns=[
-            Column(key="number", head="Number", value=lambda line: line.id, digits=0),
-            Column(key="line", head="Line", value=lambda line: line.name),
-            Column(key="kind", head="Kind", value=lambda line: line.kind),
-            Column(key="origin", head="Origin", value=lambda line: line.origin),
-            Column(key="origin_name", head="Machine", value=lambda line: line.origin_name),
-            Column(key="revision", head="Newest revision", value=lambda line: line.rows[0].number, digits=0),
-            Column(key="topics", head="Topics", value=lambda line: line.rows[0].topics, digits=0),
-        ],
-        rows=page.lines,
+        f"{page.slug}-lines",
+        f"Lines of judgments of {page.task} beside the one that its board rests on.",
+        columns_from(
+            Line,
+            "id name kind origin origin_name",
+            Column("revision", lambda line: line.rows[0].number, "Newest revision", digits=0),
+            Column("topics", lambda line: line.rows[0].topics, "Topics", digits=0),
+        ),
+        page.lines,
     )
 
 
 FILES = Files(facts=facts, tables={"revisions": table, "lines": lines_table})
 
 _ADDED: Column[RevisionRow] = Column(
-    key="added", head="Added, UTC", value=lambda row: row.created_at.isoformat(timespec="minutes")
+    "added", lambda row: row.created_at.isoformat(timespec="minutes"), "Added, UTC"
 )
 
 
 def _columns(judgments: str = "Judgments") -> list[Column[RevisionRow]]:
     return [
-        Column(key="revision", head="Revision", value=lambda row: row.number, digits=0),
-        Column(key="note", head="What is new", value=lambda row: row.note),
-        Column(key="judgments", head=judgments, value=lambda row: row.judgments, digits=0),
-        Column(key="topics", head="Topics", value=lambda row: row.topics, digits=0),
+        Column("revision", lambda row: row.number, "Revision", digits=0),
+        Column("note", lambda row: row.note, "What is new"),
+        Column("judgments", lambda row: row.judgments, judgments, digits=0),
+        Column("topics", lambda row: row.topics, "Topics", digits=0),
     ]
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sqlalchemy import select
@@ -18,7 +18,7 @@ from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.runs.names import RunName
 from leaderboard.stats.orders.rank_correlation import tau_ap, tau_b
-from leaderboard.tables.record import Column, Place, Table
+from leaderboard.tables.record import Column, Place, Shown, Table, columns_from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,13 +26,13 @@ class RankChange:
     """A run before and after; ranks are None for runs that have none, scores where there is none."""
 
     run: RunName
-    old_rank: int | None
-    new_rank: int | None
+    old_rank: Annotated[int | None, Shown(key="public_rank")]
+    new_rank: Annotated[int | None, Shown(key="hidden_rank")]
     old: float | None
     new: float | None
 
     @property
-    def moved(self) -> int:
+    def moved(self) -> Annotated[int, Shown("Moved", key="moved_up")]:
         """By how many places it went up; 0 where it has no rank on one side."""
         return 0 if self.old_rank is None or self.new_rank is None else self.old_rank - self.new_rank
 
@@ -141,31 +141,25 @@ def table(ranks: RankChanges | None, name: str, caption: str) -> Table[RankChang
     key = ranks.measure.key if ranks else "score"
     digits = ranks.measure.digits if ranks else None
     return Table(
-        name=name,
-        caption=caption,
-        columns=[
+        name,
+        caption,
+        columns_from(
+            RankChange,
+            Column("new_rank", lambda row: row.new_rank, "New rank", digits=0, shown=Place.PAGE),
+            "run.name run.run_id run.team run.kind",
+            Column("old_rank", lambda row: row.old_rank, "Old rank", digits=0),
+            Column("new_rank", lambda row: row.new_rank, "New rank", digits=0, shown=~Place.PAGE),
+            Column("moved_up", lambda row: row.moved, "Moved", digits=0, shown=~Place.PRINT),
+            Column("new", lambda row: row.new, f"New {key}", digits=digits, shown=Place.PAGE),
+            Column("old", lambda row: row.old, "Old", digits=digits),
+            Column("new", lambda row: row.new, "New", digits=digits, shown=~Place.PAGE),
             Column(
-                key="new_rank", head="New rank", value=lambda row: row.new_rank, digits=0, shown=Place.PAGE
-            ),
-            Column(key="run", head="Run", value=lambda row: row.run.name),
-            Column(key="run_id", value=lambda row: row.run.run_id, shown=Place.DATA),
-            Column(key="team", head="Team", value=lambda row: row.run.team),
-            Column(key="kind", value=lambda row: row.run.kind, shown=Place.DATA),
-            Column(key="old_rank", head="Old rank", value=lambda row: row.old_rank, digits=0),
-            Column(
-                key="new_rank", head="New rank", value=lambda row: row.new_rank, digits=0, shown=~Place.PAGE
-            ),
-            Column(key="moved_up", head="Moved", value=lambda row: row.moved, digits=0, shown=~Place.PRINT),
-            Column(key="new", head=f"New {key}", value=lambda row: row.new, digits=digits, shown=Place.PAGE),
-            Column(key="old", head="Old", value=lambda row: row.old, digits=digits),
-            Column(key="new", head="New", value=lambda row: row.new, digits=digits, shown=~Place.PAGE),
-            Column(
-                key="difference",
-                head="Difference",
-                value=lambda row: row.difference,
+                "difference",
+                lambda row: row.difference,
+                "Difference",
                 words=lambda row: None if row.difference is None else f"{row.difference:+.{digits}f}",
                 digits=digits,
             ),
-        ],
-        rows=ranks.rows if ranks else (),
+        ),
+        ranks.rows if ranks else (),
     )

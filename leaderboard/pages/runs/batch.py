@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -15,7 +15,7 @@ from leaderboard.services.jobs import queue
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs import batches
 from leaderboard.services.runs.uploads import report_of
-from leaderboard.tables.record import Column, Files, Place, Table
+from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
 
 WAITING, HELD, ACCEPTED, REJECTED, REFUSED, FAILED = (
     "waiting",
@@ -36,12 +36,12 @@ class BatchRow:
     team: str = ""
     kind: str = ""
     verdict: str
-    problems: int = 0
-    warnings: int = 0
+    problems: Annotated[int, Shown(shown=Place.DATA)] = 0
+    warnings: Annotated[int, Shown(shown=Place.DATA)] = 0
     says: str = ""
     """The first problem or warning in a line."""
-    upload_id: int | None = None
-    run_id: int | None = None
+    upload_id: Annotated[int | None, Shown(key="upload", shown=Place.DATA)] = None
+    run_id: Annotated[int | None, Shown(shown=Place.DATA)] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,20 +123,17 @@ def _refused(name: str, problem: Problem) -> BatchRow:
 def table(page: BatchPage) -> Table[BatchRow]:
     """The files of a batch, those that need somebody first."""
     order = {FAILED: 0, REFUSED: 1, REJECTED: 2, HELD: 3, WAITING: 4, ACCEPTED: 5}
-    columns: list[Column[BatchRow]] = [
-        Column(key="file", head="File", value=lambda row: row.file),
-        Column(key="verdict", head="Verdict", value=lambda row: row.verdict),
-        Column(key="says", head="Why", value=lambda row: row.says or None),
-        Column(key="run", head="Run", value=lambda row: row.name or None),
-        Column(key="team", head="Team", value=lambda row: row.team or None),
-        Column(key="kind", head="Kind", value=lambda row: row.kind or None),
-        Column(key="problems", value=lambda row: row.problems, digits=0, shown=Place.DATA),
-        Column(key="warnings", value=lambda row: row.warnings, digits=0, shown=Place.DATA),
-        Column(key="upload", value=lambda row: row.upload_id, digits=0, shown=Place.DATA),
-        Column(key="run_id", value=lambda row: row.run_id, digits=0, shown=Place.DATA),
-    ]
+    columns = columns_from(
+        BatchRow,
+        "file verdict",
+        Column("says", lambda row: row.says or None, "Why"),
+        Column("run", lambda row: row.name or None, "Run"),
+        Column("team", lambda row: row.team or None, "Team"),
+        Column("kind", lambda row: row.kind or None, "Kind"),
+        "problems warnings upload_id run_id",
+    )
     rows = sorted(page.rows, key=lambda row: order[row.verdict])
-    return Table(name="files", caption="Files and their verdicts", columns=columns, rows=rows)
+    return Table("files", "Files and their verdicts", columns, rows)
 
 
 def facts(page: BatchPage) -> dict[str, Any]:

@@ -133,13 +133,13 @@ def recall_table(page: CurvesPage) -> Table[Point]:
     """Interpolated precision at eleven levels of recall."""
     lines = page.curves.recall
     return Table(
-        name=f"{page.name}-recall",
-        caption=caption(page, "Interpolated precision by recall"),
-        columns=[
-            Column(key="recall", head="Recall", value=lambda row: row.at, digits=1),
+        f"{page.name}-recall",
+        caption(page, "Interpolated precision by recall"),
+        [
+            Column("recall", lambda row: row.at, "Recall", digits=1),
             *(_precision(page, lines, kind) for kind in COMPARED),
         ],
-        rows=[
+        [
             Point(at, {kind: _at(lines, kind, place) for kind in COMPARED}, {})
             for place, at in enumerate(lines.points)
         ],
@@ -150,14 +150,14 @@ def ranks_table(page: CurvesPage) -> Table[Point]:
     """Precision and cumulated gain at every rank."""
     precision, gain = page.curves.precision, page.curves.gain
     return Table(
-        name=f"{page.name}-ranks",
-        caption=caption(page, "Precision and cumulated gain by rank"),
-        columns=[
-            Column(key="rank", head="Rank", value=lambda row: int(row.at), digits=0),
+        f"{page.name}-ranks",
+        caption(page, "Precision and cumulated gain by rank"),
+        [
+            Column("rank", lambda row: int(row.at), "Rank", digits=0),
             *(_precision(page, precision, kind, by_rank=True) for kind in COMPARED),
             *(_gain(page, gain, kind) for kind in KINDS),
         ],
-        rows=[
+        [
             Point(
                 at,
                 {kind: _at(precision, kind, place) for kind in COMPARED},
@@ -174,9 +174,9 @@ FILES = Files(facts=facts, tables={"recall": recall_table, "ranks": ranks_table}
 def _precision(page: CurvesPage, lines: CurveLines, kind: Kind, *, by_rank: bool = False) -> Column[Point]:
     name = page.curves.names(page.name)[kind]
     return Column(
-        key=f"precision_{kind}" if by_rank else kind,
-        head=f"P, {name}" if by_rank else name,
-        value=lambda row: row.precision[kind],
+        f"precision_{kind}" if by_rank else kind,
+        lambda row: row.precision[kind],
+        f"P, {name}" if by_rank else name,
         digits=4,
         shown=_where(lines, kind),
     )
@@ -184,9 +184,9 @@ def _precision(page: CurvesPage, lines: CurveLines, kind: Kind, *, by_rank: bool
 
 def _gain(page: CurvesPage, lines: CurveLines, kind: Kind) -> Column[Point]:
     return Column(
-        key=f"gain_{kind}",
-        head=f"CG, {page.curves.names(page.name)[kind]}",
-        value=lambda row: row.gain[kind],
+        f"gain_{kind}",
+        lambda row: row.gain[kind],
+        f"CG, {page.curves.names(page.name)[kind]}",
         digits=2,
         shown=_where(lines, kind),
     )

@@ -293,19 +293,19 @@ def _topic_table(
 ) -> Table[ExplainedTopic]:
     digits = page.column.digits
     return Table(
-        name=f"{page.name}-{name}",
-        caption=caption(page, what, page.column.key),
-        columns=[
-            Column(key="topic", head="Topic", value=lambda row: row.place.topic_id),
-            Column(key="title", head="Title", value=lambda row: row.place.title),
-            Column(key="score", head=page.column.key, value=lambda row: row.place.score, digits=digits),
-            Column(key="median", head="Median", value=lambda row: row.place.median, digits=digits),
-            Column(key="best", head="Best", value=lambda row: row.place.best, digits=digits),
-            Column(key="rank", head="Rank", value=lambda row: row.place.rank, digits=0),
-            Column(key="share", head="Of its value", value=lambda row: row.share, digits=digits),
-            Column(key="overlooked", head="Overlooked", value=lambda row: row.overlooked.total, digits=0),
+        f"{page.name}-{name}",
+        caption(page, what, page.column.key),
+        [
+            Column("topic", lambda row: row.place.topic_id, "Topic"),
+            Column("title", lambda row: row.place.title, "Title"),
+            Column("score", lambda row: row.place.score, page.column.key, digits=digits),
+            Column("median", lambda row: row.place.median, "Median", digits=digits),
+            Column("best", lambda row: row.place.best, "Best", digits=digits),
+            Column("rank", lambda row: row.place.rank, "Rank", digits=0),
+            Column("share", lambda row: row.share, "Of its value", digits=digits),
+            Column("overlooked", lambda row: row.overlooked.total, "Overlooked", digits=0),
         ],
-        rows=rows,
+        rows,
     )
 
 

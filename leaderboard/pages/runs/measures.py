@@ -64,21 +64,18 @@ def measure_facts(page: MeasuresPage) -> dict[str, float | None]:
 def table(page: MeasuresPage) -> Table[LooseValue]:
     """The run by every measure there is."""
     return Table(
-        name=f"{page.name}-all",
-        caption=caption(page, "All measures"),
-        columns=[
-            Column(key="measure", head="Measure", value=lambda row: row.column.key),
-            Column(key="score", head=page.name, value=lambda row: row.value, words=_shown, digits=4),
-            Column(key="version", value=lambda row: row.column.version, shown=~Place.PAGE),
+        f"{page.name}-all",
+        caption(page, "All measures"),
+        [
+            Column("measure", lambda row: row.column.key, "Measure"),
+            Column("score", lambda row: row.value, page.name, words=_shown, digits=4),
+            Column("version", lambda row: row.column.version, shown=~Place.PAGE),
             Column(
-                key="better",
-                head="Better",
-                value=lambda row: row.column.direction.replace("none", "–"),
-                shown=Place.PAGE,
+                "better", lambda row: row.column.direction.replace("none", "–"), "Better", shown=Place.PAGE
             ),
-            Column(key="title", head="What it is", value=lambda row: explained(row.column), shown=Place.PAGE),
+            Column("title", lambda row: explained(row.column), "What it is", shown=Place.PAGE),
         ],
-        rows=page.every,
+        page.every,
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from sqlalchemy import select
@@ -15,6 +16,7 @@ from leaderboard.services.evaluations.shown import FloatArray, Source
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.procedures import ranking_overlaps
 from leaderboard.services.statistics.requests import Request
+from leaderboard.tables.record import Place, Shown
 from leaderboard.trec.runs.fingerprints import similarity
 
 SAME_SCORE = 1e-5
@@ -31,15 +33,15 @@ MOST = 8
 class NearDuplicate:
     """Another run, and what makes it nearly the same."""
 
-    run_id: int
+    run_id: Annotated[int, Shown(shown=Place.DATA)]
     run: str
     team: str
-    same_team: bool
+    same_team: Annotated[bool, Shown(shown=Place.DATA)]
     same_ranking: bool
     """All rankings hold the same documents in the same order."""
     same_scores: bool
     """The scores by the measure agree on every topic."""
-    overlap: float | None
+    overlap: Annotated[float | None, Shown(digits=3)]
     """Mean rank-biased overlap of the rankings; None where it was not computed."""
     shared: float
     """Estimated share of all top ten documents in common."""

@@ -13,7 +13,7 @@ from leaderboard.pages.runs.head import RunHead, ScoredRun, SeenRun, caption, he
 from leaderboard.pages.runs.near_duplicates import NearDuplicate, near_duplicates
 from leaderboard.services import shown_names
 from leaderboard.services.evaluations.columns import MeasureColumn
-from leaderboard.tables.record import Column, Files, Place, Table
+from leaderboard.tables.record import Column, Files, Table, columns_from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,25 +101,24 @@ def near_facts(page: OriginPage) -> list[dict[str, Any]]:
 def table(page: OriginPage) -> Table[NearDuplicate]:
     """The runs that are nearly the same."""
     return Table(
-        name=f"{page.name}-near",
-        caption=caption(page, "Near copies"),
-        columns=[
-            Column(key="run", head="Run", value=lambda row: row.run),
-            Column(key="run_id", value=lambda row: row.run_id, shown=Place.DATA),
-            Column(key="team", head="Team", value=lambda row: row.team),
-            Column(key="same", head="What is the same", value=_same),
-            Column(key="overlap", head="Overlap", value=lambda row: row.overlap, digits=3),
+        f"{page.name}-near",
+        caption(page, "Near copies"),
+        columns_from(
+            NearDuplicate,
+            "run run_id team",
+            Column("same", _same, "What is the same"),
+            "overlap",
             Column(
-                key="shared",
-                head="Shared top 10",
-                value=lambda row: row.shared,
+                "shared",
+                lambda row: row.shared,
+                "Shared top 10",
                 words=lambda row: f"{100 * row.shared:.0f}%",
                 digits=2,
                 title="Estimated from sketches of 256 documents",
             ),
-            Column(key="same_team", value=lambda row: row.same_team, shown=Place.DATA),
-        ],
-        rows=page.near,
+            "same_team",
+        ),
+        page.near,
     )
 
 

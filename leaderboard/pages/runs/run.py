@@ -208,45 +208,34 @@ def _reproduction_facts(said: RunMentions) -> dict[str, Any]:
 def table(page: RunPage) -> Table[MeasureValue]:
     """The run's place among the ranked runs by every measure of the board."""
     return Table(
-        name=f"{page.name}-measures",
-        caption=caption(page, "Place among the ranked runs"),
-        columns=[
-            Column(key="measure", head="Measure", value=lambda row: row.column.key),
+        f"{page.name}-measures",
+        caption(page, "Place among the ranked runs"),
+        [
+            Column("measure", lambda row: row.column.key, "Measure"),
             Column(
-                key="score",
-                head=page.name,
-                value=lambda row: row.value,
-                words=lambda row: row.shown(row.value),
-                digits=4,
+                "score", lambda row: row.value, page.name, words=lambda row: row.shown(row.value), digits=4
             ),
-            Column(key="rank", head="Rank", value=lambda row: row.rank, words=_rank, digits=0),
-            Column(key="ranked", value=lambda row: row.ranked or None, shown=Where.DATA),
+            Column("rank", lambda row: row.rank, "Rank", words=_rank, digits=0),
+            Column("ranked", lambda row: row.ranked or None, shown=Where.DATA),
             _end("best", 0, Where.EVERYWHERE),
-            Column(key="strip", head="In the field", value=lambda row: row.spread, shown=Where.PAGE),
+            Column("strip", lambda row: row.spread, "In the field", shown=Where.PAGE),
             _end("upper", 1),
             _end("median", 2, Where.EVERYWHERE),
             _end("lower", 3),
             _end("worst", 4),
-            Column(
-                key="quartiles",
-                head="Quartiles",
-                value=_quartiles,
-                words=_quartiles,
-                digits=4,
-                shown=Where.PAGE,
-            ),
-            Column(key="title", head="What it is", value=lambda row: explained(row.column), shown=Where.PAGE),
+            Column("quartiles", _quartiles, "Quartiles", words=_quartiles, digits=4, shown=Where.PAGE),
+            Column("title", lambda row: explained(row.column), "What it is", shown=Where.PAGE),
         ],
-        rows=page.measures,
+        page.measures,
     )
 
 
 def _end(key: str, at: int, where: Where = ~Where.PAGE) -> Column[MeasureValue]:
     """One of the five numbers of the ranked runs, from the best to the worst."""
     return Column(
-        key=key,
-        head=key.title(),
-        value=lambda row: row.reaches[at],
+        key,
+        lambda row: row.reaches[at],
+        key.title(),
         words=lambda row: row.shown(row.reaches[at]),
         digits=4,
         shown=where,

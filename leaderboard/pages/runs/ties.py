@@ -105,26 +105,24 @@ def tie_facts(ties: RunTies) -> dict[str, Any]:
 def table(page: TiesPage) -> Table[UnderTies]:
     """Lowest, expected and highest value of the run over all orders of equal scores."""
     return Table(
-        name=f"{page.name}-ties",
-        caption=caption(page, "Scores under ties"),
-        columns=[
-            Column(key="measure", head="Measure", value=lambda row: row.column.key),
+        f"{page.name}-ties",
+        caption(page, "Scores under ties"),
+        [
+            Column("measure", lambda row: row.column.key, "Measure"),
             Column(
-                key="score",
-                head=page.name,
-                value=lambda row: page.values[row.column.key],
+                "score",
+                lambda row: page.values[row.column.key],
+                page.name,
                 words=lambda row: _shown(row, page.values[row.column.key]),
                 digits=4,
                 shown=Place.PAGE,
             ),
             _end("lowest"),
-            Column(
-                key="expected", head="Expected", value=lambda row: row.expected, words=_expected, digits=4
-            ),
+            Column("expected", lambda row: row.expected, "Expected", words=_expected, digits=4),
             _end("highest"),
-            Column(key="exact", head="How", value=lambda row: row.exact, words=_how),
+            Column("exact", lambda row: row.exact, "How", words=_how),
         ],
-        rows=page.ties.measures,
+        page.ties.measures,
     )
 
 
@@ -133,9 +131,9 @@ FILES = Files(facts=facts, tables={"ties": table})
 
 def _end(name: str) -> Column[UnderTies]:
     return Column(
-        key=name,
-        head=name.title(),
-        value=lambda row: getattr(row, name),
+        name,
+        lambda row: getattr(row, name),
+        name.title(),
         words=lambda row: _shown(row, getattr(row, name)),
         digits=4,
     )

@@ -155,14 +155,14 @@ def table(page: TopicsPage) -> Table[TopicScores]:
     """The scores of every topic by every measure, with `all` for the run's own value."""
     own = TopicScores("all", "", tuple(page.values[column.key] for column in page.columns))
     return Table(
-        name=page.name,
-        caption=caption(page, "Scores by topic"),
-        columns=[
-            Column(key="topic", head="Topic", value=lambda row: row.topic_id),
-            Column(key="title", head="Title", value=lambda row: row.title, shown=Place.PAGE),
+        page.name,
+        caption(page, "Scores by topic"),
+        [
+            Column("topic", lambda row: row.topic_id, "Topic"),
+            Column("title", lambda row: row.title, "Title", shown=Place.PAGE),
             *(_score_column(column, at) for at, column in enumerate(page.columns)),
         ],
-        rows=[*page.topics, own],
+        [*page.topics, own],
     )
 
 
@@ -171,25 +171,20 @@ def field_table(page: TopicsPage) -> Table[TopicPlace]:
     field = page.field
     digits = field.column.digits if field else None
     return Table(
-        name=f"{page.name}-field",
-        caption=caption(page, "Scores by topic against the ranked runs", field.column.key if field else ""),
-        columns=[
-            Column(key="topic", head="Topic", value=lambda row: row.topic_id),
-            Column(key="title", head="Title", value=lambda row: row.title),
-            Column(
-                key="score",
-                head=field.column.key if field else "",
-                value=lambda row: row.score,
-                digits=digits,
-            ),
-            Column(key="difference", head="From the median", value=lambda row: row.difference, digits=digits),
+        f"{page.name}-field",
+        caption(page, "Scores by topic against the ranked runs", field.column.key if field else ""),
+        [
+            Column("topic", lambda row: row.topic_id, "Topic"),
+            Column("title", lambda row: row.title, "Title"),
+            Column("score", lambda row: row.score, field.column.key if field else "", digits=digits),
+            Column("difference", lambda row: row.difference, "From the median", digits=digits),
             _end("best", digits),
-            Column(key="best_run", head="By", value=lambda row: row.best_run),
+            Column("best_run", lambda row: row.best_run, "By"),
             _end("median", digits),
             _end("worst", digits),
-            Column(key="rank", head="Rank", value=lambda row: row.rank, digits=0),
+            Column("rank", lambda row: row.rank, "Rank", digits=0),
         ],
-        rows=field.topics if field else (),
+        field.topics if field else (),
     )
 
 
@@ -197,11 +192,11 @@ FILES = Files(facts=facts, tables={"field": field_table, "topics": table})
 
 
 def _score_column(column: MeasureColumn, at: int) -> Column[TopicScores]:
-    return Column(key=column.key, value=lambda row: row.scores[at], digits=column.digits, group="measure")
+    return Column(column.key, lambda row: row.scores[at], digits=column.digits, group="measure")
 
 
 def _end(name: str, digits: int | None) -> Column[TopicPlace]:
-    return Column(key=name, head=name.title(), value=lambda row: getattr(row, name), digits=digits)
+    return Column(name, lambda row: getattr(row, name), name.title(), digits=digits)
 
 
 def _all_scores(titles: Mapping[str, str], scored: ScoredRun) -> tuple[TopicScores, ...]:

@@ -311,20 +311,20 @@ def facts(page: HeatMap) -> dict[str, Any]:
 def table(page: HeatMap) -> Table[MapRow]:
     """The map with a column for each topic."""
     columns: list[Column[MapRow]] = [
-        Column(key="run", value=lambda row: row.run.name),
-        Column(key="run_id", value=lambda row: row.run.run_id, shown=Place.DATA),
-        Column(key="team", value=lambda row: row.run.team),
-        Column(key="mean", value=lambda row: row.mean, digits=2),
+        Column("run", lambda row: row.run.name),
+        Column("run_id", lambda row: row.run.run_id, shown=Place.DATA),
+        Column("team", lambda row: row.run.team),
+        Column("mean", lambda row: row.mean, digits=2),
         *(_topic_column(topic.topic_id, at) for at, topic in enumerate(page.topics)),
     ]
-    return Table(name=f"{page.slug}-heatmap", caption=_caption(page), columns=columns, rows=map_rows(page))
+    return Table(f"{page.slug}-heatmap", _caption(page), columns, map_rows(page))
 
 
 FILES = Files(facts=facts, tables={"map": table})
 
 
 def _topic_column(topic_id: str, at: int) -> Column[MapRow]:
-    return Column(key=topic_id, value=lambda row: row.values[at], digits=2)
+    return Column(topic_id, lambda row: row.values[at], digits=2)
 
 
 def _caption(page: HeatMap) -> str:

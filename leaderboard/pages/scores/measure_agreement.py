@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from leaderboard.stats.orders.rank_correlation import (
     tau_b,
     weighted_tau,
 )
+from leaderboard.tables.record import Shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +83,8 @@ class RunMove:
     """A run, by its place in the list of runs, whose rank changes from the first measure to the second."""
 
     at: int
-    first_rank: int
-    second_rank: int
+    first_rank: Annotated[int, Shown("Rank")]
+    second_rank: Annotated[int, Shown("Rank")]
     move: int
     """Positive where the second measure puts it higher."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import Annotated, get_args
 
 import numpy as np
 from sqlalchemy.orm import Session
@@ -26,6 +26,7 @@ from leaderboard.services.tasks.head import TaskHead
 from leaderboard.stats.orders.rank_correlation import largest_moves, tau_b
 from leaderboard.stats.pairs.methods import method
 from leaderboard.stats.reliability.standardised import Form, standardised
+from leaderboard.tables.record import Place, Shown
 
 FORMS: tuple[Form, ...] = get_args(Form)
 
@@ -42,8 +43,8 @@ class OrderedRun(RunName):
 class PairsToldApart:
     """How many pairs of runs the task's test tells apart by a measure; said is why that is not known."""
 
-    pairs: int
-    told_apart: int | None
+    pairs: Annotated[int, Shown(shown=Place.DATA)]
+    told_apart: Annotated[int | None, Shown(shown=Place.DATA)]
     said: str = ""
 
     @property
@@ -56,12 +57,12 @@ class PairsToldApart:
 class StandardisedRun:
     """A run by its mean and by the mean of its standardised scores."""
 
-    run_id: int
+    run_id: Annotated[int, Shown(shown=Place.DATA)]
     run: str
     value: float
     rank: int
     standardised: float
-    standardised_rank: int
+    standardised_rank: Annotated[int, Shown("Rank")]
     move: int
     """Positive where standardising puts it higher."""
 

@@ -16,7 +16,7 @@ from leaderboard.pages.scores.measure_orders import (
 )
 from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.shown import rests_on
-from leaderboard.tables.record import Column, Files, Place, Table
+from leaderboard.tables.record import Column, Files, Place, Table, columns_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +65,8 @@ def facts(page: OrdersPage) -> dict[str, Any]:
 def table(page: OrdersPage) -> Table[TwoOrders]:
     """All coefficients for every two measures."""
     columns: list[Column[TwoOrders]] = [
-        Column(key="true_order", head="True order", value=lambda row: row.truth.key),
-        Column(key="order", head="Order", value=lambda row: row.order.key),
+        Column("true_order", lambda row: row.truth.key, "True order"),
+        Column("order", lambda row: row.order.key, "Order"),
         *(_coefficient_column(name) for name in COEFFICIENTS),
     ]
     runs = f"{len(page.runs):,} {'run' if len(page.runs) == 1 else 'runs'}"
@@ -75,71 +75,65 @@ def table(page: OrdersPage) -> Table[TwoOrders]:
         f", under {rests_on(basis.revision, basis.topics, basis.dialect, basis.left_out)}" if basis else ""
     )
     caption = f"{page.task}: agreement of the orders of {runs} by two measures{under}."
-    return Table(name=f"{page.slug}-measures", caption=caption, columns=columns, rows=_two_orders(page))
+    return Table(f"{page.slug}-measures", caption, columns, _two_orders(page))
 
 
 def powers(page: OrdersPage) -> Table[Power]:
     """How many pairs of ranked runs each measure tells apart."""
-    columns: list[Column[Power]] = [
-        Column(key="measure", head="Measure", value=lambda row: row.measure.key),
-        Column(key="version", value=lambda row: row.measure.version, shown=Place.DATA),
-        Column(key="direction", value=lambda row: row.measure.direction, shown=Place.DATA),
-        Column(key="told_apart", value=lambda row: row.apart.told_apart, shown=Place.DATA),
-        Column(key="pairs", value=lambda row: row.apart.pairs, shown=Place.DATA),
+    columns = columns_from(
+        Power,
+        "measure.key measure.version measure.direction apart.told_apart apart.pairs",
         Column(
-            key="discriminative_power",
-            head="Pairs told apart",
+            "discriminative_power",
+            lambda row: row.apart.share,
+            "Pairs told apart",
             title=f"{page.comparison}, 5%",
-            value=lambda row: row.apart.share,
             words=lambda row: power_in_words(row.apart),
             digits=2,
         ),
-    ]
+    )
     rows = [Power(*row) for row in zip(page.columns, page.told_apart, strict=True)]
     caption = f"{page.task}: pairs of ranked runs told apart by each measure ({page.comparison}, 5%)."
-    return Table(name=f"{page.slug}-power", caption=caption, columns=columns, rows=rows)
+    return Table(f"{page.slug}-power", caption, columns, rows)
 
 
 def readings(page: OrdersPage) -> Table[CoefficientReading]:
     """Every coefficient for the two measures looked at closely."""
     pair = _pair(page)
     columns: list[Column[CoefficientReading]] = [
-        Column(key="coefficient", head="Coefficient", value=_reading_title),
-        Column(key="value", head="Value", value=lambda row: row.value, digits=3),
-        Column(
-            key="words", head="What it says", value=lambda row: _reading_words(pair, row), shown=Place.PAGE
-        ),
+        Column("coefficient", _reading_title, "Coefficient"),
+        Column("value", lambda row: row.value, "Value", digits=3),
+        Column("words", lambda row: _reading_words(pair, row), "What it says", shown=Place.PAGE),
     ]
     caption = f"Agreement of the orders by {pair.first.key} and {pair.second.key}."
-    return Table(name=f"{page.slug}-coefficients", caption=caption, columns=columns, rows=pair.readings)
+    return Table(f"{page.slug}-coefficients", caption, columns, pair.readings)
 
 
 def moves(page: OrdersPage) -> Table[MovedRun]:
     """The runs whose rank changes from the first measure to the second, those that move most first."""
     pair = _pair(page)
     first, second = page.columns.index(pair.first), page.columns.index(pair.second)
-    columns: list[Column[MovedRun]] = [
-        Column(key="run", head="Run", value=lambda row: row.run.name),
-        Column(key="run_id", value=lambda row: row.run.run_id, shown=Place.DATA),
-        Column(key="team", head="Team", value=lambda row: row.run.team),
+    columns = columns_from(
+        MovedRun,
+        "run.name run.run_id run.team",
         _value_column(pair.first, first),
-        Column(key="first_rank", head="Rank", value=lambda row: row.move.first_rank, digits=0),
+        "move.first_rank",
         _value_column(pair.second, second),
-        Column(key="second_rank", head="Rank", value=lambda row: row.move.second_rank, digits=0),
+        "move.second_rank",
         Column(
-            key="move",
-            head="RunMove",
-            value=lambda row: row.move.move,
+            "move",
+            lambda row: row.move.move,
+            "RunMove",
             words=lambda row: up_or_down(row.move.move),
             digits=0,
         ),
-    ]
+    )
     rows = [MovedRun(page.runs[move.at], move) for move in pair.moves if move.move]
     caption = (
         f"The largest moves from the order by {pair.first.key} to that by {pair.second.key}. "
         "Equal values share a rank."
     )
-    return Table(name=f"{page.slug}-moves", caption=caption, columns=columns, rows=rows)
+    return Table(f"{page.slug}-moves", caption, columns, rows)
 
 
 def standardised(page: OrdersPage) -> Table[StandardisedRun]:
@@ -147,24 +141,22 @@ def standardised(page: OrdersPage) -> Table[StandardisedRun]:
     order = page.standardised
     if order is None:
         raise NotFound("No scores are standardised here; ?standardised= chooses how.")
-    columns: list[Column[StandardisedRun]] = [
-        Column(key="run", head="Run", value=lambda row: row.run),
-        Column(key="run_id", value=lambda row: row.run_id, shown=Place.DATA),
-        Column(key="standardised", head="Standardised", value=lambda row: row.standardised, digits=4),
-        Column(key="standardised_rank", head="Rank", value=lambda row: row.standardised_rank, digits=0),
-        Column(key="score", head=order.column.key, value=lambda row: row.value, digits=order.column.digits),
-        Column(key="rank", head="Rank", value=lambda row: row.rank, digits=0),
+    columns = columns_from(
+        StandardisedRun,
+        "run run_id standardised standardised_rank",
+        Column("score", lambda row: row.value, order.column.key, digits=order.column.digits),
+        "rank",
         Column(
-            key="move",
-            head="RunMove",
-            value=lambda row: row.move,
+            "move",
+            lambda row: row.move,
+            "RunMove",
             words=lambda row: up_or_down(row.move),
             digits=0,
             shown=~Place.DATA,
         ),
-    ]
+    )
     caption = f"The order by standardised {order.column.key} beside the raw one."
-    return Table(name=f"{page.slug}-standardised", caption=caption, columns=columns, rows=order.runs)
+    return Table(f"{page.slug}-standardised", caption, columns, order.runs)
 
 
 FILES = Files(
@@ -221,11 +213,11 @@ def _two_orders(page: OrdersPage) -> Sequence[TwoOrders]:
 
 
 def _coefficient_column(name: str) -> Column[TwoOrders]:
-    return Column(key=name, head=COEFFICIENTS[name].title, value=lambda row: row.values[name], digits=3)
+    return Column(name, lambda row: row.values[name], COEFFICIENTS[name].title, digits=3)
 
 
 def _value_column(measure: MeasureColumn, at: int) -> Column[MovedRun]:
-    return Column(key=measure.key, value=lambda row: row.run.values[at], digits=measure.digits)
+    return Column(measure.key, lambda row: row.run.values[at], digits=measure.digits)
 
 
 def _reading_title(reading: CoefficientReading) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC
-from typing import Any
+from typing import Annotated, Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -18,7 +18,7 @@ from leaderboard.services.policy import Viewer
 from leaderboard.services.side_by_side import pairs as side_by_side
 from leaderboard.services.side_by_side.pairs import Answer, Pair
 from leaderboard.stats.assessors.side_by_side import Votes, votes
-from leaderboard.tables.record import Column, Files, Place, Table
+from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class PairRow:
     answers: int
     outstanding: int
     by_topic: Votes
-    comparable: bool
+    comparable: Annotated[bool, Shown(key="results", shown=Place.PAGE)]
     """Whether both have scores, so that there is a page that compares them."""
 
 
@@ -112,54 +112,42 @@ def facts(page: DeskPage) -> dict[str, Any]:
 
 def pairs_table(page: DeskPage) -> Table[PairRow]:
     """The pairs of runs that are compared."""
-    columns: list[Column[PairRow]] = [
-        Column(key="first", head="First", value=lambda row: row.names[0]),
-        Column(key="second", head="Second", value=lambda row: row.names[1]),
-        Column(key="assessors", head="Assessors", value=lambda row: row.assessors, digits=0),
-        Column(key="topics", head="Topics", value=lambda row: row.topics, digits=0),
-        Column(key="answers", head="Answers", value=lambda row: row.answers, digits=0),
-        Column(key="outstanding", head="Outstanding", value=lambda row: row.outstanding, digits=0),
-        Column(key="topics_first", head="Wins", value=lambda row: row.by_topic.wins, digits=0),
-        Column(key="topics_equal", head="Ties", value=lambda row: row.by_topic.ties, digits=0),
-        Column(key="topics_second", head="Losses", value=lambda row: row.by_topic.losses, digits=0),
+    columns = columns_from(
+        PairRow,
+        Column("first", lambda row: row.names[0], "First"),
+        Column("second", lambda row: row.names[1], "Second"),
+        "assessors topics answers outstanding by_topic.wins by_topic.ties by_topic.losses",
         Column(
-            key="p",
-            value=lambda row: row.by_topic.p,
+            "p",
+            lambda row: row.by_topic.p,
             words=lambda row: f"{row.by_topic.p:.4f}" if row.answers else None,
             digits=4,
         ),
-        Column(key="results", head="Results", value=lambda row: row.comparable, shown=Place.PAGE),
-        Column(key="end", head="End", value=lambda row: row.outstanding, shown=Place.PAGE),
-    ]
+        "comparable",
+        Column("end", lambda row: row.outstanding, "End", shown=Place.PAGE),
+    )
     caption = (
         f"{page.task}: runs compared side by side, unlabelled. Wins, ties and losses of the first run count "
         "topics, by the majority of their answers; p is that of the exact sign test over topics."
     )
-    return Table(name=f"{page.slug}-side-by-side", caption=caption, columns=columns, rows=page.pairs)
+    return Table(f"{page.slug}-side-by-side", caption, columns, page.pairs)
 
 
 def assessors_table(page: DeskPage) -> Table[AssessorRow]:
     """The assessors who are asked or can be."""
-    columns: list[Column[AssessorRow]] = [
-        Column(key="name", head="Name", value=lambda row: row.name),
-        Column(key="asked", head="Asked", value=lambda row: row.asked, digits=0),
-        Column(key="answered", head="Answered", value=lambda row: row.answered, digits=0),
-        Column(key="link", head="Link", value=lambda row: "works" if row.able else "revoked"),
-    ]
-    caption = "Assessors of this task, and how many comparisons each was asked for"
-    return Table(
-        name=f"{page.slug}-side-by-side-assessors", caption=caption, columns=columns, rows=page.assessors
+    columns = columns_from(
+        AssessorRow,
+        "name asked answered",
+        Column("link", lambda row: "works" if row.able else "revoked", "Link"),
     )
+    caption = "Assessors of this task, and how many comparisons each was asked for"
+    return Table(f"{page.slug}-side-by-side-assessors", caption, columns, page.assessors)
 
 
 def links_table(links: Sequence[PersonalLink]) -> Table[PersonalLink]:
     """New personal links, for the one page that shows them."""
-    columns: list[Column[PersonalLink]] = [
-        Column(key="name", head="Name", value=lambda link: link.name),
-        Column(key="link", head="Link", value=lambda link: link.token, shown=Place.PAGE),
-    ]
     caption = "One link an assessor; it works until it is revoked"
-    return Table(name="links", caption=caption, columns=columns, rows=links)
+    return Table("links", caption, columns_from(PersonalLink, "name token"), links)
 
 
 FILES = Files(facts=facts, tables={"pairs": pairs_table, "assessors": assessors_table})
@@ -193,32 +181,22 @@ def answers_page(session: Session, viewer: Viewer, slug: str) -> AnswersPage:
 def answers_table(page: AnswersPage) -> Table[LoggedAnswer]:
     """Every answer, in order."""
     columns: list[Column[LoggedAnswer]] = [
-        Column(key="saved_at", head="Saved", value=_saved_at),
-        Column(key="assessor", head="Assessor", value=lambda row: row.assessor),
-        Column(key="topic", head="Topic", value=lambda row: row.answer.topic_id),
-        Column(key="left_run", head="Left", value=lambda row: row.left_run),
-        Column(key="right_run", head="Right", value=lambda row: row.right_run),
-        Column(key="verdict", head="Better", value=lambda row: row.answer.verdict),
-        Column(key="preferred_run", head="Preferred", value=lambda row: row.preferred_run),
+        Column("saved_at", _saved_at, "Saved"),
+        Column("assessor", lambda row: row.assessor, "Assessor"),
+        Column("topic", lambda row: row.answer.topic_id, "Topic"),
+        Column("left_run", lambda row: row.left_run, "Left"),
+        Column("right_run", lambda row: row.right_run, "Right"),
+        Column("verdict", lambda row: row.answer.verdict, "Better"),
+        Column("preferred_run", lambda row: row.preferred_run, "Preferred"),
+        Column("left_satisfaction", lambda row: row.answer.left_satisfaction, "Satisfaction left", digits=0),
         Column(
-            key="left_satisfaction",
-            head="Satisfaction left",
-            value=lambda row: row.answer.left_satisfaction,
-            digits=0,
+            "right_satisfaction", lambda row: row.answer.right_satisfaction, "Satisfaction right", digits=0
         ),
-        Column(
-            key="right_satisfaction",
-            head="Satisfaction right",
-            value=lambda row: row.answer.right_satisfaction,
-            digits=0,
-        ),
-        Column(key="in_force", head="In force", value=lambda row: row.in_force),
-        Column(key="note", head="Note", value=lambda row: row.answer.note),
+        Column("in_force", lambda row: row.in_force, "In force"),
+        Column("note", lambda row: row.answer.note, "Note"),
     ]
     caption = f"{page.task}: every answer to which of two rankings is better, in the order they were given."
-    return Table(
-        name=f"{page.slug}-side-by-side-answers", caption=caption, columns=columns, rows=page.answers
-    )
+    return Table(f"{page.slug}-side-by-side-answers", caption, columns, page.answers)
 
 
 def answers_facts(page: AnswersPage) -> dict[str, Any]:

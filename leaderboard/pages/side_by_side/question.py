@@ -154,11 +154,11 @@ def question_list(session: Session, token: str) -> QuestionList:
 def list_table(page: QuestionList) -> Table[Question]:
     """All that an assessor is asked to compare."""
     columns: list[Column[Question]] = [
-        Column(key="topic", head="Topic", value=lambda row: row.topic_id),
-        Column(key="answer", head="Answer", value=lambda row: "given" if row.answered else None),
+        Column("topic", lambda row: row.topic_id, "Topic"),
+        Column("answer", lambda row: "given" if row.answered else None, "Answer"),
     ]
     caption = "Your comparisons in the order they are asked in"
-    return Table(name="comparisons", caption=caption, columns=columns, rows=page.questions)
+    return Table("comparisons", caption, columns, page.questions)
 
 
 def question_page(session: Session, token: str, item: str) -> QuestionPage:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -14,7 +14,7 @@ from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.side_by_side import pairs
 from leaderboard.services.side_by_side.pairs import Answer, Pair, pair_of
 from leaderboard.stats.assessors.side_by_side import Mean, Satisfaction, Votes, majority, satisfaction, votes
-from leaderboard.tables.record import Column, Files, Place, Table
+from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
 from leaderboard.tables.words import counted
 
 LEFT, RIGHT = "left", "right"
@@ -72,7 +72,7 @@ class Count(NamedTuple):
 class Rating(NamedTuple):
     """The mean satisfaction with a run, or the difference of two."""
 
-    name: str
+    name: Annotated[str, Shown(key="with")]
     mean: Mean
     is_difference: bool = False
 
@@ -181,24 +181,14 @@ def topics_table(page: Results) -> Table[TopicAnswers]:
     """The answers by topic."""
     one, two = page.names
     columns: list[Column[TopicAnswers]] = [
-        Column(key="topic", head="Topic", value=lambda row: row.topic_id),
-        Column(key="title", head="Title", value=lambda row: row.title, shown=~Place.PRINT),
-        Column(key=f"for {one}", head=f"For {one}", value=lambda row: row.first, digits=0),
-        Column(key="equal", head="Equal", value=lambda row: row.equal, digits=0),
-        Column(key=f"for {two}", head=f"For {two}", value=lambda row: row.second, digits=0),
-        Column(key="preferred", head="Preferred", value=lambda row: preferred(page, row), shown=~Place.PAGE),
-        Column(
-            key=f"satisfaction with {one}",
-            head=f"Satisfaction {one}",
-            value=lambda row: row.satisfaction[0],
-            digits=2,
-        ),
-        Column(
-            key=f"satisfaction with {two}",
-            head=f"Satisfaction {two}",
-            value=lambda row: row.satisfaction[1],
-            digits=2,
-        ),
+        Column("topic", lambda row: row.topic_id, "Topic"),
+        Column("title", lambda row: row.title, "Title", shown=~Place.PRINT),
+        Column(f"for {one}", lambda row: row.first, f"For {one}", digits=0),
+        Column("equal", lambda row: row.equal, "Equal", digits=0),
+        Column(f"for {two}", lambda row: row.second, f"For {two}", digits=0),
+        Column("preferred", lambda row: preferred(page, row), "Preferred", shown=~Place.PAGE),
+        Column(f"satisfaction with {one}", lambda row: row.satisfaction[0], f"Satisfaction {one}", digits=2),
+        Column(f"satisfaction with {two}", lambda row: row.satisfaction[1], f"Satisfaction {two}", digits=2),
     ]
     test, means = page.by_topic, page.satisfaction
     caption = (
@@ -207,7 +197,7 @@ def topics_table(page: Results) -> Table[TopicAnswers]:
         f"{test.losses}, neither on {test.ties} (exact sign test over topics, p = {test.p:.4f}). "
         f"Satisfaction from 0 to 4: {means.first.value:.2f} and {means.second.value:.2f}."
     )
-    return Table(name=_name(page), caption=caption, columns=columns, rows=page.topics)
+    return Table(_name(page), caption, columns, page.topics)
 
 
 def counts_table(page: Results) -> Table[Count]:
@@ -222,19 +212,19 @@ def counts_table(page: Results) -> Table[Count]:
     ]
     one, two = page.names
     columns: list[Column[Count]] = [
-        Column(key="counted", head="What is counted", value=lambda row: row.counted),
-        Column(key="first", head=one, value=lambda row: row.votes.wins, digits=0),
-        Column(key="equal", head="Equal", value=lambda row: row.votes.ties, digits=0),
-        Column(key="second", head=two, value=lambda row: row.votes.losses, digits=0),
-        Column(key="p", value=lambda row: row.votes.p, digits=4),
-        Column(key="meaning", head="How to read it", value=lambda row: row.meaning, shown=Place.PAGE),
+        Column("counted", lambda row: row.counted, "What is counted"),
+        Column("first", lambda row: row.votes.wins, one, digits=0),
+        Column("equal", lambda row: row.votes.ties, "Equal", digits=0),
+        Column("second", lambda row: row.votes.losses, two, digits=0),
+        Column("p", lambda row: row.votes.p, digits=4),
+        Column("meaning", lambda row: row.meaning, "How to read it", shown=Place.PAGE),
     ]
     caption = (
         f"{counted(page.answers, 'answer')} of {counted(page.assessors, 'assessor')} who saw the first ten "
         "documents of both, unlabelled, left or right by a coin. A topic counts for the run that more of its "
         "answers prefer. Ties are left out of the test."
     )
-    return Table(name=f"{_name(page)}-counts", caption=caption, columns=columns, rows=rows)
+    return Table(f"{_name(page)}-counts", caption, columns, rows)
 
 
 def satisfaction_table(page: Results) -> Table[Rating]:
@@ -244,19 +234,16 @@ def satisfaction_table(page: Results) -> Table[Rating]:
         Rating(page.names[1], page.satisfaction.second),
         Rating("Difference", page.satisfaction.difference, is_difference=True),
     ]
-    columns: list[Column[Rating]] = [
-        Column(key="with", head="With", value=lambda row: row.name),
-        Column(key="mean", head="Mean", value=lambda row: row.mean.value, digits=2),
-        Column(
-            key="interval", head="95% interval", value=lambda row: row.mean.low, digits=2, shown=Place.PAGE
-        ),
-        Column(key="low", head="From", value=lambda row: row.mean.low, digits=2, shown=~Place.PAGE),
-        Column(key="high", head="To", value=lambda row: row.mean.high, digits=2, shown=~Place.PAGE),
-    ]
+    columns = columns_from(
+        Rating,
+        "name mean.value mean.low",
+        Column("low", lambda row: row.mean.low, "From", digits=2, shown=~Place.PAGE),
+        "mean.high",
+    )
     topics = counted(len(page.topics), "topic")
     scale = "Satisfaction from 0 (not at all) to 4 (fully)"
     caption = f"{scale}: means over {topics} with 95% t intervals. Higher is better."
-    return Table(name=f"{_name(page)}-satisfaction", caption=caption, columns=columns, rows=rows)
+    return Table(f"{_name(page)}-satisfaction", caption, columns, rows)
 
 
 TABLES: Mapping[str, Callable[[Results], Table[Any]]] = {

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
@@ -13,7 +13,7 @@ from leaderboard.pages.invitations import InvitationRow
 from leaderboard.services.accounts.invitations import SITE
 from leaderboard.services.accounts.names import canonical
 from leaderboard.services.policy import Viewer, require_operator
-from leaderboard.tables.record import Column, Files, Place, Table
+from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
 
 SHOWN = 200
 """Rows of the page; files have all."""
@@ -23,14 +23,14 @@ SHOWN = 200
 class AccountRow:
     """One account."""
 
-    id: int
+    id: Annotated[int, Shown(shown=Place.DATA)]
     name: str
     created_at: datetime
     seen_at: datetime | None
     """When it was last here, as far as its sessions tell."""
     teams: int
-    is_organiser: bool
-    has_second_factor: bool
+    is_organiser: Annotated[bool, Shown(key="organiser")]
+    has_second_factor: Annotated[bool, Shown(key="second_factor")]
     state: str
     """open, closed or deleted."""
 
@@ -87,17 +87,14 @@ def _row(account: Account, teams: int, seen: datetime | None, confirmed: datetim
 
 def table(page: AccountList) -> Table[AccountRow]:
     """The accounts, the newest first."""
-    columns: list[Column[AccountRow]] = [
-        Column(key="name", head="Name", value=lambda row: row.name),
-        Column(key="id", value=lambda row: row.id, shown=Place.DATA),
-        Column(key="state", head="State", value=lambda row: row.state),
-        Column(key="created_at", head="Since", value=lambda row: row.created_at.isoformat()),
-        Column(key="seen_at", head="Last seen", value=lambda row: row.seen_at and row.seen_at.isoformat()),
-        Column(key="teams", head="Teams", value=lambda row: row.teams, digits=0),
-        Column(key="organiser", head="Organiser", value=lambda row: row.is_organiser),
-        Column(key="second_factor", head="Second factor", value=lambda row: row.has_second_factor),
-    ]
-    return Table(name="accounts", caption="Accounts, the newest first", columns=columns, rows=page.rows)
+    columns = columns_from(
+        AccountRow,
+        "name id state",
+        Column("created_at", lambda row: row.created_at.isoformat(), "Since"),
+        Column("seen_at", lambda row: row.seen_at and row.seen_at.isoformat(), "Last seen"),
+        "teams is_organiser has_second_factor",
+    )
+    return Table("accounts", "Accounts, the newest first", columns, page.rows)
 
 
 def _facts(page: AccountList) -> dict[str, Any]:

@@ -65,20 +65,18 @@ def _request(session: Session, viewer: Viewer, wanted: AuditSearch) -> AuditRequ
 def audit_table(page: AuditPage) -> Table[AuditRow]:
     """Acts, newest first."""
     columns: list[Column[AuditRow]] = [
-        Column(key="id", head="Row", value=lambda row: row.id, digits=0),
-        Column(key="at", head="When", value=lambda row: row.at.isoformat(timespec="seconds")),
-        Column(key="account", head="Account", value=_who),
-        Column(key="ip", head="Address", value=lambda row: row.ip),
-        Column(key="action", head="Act", value=lambda row: row.action),
-        Column(key="subject", head="On", value=lambda row: row.subject),
+        Column("id", lambda row: row.id, "Row", digits=0),
+        Column("at", lambda row: row.at.isoformat(timespec="seconds"), "When"),
+        Column("account", _who, "Account"),
+        Column("ip", lambda row: row.ip, "Address"),
+        Column("action", lambda row: row.action, "Act"),
+        Column("subject", lambda row: row.subject, "On"),
         # As JSON a line break in a name cannot look like another act.
         Column(
-            key="detail",
-            head="Detail",
-            value=lambda row: json.dumps(row.detail, ensure_ascii=False) if row.detail else "",
+            "detail", lambda row: json.dumps(row.detail, ensure_ascii=False) if row.detail else "", "Detail"
         ),
     ]
-    return Table(name="audit", caption="The record of acts, newest first", columns=columns, rows=page.rows)
+    return Table("audit", "The record of acts, newest first", columns, page.rows)
 
 
 def _who(row: AuditRow) -> str:

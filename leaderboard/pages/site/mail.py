@@ -12,7 +12,7 @@ from leaderboard.pages.mail import MailRow, mail_row
 from leaderboard.services import policy
 from leaderboard.services.mail.server import SENT
 from leaderboard.services.policy import Viewer
-from leaderboard.tables.record import Column, Files, Table
+from leaderboard.tables.record import Column, Files, Table, columns_from
 
 MOST_LETTERS = 200
 """Letters that are listed, newest first."""
@@ -60,27 +60,24 @@ def outbox_page(session: Session, viewer: Viewer) -> OutboxPage:
 
 def letter_table(page: OutboxPage) -> Table[MailRow]:
     """Letters that have not been taken; what they say is their readers' business."""
-    columns: list[Column[MailRow]] = [
-        Column(key="letter", head="Letter", value=lambda row: row.id, digits=0),
-        Column(key="to", head="To", value=lambda row: row.address),
-        Column(key="state", head="State", value=lambda row: row.state),
-        Column(key="attempts", head="Tries", value=lambda row: row.attempts, digits=0),
-        Column(key="said", head="The mail server said", value=lambda row: row.error),
-        Column(key="written", head="Written", value=lambda row: row.created_at.isoformat(timespec="seconds")),
-    ]
+    columns = columns_from(
+        MailRow,
+        "id address state attempts error",
+        Column("written", lambda row: row.created_at.isoformat(timespec="seconds"), "Written"),
+    )
     caption = f"Letters that no server has taken, newest first, at most {MOST_LETTERS}"
-    return Table(name="letters", caption=caption, columns=columns, rows=page.letters)
+    return Table("letters", caption, columns, page.letters)
 
 
 def bounced_table(page: OutboxPage) -> Table[BouncedAccount]:
     """Addresses of which a server said that they are none."""
     columns: list[Column[BouncedAccount]] = [
-        Column(key="account", head="Account", value=lambda row: row.name),
-        Column(key="address", head="Address", value=lambda row: row.address),
-        Column(key="since", head="Since", value=lambda row: row.at.isoformat(timespec="seconds")),
+        Column("account", lambda row: row.name, "Account"),
+        Column("address", lambda row: row.address, "Address"),
+        Column("since", lambda row: row.at.isoformat(timespec="seconds"), "Since"),
     ]
     caption = "Addresses that mail came back from: nothing is sent there until they are changed"
-    return Table(name="bounced", caption=caption, columns=columns, rows=page.bounced)
+    return Table("bounced", caption, columns, page.bounced)
 
 
 def facts(page: OutboxPage) -> dict[str, Any]:

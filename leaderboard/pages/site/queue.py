@@ -48,24 +48,24 @@ def job_table(page: QueuePage) -> Table[JobCount]:
 def failed_table(page: QueuePage) -> Table[FailedJob]:
     """The newest failed jobs."""
     columns: list[Column[FailedJob]] = [
-        Column(key="job", head="Job", value=lambda row: row.id, digits=0),
-        Column(key="kind", head="Work", value=lambda row: counts.WORDS.get(row.kind, row.kind)),
-        Column(key="on", head="On number", value=lambda row: row.subject),
-        Column(key="attempts", head="Attempts", value=lambda row: row.attempts, digits=0),
-        Column(key="message", head="Message", value=lambda row: row.message),
+        Column("job", lambda row: row.id, "Job", digits=0),
+        Column("kind", lambda row: counts.WORDS.get(row.kind, row.kind), "Work"),
+        Column("on", lambda row: row.subject, "On number"),
+        Column("attempts", lambda row: row.attempts, "Attempts", digits=0),
+        Column("message", lambda row: row.message, "Message"),
     ]
     caption = f"Work that failed, newest first, at most {failed.MOST}"
-    return Table(name="failed", caption=caption, columns=columns, rows=page.failed)
+    return Table("failed", caption, columns, page.failed)
 
 
 def evaluator_table(page: QueuePage) -> Table[tuple[str, datetime]]:
     """Evaluators of the last hour."""
     columns: list[Column[tuple[str, datetime]]] = [
-        Column(key="evaluator", head="Evaluator", value=lambda row: row[0]),
-        Column(key="seen", head="Last seen", value=lambda row: row[1].isoformat(timespec="seconds")),
+        Column("evaluator", lambda row: row[0], "Evaluator"),
+        Column("seen", lambda row: row[1].isoformat(timespec="seconds"), "Last seen"),
     ]
     caption = "Evaluators, by host and process, that looked for work within the hour"
-    return Table(name="evaluators", caption=caption, columns=columns, rows=page.evaluators)
+    return Table("evaluators", caption, columns, page.evaluators)
 
 
 def facts(page: QueuePage) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
@@ -15,7 +15,7 @@ from leaderboard.db.base import Base
 from leaderboard.services import policy
 from leaderboard.services.backups.backups import backup_age_s, last_backup
 from leaderboard.services.policy import Viewer
-from leaderboard.tables.record import Column, Files, Table
+from leaderboard.tables.record import Files, Shown, Table, columns_from
 
 MOST_MEASURED = 4 * 2**30
 """Of a larger SQLite file the tables are not measured: that reads all of it."""
@@ -50,8 +50,8 @@ KINDS = {
 class StoredTable:
     """One table of the database and what it takes with its indexes."""
 
-    name: str
-    kind: str
+    name: Annotated[str, Shown(key="table")]
+    kind: Annotated[str, Shown("What")]
     bytes: int
 
 
@@ -129,22 +129,14 @@ def _tables(found: Mapping[str, int]) -> tuple[StoredTable, ...]:
 
 def kind_table(page: StoragePage) -> Table[StoredTable]:
     """Bytes by kind of data."""
-    columns: list[Column[StoredTable]] = [
-        Column(key="kind", head="What", value=lambda row: row.kind),
-        Column(key="bytes", head="Bytes", value=lambda row: row.bytes, digits=0),
-    ]
-    return Table(name="storage", caption="Room by kind of data", columns=columns, rows=page.kinds)
+    columns = columns_from(StoredTable, "kind bytes")
+    return Table("storage", "Room by kind of data", columns, page.kinds)
 
 
 def table_table(page: StoragePage) -> Table[StoredTable]:
     """Bytes of every table."""
-    columns: list[Column[StoredTable]] = [
-        Column(key="table", head="Table", value=lambda row: row.name),
-        Column(key="kind", head="What", value=lambda row: row.kind),
-        Column(key="bytes", head="Bytes", value=lambda row: row.bytes, digits=0),
-    ]
     caption = "Room of each table, its indexes included"
-    return Table(name="tables", caption=caption, columns=columns, rows=page.tables)
+    return Table("tables", caption, columns_from(StoredTable), page.tables)
 
 
 def facts(page: StoragePage) -> dict[str, Any]:

@@ -134,7 +134,7 @@ def suite_page(session: Session, viewer: Viewer, slug: str, choice: SuiteChoice)
 def table(page: SuitePage) -> Table[BoardRow]:
     """The board as a table."""
     if page.of is None:
-        return Table(name=page.suite, caption=page.title, columns=[], rows=())
+        return Table(page.suite, page.title, [], ())
     made = tables.board_table(page.of, page.board.rows, on_site=True)
     return replace(made, name=page.suite)
 
@@ -142,7 +142,7 @@ def table(page: SuitePage) -> Table[BoardRow]:
 def changes(page: SuitePage, member: str | None = None) -> Table[ChangeRow]:
     """The changes from the reference, to all members or to one; raises NotFound for an unknown one."""
     if page.board.all is None:
-        return Table(name=f"{page.suite}-changes", caption=page.title, columns=[], rows=())
+        return Table(f"{page.suite}-changes", page.title, [], ())
     made = tables.change_table(page.board.all, page.board.changes)
     if member is not None and member not in page.counting:
         raise NotFound(f"There is no member {member[:40]!r} that counts. {meant(member, page.counting)}")
@@ -153,7 +153,7 @@ def changes(page: SuitePage, member: str | None = None) -> Table[ChangeRow]:
 def pairs(page: SuitePage, run: str | None = None) -> Table[PairRow]:
     """The pairs of runs, of all or of one; raises NotFound for a run that is in none."""
     if page.of is None:
-        return Table(name=f"{page.suite}-pairs", caption=page.title, columns=[], rows=())
+        return Table(f"{page.suite}-pairs", page.title, [], ())
     made = tables.pair_table(page.of, page.board.pairs)
     chosen = [row for row in made.rows if run is None or run in (row.a, row.b)]
     if run is not None and not chosen:
@@ -195,7 +195,7 @@ FILES: Files[SuitePage] = Files(facts=facts, tables={"board": table, "changes": 
 
 def list_table(of: tuple[SuiteRow, ...]) -> Table[SuiteRow]:
     """The suites as a table."""
-    return Table(name="suites", caption="Suites of tasks.", columns=tables.LIST_COLUMNS, rows=of)
+    return Table("suites", "Suites of tasks.", tables.LIST_COLUMNS, of)
 
 
 LIST_FILES: Files[tuple[SuiteRow, ...]] = Files(

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -18,7 +18,7 @@ from leaderboard.services.suites import parts, records
 from leaderboard.services.suites.records import KnownSuite
 from leaderboard.services.suites.rows import BoardRow
 from leaderboard.services.suites.seen import LeftOutMember
-from leaderboard.tables.record import Column, Files, Place, Table
+from leaderboard.tables.record import Files, Place, Shown, Table, columns_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +26,9 @@ class PartRow:
     """A member of a suite and its run there: id and name, what it got, or words in place of that."""
 
     member: str
-    slug: str
+    slug: Annotated[str, Shown(key="task")]
     task: str
-    run_id: int | None
+    run_id: Annotated[int | None, Shown(shown=Place.DATA)]
     run: str
     mean: float | None
     digits: int
@@ -137,17 +137,10 @@ def send_page(session: Session, viewer: Viewer, slug: str) -> SendPage:
 def table(page: SuiteRunPage) -> Table[PartRow]:
     """The members and the run of each."""
     return Table(
-        name=f"{page.suite}-run-{page.id}",
-        caption=f"The runs of {page.name} in {page.title}.",
-        columns=[
-            Column(key="member", head="Member", value=lambda row: row.member),
-            Column(key="task", head="Task", value=lambda row: row.slug),
-            Column(key="run_id", value=lambda row: row.run_id, shown=Place.DATA),
-            Column(key="run", head="Run", value=lambda row: row.run),
-            Column(key="measure", head="Measure", value=lambda row: row.measure),
-            Column(key="mean", head="Mean", value=lambda row: row.mean, digits=4),
-        ],
-        rows=page.parts,
+        f"{page.suite}-run-{page.id}",
+        f"The runs of {page.name} in {page.title}.",
+        columns_from(PartRow, "member slug run_id run measure mean"),
+        page.parts,
     )
 
 

@@ -17,7 +17,7 @@ from leaderboard.services.suites.rows import (
 )
 from leaderboard.stats.suites.board import MEANS, By
 from leaderboard.tables.cells import DOT
-from leaderboard.tables.record import Column, Place, Table
+from leaderboard.tables.record import Column, Place, Table, columns_from
 from leaderboard.tables.words import counted
 
 HEADS: dict[By, str] = {
@@ -37,14 +37,14 @@ NAMES: dict[By, str] = {
 NOT_DEFINED = "not defined"
 """What stands for a number whose denominator is 0."""
 _OF_A_SITE: tuple[Column[BoardRow], ...] = (
-    Column(key="run_id", value=attrgetter("run_id"), shown=Place.DATA),
-    Column(key="team", value=attrgetter("team"), shown=Place.DATA | Place.PRINT),
-    Column(key="kind", value=attrgetter("kind"), shown=Place.DATA),
+    Column("run_id", attrgetter("run_id"), shown=Place.DATA),
+    Column("team", attrgetter("team"), shown=Place.DATA | Place.PRINT),
+    Column("kind", attrgetter("kind"), shown=Place.DATA),
 )
 LIST_COLUMNS: tuple[Column[Any], ...] = (
-    Column(key="slug", head="Suite", value=attrgetter("slug"), shown=~Place.PAGE),
-    Column(key="title", head="Title", value=attrgetter("title")),
-    Column(key="members", head="Members", value=lambda row: len(row.members), digits=0),
+    Column("slug", attrgetter("slug"), "Suite", shown=~Place.PAGE),
+    Column("title", attrgetter("title"), "Title"),
+    Column("members", lambda row: len(row.members), "Members", digits=0),
 )
 
 
@@ -61,48 +61,41 @@ def board_table(
     first = [aggregates.pop(of.asked.by)] if on_site else []
     members = [_member(number, member.name, of) for number, member in enumerate(of.members)]
     return Table(
-        name="suite",
-        caption=caption(of),
-        legend=f"{DOT} may be the best on {_elsewhere(of)} (95 % for all that is said)."
-        if of.board.verdicts and of.board.verdicts.may_be_best.any()
-        else "",
-        rows=board_rows(of) if rows is None else rows,
-        columns=[
-            Column(key="rank", head=head("rank"), value=attrgetter("rank"), digits=0),
-            Column(
-                key="run",
-                head=head("run"),
-                value=attrgetter("run"),
-                mark=lambda row: DOT if row.may_be_best else "",
-            ),
+        "suite",
+        caption(of),
+        columns_from(
+            BoardRow,
+            Column("rank", attrgetter("rank"), head("rank"), digits=0),
+            Column("run", attrgetter("run"), head("run"), mark=lambda row: DOT if row.may_be_best else ""),
             *(_OF_A_SITE if on_site else ()),
             *first,
             *([_ranks(on_site, head("ranks"))] if of.board.verdicts else []),
-            Column(key="rank_low", value=attrgetter("low"), shown=Place.DATA),
-            Column(key="rank_high", value=attrgetter("high"), shown=Place.DATA),
-            Column(key="may_be_best", value=attrgetter("may_be_best"), shown=Place.DATA),
+            "low high may_be_best",
             *(members if on_site else ()),
             Column(
-                key="members",
-                head=head("members"),
-                value=attrgetter("present"),
+                "members",
+                attrgetter("present"),
+                head("members"),
                 words=lambda row: f"{row.present} of {row.members}",
             ),
             *aggregates.values(),
             *(() if on_site else members),
-        ],
+        ),
+        board_rows(of) if rows is None else rows,
+        legend=f"{DOT} may be the best on {_elsewhere(of)} (95 % for all that is said)."
+        if of.board.verdicts and of.board.verdicts.may_be_best.any()
+        else "",
     )
 
 
 def change_table(of: SuiteBoard, rows: Sequence[ChangeRow] | None = None) -> Table[ChangeRow]:
     """One row a run and member: what became of it and of its gain since the reference."""
     return Table(
-        name="suite-changes",
-        caption=f"Changes from {of.scores.suite.reference or 'no reference'}.",
-        rows=change_rows(of) if rows is None else rows,
-        columns=[
-            Column(key="run", value=attrgetter("run")),
-            Column(key="member", value=attrgetter("member"), shown=~Place.PAGE),
+        "suite-changes",
+        f"Changes from {of.scores.suite.reference or 'no reference'}.",
+        [
+            Column("run", attrgetter("run")),
+            Column("member", attrgetter("member"), shown=~Place.PAGE),
             _number(
                 "RI_reference", lambda row: row.change.effect and row.change.effect.ri_original, "RI there"
             ),
@@ -113,6 +106,7 @@ def change_table(of: SuiteBoard, rows: Sequence[ChangeRow] | None = None) -> Tab
             _number("mean_of_both", lambda row: row.change.mean_of_both, "mean of both"),
             _number("p", attrgetter("change.p")),
         ],
+        change_rows(of) if rows is None else rows,
     )
 
 
@@ -122,23 +116,23 @@ def pair_table(of: SuiteBoard, rows: Sequence[PairRow] | None = None) -> Table[P
     heads = {"error": "SE", "freedom": "df", "adjusted": "p (Holm)"}
     noun, units = drawn_noun(of), of.board.pairs.units if of.board.pairs else 0
     return Table(
-        name="suite-pairs",
-        caption=f"Pairs by {_name(of)}: {_elsewhere(of)}.",
-        rows=pair_rows(of) if rows is None else rows,
-        columns=[
-            Column(key="a", value=attrgetter("a")),
-            Column(key="b", value=attrgetter("b")),
-            *(Column(key=name, head=heads.get(name, ""), value=attrgetter(name), digits=4) for name in names),
-            Column(key="better", value=attrgetter("better")),
+        "suite-pairs",
+        f"Pairs by {_name(of)}: {_elsewhere(of)}.",
+        [
+            Column("a", attrgetter("a")),
+            Column("b", attrgetter("b")),
+            *(Column(name, attrgetter(name), heads.get(name, ""), digits=4) for name in names),
+            Column("better", attrgetter("better")),
             Column(
-                key=f"{noun}s_needed",
-                head=f"{noun}s needed",
+                f"{noun}s_needed",
+                attrgetter("needed"),
+                f"{noun}s needed",
                 title=f"About how many {noun}s like these would decide it with 80% power",
-                value=attrgetter("needed"),
                 words=lambda row: None if row.better else needed_words(row.needed, units, noun),
                 digits=0,
             ),
         ],
+        pair_rows(of) if rows is None else rows,
     )
 
 
@@ -187,9 +181,9 @@ def _shown(of: SuiteBoard) -> list[By]:
 
 def _ranks(on_site: bool, head: str) -> Column[BoardRow]:
     return Column(
-        key="ranks",
-        head=head,
-        value=attrgetter("low"),
+        "ranks",
+        attrgetter("low"),
+        head,
         words=lambda row: None if row.low is None else f"{row.low}-{row.high}",
         shown=Place.PRINT | Place.PAGE if on_site else Place.PRINT,
     )
@@ -198,20 +192,14 @@ def _ranks(on_site: bool, head: str) -> Column[BoardRow]:
 def _aggregate(name: By, of: SuiteBoard, head: str) -> Column[BoardRow]:
     lower = name == "mean_rank" or (name in MEANS and of.lower_is_better)
     return Column(
-        key=name,
-        head=head,
-        value=lambda row: row.values[name],
-        digits=1 if name == "borda" else 4,
-        lower_is_better=lower,
+        name, lambda row: row.values[name], head, digits=1 if name == "borda" else 4, lower_is_better=lower
     )
 
 
 def _member(number: int, name: str, of: SuiteBoard) -> Column[BoardRow]:
     digits, lower = of.scores.measures[name].measure.digits, of.lower_is_better
-    return Column(
-        key=name, value=lambda row: row.means[number], digits=digits, lower_is_better=lower, group="member"
-    )
+    return Column(name, lambda row: row.means[number], digits=digits, lower_is_better=lower, group="member")
 
 
 def _number(key: str, value: Callable[[ChangeRow], Any], head: str = "") -> Column[ChangeRow]:
-    return Column(key=key, head=head, value=value, digits=4)
+    return Column(key, value, head, digits=4)

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
+from typing import Annotated, Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -17,7 +17,7 @@ from leaderboard.services.jobs import counts
 from leaderboard.services.jobs.counts import JobCount
 from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks import announcements
-from leaderboard.tables.record import Column, Files, Table
+from leaderboard.tables.record import Column, Files, Shown, Table, columns_from
 
 DAYS = 60
 """Days that are counted, today the last."""
@@ -39,7 +39,7 @@ class DayCount:
 class RuleCount:
     """How many rejected files broke a rule, and of how many teams."""
 
-    rule: str
+    rule: Annotated[str, Shown("Rule that was broken")]
     files: int
     teams: int
 
@@ -50,7 +50,7 @@ class TeamCount:
 
     team: str
     members: int
-    runs: int
+    runs: Annotated[int, Shown("Runs that count")]
     accepted: int
     rejected: int
     last_at: datetime | None
@@ -150,40 +150,33 @@ def _teams(session: Session, task_id: int, sent: dict[int, _Sent]) -> tuple[Team
 def day_table(page: ActivityPage) -> Table[DayCount]:
     """Files a day, newest first."""
     columns: list[Column[DayCount]] = [
-        Column(key="day", head="Day (UTC)", value=lambda row: row.day.isoformat()),
-        Column(key=ACCEPTED, head="Accepted", value=lambda row: row.accepted, digits=0),
-        Column(key=REJECTED, head="Rejected", value=lambda row: row.rejected, digits=0),
+        Column("day", lambda row: row.day.isoformat(), "Day (UTC)"),
+        Column(ACCEPTED, lambda row: row.accepted, "Accepted", digits=0),
+        Column(REJECTED, lambda row: row.rejected, "Rejected", digits=0),
     ]
     caption = f"Files sent a day, of the last {DAYS} days at most"
-    return Table(name="days", caption=caption, columns=columns, rows=page.days[::-1])
+    return Table("days", caption, columns, page.days[::-1])
 
 
 def rule_table(page: ActivityPage) -> Table[RuleCount]:
     """Why files were rejected, most often first."""
-    columns: list[Column[RuleCount]] = [
-        Column(key="rule", head="Rule that was broken", value=lambda row: row.rule),
-        Column(key="files", head="Files", value=lambda row: row.files, digits=0),
-        Column(key="teams", head="Teams", value=lambda row: row.teams, digits=0),
-    ]
-    return Table(name="rules", caption="Why files were rejected", columns=columns, rows=page.rules)
+    columns = columns_from(RuleCount)
+    return Table("rules", "Why files were rejected", columns, page.rules)
 
 
 def team_table(page: ActivityPage) -> Table[TeamCount]:
     """The teams, those without a run first."""
-    columns: list[Column[TeamCount]] = [
-        Column(key="team", head="Team", value=lambda row: row.team),
-        Column(key="members", head="Members", value=lambda row: row.members, digits=0),
-        Column(key="runs", head="Runs that count", value=lambda row: row.runs, digits=0),
-        Column(key=ACCEPTED, head="Accepted", value=lambda row: row.accepted, digits=0),
-        Column(key=REJECTED, head="Rejected", value=lambda row: row.rejected, digits=0),
+    columns = columns_from(
+        TeamCount,
+        "team members runs accepted rejected",
         Column(
-            key="last",
-            head="Last file",
-            value=lambda row: row.last_at.isoformat(timespec="seconds") if row.last_at else None,
+            "last",
+            lambda row: row.last_at.isoformat(timespec="seconds") if row.last_at else None,
+            "Last file",
         ),
-    ]
+    )
     caption = "Teams, those without a run that counts first"
-    return Table(name="teams", caption=caption, columns=columns, rows=page.teams)
+    return Table("teams", caption, columns, page.teams)
 
 
 def job_table(page: ActivityPage) -> Table[JobCount]:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -12,7 +12,7 @@ from leaderboard.services import policy
 from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks import entries
 from leaderboard.services.tasks.entries import RULES, EntryState
-from leaderboard.tables.record import Column, Files, Place, Table
+from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +64,14 @@ class EntryForm:
 class EntryRow:
     """A team in a task as its organisers see it."""
 
-    team_id: int
+    team_id: Annotated[int, Shown(key="decide", digits=None, shown=Place.PAGE)]
     team: str
     affiliation: str
     state: str
-    why: str
-    agreed: int | None
+    why: Annotated[str, Shown("Why refused", shown=~Place.PAGE)]
+    agreed: Annotated[int | None, Shown("Agreed to version")]
     agreed_at: datetime | None
-    agreed_by: str
+    agreed_by: Annotated[str, Shown("by")]
     since: datetime
     pseudonym: str
     runs: int
@@ -123,20 +123,15 @@ def waiting(session: Session, task_id: int) -> int:
 
 def table(page: EntryList) -> Table[EntryRow]:
     """The entries of a task: state, agreement, runs."""
-    columns: list[Column[EntryRow]] = [
-        Column(key="team", head="Team", value=lambda row: row.team),
-        Column(key="state", head="State", value=lambda row: row.state),
-        Column(key="decide", head="Decide", value=lambda row: row.team_id, shown=Place.PAGE),
-        Column(key="affiliation", head="Affiliation", value=lambda row: row.affiliation),
-        Column(key="why", head="Why refused", value=lambda row: row.why, shown=~Place.PAGE),
-        Column(key="agreed", head="Agreed to version", value=lambda row: row.agreed, digits=0),
-        Column(key="agreed_at", head="on", value=lambda row: _moment(row.agreed_at)),
-        Column(key="agreed_by", head="by", value=lambda row: row.agreed_by),
-        Column(key="since", head="Since", value=lambda row: _moment(row.since)),
-        Column(key="pseudonym", head="Pseudonym", value=lambda row: row.pseudonym),
-        Column(key="runs", head="Runs", value=lambda row: row.runs, digits=0),
-    ]
-    return Table(name="entries", caption=f"Teams in {page.task}", columns=columns, rows=page.rows)
+    columns = columns_from(
+        EntryRow,
+        "team state team_id affiliation why agreed",
+        Column("agreed_at", lambda row: _moment(row.agreed_at), "on"),
+        "agreed_by",
+        Column("since", lambda row: _moment(row.since), "Since"),
+        "pseudonym runs",
+    )
+    return Table("entries", f"Teams in {page.task}", columns, page.rows)
 
 
 def facts(page: EntryList) -> dict[str, Any]:

@@ -54,15 +54,15 @@ def groups_page(session: Session, viewer: Viewer, slug: str) -> GroupsPage:
 def table(page: GroupsPage) -> Table[Group]:
     """The groups by name."""
     return Table(
-        name=f"{page.slug}-groups",
-        caption=f"Groups of {page.task}. Early: declared before the first score, so tested within.",
-        columns=[
-            Column(key="group", head="Group", value=lambda row: row.name),
-            Column(key="declared", head="Declared", value=lambda row: row.declared_at.isoformat()),
-            Column(key="early", head="Early", value=lambda row: row.is_early),
-            Column(key="kind", head="Of", value=lambda row: row.kind),
-            Column(key="members", head="Members", value=page.names),
-            Column(key="remove", head="Remove", value=lambda row: row.id, shown=Place.PAGE),
+        f"{page.slug}-groups",
+        f"Groups of {page.task}. Early: declared before the first score, so tested within.",
+        [
+            Column("group", lambda row: row.name, "Group"),
+            Column("declared", lambda row: row.declared_at.isoformat(), "Declared"),
+            Column("early", lambda row: row.is_early, "Early"),
+            Column("kind", lambda row: row.kind, "Of"),
+            Column("members", page.names, "Members"),
+            Column("remove", lambda row: row.id, "Remove", shown=Place.PAGE),
         ],
-        rows=page.groups,
+        page.groups,
     )

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from sqlalchemy.orm import Session
 
@@ -25,7 +25,7 @@ from leaderboard.services.tasks import changes, phases
 from leaderboard.services.tasks.changes import ChangeRow
 from leaderboard.services.tasks.entries import RULES
 from leaderboard.tables.cells import DIGITS
-from leaderboard.tables.record import Column, Files, Place, Table
+from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
 
 PAGE = 12
 """Tasks on a page: what a screen or two hold, and who leads each is read of all its runs."""
@@ -43,7 +43,7 @@ class LandingRow:
     dates: tuple[DateRow, ...]
 
     @property
-    def state(self) -> str:
+    def state(self) -> Annotated[str, Shown(shown=Place.DATA)]:
         """Whether it takes runs, in words: by its dates, where it has any."""
         if self.task.archived_at is not None:
             return "archived"
@@ -80,8 +80,8 @@ class FrontPage:
 class MeasureDefinition:
     """How one measure of a task is defined."""
 
-    key: str
-    title: str
+    key: Annotated[str, Shown("Measure")]
+    title: Annotated[str, Shown("What it is")]
     formula: str
     citation: str
     version: int
@@ -181,47 +181,39 @@ def facts(rows: tuple[LandingRow, ...]) -> dict[str, Any]:
 
 def table(rows: tuple[LandingRow, ...]) -> Table[LandingRow]:
     """The tasks, each with its leader."""
-    columns: list[Column[LandingRow]] = [
-        Column(key="task", value=lambda row: row.task.slug, shown=Place.DATA),
-        Column(key="name", head="Task", value=lambda row: row.task.name),
-        Column(key="organisers", value=lambda row: row.task.organisers or None, shown=Place.DATA),
-        Column(key="visibility", head="Shown", value=lambda row: row.task.visibility, shown=~Place.PAGE),
-        Column(key="topics", head="Topics", value=lambda row: row.task.topics, digits=0),
-        Column(key="runs", head="Runs", value=lambda row: row.runs, digits=0),
-        Column(key="teams", value=lambda row: row.leader and row.leader.teams, shown=Place.DATA),
-        Column(key="state", value=lambda row: row.state, shown=Place.DATA),
-        Column(key="revision", head="Revision", value=lambda row: row.revision, digits=0),
-        Column(key="leader", head="Leader", value=lambda row: row.leader and row.leader.run),
+    columns = columns_from(
+        LandingRow,
+        "task.slug task.name",
+        Column("organisers", lambda row: row.task.organisers or None, shown=Place.DATA),
+        "task.visibility task.topics runs",
+        Column("teams", lambda row: row.leader and row.leader.teams, shown=Place.DATA),
+        "state revision",
+        Column("leader", lambda row: row.leader and row.leader.run, "Leader"),
+        Column("measure", lambda row: row.leader and row.leader.measure, "Measure", shown=~Place.PAGE),
         Column(
-            key="measure",
-            head="Measure",
-            value=lambda row: row.leader and row.leader.measure,
-            shown=~Place.PAGE,
-        ),
-        Column(
-            key="score",
-            head="Score",
-            value=lambda row: row.leader and row.leader.value,
+            "score",
+            lambda row: row.leader and row.leader.value,
+            "Score",
             words=lambda row: f"{row.leader.value:.{row.leader.digits}f}" if row.leader else None,
             digits=DIGITS,
         ),
         Column(
-            key="may_be_best",
-            head="May be the best",
-            value=lambda row: row.leader and row.leader.place and row.leader.place.may_be_best,
+            "may_be_best",
+            lambda row: row.leader and row.leader.place and row.leader.place.may_be_best,
+            "May be the best",
             digits=0,
         ),
         Column(
-            key="rank_high",
-            value=lambda row: row.leader and row.leader.place and row.leader.place.rank_high,
+            "rank_high",
+            lambda row: row.leader and row.leader.place and row.leader.place.rank_high,
             shown=Place.DATA,
         ),
-        Column(key="tied", value=lambda row: row.leader and row.leader.tied, shown=Place.DATA),
-        Column(key="visibility", head="Shown", value=lambda row: row.task.visibility, shown=Place.PAGE),
-        Column(key="archived", value=lambda row: row.task.archived_at is not None, shown=Place.DATA),
-    ]
+        Column("tied", lambda row: row.leader and row.leader.tied, shown=Place.DATA),
+        Column("visibility", lambda row: row.task.visibility, "Shown", shown=Place.PAGE),
+        Column("archived", lambda row: row.task.archived_at is not None, shown=Place.DATA),
+    )
     caption = "Tasks, newest first, each with the best run by its primary measure."
-    return Table(name="tasks", caption=caption, columns=columns, rows=rows)
+    return Table("tasks", caption, columns, rows)
 
 
 FILES = Files(facts=facts, tables={"tasks": table})
@@ -275,17 +267,12 @@ def _is_open(session: Session, viewer: Viewer, slug: str) -> bool:
 
 def measures(page: AboutPage) -> Table[MeasureDefinition]:
     """How a task's measures are defined."""
-    columns: list[Column[MeasureDefinition]] = [
-        Column(key="key", head="Measure", value=lambda row: row.key),
-        Column(key="title", head="What it is", value=lambda row: row.title),
-        Column(key="formula", head="Formula", value=lambda row: row.formula),
-        Column(key="version", head="Version", value=lambda row: row.version, digits=0),
-    ]
+    columns = columns_from(MeasureDefinition, "key title formula version")
     caption = (
         f"How each measure is computed for one topic. The board ranks by {short_name(page.primary)} unless "
         f"asked for another{kinds.of(kind_of(parse(page.primary).measure)).missed}."
     )
-    return Table(name=f"{page.slug}-measures", caption=caption, columns=columns, rows=page.measures)
+    return Table(f"{page.slug}-measures", caption, columns, page.measures)
 
 
 def _definition(key: str) -> MeasureDefinition:

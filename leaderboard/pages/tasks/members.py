@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Account, Member, Team
 from leaderboard.services.policy import Viewer, own_task
 from leaderboard.services.tasks import reset_links
-from leaderboard.tables.record import Column, Files, Table
+from leaderboard.tables.record import Column, Files, Table, columns_from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,13 +53,10 @@ def member_list(session: Session, viewer: Viewer, slug: str) -> MemberList:
 
 def table(page: MemberList) -> Table[MemberRow]:
     """The members, team by team."""
-    columns: list[Column[MemberRow]] = [
-        Column(key="name", head="Name", value=lambda row: row.name),
-        Column(key="team", head="Team", value=lambda row: row.team),
-        Column(key="role", head="Role", value=lambda row: row.role),
-        Column(key="joined_at", head="Since", value=lambda row: row.joined_at.isoformat()),
-    ]
-    return Table(name="members", caption="Members of the teams in this task", columns=columns, rows=page.rows)
+    columns = columns_from(
+        MemberRow, "name team role", Column("joined_at", lambda row: row.joined_at.isoformat(), "Since")
+    )
+    return Table("members", "Members of the teams in this task", columns, page.rows)
 
 
 def _facts(page: MemberList) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -12,14 +12,14 @@ from leaderboard.services import policy, shown_names
 from leaderboard.services.policy import ANONYMOUS, Viewer
 from leaderboard.services.pseudonyms import reviews
 from leaderboard.services.pseudonyms.reviews import ReviewLink
-from leaderboard.tables.record import Column, Files, Place, Table
+from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedTeam:
     """A team with its pseudonym; masked while others read that."""
 
-    team_id: int
+    team_id: Annotated[int, Shown(shown=Place.DATA)]
     team: str
     pseudonym: str
     runs: int
@@ -94,21 +94,20 @@ def facts(page: NamingPage) -> dict[str, Any]:
 def table(page: NamingPage) -> Table[NamedTeam]:
     """Every team with its pseudonym."""
     return Table(
-        name=f"{page.slug}-pseudonyms",
-        caption=f"Teams of {page.task} and what others call them, by pseudonym. For organisers only.",
-        columns=[
-            Column(key="pseudonym", head="Pseudonym", value=lambda row: row.pseudonym),
-            Column(key="team", head="Team", value=lambda row: row.team),
-            Column(key="runs", head="Runs", value=lambda row: row.runs, digits=0),
+        f"{page.slug}-pseudonyms",
+        f"Teams of {page.task} and what others call them, by pseudonym. For organisers only.",
+        columns_from(
+            NamedTeam,
+            "pseudonym team runs",
             Column(
-                key="shown",
-                head="Others read",
-                value=lambda row: not row.masked,
+                "shown",
+                lambda row: not row.masked,
+                "Others read",
                 words=lambda row: "the pseudonym" if row.masked else "the name",
             ),
-            Column(key="team_id", value=lambda row: row.team_id, shown=Place.DATA),
-        ],
-        rows=page.teams,
+            "team_id",
+        ),
+        page.teams,
     )
 
 
@@ -142,15 +141,15 @@ def own_teams_page(session: Session, viewer: Viewer, slug: str) -> OwnTeamsPage:
 def links_table(team: OwnTeam) -> Table[ReviewLink]:
     """A team's links for reviewers, newest first."""
     return Table(
-        name="links",
-        caption="Links for reviewers, newest first.",
-        columns=[
-            Column(key="made", head="Made", value=lambda row: row.created_at.isoformat()),
-            Column(key="until", head="Works until", value=lambda row: row.expires_at.isoformat()),
-            Column(key="note", head="For", value=lambda row: row.note),
-            Column(key="end", head="End", value=lambda row: row.id, shown=Place.PAGE),
+        "links",
+        "Links for reviewers, newest first.",
+        [
+            Column("made", lambda row: row.created_at.isoformat(), "Made"),
+            Column("until", lambda row: row.expires_at.isoformat(), "Works until"),
+            Column("note", lambda row: row.note, "For"),
+            Column("end", lambda row: row.id, "End", shown=Place.PAGE),
         ],
-        rows=team.links,
+        team.links,
     )
 
 

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Annotated, Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -14,7 +14,7 @@ from leaderboard.services import policy
 from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks import announcements
 from leaderboard.services.tasks.announcements import AnnouncedAccount
-from leaderboard.tables.record import Column, Files, Table
+from leaderboard.tables.record import Column, Files, Shown, Table, columns_from
 from leaderboard.tables.words import counted
 
 SHOWN = timedelta(days=30)
@@ -36,7 +36,7 @@ class AnnouncementRow:
     id: int
     at: datetime
     title: str
-    body: str
+    body: Annotated[str, Shown("Text")]
     to: str
     people: int | None
     teams: str
@@ -60,7 +60,7 @@ class ChangeRow:
     what: str
     before: str
     after: str
-    reason: str
+    reason: Annotated[str, Shown("Why")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,34 +161,31 @@ def _changes(session: Session, task: Task, organises: bool) -> tuple[ChangeRow, 
 
 def announced(page: NewsPage) -> Table[AnnouncementRow]:
     """The announcements; for organisers with how many they were for and what became of the letters."""
-    columns: list[Column[AnnouncementRow]] = [
-        Column(key="at", head="Sent", value=lambda row: row.at.isoformat(timespec="seconds")),
-        Column(key="title", head="Title", value=lambda row: row.title),
-        Column(key="to", head="To", value=lambda row: row.to),
-        Column(key="body", head="Text", value=lambda row: row.body),
-    ]
+    columns = columns_from(
+        AnnouncementRow,
+        Column("at", lambda row: row.at.isoformat(timespec="seconds"), "Sent"),
+        "title to body",
+    )
     if page.organises:
         columns += [
-            Column(key="people", head="People", value=lambda row: row.people, digits=0),
-            Column(key="teams", head="Teams", value=lambda row: row.teams),
+            Column("people", lambda row: row.people, "People", digits=0),
+            Column("teams", lambda row: row.teams, "Teams"),
         ]
         if any(row.letters for row in page.announcements):
-            columns.append(Column(key="letters", head="Letters", value=lambda row: row.letters))
+            columns.append(Column("letters", lambda row: row.letters, "Letters"))
     caption = f"Announcements of {page.name}, newest first"
-    return Table(name=f"{page.slug}-news", caption=caption, columns=columns, rows=page.announcements)
+    return Table(f"{page.slug}-news", caption, columns, page.announcements)
 
 
 def changes(page: NewsPage) -> Table[ChangeRow]:
     """How the task's rules changed."""
-    columns: list[Column[ChangeRow]] = [
-        Column(key="at", head="When", value=lambda row: row.at.isoformat(timespec="seconds")),
-        Column(key="what", head="What", value=lambda row: row.what),
-        Column(key="before", head="Before", value=lambda row: row.before),
-        Column(key="after", head="After", value=lambda row: row.after),
-        Column(key="reason", head="Why", value=lambda row: row.reason),
-    ]
+    columns = columns_from(
+        ChangeRow,
+        Column("at", lambda row: row.at.isoformat(timespec="seconds"), "When"),
+        "what before after reason",
+    )
     caption = f"What changed in {page.name}, newest first"
-    return Table(name=f"{page.slug}-changes", caption=caption, columns=columns, rows=page.changes)
+    return Table(f"{page.slug}-changes", caption, columns, page.changes)
 
 
 def facts(page: NewsPage) -> dict[str, Any]:
@@ -212,11 +209,8 @@ def announcement_form(session: Session, viewer: Viewer, slug: str) -> Announceme
 
 def people(found: tuple[AnnouncedAccount, ...], has_mail: bool) -> Table[AnnouncedAccount]:
     """Everybody an announcement would reach."""
-    columns: list[Column[AnnouncedAccount]] = [
-        Column(key="name", head="Account", value=lambda row: row.name),
-        Column(key="why", head="In", value=lambda row: row.why),
-    ]
+    columns = columns_from(AnnouncedAccount, "name why")
     if has_mail:
-        columns.append(Column(key="mail", head="Also by mail", value=lambda row: row.is_mailed))
+        columns.append(Column("mail", lambda row: row.is_mailed, "Also by mail"))
     caption = f"It will reach {counted(len(found), 'person', 'people')}"
-    return Table(name="people", caption=caption, columns=columns, rows=found)
+    return Table("people", caption, columns, found)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -18,7 +19,7 @@ from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.services.runs.names import RunName
 from leaderboard.services.tasks import changes, dates, phases
-from leaderboard.tables.record import Column, Place, Table
+from leaderboard.tables.record import Column, Shown, Table, columns_from
 
 MOST_UPLOADS = 500
 """Uploads listed, newest first."""
@@ -28,11 +29,11 @@ MOST_UPLOADS = 500
 class RevisionRow:
     """One qrels revision."""
 
-    number: int
+    number: Annotated[int, Shown("Revision")]
     note: str
-    file_name: str
+    file_name: Annotated[str, Shown(key="file")]
     judgments: int
-    created_at: datetime
+    created_at: Annotated[datetime, Shown(key="added")]
     created_by: str
 
 
@@ -43,11 +44,11 @@ class UploadRow:
     id: int
     team: str
     sender: str
-    file_name: str
-    name: str
+    file_name: Annotated[str, Shown(key="file")]
+    name: Annotated[str, Shown("Wanted as")]
     state: str
     problems: int
-    created_at: datetime
+    created_at: Annotated[datetime, Shown(key="sent")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,72 +91,52 @@ def grades(page: DeskPage) -> Table[tuple[int, int]]:
     """Judgments by grade."""
     judgments = page.overview.judgments
     columns: list[Column[tuple[int, int]]] = [
-        Column(key="grade", head="Grade", value=lambda row: row[0], digits=0),
-        Column(key="judgments", head="Judgments", value=lambda row: row[1], digits=0),
+        Column("grade", lambda row: row[0], "Grade", digits=0),
+        Column("judgments", lambda row: row[1], "Judgments", digits=0),
         Column(
-            key="share",
-            head="Share",
-            value=lambda row: row[1] / judgments,
+            "share",
+            lambda row: row[1] / judgments,
+            "Share",
             words=lambda row: f"{row[1] / judgments:.1%}",
             digits=3,
         ),
     ]
     rows = list(page.overview.grades.items())
-    return Table(name="grades", caption="Judgments by grade", columns=columns, rows=rows)
+    return Table("grades", "Judgments by grade", columns, rows)
 
 
 def revisions(page: DeskPage) -> Table[RevisionRow]:
     """The revisions of the board's judgments, newest first."""
-    columns: list[Column[RevisionRow]] = [
-        Column(key="number", head="Revision", value=lambda row: row.number, digits=0),
-        Column(key="note", head="Note", value=lambda row: row.note),
-        Column(key="judgments", head="Judgments", value=lambda row: row.judgments, digits=0),
-        Column(key="file", head="File", value=lambda row: row.file_name),
-        Column(key="added", head="Added", value=lambda row: row.created_at),
-    ]
-    return Table(name="revisions", caption="Qrels revisions", columns=columns, rows=page.revisions)
+    columns = columns_from(RevisionRow, "number note judgments file_name created_at")
+    return Table("revisions", "Qrels revisions", columns, page.revisions)
 
 
 def runs(page: DeskPage) -> Table[RunRow]:
     """All runs by name, withdrawn ones too."""
-    columns: list[Column[RunRow]] = [
-        Column(key="run", head="Run", value=lambda row: row.name),
-        Column(key="run_id", value=lambda row: row.run_id, shown=Place.DATA),
-        Column(key="team", head="Team", value=lambda row: row.team),
-        Column(key="kind", head="Kind", value=lambda row: row.kind),
-        Column(key="state", head="State", value=lambda row: row.state.state),
-        Column(key="withdraw", head="Withdraw", value=lambda row: row.run_id),
-    ]
-    return Table(name="runs", caption=f"Runs: {len(page.runs)}", columns=columns, rows=page.runs)
+    columns = columns_from(
+        RunRow,
+        "name run_id team",
+        Column("kind", lambda row: row.kind, "Kind"),
+        "state.state",
+        Column("withdraw", lambda row: row.run_id, "Withdraw"),
+    )
+    return Table("runs", f"Runs: {len(page.runs)}", columns, page.runs)
 
 
 def uploads(page: DeskPage) -> Table[UploadRow]:
     """Uploads, newest first."""
-    columns: list[Column[UploadRow]] = [
-        Column(key="file", head="File", value=lambda row: row.file_name),
-        Column(key="name", head="Wanted as", value=lambda row: row.name),
-        Column(key="team", head="Team", value=lambda row: row.team),
-        Column(key="sent", head="Sent", value=lambda row: row.created_at),
-        Column(key="state", head="State", value=lambda row: row.state),
-        Column(key="problems", head="Problems", value=lambda row: row.problems, digits=0),
-    ]
+    columns = columns_from(UploadRow, "file_name name team created_at state problems")
     caption = "Uploads, newest first, rejected ones too"
-    return Table(name="uploads", caption=caption, columns=columns, rows=page.uploads)
+    return Table("uploads", caption, columns, page.uploads)
 
 
 def failed(page: DeskPage) -> Table[FailedJob]:
     """Work that was given up."""
-    columns: list[Column[FailedJob]] = [
-        Column(key="kind", head="Work", value=lambda row: row.kind),
-        Column(key="subject", head="On", value=lambda row: row.subject),
-        Column(key="attempts", head="Attempts", value=lambda row: row.attempts, digits=0),
-        Column(key="message", head="Message", value=lambda row: row.message),
-        Column(key="again", head="Again", value=lambda row: row.id),
-    ]
+    columns = columns_from(FailedJob, "kind subject attempts message id")
     caption = (
         "Work that failed: it keeps a new revision from being shown until it is done or its run withdrawn"
     )
-    return Table(name="failed", caption=caption, columns=columns, rows=page.failed)
+    return Table("failed", caption, columns, page.failed)
 
 
 TABLES = {"failed": failed, "grades": grades, "revisions": revisions, "runs": runs, "uploads": uploads}

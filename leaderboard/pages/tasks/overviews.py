@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -19,6 +19,7 @@ from leaderboard.services.qrels import files
 from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.services.tasks import phases
 from leaderboard.services.tasks.scored_topics import NOT_JUDGED
+from leaderboard.tables.record import Place, Shown
 from leaderboard.trec.qrels.packed_judgments import unpack_judgments
 
 
@@ -65,9 +66,9 @@ class TaskRow:
     """A task in a list."""
 
     id: int
-    slug: str
-    name: str
-    visibility: str
+    slug: Annotated[str, Shown(key="task", shown=Place.DATA)]
+    name: Annotated[str, Shown("Task")]
+    visibility: Annotated[str, Shown("Shown", shown=~Place.PAGE)]
     published_at: datetime | None
     topics: int
     runs: int

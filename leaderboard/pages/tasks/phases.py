@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from math import inf
-from typing import Any
+from typing import Annotated, Any
 
 from sqlalchemy import func, select, union_all
 from sqlalchemy.orm import Session
@@ -17,7 +17,7 @@ from leaderboard.services.phase_rules import PhaseRule
 from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks import phases
 from leaderboard.services.tasks.phases import PhasePlan
-from leaderboard.tables.record import Column, Files, Table
+from leaderboard.tables.record import Column, Files, Shown, Table, columns_from
 from leaderboard.tables.words import day_and_time, utc_time
 
 DATES = (Phase.opens_at, Phase.closes_at, Phase.reveal_at, Task.names_at, Entry.reveal_at)
@@ -30,14 +30,14 @@ class PhaseRow:
 
     plan: PhasePlan
     """As it is; ids of listed topics and the stamp for its organisers only."""
-    state: str
+    state: Annotated[str, Shown("Runs")]
     topics: int
     visibility: str
     runs: int | None
     """For its organisers only."""
 
     @property
-    def name(self) -> str:
+    def name(self) -> Annotated[str, Shown(key="phase")]:
         """The name of the phase."""
         return self.plan.name
 
@@ -111,20 +111,17 @@ def facts(page: PhasesPage) -> dict[str, Any]:
 
 def table(page: PhasesPage) -> Table[PhaseRow]:
     """The phases in their order."""
-    columns: list[Column[PhaseRow]] = [
-        Column(key="phase", head="Phase", value=lambda row: row.name),
-        Column(key="state", head="Runs", value=lambda row: row.state),
-        Column(key="opens", head="Opens", value=lambda row: row.plan.opens_at),
-        Column(key="closes", head="Closes", value=lambda row: row.plan.closes_at),
-        Column(key="topics", head="Topics", value=lambda row: row.topics, digits=0),
-        Column(key="seed", head="Seed", value=lambda row: row.plan.seed or None),
-        Column(key="visibility", head="Scores", value=_shown),
-        Column(key="kinds", head="Kinds", value=lambda row: ", ".join(row.plan.kinds) or "all"),
-        Column(key="limits", head="Limits", value=_limits),
-        Column(key="ranked", head="Ranked", value=lambda row: row.plan.ranked),
-    ]
+    columns = columns_from(
+        PhaseRow,
+        "name state plan.opens_at plan.closes_at topics",
+        Column("seed", lambda row: row.plan.seed or None, "Seed"),
+        Column("visibility", _shown, "Scores"),
+        Column("kinds", lambda row: ", ".join(row.plan.kinds) or "all", "Kinds"),
+        Column("limits", _limits, "Limits"),
+        "plan.ranked",
+    )
     caption = f"Phases of {page.task}; times are UTC."
-    return Table(name=f"{page.slug}-phases", caption=caption, columns=columns, rows=page.rows)
+    return Table(f"{page.slug}-phases", caption, columns, page.rows)
 
 
 FILES = Files(facts=facts, tables={"phases": table})

@@ -64,23 +64,23 @@ def table(page: ReviewPage) -> Table[ReviewedRun]:
 
     def score(measure: MeasureColumn) -> Column[ReviewedRun]:
         digits = page.sight.decimals or measure.digits
-        return Column(key=measure.key, value=lambda row: row.scores.get(measure.key), digits=digits)
+        return Column(measure.key, lambda row: row.scores.get(measure.key), digits=digits)
 
     columns: list[Column[Any]] = [
-        Column(key="run", head="Run", value=lambda row: row.name),
-        Column(key="run_id", value=lambda row: row.run_id, shown=Place.DATA),
-        Column(key="kind", head="Kind", value=lambda row: row.kind),
+        Column("run", lambda row: row.name, "Run"),
+        Column("run_id", lambda row: row.run_id, shown=Place.DATA),
+        Column("kind", lambda row: row.kind, "Kind"),
     ]
     if page.measures:
-        columns.insert(0, Column(key="rank", head="Rank", value=lambda row: row.rank, digits=0))
+        columns.insert(0, Column("rank", lambda row: row.rank, "Rank", digits=0))
     of = (
         f" Ranks are among {page.ranked:,} ranked runs of all teams, by {page.ranked_by}."
         if page.ranked
         else ""
     )
     return Table(
-        name=f"{page.slug}-{page.pseudonym}",
-        caption=f"Runs of {page.pseudonym} on {page.task}.{of}",
-        columns=[*columns, *(score(measure) for measure in page.measures)],
-        rows=page.runs,
+        f"{page.slug}-{page.pseudonym}",
+        f"Runs of {page.pseudonym} on {page.task}.{of}",
+        [*columns, *(score(measure) for measure in page.measures)],
+        page.runs,
     )

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -22,7 +23,7 @@ from leaderboard.services.tasks import board_measures, life, topics
 from leaderboard.services.tasks.changes import ChangeRow
 from leaderboard.services.tasks.settings import change
 from leaderboard.services.tasks.settings.records import SettingSection, sections_of
-from leaderboard.tables.record import Column, Place, Table
+from leaderboard.tables.record import Column, Place, Shown, Table, columns_from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +58,8 @@ class SettingsPage:
 class RoleRow:
     """An account with a role in the task."""
 
-    account_id: int
-    name: str
+    account_id: Annotated[int, Shown(key="change", digits=None, shown=Place.PAGE)]
+    name: Annotated[str, Shown(key="account")]
     role: str
     is_own: bool
 
@@ -144,12 +145,12 @@ def settings_page(session: Session, viewer: Viewer, slug: str) -> SettingsPage:
 def values_table(page: SettingsPage) -> Table[Asked]:
     """Every setting with its value, as commands print it."""
     columns: list[Column[Asked]] = [
-        Column(key="key", head="Setting", value=lambda row: row.name),
-        Column(key="label", head="What it is", value=lambda row: row.about.title),
-        Column(key="value", head="Value", value=lambda row: page.values[row.name]),
+        Column("key", lambda row: row.name, "Setting"),
+        Column("label", lambda row: row.about.title, "What it is"),
+        Column("value", lambda row: page.values[row.name], "Value"),
     ]
     rows = [setting for section in page.sections for setting in section.settings]
-    return Table(name=f"{page.slug}-settings", caption="Settings.", columns=columns, rows=rows)
+    return Table(f"{page.slug}-settings", "Settings.", columns, rows)
 
 
 def people(session: Session, viewer: Viewer, slug: str) -> RolesPage:
@@ -170,12 +171,8 @@ def people(session: Session, viewer: Viewer, slug: str) -> RolesPage:
 
 def people_table(page: RolesPage) -> Table[RoleRow]:
     """Accounts with their roles."""
-    columns: list[Column[RoleRow]] = [
-        Column(key="account", head="Account", value=lambda row: row.name),
-        Column(key="role", head="Role", value=lambda row: row.role),
-        Column(key="change", head="Change", value=lambda row: row.account_id, shown=Place.PAGE),
-    ]
-    return Table(name=f"{page.slug}-people", caption="People of the task.", columns=columns, rows=page.rows)
+    columns = columns_from(RoleRow, "name role account_id")
+    return Table(f"{page.slug}-people", "People of the task.", columns, page.rows)
 
 
 def measures(
@@ -196,15 +193,9 @@ def measures(
 
 def changes_table(slug: str, rows: tuple[ChangeRow, ...]) -> Table[ChangeRow]:
     """What changed, the latest first."""
-    columns: list[Column[ChangeRow]] = [
-        Column(key="at", head="When", value=lambda row: row.at),
-        Column(key="what", head="What", value=lambda row: row.what),
-        Column(key="before", head="Before", value=lambda row: row.before),
-        Column(key="after", head="After", value=lambda row: row.after),
-        Column(key="reason", head="Why", value=lambda row: row.reason),
-    ]
+    columns = columns_from(ChangeRow, "at what before after reason")
     caption = "Settings that changed since the task was published, the latest first."
-    return Table(name=f"{slug}-changes", caption=caption, columns=columns, rows=rows)
+    return Table(f"{slug}-changes", caption, columns, rows)
 
 
 def topic_form(session: Session, viewer: Viewer, slug: str, topic_id: str) -> TopicForm:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from sqlalchemy.orm import Session
@@ -13,6 +14,7 @@ from leaderboard.pages.scores.table import ComparedRun
 from leaderboard.pages.topics.found_documents import NOBODY, SEVERAL, RunFinds
 from leaderboard.services import collections
 from leaderboard.services.evaluations import alignments
+from leaderboard.tables.record import Place, Shown
 from leaderboard.trec.qrels.align import CompiledJudgments
 
 KINDS = {
@@ -30,14 +32,14 @@ KINDS = {
 class FoundDocument:
     """A judged document and what became of it in the rankings."""
 
-    docno: str
-    grade: int
+    docno: Annotated[str, Shown("Document")]
+    grade: Annotated[int, Shown(digits=None)]
     title: str
     runs: int
     teams: int
-    best: int | None
+    best: Annotated[int | None, Shown(key="best_rank")]
     """The highest rank any run has it at."""
-    best_run: str
+    best_run: Annotated[str, Shown("By")]
     best_run_id: int | None
     only_team: str
     """The team whose runs alone found it; empty where none or several did."""
@@ -47,7 +49,7 @@ class FoundDocument:
 class GradeCount:
     """The documents of one grade: how many there are, and how many of them were found."""
 
-    grade: int
+    grade: Annotated[int, Shown(digits=None)]
     documents: int
     near: int
     """In some run's top 10."""
@@ -57,7 +59,7 @@ class GradeCount:
     """By any run at all."""
     alone: int
     """By one team only."""
-    share: float
+    share: Annotated[float, Shown(digits=None, shown=Place.PAGE)]
     """Of the grade with most documents, from 0 to 1."""
 
     @property

@@ -3,7 +3,7 @@
 from typing import Any
 
 from leaderboard.pages.topics.lists import TopicList, TopicRow, of_difficulty
-from leaderboard.tables.record import Column, Files, Place, Table
+from leaderboard.tables.record import Column, Files, Place, Table, columns_from
 
 
 def facts(page: TopicList) -> dict[str, Any]:
@@ -24,21 +24,20 @@ def table(page: TopicList) -> Table[TopicRow]:
     on_page = Place.PAGE if page.field else Place(0)
     relevant = f"judged at grade {page.level} or higher"
     return Table(
-        name=f"{page.slug}-topics",
-        caption=_caption(page),
-        columns=[
-            Column(key="topic", head="Topic", value=lambda row: row.topic_id),
-            Column(key="title", head="Title", value=lambda row: row.title, shown=~Place.PRINT),
+        f"{page.slug}-topics",
+        _caption(page),
+        columns_from(
+            TopicRow,
+            "topic_id title",
             _count("judged", "Judged", on_page),
             _count("relevant", "Relevant", on_page, relevant),
             *(_grade(page, at, on_page) for at in range(len(page.grades))),
             *_spread(page, on_page),
-            Column(key="separates", value=lambda row: row.discrimination, shown=Place.DATA),
-            Column(key="excluded", value=lambda row: row.excluded, shown=Place.DATA),
+            "discrimination excluded",
             _separates(2, on_page),
             _separates(4, Place.PRINT),
-        ],
-        rows=page.topics,
+        ),
+        page.topics,
     )
 
 
@@ -47,9 +46,9 @@ FILES = Files(facts=facts, tables={"topics": table})
 
 def _count(key: str, head: str, on_page: Place, title: str = "") -> Column[TopicRow]:
     return Column(
-        key=key,
-        head=head,
-        value=lambda row: getattr(row, key),
+        key,
+        lambda row: getattr(row, key),
+        head,
         digits=0,
         title=title,
         shown=~Place.PAGE | on_page,
@@ -62,9 +61,9 @@ def _grade(page: TopicList, at: int, on_page: Place) -> Column[TopicRow]:
     grade = page.grades[at]
     is_apart = (at, grade) in page.relevant_grades
     return Column(
-        key=f"grade {grade}",
-        head=f"Grade {grade}",
-        value=lambda row: row.grades[at],
+        f"grade {grade}",
+        lambda row: row.grades[at],
+        f"Grade {grade}",
         digits=0,
         title=page.grade_names.get(grade, ""),
         shown=Place.DATA | on_page if is_apart else Place.DATA,
@@ -94,9 +93,9 @@ def _of(
     name: str, key: str, head: str, digits: int | None, shown: Place, title: str = ""
 ) -> Column[TopicRow]:
     return Column(
-        key=key,
-        head=head,
-        value=of_difficulty(name) if name else lambda _: None,
+        key,
+        of_difficulty(name) if name else lambda _: None,
+        head,
         digits=digits,
         title=title,
         shown=shown,
@@ -106,9 +105,9 @@ def _of(
 
 def _separates(digits: int, shown: Place) -> Column[TopicRow]:
     return Column(
-        key="separates",
-        head="Separates",
-        value=lambda row: row.discrimination,
+        "separates",
+        lambda row: row.discrimination,
+        "Separates",
         digits=digits,
         title="item-rest correlation",
         shown=shown,

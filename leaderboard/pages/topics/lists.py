@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sqlalchemy import select
@@ -22,6 +22,7 @@ from leaderboard.services.tasks import scored_topics
 from leaderboard.services.tasks.head import TaskHead
 from leaderboard.services.tasks.topics import grade_names
 from leaderboard.stats.reliability.topic_discrimination import FEWEST_RUNS, discrimination
+from leaderboard.tables.record import Place, Shown
 
 MOST_GRADES = 5
 """Grades that get a column each."""
@@ -54,15 +55,15 @@ class Difficulty:
 class TopicRow:
     """A topic in the list; counts and what follows are None where they are held back or not there."""
 
-    topic_id: str
-    title: str
-    excluded: str
+    topic_id: Annotated[str, Shown(key="topic")]
+    title: Annotated[str, Shown(shown=~Place.PRINT)]
+    excluded: Annotated[str, Shown(shown=Place.DATA)]
     judged: int | None = None
     relevant: int | None = None
     grades: tuple[int, ...] = ()
     """Documents at each grade, in the order of the list's grades."""
     difficulty: Difficulty | None = None
-    discrimination: float | None = None
+    discrimination: Annotated[float | None, Shown(key="separates", shown=Place.DATA)] = None
     """The correlation over runs of their scores here with their mean score on all other topics."""
 
 

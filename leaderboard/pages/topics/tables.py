@@ -7,7 +7,7 @@ from leaderboard.pages.topics.run_scores import RunScore
 from leaderboard.pages.topics.topic import TopicPage
 from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.shown import computed_as
-from leaderboard.tables.record import Column, Files, Place, Table
+from leaderboard.tables.record import Column, Files, Place, Table, columns_from
 
 
 def facts(page: TopicPage) -> dict[str, Any]:
@@ -52,35 +52,29 @@ def facts(page: TopicPage) -> dict[str, Any]:
 def scores_table(page: TopicPage) -> Table[RunScore]:
     """Every run's scores on the topic."""
     return Table(
-        name=f"{page.slug}-{page.topic_id}",
-        caption=_caption(page),
-        columns=[
-            Column(key="rank", head="Rank", value=lambda row: row.rank, digits=0),
-            Column(key="run", head="Run", value=lambda row: row.name),
-            Column(key="run_id", value=lambda row: row.run_id, shown=Place.DATA),
-            Column(key="team", head="Team", value=lambda row: row.team),
+        f"{page.slug}-{page.topic_id}",
+        _caption(page),
+        columns_from(
+            RunScore,
+            "rank name run_id team",
             *(_score(page, measure, at) for at, measure in enumerate(page.measures)),
             *(_FOUND if page.takes == "rankings" else ()),
-        ],
-        rows=page.scores,
+        ),
+        page.scores,
     )
 
 
 def documents_table(page: TopicPage) -> Table[FoundDocument]:
     """The judged documents of the kind that was chosen."""
     return Table(
-        name=f"{page.slug}-{page.topic_id}-documents",
-        caption=f"Judged documents of topic {page.topic_id} of {page.task}{_under(page)}.",
-        columns=[
-            Column(key="grade", head="Grade", value=lambda row: row.grade),
-            Column(key="docno", head="Document", value=lambda row: row.docno),
-            Column(key="runs", head="Runs", value=lambda row: row.runs, digits=0),
-            Column(key="teams", head="Teams", value=lambda row: row.teams, digits=0),
-            Column(key="best_rank", head="Best rank", value=lambda row: row.best, digits=0),
-            Column(key="best_run", head="By", value=lambda row: row.best_run),
-            Column(key="only_team", value=lambda row: row.only_team or None, shown=Place.DATA),
-        ],
-        rows=page.documents.rows,
+        f"{page.slug}-{page.topic_id}-documents",
+        f"Judged documents of topic {page.topic_id} of {page.task}{_under(page)}.",
+        columns_from(
+            FoundDocument,
+            "grade docno runs teams best best_run",
+            Column("only_team", lambda row: row.only_team or None, shown=Place.DATA),
+        ),
+        page.documents.rows,
     )
 
 
@@ -88,28 +82,27 @@ def grades_table(page: TopicPage) -> Table[GradeCount]:
     """How many documents there are at each grade, and how many of them the runs found."""
     by_team = Place.EVERYWHERE if page.documents.teams > 1 else Place.DATA
     return Table(
-        name=f"{page.slug}-{page.topic_id}-grades",
-        caption=f"Judged documents of topic {page.topic_id} of {page.task} by grade{_under(page)}.",
-        columns=[
-            Column(key="grade", head="Grade", value=lambda row: row.grade),
-            Column(key="documents", head="Documents", value=lambda row: row.documents, digits=0),
-            Column(key="share", head="Share", value=lambda row: row.share, shown=Place.PAGE),
+        f"{page.slug}-{page.topic_id}-grades",
+        f"Judged documents of topic {page.topic_id} of {page.task} by grade{_under(page)}.",
+        columns_from(
+            GradeCount,
+            "grade documents share",
             _found(page, "near", "In a top 10", "in the top 10 of some run"),
             _found(page, "far", "In a top 100", "in the top 100 of some run"),
             _found(page, "found", "Found at all"),
             _found(page, "alone", "By one team only", shown=by_team),
             _found(page, "missed", "By nobody"),
-        ],
-        rows=page.documents.grades,
+        ),
+        page.documents.grades,
     )
 
 
 _FOUND: tuple[Column[RunScore], ...] = (
-    Column(key="relevant", head="Found", value=lambda row: row.relevant, digits=0),
+    Column("relevant", lambda row: row.relevant, "Found", digits=0),
     Column(
-        key="first relevant",
-        head="First at",
-        value=lambda row: row.first,
+        "first relevant",
+        lambda row: row.first,
+        "First at",
         digits=0,
         title="rank of the first relevant document",
     ),
@@ -121,9 +114,9 @@ FILES = Files(
 
 def _score(page: TopicPage, measure: MeasureColumn, at: int) -> Column[RunScore]:
     return Column(
-        key=measure.key,
-        head=measure.short,
-        value=lambda row: row.scores[at],
+        measure.key,
+        lambda row: row.scores[at],
+        measure.short,
         digits=measure.digits,
         title=measure.title,
         group="sorted by" if measure == page.measure else "measure",
@@ -136,12 +129,7 @@ def _found(
     """A count that is known once a run is scored."""
     are_scored = bool(page.documents.runs)
     return Column(
-        key=key,
-        head=head,
-        value=lambda row: getattr(row, key) if are_scored else None,
-        digits=0,
-        title=title,
-        shown=shown,
+        key, lambda row: getattr(row, key) if are_scored else None, head, digits=0, title=title, shown=shown
     )
 
 

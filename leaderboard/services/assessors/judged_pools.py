@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -14,6 +14,7 @@ from leaderboard.services.assessors import links, log
 from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks import grade_scales
 from leaderboard.services.tasks.grade_scales import Grade
+from leaderboard.tables.record import Place, Shown
 
 WHOSE = {"human": "people", "machine": "machines", "all": "people and machines beside each other"}
 """Whose labels a page looks at, by its name in an address, and how a form calls it."""
@@ -24,14 +25,14 @@ class PoolAssessor:
     """A person or a machine with labels in a pool, or asked for them."""
 
     id: int
-    name: str
+    name: Annotated[str, Shown(key="assessor")]
     is_machine: bool
-    machine: str
+    machine: Annotated[str, Shown(shown=~Place.PAGE)]
     """Which one; empty of people."""
     is_adjudicator: bool
 
     @property
-    def origin(self) -> str:
+    def origin(self) -> Annotated[str, Shown(shown=~Place.PAGE)]:
         """`machine` or `human`."""
         return links.MACHINE if self.is_machine else links.HUMAN
 
@@ -40,10 +41,10 @@ class PoolAssessor:
 class GivenLabel:
     """A judge's label of a document that is in force; grade None where the document was skipped."""
 
-    topic_id: str
-    docno: str
+    topic_id: Annotated[str, Shown(key="topic")]
+    docno: Annotated[str, Shown("Document")]
     judge: PoolAssessor
-    grade: int | None
+    grade: Annotated[int | None, Shown(digits=None)]
     note: str
     saved_at: datetime
     seconds: float | None
@@ -80,8 +81,8 @@ class PoolFacts:
 class TopicOfPool:
     """One topic of a pool."""
 
-    topic_id: str
-    title: str
+    topic_id: Annotated[str, Shown(key="topic")]
+    title: Annotated[str, Shown(shown=~Place.PAGE)]
     documents: int
     """To be judged."""
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Annotated
 
 from sqlalchemy import ColumnElement, or_, select
 from sqlalchemy.orm import Session
@@ -13,6 +14,7 @@ from leaderboard.errors import Conflict, Invalid, NotFound, Problem
 from leaderboard.services import audit, policy
 from leaderboard.services.accounts import names, sessions
 from leaderboard.services.policy import Viewer
+from leaderboard.tables.record import Place, Shown
 
 HUMAN, MACHINE = "human", "machine"
 ASSESSOR, ADJUDICATOR = "assessor", "adjudicator"
@@ -27,7 +29,7 @@ class PersonalLink:
 
     assessor_id: int
     name: str
-    token: str
+    token: Annotated[str, Shown(key="link", shown=Place.PAGE)]
 
 
 def own_pool(session: Session, viewer: Viewer, slug: str, number: int) -> tuple[Task, Pool]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 from itertools import takewhile
 from operator import attrgetter
-from typing import Any
+from typing import Annotated, Any
 
 from sqlalchemy import ColumnElement, Text, cast, literal, or_, select
 from sqlalchemy.orm import Session
@@ -20,6 +20,8 @@ from leaderboard.services.evaluations.over_topics import PartialMean, partial_me
 from leaderboard.services.jobs import queue
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.statistics.standings import Place
+from leaderboard.tables.record import Place as On
+from leaderboard.tables.record import Shown
 
 PLACE_FACTS = tuple(field.name for field in fields(Place))
 
@@ -29,13 +31,13 @@ class Row:
     """One run on the board; rank is None for baselines, late and unscored runs."""
 
     rank: int | None
-    run_id: int
+    run_id: Annotated[int, Shown(shown=On.DATA)]
     run: str
     team: str
     team_id: int
-    kind: str
+    kind: Annotated[str, Shown(shown=On.DATA)]
     scores: dict[str, float | None]
-    state: str
+    state: Annotated[str, Shown(shown=On.DATA)]
     order_differs: bool = False
     ranking_sha256: str = ""
     description: str = ""

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
 import numpy as np
 from sqlalchemy import select
@@ -18,6 +18,7 @@ from leaderboard.services.revisions import publish as revisions
 from leaderboard.services.revisions.publish import Revision
 from leaderboard.services.statistics.requests import kept
 from leaderboard.stats.pairs.sign import two_sided
+from leaderboard.tables.record import Shown
 from leaderboard.trec.clicks.sessions import TopicSessions, joined, unpack_sessions
 from leaderboard.trec.qrels.preferences import MAX_PREFERENCES
 
@@ -56,7 +57,7 @@ class Preference:
     """Sessions, or users, that show it: its weight."""
     against: int
     """Those that show the opposite."""
-    p: float
+    p: Annotated[float, Shown("p")]
     """Two-sided sign test of the two counts."""
 
 
@@ -67,14 +68,14 @@ class TopicCounts:
     topic: str
     title: str
     sessions: int
-    clicked: int
+    clicked: Annotated[int, Shown("With a click", key="sessions_with_clicks")]
     """Sessions with a click."""
     clicks: int
-    pairs: int
+    pairs: Annotated[int, Shown("Pairs seen")]
     """Pairs of documents of which any session shows a preference."""
-    both_ways: int
+    both_ways: Annotated[int, Shown("Both ways", key="pairs_both_ways")]
     """Those of them that sessions show both ways."""
-    kept: int
+    kept: Annotated[int, Shown("Kept", key="preferences")]
     """Preferences that are kept."""
 
 

@@ -2,20 +2,22 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Annotated
 
 from leaderboard.measures.grammar import BoundMeasure
 from leaderboard.measures.naming import parse
+from leaderboard.tables.record import Place, Shown
 
 
 @dataclass(frozen=True, slots=True)
 class MeasureColumn:
     """A measure as a column's head: its canonical key, a longer title, and how its values are shown."""
 
-    key: str
+    key: Annotated[str, Shown(key="measure")]
     title: str
-    direction: str
+    direction: Annotated[str, Shown(shown=Place.DATA)]
     digits: int
-    version: int
+    version: Annotated[int, Shown(shown=Place.DATA)]
     aggregate: str
     """mean or sum: what a run's value is of its topics' scores."""
 

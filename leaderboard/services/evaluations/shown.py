@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,7 @@ from leaderboard.services.evaluations import judged_topics
 from leaderboard.services.evaluations.damaged import MEANS, stored_scores, whole_means
 from leaderboard.services.policy import Sight
 from leaderboard.services.qrels import left_out
+from leaderboard.tables.record import Place, Shown
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -43,7 +44,7 @@ class Basis:
     revision_sha256: str
     origin: str
     origin_name: str
-    dialect: int
+    dialect: Annotated[int, Shown(shown=Place.DATA)]
     """Whose arithmetic rankings are scored with; 0 for answers and judges, unknown to trec_eval."""
     topics: int
     is_current: bool

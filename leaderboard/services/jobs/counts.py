@@ -1,6 +1,7 @@
 """What waits, runs or failed: of one task, or of the whole site."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
@@ -8,6 +9,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Edition, Job, Statistic, Upload
 from leaderboard.services.jobs import queue
+from leaderboard.tables.record import Shown
 
 WORDS = {
     queue.CHECK: "check of a file",
@@ -24,7 +26,7 @@ STATES = {"queued": "waits", "leased": "runs", "failed": "failed"}
 class JobCount:
     """How many jobs of one kind are in one state, and how old the oldest of them is."""
 
-    kind: str
+    kind: Annotated[str, Shown("Work")]
     state: str
     jobs: int
     oldest_s: float

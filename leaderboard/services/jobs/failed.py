@@ -1,6 +1,7 @@
 """Work of a task that was given up, and starting it again."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from sqlalchemy import case, select
 from sqlalchemy.orm import Session
@@ -10,6 +11,7 @@ from leaderboard.errors import NotFound
 from leaderboard.services import audit, policy
 from leaderboard.services.jobs import queue
 from leaderboard.services.policy import Viewer
+from leaderboard.tables.record import Shown
 
 MOST = 200
 """Failed jobs that a page of the whole site lists."""
@@ -19,9 +21,9 @@ MOST = 200
 class FailedJob:
     """One piece of work that was given up; subject names the run or upload."""
 
-    id: int
-    kind: str
-    subject: str
+    id: Annotated[int, Shown(key="again", digits=None)]
+    kind: Annotated[str, Shown("Work")]
+    subject: Annotated[str, Shown("On")]
     attempts: int
     message: str
 

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from leaderboard.stats.orders.rank_correlation import Moves, largest_moves
 from leaderboard.stats.pairs.methods import Method, all_pairs, method
 from leaderboard.stats.seeds import seed
 from leaderboard.stats.standing.standing import Verdicts, verdicts
+from leaderboard.tables.record import Place, Shown
 from leaderboard.trec.boards.align import (
     AlignedBoard,
     FloatArray,
@@ -81,7 +83,7 @@ class JudgeAgreement:
     reference_means: FloatArray
     means: FloatArray
     boards: BoardAgreement | None
-    least: float | None
+    least: Annotated[float | None, Shown(key="at_least")]
     decided: DecidedPairs | None
     proved: GuaranteedRange | None
     by_topic: FloatArray | None
@@ -93,14 +95,14 @@ class JudgeAgreement:
     worst: MeasureAgreement | None
 
     @property
-    def topic_mean(self) -> float | None:
+    def topic_mean(self) -> Annotated[float | None, Shown(key="by_topic")]:
         """The mean agreement over the topics on which it is defined."""
         if self.by_topic is None or np.isnan(self.by_topic).all():
             return None
         return float(np.nanmean(self.by_topic))
 
     @property
-    def undefined_topics(self) -> int:
+    def undefined_topics(self) -> Annotated[int, Shown(key="undefined", shown=Place.DATA)]:
         """Of the judge's topics, those on which a side ties all runs."""
         return 0 if self.by_topic is None else self.topics - int(np.count_nonzero(~np.isnan(self.by_topic)))
 

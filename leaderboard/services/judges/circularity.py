@@ -6,12 +6,14 @@ the runs are named, and the agreement without them stands beside that with all.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from leaderboard.services.judges.agreements import JudgeAgreement
 from leaderboard.stats.judges.agreement import BoardAgreement, board_agreement
 from leaderboard.stats.judges.over_rating import OverRating, group_over_rating
+from leaderboard.tables.record import Shown
 from leaderboard.trec.boards.align import FEWEST_RUNS
 from leaderboard.trec.boards.declared import Declared
 from leaderboard.trec.facts.models import families
@@ -33,7 +35,7 @@ class DeclaredFacts:
 class GroupRating:
     """A group of runs by its name, with how many they are and by how much the judge over-rates them."""
 
-    name: str
+    name: Annotated[str, Shown("Runs of", key="group")]
     runs: int
     rating: OverRating
 

@@ -8,11 +8,12 @@ stratum's name (uint16); docnos joined; strata joined.
 
 import struct
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from leaderboard.checksums import compressed, plain_bytes
+from leaderboard.tables.record import Shown
 from leaderboard.trec.read.lines import bytes_of, text_of
 
 _MAGIC = b"LBP1"
@@ -25,14 +26,14 @@ _LEVEL = 3
 class PoolDocument(NamedTuple):
     """One document to be judged for a topic."""
 
-    docno: str
+    docno: Annotated[str, Shown("Document")]
     priority: float = 0.0
     """Higher is judged sooner by those who judge by score."""
     stratum: str = ""
     """Short name of what it was drawn from; empty where nothing was drawn."""
     probability: float = 1.0
     """With which it came into the pool."""
-    grade: int | None = None
+    grade: Annotated[int | None, Shown("Judgment used again", digits=None)] = None
     """Of a judgment that is used again; None where it is to be judged."""
 
 

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from statistics import median
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,7 @@ from leaderboard.services.pools.plans import Plan, PooledRun
 from leaderboard.services.qrels import files, left_out, lines
 from leaderboard.services.rankings import tops as pool_rankings
 from leaderboard.services.rankings.tops import TopicTops
+from leaderboard.tables.record import Place, Shown
 from leaderboard.trec.qrels.packed_judgments import unpack_judgments
 from leaderboard.trec.qrels.remaining import DocumentsByTopic
 
@@ -92,11 +94,11 @@ class TopicPool:
 class TopicShare:
     """A topic's numbers."""
 
-    topic_id: str
+    topic_id: Annotated[str, Shown(key="topic")]
     title: str
     candidates: int
     documents: int
-    reused: int
+    reused: Annotated[int, Shown("Judged already")]
     to_judge: int
     undrawn: int
 
@@ -105,8 +107,8 @@ class TopicShare:
 class Contribution:
     """What a run, or a team, brings: documents of the pool, and those that no other has."""
 
-    name: str
-    team: str
+    name: Annotated[str, Shown(key="run")]
+    team: Annotated[str, Shown(shown=~Place.PAGE)]
     run_id: int
     runs: int
     documents: int

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from sqlalchemy import select, tuple_
@@ -11,6 +12,7 @@ from leaderboard.db.tables import RankingBlock
 from leaderboard.measures.judged import FloatArray
 from leaderboard.memory import Kept
 from leaderboard.services.rankings.blocks import indices_of, topic_in
+from leaderboard.tables.record import Shown
 from leaderboard.trec.qrels.align import order
 from leaderboard.trec.qrels.remaining import ranking_without
 from leaderboard.trec.runs.runs import Ranking
@@ -43,9 +45,9 @@ class OrderedRanking:
 class PassedDocument:
     """A document that was taken out of a ranking: its score, and the rank that the next document has."""
 
-    docno: str
+    docno: Annotated[str, Shown("Document")]
     score: float
-    before: int
+    before: Annotated[int, Shown("Before rank")]
 
 
 NOTHING = OrderedRanking((), np.empty(0), (), ())

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from leaderboard.stats.suites.board import MEANS, Board, By, board
 from leaderboard.stats.suites.changes import Change, change
 from leaderboard.stats.suites.resampling import RESAMPLES, bootstrap_ends, resampled_aggregates
 from leaderboard.stats.suites.uncertainty import FEW_MEMBERS, Drawn, MemberPairs
+from leaderboard.tables.record import Place, Shown
 from leaderboard.tables.words import counted
 from leaderboard.trec.suites.scoring import SuiteScores
 from leaderboard.trec.suites.suite_files import Member, meant
@@ -57,9 +58,9 @@ class BoardRow:
     present: int
     members: int
     values: Mapping[By, float | None]
-    low: int | None
-    high: int | None
-    may_be_best: bool
+    low: Annotated[int | None, Shown(key="rank_low", shown=Place.DATA)]
+    high: Annotated[int | None, Shown(key="rank_high", shown=Place.DATA)]
+    may_be_best: Annotated[bool, Shown(shown=Place.DATA)]
     means: tuple[float | None, ...]
     run_id: int = 0
     team: str = ""

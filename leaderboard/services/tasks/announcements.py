@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Annotated
 
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
@@ -18,6 +19,7 @@ from leaderboard.services.mail.server import one_line
 from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks import entries
 from leaderboard.services.webhooks import events
+from leaderboard.tables.record import Shown
 
 EVERYBODY = newest_news.EVERYBODY
 ENTERED, WITHOUT_RUN, TEAMS, ORGANISERS = "entered", "without_run", "teams", "organisers"
@@ -51,8 +53,8 @@ class AnnouncedAccount:
     """One person an announcement is for; why is its team or role, is_mailed whether a letter goes out too."""
 
     account_id: int
-    name: str
-    why: str
+    name: Annotated[str, Shown("Account")]
+    why: Annotated[str, Shown("In")]
     is_mailed: bool
 
 

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -15,6 +16,7 @@ from leaderboard.services.audit import AuditRequest, AuditRow
 from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks import dates
 from leaderboard.services.webhooks import events
+from leaderboard.tables.record import Shown
 
 CHANGE = "task.change"
 LONGEST = 1000
@@ -31,8 +33,8 @@ class ChangeRow:
     what: str
     before: str
     after: str
-    reason: str
-    at: datetime
+    reason: Annotated[str, Shown("Why")]
+    at: Annotated[datetime, Shown("When")]
 
 
 def note(

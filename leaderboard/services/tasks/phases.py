@@ -21,6 +21,7 @@ from leaderboard.services.phase_rules import ALL_TOPICS, KINDS, LEAST_MEDIAN_DEP
 from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels import files as qrels
 from leaderboard.services.tasks import changes, dates, topic_sets
+from leaderboard.tables.record import Shown
 from leaderboard.tables.words import utc_time
 
 LONGEST_NAME = 40
@@ -47,16 +48,22 @@ class PhasePlan:
 
     name: Annotated[str, Field(title="Name", help="On the board.", longest=LONGEST_NAME, is_argument=True)]
     opens_at: Annotated[
-        datetime | None,
-        Field(
-            title="Opens",
-            help="Takes runs from then on, such as 2026-05-01T12:00 or 2026-05-01.",
-            option="opens",
-        ),
+        Annotated[
+            datetime | None,
+            Field(
+                title="Opens",
+                help="Takes runs from then on, such as 2026-05-01T12:00 or 2026-05-01.",
+                option="opens",
+            ),
+        ],
+        Shown(key="opens"),
     ] = None
     closes_at: Annotated[
-        datetime | None,
-        Field(title="Closes", help="Takes runs until then; a day alone ends with it.", option="closes"),
+        Annotated[
+            datetime | None,
+            Field(title="Closes", help="Takes runs until then; a day alone ends with it.", option="closes"),
+        ],
+        Shown(key="closes"),
     ] = None
     zone: Annotated[
         str,

@@ -11,11 +11,13 @@ Effectiveness, Information Processing & Management 36, 2000.
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
+
+from leaderboard.tables.record import Shown
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -49,7 +51,7 @@ class Ratings:
 class Share(NamedTuple):
     """A part of a whole from 0 to 1; None where the whole is empty, with a sentence why."""
 
-    value: float | None
+    value: Annotated[float | None, Shown(key="same", digits=3)]
     of: int
     """Documents it is a share of."""
     why: str = ""
@@ -66,15 +68,15 @@ class Confusion(NamedTuple):
 class Kappa(NamedTuple):
     """Agreement beyond chance: at most 1, 0 by chance; None where it is undefined, with a sentence why."""
 
-    value: float | None
+    value: Annotated[float | None, Shown("κ", key="kappa", digits=3)]
     observed: float | None
     """Agreement that was met, weighted, from 0 to 1."""
     expected: float | None
     """Agreement by chance alone."""
     error: float | None
     """Standard error of the value; None also where one document alone was judged."""
-    low: float | None
-    high: float | None
+    low: Annotated[float | None, Shown("from", key="kappa_low", digits=3)]
+    high: Annotated[float | None, Shown("to", key="kappa_high", digits=3)]
     """The interval of the value: normal, cut at -1 and 1."""
     documents: int
     assessors: int

@@ -2,8 +2,11 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+
+from leaderboard.tables.record import Shown
 
 AWAY_S = 300.0
 """A document that was open for longer than this was left alone: its time says nothing."""
@@ -17,16 +20,18 @@ class JudgingTimes:
 
     judgments: int
     """That a time is known of and counts."""
-    away: int
+    away: Annotated[int, Shown("Pauses")]
     """That are left out because the assessor was away."""
-    median: float | None
-    trimmed_mean: float | None
+    median: Annotated[float | None, Shown("Median", key="median_seconds", digits=1, unit="s")]
+    trimmed_mean: Annotated[
+        float | None, Shown("Trimmed mean", key="trimmed_mean_seconds", digits=1, unit="s")
+    ]
     """Mean of the middle nine tenths."""
     total: float
     """Seconds at work."""
 
     @property
-    def an_hour(self) -> float | None:
+    def an_hour(self) -> Annotated[float | None, Shown(digits=0)]:
         """Judgments in an hour at work."""
         return 3600 * self.judgments / self.total if self.total > 0 else None
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from math import isfinite
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from leaderboard.stats.pairs.paired_t import PairedT, paired_t
 from leaderboard.stats.pairs.sign import sign_test
+from leaderboard.tables.record import Place, Shown
 
 LEAST, MOST = 0, 4
 """Ends of the scale of satisfaction."""
@@ -18,9 +19,9 @@ _DIFFERENCE, _FIRST, _SECOND = range(3)
 class Votes(NamedTuple):
     """How often the first was preferred, neither, and the second."""
 
-    wins: int
-    ties: int
-    losses: int
+    wins: Annotated[int, Shown("Wins", key="topics_first")]
+    ties: Annotated[int, Shown("Ties", key="topics_equal")]
+    losses: Annotated[int, Shown("Losses", key="topics_second")]
     p: float
     """Of the exact sign test, two-sided; ties are left out, and 1 where nothing else is there."""
 
@@ -28,9 +29,9 @@ class Votes(NamedTuple):
 class Mean(NamedTuple):
     """A mean with its 95% interval, whose ends are None of a single topic, which has no spread."""
 
-    value: float
-    low: float | None
-    high: float | None
+    value: Annotated[float, Shown(key="mean", digits=2)]
+    low: Annotated[float | None, Shown("95% interval", key="interval", digits=2, shown=Place.PAGE)]
+    high: Annotated[float | None, Shown("To", digits=2, shown=~Place.PAGE)]
 
 
 class Satisfaction(NamedTuple):

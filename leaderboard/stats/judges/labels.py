@@ -6,11 +6,13 @@ precision, recall and F1 of the relevant documents, mean absolute error and bias
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leaderboard.stats.assessors.agreement import Confusion, Ratings, alpha, cohen, confusion, overlap
+from leaderboard.tables.record import Shown
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -24,9 +26,9 @@ class LevelAgreement:
     judge or the reference finds nothing, kappa where both find all or nothing.
     """
 
-    truth: int
-    judge: int
-    kappa: float | None
+    truth: Annotated[int, Shown("Relevant from grade", key="grade")]
+    judge: Annotated[int, Shown("From label", key="label")]
+    kappa: Annotated[float | None, Shown("κ")]
     jaccard: float | None
     precision: float | None
     recall: float | None

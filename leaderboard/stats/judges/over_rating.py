@@ -6,12 +6,14 @@ nobody higher for that.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leaderboard.stats.pairs.paired_t import ROUNDING
 from leaderboard.stats.reliability.power import half_width
+from leaderboard.tables.record import Shown
 
 FloatArray = NDArray[np.float64]
 
@@ -23,9 +25,9 @@ class OverRating:
     low and high are None where one topic alone is there.
     """
 
-    mean: float
-    low: float | None
-    high: float | None
+    mean: Annotated[float, Shown("Over-rated (sd)", key="over_rated")]
+    low: Annotated[float | None, Shown("95% from")]
+    high: Annotated[float | None, Shown("to")]
     topics: int
 
 

@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import attrgetter
+from typing import Annotated
 
 from leaderboard.stats.reproductions.effects import relative_change
 from leaderboard.stats.reproductions.levels import Levels, RunLevels, Thresholds
+from leaderboard.tables.record import Shown
 
 UNDEFINED = "not defined"
 NO_BASELINE = "no baseline named"
@@ -28,12 +30,12 @@ class LevelRow:
     baseline is None where none is named.
     """
 
-    level: str
-    number: str
-    baseline: float | None
-    advanced: float | None
-    both: float | None
-    word: str
+    level: Annotated[str, Shown("level")]
+    number: Annotated[str, Shown("number")]
+    baseline: Annotated[float | None, Shown("baseline")]
+    advanced: Annotated[float | None, Shown("advanced")]
+    both: Annotated[float | None, Shown("both")]
+    word: Annotated[str, Shown("word")]
 
 
 def level_rows(levels: Levels) -> list[LevelRow]:

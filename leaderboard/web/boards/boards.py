@@ -44,11 +44,7 @@ FILTERS = ("q", "team", "kind", "tag", "field", "value", "own", "independent")
 LONGEST = 200
 
 
-@blueprint.get("/tasks/<slug>")
-@rule(PUBLIC)
-def board(slug: str) -> ResponseReturnValue:
-    """The board: runs ranked by the measure chosen, and what may be said of their order."""
-    view = _view(slug)
+def _html(view: View) -> str:
     shown, args = view.board, _state()
     if shown.sorted_by == shown.primary:
         args.pop("measure", None)
@@ -57,7 +53,7 @@ def board(slug: str) -> ResponseReturnValue:
     marked, reference = whole(args.get("run")), _reference(shown)
     charted = _charted((*view.baselines, *rows), shown, reference)
     means = _means(shown) if MEANS in view.extras else None
-    html = render_template(
+    return render_template(
         "boards/board.html",
         board=shown,
         view=view,
@@ -79,14 +75,13 @@ def board(slug: str) -> ResponseReturnValue:
         methods=methods.methods(shown, _address(shown)).plain,
         card_head=_head(shown),
     )
-    return responses.page(html)
 
 
-@blueprint.get("/tasks/<slug>.<form:form>")
+@responses.with_files(blueprint, "/tasks/<slug>", _html, tables.FILES, endpoint="export")
 @rule(PUBLIC)
-def export(slug: str, form: str) -> ResponseReturnValue:
-    """What this address asks to see of the board, as a file."""
-    return responses.export(form, tables.FILES, _view(slug))
+def board(slug: str) -> View:
+    """The board: runs ranked by the measure chosen, and what may be said of their order."""
+    return board_views.view(reading(), viewer(), _board(slug), _wish())
 
 
 @blueprint.post("/tasks/<slug>/standing")
@@ -121,11 +116,6 @@ def _board(slug: str) -> Board:
         at=moments.as_of(reading(), request.args["at"]) if request.args.get("at") else None,
         topics=frozenset(topic for given in request.args.getlist("topics") for topic in given.split()),
     )
-
-
-def _view(slug: str) -> View:
-    """What this address asks to see of the board."""
-    return board_views.view(reading(), viewer(), _board(slug), _wish())
 
 
 def _wish() -> BoardChoice:

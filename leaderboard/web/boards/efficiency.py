@@ -3,7 +3,6 @@
 from typing import Literal
 
 from flask import Blueprint, render_template, request, url_for
-from flask.typing import ResponseReturnValue
 
 from leaderboard.pages.boards import efficiency
 from leaderboard.pages.boards.efficiency import CostedRun, EfficiencyPage
@@ -21,13 +20,9 @@ LEAST_DRAWN = 2
 """A front needs runs to choose between."""
 
 
-@blueprint.get("/tasks/<slug>/efficiency")
-@rule(PUBLIC)
-def show(slug: str) -> ResponseReturnValue:
-    """The runs that report a cost, the front, and how many report none."""
-    page = _page(slug)
+def _show_html(page: EfficiencyPage) -> str:
     rows = page.rows if "all" in request.args else page.rows[:ROWS_AT_FIRST]
-    html = render_template(
+    return render_template(
         "boards/efficiency.html",
         page=page,
         table=efficiency.table(page),
@@ -35,17 +30,12 @@ def show(slug: str) -> ResponseReturnValue:
         args=kept(STATE, flags=["all"]),
         chart=_chart(page),
     )
-    return responses.page(html)
 
 
-@blueprint.get("/tasks/<slug>/efficiency.<form:form>")
+@responses.with_files(blueprint, "/tasks/<slug>/efficiency", _show_html, efficiency.FILES)
 @rule(PUBLIC)
-def export(slug: str, form: str) -> ResponseReturnValue:
-    """Scores and costs as a file."""
-    return responses.export(form, efficiency.FILES, _page(slug))
-
-
-def _page(slug: str) -> EfficiencyPage:
+def show(slug: str) -> EfficiencyPage:
+    """The runs that report a cost, the front, and how many report none."""
     return efficiency.efficiency_page(
         reading(),
         viewer(),

@@ -1,6 +1,6 @@
 """The intervals of means and ranks on a board, as page, JSON, CSV and LaTeX."""
 
-from flask import Blueprint, redirect, render_template, request, url_for
+from flask import Blueprint, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard.pages.boards import intervals
@@ -17,41 +17,30 @@ STATE = ("measure",)
 ROWS_AT_FIRST = 200
 
 
-@blueprint.get("/tasks/<slug>/intervals")
+@responses.with_files(
+    blueprint,
+    "/tasks/<slug>/intervals",
+    "boards/intervals.html",
+    intervals.FILES,
+    table=intervals.table,
+    args=lambda _: kept(STATE, flags=["one", "all"]),
+    rows=lambda page: page.rows if "all" in request.args else page.rows[:ROWS_AT_FIRST],
+    chart=lambda page: _chart(page),
+)
 @rule(PUBLIC, is_computed=True)
-def show(slug: str) -> ResponseReturnValue:
+def show(slug: str) -> IntervalsPage:
     """What is known of each run's mean and rank."""
-    page = _page(slug)
-    html = render_template(
-        "boards/intervals.html",
-        page=page,
-        table=intervals.table(page),
-        args=kept(STATE, flags=["one", "all"]),
-        rows=page.rows if "all" in request.args else page.rows[:ROWS_AT_FIRST],
-        chart=_chart(page),
+    return intervals.page(
+        reading(), viewer(), slug, request.args.get("measure"), one_per_team=request.args.get("one") == "team"
     )
-    return responses.page(html)
-
-
-@blueprint.get("/tasks/<slug>/intervals.<form:form>")
-@rule(PUBLIC, is_computed=True)
-def export(slug: str, form: str) -> ResponseReturnValue:
-    """The intervals as a file."""
-    return responses.export(form, intervals.FILES, _page(slug))
 
 
 @blueprint.post("/tasks/<slug>/intervals")
 @rule(SIGNED_IN)
 def ask(slug: str) -> ResponseReturnValue:
     """Have everything computed that the page at this address waits for."""
-    have_computed(_page(slug).waiting)
+    have_computed(show(slug).waiting)
     return redirect(url_for("intervals.show", slug=slug, **kept(STATE, flags=["one", "all"])), 303)
-
-
-def _page(slug: str) -> IntervalsPage:
-    return intervals.page(
-        reading(), viewer(), slug, request.args.get("measure"), one_per_team=request.args.get("one") == "team"
-    )
 
 
 def _chart(page: IntervalsPage) -> IntervalChart | None:

@@ -5,6 +5,7 @@ from flask.typing import ResponseReturnValue
 
 from leaderboard.pages.boards import citations, snapshot
 from leaderboard.pages.boards import history as board_history
+from leaderboard.pages.boards.history import History
 from leaderboard.pages.boards.snapshot import SnapshotPage
 from leaderboard.pages.cards import card
 from leaderboard.services import snapshots
@@ -21,26 +22,19 @@ DAYS_AT_FIRST = 60
 NAMES_AT_FIRST = 8
 
 
-@blueprint.get("/tasks/<slug>/history")
+@responses.with_files(
+    blueprint,
+    "/tasks/<slug>/history",
+    "boards/history.html",
+    board_history.FILES,
+    tables=lambda page: {name: table(page) for name, table in board_history.FILES.tables.items()},
+    days=lambda page: page.days if "all" in request.args else page.days[:DAYS_AT_FIRST],
+    names_at_first=lambda _: NAMES_AT_FIRST,
+)
 @rule(PUBLIC)
-def history(slug: str) -> ResponseReturnValue:
+def history(slug: str) -> History:
     """The editions of a board, its snapshots, and the days on which runs came or went."""
-    page = board_history.history(reading(), viewer(), slug)
-    html = render_template(
-        "boards/history.html",
-        page=page,
-        tables={name: table(page) for name, table in board_history.FILES.tables.items()},
-        days=page.days if "all" in request.args else page.days[:DAYS_AT_FIRST],
-        names_at_first=NAMES_AT_FIRST,
-    )
-    return responses.page(html)
-
-
-@blueprint.get("/tasks/<slug>/history.<form:form>")
-@rule(PUBLIC)
-def history_export(slug: str, form: str) -> ResponseReturnValue:
-    """The history as JSON, its editions as CSV and LaTeX."""
-    return responses.export(form, board_history.FILES, board_history.history(reading(), viewer(), slug))
+    return board_history.history(reading(), viewer(), slug)
 
 
 @blueprint.post("/tasks/<slug>/snapshots")

@@ -1,7 +1,6 @@
 """A judge's labels beside the judgments that the reference rests on."""
 
 from flask import Blueprint, render_template, request
-from flask.typing import ResponseReturnValue
 
 from leaderboard.pages.judges import label_tables as tables
 from leaderboard.pages.judges import labels as pages
@@ -22,14 +21,10 @@ MOST_ROWS = 100
 """Documents of a topic, or nuggets, that a page lists unless all are asked for."""
 
 
-@blueprint.get("/tasks/<slug>/judges/<id:run_id>/labels")
-@rule(PUBLIC, is_computed=True)
-def show(slug: str, run_id: int) -> ResponseReturnValue:
-    """A judge's labels by the judgments: coefficients, levels, topics, documents that differ most."""
-    page = _page(slug, run_id)
+def _show_html(page: LabelsPage) -> str:
     found = responses.tables(tables.LABELS_FILES, page)
     nuggets = found["nugget-words"].rows
-    html = render_template(
+    return render_template(
         "judges/labels.html",
         page=page,
         which=tables.which(page),
@@ -38,46 +33,30 @@ def show(slug: str, run_id: int) -> ResponseReturnValue:
         cells=_cells(page.held.overall if page.held else None),
         args=kept(STATE),
     )
-    return responses.page(html)
 
 
-@blueprint.get("/tasks/<slug>/judges/<id:run_id>/labels.<form:form>")
+@responses.with_files(blueprint, "/tasks/<slug>/judges/<id:run_id>/labels", _show_html, tables.LABELS_FILES)
 @rule(PUBLIC, is_computed=True)
-def export(slug: str, run_id: int, form: str) -> ResponseReturnValue:
-    """A judge's labels as a file: its topics, or with ?table= coefficients, levels or differences."""
-    return responses.export(form, tables.LABELS_FILES, _page(slug, run_id))
-
-
-@blueprint.get("/tasks/<slug>/judges/<id:run_id>/labels/<topic:topic_id>")
-@rule(PUBLIC, is_computed=True)
-def topic(slug: str, run_id: int, topic_id: str) -> ResponseReturnValue:
-    """One topic of a judge's labels: every document that counts."""
-    page = _topic(slug, run_id, topic_id)
-    html = render_template(
-        "judges/labelled_topic.html",
-        page=page,
-        which=tables.which(page),
-        tables=responses.tables(tables.TOPIC_FILES, page),
-        cells=_cells(page.agreement),
-        names=tables.NAMES,
-        rows=page.documents if "all" in request.args else page.documents[:MOST_ROWS],
-        args=kept(STATE),
-    )
-    return responses.page(html)
-
-
-@blueprint.get("/tasks/<slug>/judges/<id:run_id>/labels/<topic:topic_id>.<form:form>")
-@rule(PUBLIC, is_computed=True)
-def topic_export(slug: str, run_id: int, topic_id: str, form: str) -> ResponseReturnValue:
-    """One topic of a judge's labels as a file."""
-    return responses.export(form, tables.TOPIC_FILES, _topic(slug, run_id, topic_id))
-
-
-def _page(slug: str, run_id: int) -> LabelsPage:
+def show(slug: str, run_id: int) -> LabelsPage:
+    """A judge's labels by the judgments: coefficients, levels, topics, documents that differ most."""
     return pages.labels_page(reading(), viewer(), slug, run_id, _plan(), _part())
 
 
-def _topic(slug: str, run_id: int, topic_id: str) -> LabelledTopicPage:
+@responses.with_files(
+    blueprint,
+    "/tasks/<slug>/judges/<id:run_id>/labels/<topic:topic_id>",
+    "judges/labelled_topic.html",
+    tables.TOPIC_FILES,
+    which=tables.which,
+    tables=lambda page: responses.tables(tables.TOPIC_FILES, page),
+    cells=lambda page: _cells(page.agreement),
+    names=lambda _: tables.NAMES,
+    rows=lambda page: page.documents if "all" in request.args else page.documents[:MOST_ROWS],
+    args=lambda _: kept(STATE),
+)
+@rule(PUBLIC, is_computed=True)
+def topic(slug: str, run_id: int, topic_id: str) -> LabelledTopicPage:
+    """One topic of a judge's labels: every document that counts."""
     return pages.labelled_topic_page(reading(), viewer(), slug, run_id, topic_id, _plan(), _part())
 
 

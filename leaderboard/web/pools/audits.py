@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from flask import Blueprint, redirect, render_template, request, url_for
+from flask import Blueprint, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import Invalid
@@ -22,43 +22,24 @@ STATE = ("measure", "depth")
 ROWS_AT_FIRST = 30
 
 
-@blueprint.get("/tasks/<slug>/pools/audit")
+@responses.with_files(
+    blueprint,
+    "/tasks/<slug>/pools/audit",
+    "pools/audit.html",
+    audit_tables.FILES,
+    tables=lambda page: {name: table(page) for name, table in audit_tables.FILES.tables.items()},
+    args=lambda _: _state(),
+    whole=lambda _: "all" in request.args,
+    depths=lambda page: _depths(page),
+    found_chart=lambda page: _found(page),
+    shares=lambda _: range(0, len(SHARES), 2),
+    titles=lambda _: simulation.titles(),
+    chosen=lambda _: simulation.chosen(request.args.getlist("method")),
+    rows_at_first=lambda _: ROWS_AT_FIRST,
+)
 @rule(PUBLIC, is_computed=True)
-def show(slug: str) -> ResponseReturnValue:
+def show(slug: str) -> AuditPage:
     """Unique documents, leaving one team out, depth, runs that lose by the pool, and other methods."""
-    page = _page(slug)
-    html = render_template(
-        "pools/audit.html",
-        page=page,
-        tables={name: table(page) for name, table in audit_tables.FILES.tables.items()},
-        args=_state(),
-        whole="all" in request.args,
-        depths=_depths(page),
-        found_chart=_found(page),
-        shares=range(0, len(SHARES), 2),
-        titles=simulation.titles(),
-        chosen=simulation.chosen(request.args.getlist("method")),
-        rows_at_first=ROWS_AT_FIRST,
-    )
-    return responses.page(html)
-
-
-@blueprint.get("/tasks/<slug>/pools/audit.<form:form>")
-@rule(PUBLIC, is_computed=True)
-def export(slug: str, form: str) -> ResponseReturnValue:
-    """The audit as JSON, or one of its tables as CSV or LaTeX."""
-    return responses.export(form, audit_tables.FILES, _page(slug))
-
-
-@blueprint.post("/tasks/<slug>/pools/audit")
-@rule(SIGNED_IN)
-def ask(slug: str) -> ResponseReturnValue:
-    """Have everything computed that the page at this address waits for."""
-    have_computed(_page(slug).waiting)
-    return redirect(url_for("pool_audits.show", slug=slug, **_state()), 303)
-
-
-def _page(slug: str) -> AuditPage:
     text = request.args.get("depth", "").strip()
     depth = whole(text, digits=6)
     if text and depth is None:
@@ -69,6 +50,14 @@ def _page(slug: str) -> AuditPage:
         methods=tuple(request.args.getlist("method")),
     )
     return audits.page(reading(), viewer(), slug, choice)
+
+
+@blueprint.post("/tasks/<slug>/pools/audit")
+@rule(SIGNED_IN)
+def ask(slug: str) -> ResponseReturnValue:
+    """Have everything computed that the page at this address waits for."""
+    have_computed(show(slug).waiting)
+    return redirect(url_for("pool_audits.show", slug=slug, **_state()), 303)
 
 
 def _state() -> dict[str, Any]:

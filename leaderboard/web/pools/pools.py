@@ -6,7 +6,7 @@ from flask.typing import ResponseReturnValue
 from leaderboard.errors import Conflict, Invalid, LeaderboardError
 from leaderboard.pages.pools import new as new_pools
 from leaderboard.pages.pools import pools as pages
-from leaderboard.pages.pools.pools import PoolPage
+from leaderboard.pages.pools.pools import PoolPage, TopicPage
 from leaderboard.services import kinds, policy
 from leaderboard.services.pools import files, pools, previews
 from leaderboard.services.pools.plans import WHICH
@@ -138,29 +138,22 @@ def _bring_in(slug: str) -> int:
         return files.bring_in(session, asker, slug, pool, file.name, note=note, seconds=seconds)
 
 
-@blueprint.get("/tasks/<slug>/pools/<id:number>")
-@rule(SIGNED_IN)
-def show(slug: str, number: int) -> ResponseReturnValue:
-    """One pool, topic by topic."""
-    page = pages.page(reading(), viewer(), slug, number)
-    links = [
-        url_for("pools.topic", slug=slug, number=number, topic_id=topic.topic_id) for topic in page.topics
-    ]
-    html = render_template(
+def _show_html(page: PoolPage) -> str:
+    of_pool = {"slug": page.slug, "number": page.pool.number}
+    return render_template(
         "pools/show.html",
         page=page,
         table=pages.table(page),
         chart=_progress(page) if page.pool.judged else None,
-        links=links,
+        links=[url_for("pools.topic", **of_pool, topic_id=topic.topic_id) for topic in page.topics],
     )
-    return responses.page(html)
 
 
-@blueprint.get("/tasks/<slug>/pools/<id:number>.<form:form>")
+@responses.with_files(blueprint, "/tasks/<slug>/pools/<id:number>", _show_html, pages.FILES)
 @rule(SIGNED_IN)
-def export(slug: str, number: int, form: str) -> ResponseReturnValue:
-    """A pool's topics as a file."""
-    return responses.export(form, pages.FILES, pages.page(reading(), viewer(), slug, number))
+def show(slug: str, number: int) -> PoolPage:
+    """One pool, topic by topic."""
+    return pages.page(reading(), viewer(), slug, number)
 
 
 @blueprint.get("/tasks/<slug>/pools/<id:number>/documents.<any(txt, csv, jsonl):suffix>")
@@ -172,22 +165,18 @@ def documents(slug: str, number: int, suffix: str) -> ResponseReturnValue:
     return responses.as_file(text, MIMETYPES[form], f"{slug}-pool-{number}.{suffix}")
 
 
-@blueprint.get("/tasks/<slug>/pools/<id:number>/topics/<topic:topic_id>")
-@rule(SIGNED_IN)
-def topic(slug: str, number: int, topic_id: str) -> ResponseReturnValue:
-    """A topic's documents in a pool, in judging order."""
-    page = pages.topic_page(reading(), viewer(), slug, number, topic_id)
+def _topic_html(page: TopicPage) -> str:
     rows = page.documents if "all" in request.args else page.documents[:DOCUMENTS_AT_FIRST]
-    html = render_template("pools/topic.html", page=page, table=pages.documents_table(page), documents=rows)
-    return responses.page(html)
+    return render_template("pools/topic.html", page=page, table=pages.documents_table(page), documents=rows)
 
 
-@blueprint.get("/tasks/<slug>/pools/<id:number>/topics/<topic:topic_id>.<form:form>")
+@responses.with_files(
+    blueprint, "/tasks/<slug>/pools/<id:number>/topics/<topic:topic_id>", _topic_html, pages.TOPIC_FILES
+)
 @rule(SIGNED_IN)
-def topic_export(slug: str, number: int, topic_id: str, form: str) -> ResponseReturnValue:
-    """A topic's documents in a pool as a file."""
-    page = pages.topic_page(reading(), viewer(), slug, number, topic_id)
-    return responses.export(form, pages.TOPIC_FILES, page)
+def topic(slug: str, number: int, topic_id: str) -> TopicPage:
+    """A topic's documents in a pool, in judging order."""
+    return pages.topic_page(reading(), viewer(), slug, number, topic_id)
 
 
 actions.add_to(blueprint, pools.ACTIONS)

@@ -1,6 +1,6 @@
 """The reproductions of a task, one of them level by level, and both as files."""
 
-from flask import Blueprint, redirect, render_template, request, url_for
+from flask import Blueprint, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard.pages.reproductions import board, show, tables
@@ -20,65 +20,44 @@ STATE = ("measure",)
 ROWS_AT_FIRST = 200
 
 
-@blueprint.get("/tasks/<slug>/reproductions")
+@responses.with_files(
+    blueprint,
+    "/tasks/<slug>/reproductions",
+    "reproductions/index.html",
+    tables.ALL_FILES,
+    endpoint="export",
+    table=tables.reproductions,
+    plane=lambda page: _plane(page.rows, None),
+    args=lambda _: kept(STATE),
+)
 @rule(PUBLIC, is_computed=True)
-def index(slug: str) -> ResponseReturnValue:
+def index(slug: str) -> ReproductionsPage:
     """Every reproduction of the task, its levels from left to right."""
-    page = _all(slug)
-    html = render_template(
-        "reproductions/index.html",
-        page=page,
-        table=tables.reproductions(page),
-        plane=_plane(page.rows, None),
-        args=kept(STATE),
-    )
-    return responses.page(html)
-
-
-@blueprint.get("/tasks/<slug>/reproductions.<form:form>")
-@rule(PUBLIC, is_computed=True)
-def export(slug: str, form: str) -> ResponseReturnValue:
-    """The reproductions as a file."""
-    return responses.export(form, tables.ALL_FILES, _all(slug))
+    return board.reproductions_page(reading(), viewer(), slug, request.args.get("measure") or None)
 
 
 @blueprint.post("/tasks/<slug>/reproductions")
 @rule(SIGNED_IN)
 def ask(slug: str) -> ResponseReturnValue:
     """Have computed what the page of the reproductions waits for."""
-    have_computed(_all(slug).waiting)
+    have_computed(index(slug).waiting)
     return redirect(url_for("reproductions.index", slug=slug, **kept(STATE)), 303)
 
 
-@blueprint.get("/tasks/<slug>/reproductions/<id:run_id>")
+@responses.with_files(
+    blueprint,
+    "/tasks/<slug>/reproductions/<id:run_id>",
+    "reproductions/show.html",
+    tables.FILES,
+    tables=lambda page: responses.tables(tables.FILES, page),
+    scatter_chart=lambda page: _scatter(page),
+    plane=lambda page: _plane(page.plane, page.row.run.run_id),
+    rows=lambda page: page.topics if "all" in request.args else page.topics[:ROWS_AT_FIRST],
+    args=lambda _: kept(STATE),
+)
 @rule(PUBLIC, is_computed=True)
-def one(slug: str, run_id: int) -> ResponseReturnValue:
+def one(slug: str, run_id: int) -> ReproductionPage:
     """One reproduction: its levels, topics, effect, metadata, and the other collections."""
-    page = _one(slug, run_id)
-    html = render_template(
-        "reproductions/show.html",
-        page=page,
-        tables=responses.tables(tables.FILES, page),
-        scatter_chart=_scatter(page),
-        plane=_plane(page.plane, page.row.run.run_id),
-        rows=page.topics if "all" in request.args else page.topics[:ROWS_AT_FIRST],
-        args=kept(STATE),
-    )
-    return responses.page(html)
-
-
-@blueprint.get("/tasks/<slug>/reproductions/<id:run_id>.<form:form>")
-@rule(PUBLIC, is_computed=True)
-def one_export(slug: str, run_id: int, form: str) -> ResponseReturnValue:
-    """One reproduction as a file: its levels, or with ?table= its topics, metadata or other collections."""
-    return responses.export(form, tables.FILES, _one(slug, run_id))
-
-
-def _all(slug: str) -> ReproductionsPage:
-    return board.reproductions_page(reading(), viewer(), slug, request.args.get("measure") or None)
-
-
-def _one(slug: str, run_id: int) -> ReproductionPage:
     return show.reproduction_page(reading(), viewer(), slug, run_id, request.args.get("measure") or None)
 
 

@@ -5,11 +5,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from flask import Blueprint, Response, redirect, render_template, request, url_for
+from flask import Blueprint, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import Busy, Invalid
 from leaderboard.pages.runs import batch as pages
+from leaderboard.pages.runs.batch import BatchPage
 from leaderboard.services.runs import batches, describe, lists
 from leaderboard.services.runs.batch_plans import (
     BY_FOLDER,
@@ -135,19 +136,13 @@ def _wished(runs: RunList | None) -> BatchRequest:
     )
 
 
-@blueprint.get("/batches/<id:batch_id>")
+@responses.with_files(
+    blueprint, "/batches/<id:batch_id>", "runs/batch.html", pages.FILES, is_kept=False, table=pages.table
+)
 @rule(SIGNED_IN)
-def show(batch_id: int) -> ResponseReturnValue:
+def show(batch_id: int) -> BatchPage:
     """The verdicts on files that were sent together; the page reloads itself while some wait."""
-    page = pages.batch_page(reading(), viewer(), batch_id)
-    return render_template("runs/batch.html", page=page, table=pages.table(page))
-
-
-@blueprint.get("/batches/<id:batch_id>.<form:form>")
-@rule(SIGNED_IN)
-def export(batch_id: int, form: str) -> Response:
-    """The verdicts as a file."""
-    return responses.export(form, pages.FILES, pages.batch_page(reading(), viewer(), batch_id))
+    return pages.batch_page(reading(), viewer(), batch_id)
 
 
 @blueprint.post("/batches/<id:batch_id>/send")

@@ -1,7 +1,6 @@
 """The pages of a run behind its first: what explains it, topics, curves, ties, measures, its origin."""
 
 from flask import Blueprint, render_template, request
-from flask.typing import ResponseReturnValue
 
 from leaderboard.pages.runs import curves as run_curves
 from leaderboard.pages.runs import explanation as run_explanation
@@ -30,58 +29,40 @@ RANKS = frozenset((1, 2, 3, 5, 10, 15, 20, 30, 50, 70, 100))
 """The ranks that the page of curves lists; its files have all of them."""
 
 
-@blueprint.get("/runs/<id:run_id>/explained")
+@responses.with_files(
+    blueprint,
+    "/runs/<id:run_id>/explained",
+    "runs/explained.html",
+    run_explanation.FILES,
+    costly=run_explanation.table,
+    good=run_explanation.good_table,
+    args=lambda _: kept(("measure",)),
+)
 @rule(PUBLIC)
-def explained(run_id: int) -> ResponseReturnValue:
+def explained(run_id: int) -> ExplanationPage:
     """Why the run stands where it does."""
-    page = _explained(run_id)
-    html = render_template(
-        "runs/explained.html",
-        page=page,
-        costly=run_explanation.table(page),
-        good=run_explanation.good_table(page),
-        args=kept(("measure",)),
-    )
-    return responses.page(html)
+    return run_explanation.explanation_page(reading(), _ranked(run_id), _measure())
 
 
-@blueprint.get("/runs/<id:run_id>/explained.<form:form>")
+@responses.with_files(
+    blueprint,
+    "/runs/<id:run_id>/topics",
+    "runs/topics.html",
+    run_topics.FILES,
+    table=run_topics.table,
+    against=run_topics.field_table,
+    args=lambda _: kept(STATE),
+    chart=charts.by_topic,
+)
 @rule(PUBLIC)
-def explained_export(run_id: int, form: str) -> ResponseReturnValue:
-    """What explains it as a file."""
-    return responses.export(form, run_explanation.FILES, _explained(run_id))
-
-
-@blueprint.get("/runs/<id:run_id>/topics")
-@rule(PUBLIC)
-def topics(run_id: int) -> ResponseReturnValue:
+def topics(run_id: int) -> TopicsPage:
     """The run topic by topic, beside the ranked runs."""
-    page = _topics(run_id)
-    html = render_template(
-        "runs/topics.html",
-        page=page,
-        table=run_topics.table(page),
-        against=run_topics.field_table(page),
-        args=kept(STATE),
-        chart=charts.by_topic(page),
-    )
-    return responses.page(html)
+    return run_topics.topics_page(reading(), _scored(run_id), _measure(), topic_order())
 
 
-@blueprint.get("/runs/<id:run_id>/topics.<form:form>")
-@rule(PUBLIC)
-def topics_export(run_id: int, form: str) -> ResponseReturnValue:
-    """Its topics as a file."""
-    return responses.export(form, run_topics.FILES, _topics(run_id))
-
-
-@blueprint.get("/runs/<id:run_id>/curves")
-@rule(PUBLIC)
-def curves(run_id: int) -> ResponseReturnValue:
-    """The run's curves beside those of the ranked runs."""
-    page = _curves(run_id)
+def _curves_html(page: CurvesPage) -> str:
     ranks = run_curves.ranks_table(page)
-    html = render_template(
+    return render_template(
         "runs/curves.html",
         page=page,
         recall=run_curves.recall_table(page),
@@ -89,74 +70,48 @@ def curves(run_id: int) -> ResponseReturnValue:
         some_ranks=[row for row in ranks.rows if row.at in RANKS],
         figures=charts.curves(page),
     )
-    return responses.page(html)
 
 
-@blueprint.get("/runs/<id:run_id>/curves.<form:form>")
+@responses.with_files(blueprint, "/runs/<id:run_id>/curves", _curves_html, run_curves.FILES)
 @rule(PUBLIC)
-def curves_export(run_id: int, form: str) -> ResponseReturnValue:
-    """The points of its curves as a file."""
-    return responses.export(form, run_curves.FILES, _curves(run_id))
+def curves(run_id: int) -> CurvesPage:
+    """The run's curves beside those of the ranked runs."""
+    return run_curves.curves_page(reading(), _ranked(run_id))
 
 
-@blueprint.get("/runs/<id:run_id>/ties")
+@responses.with_files(
+    blueprint, "/runs/<id:run_id>/ties", "runs/ties.html", run_ties.FILES, table=run_ties.table
+)
 @rule(PUBLIC)
-def ties(run_id: int) -> ResponseReturnValue:
+def ties(run_id: int) -> TiesPage:
     """Equal scores of the run, and what another order of them could have changed."""
-    page = _ties(run_id)
-    html = render_template("runs/ties.html", page=page, table=run_ties.table(page))
-    return responses.page(html)
+    return run_ties.ties_page(reading(), _ranked(run_id), drawn="drawn" in request.args)
 
 
-@blueprint.get("/runs/<id:run_id>/ties.<form:form>")
+@responses.with_files(
+    blueprint,
+    "/runs/<id:run_id>/measures",
+    "runs/measures.html",
+    run_measures.FILES,
+    table=run_measures.table,
+)
 @rule(PUBLIC)
-def ties_export(run_id: int, form: str) -> ResponseReturnValue:
-    """Its scores under ties as a file."""
-    return responses.export(form, run_ties.FILES, _ties(run_id))
-
-
-@blueprint.get("/runs/<id:run_id>/measures")
-@rule(PUBLIC)
-def measures(run_id: int) -> ResponseReturnValue:
+def measures(run_id: int) -> MeasuresPage:
     """The run by all measures that there are."""
-    page = _measures(run_id)
-    html = render_template("runs/measures.html", page=page, table=run_measures.table(page))
-    return responses.page(html)
+    return run_measures.measures_page(reading(), _ranked(run_id))
 
 
-@blueprint.get("/runs/<id:run_id>/measures.<form:form>")
+@responses.with_files(
+    blueprint, "/runs/<id:run_id>/origin", "runs/origin.html", run_origin.FILES, table=run_origin.table
+)
 @rule(PUBLIC)
-def measures_export(run_id: int, form: str) -> ResponseReturnValue:
-    """Its values by all measures as a file."""
-    return responses.export(form, run_measures.FILES, _measures(run_id))
-
-
-@blueprint.get("/runs/<id:run_id>/origin")
-@rule(PUBLIC)
-def origin(run_id: int) -> ResponseReturnValue:
+def origin(run_id: int) -> OriginPage:
     """Where the run's numbers come from, and runs that are nearly the same."""
-    page = _origin(run_id)
-    html = render_template("runs/origin.html", page=page, table=run_origin.table(page))
-    return responses.page(html)
-
-
-@blueprint.get("/runs/<id:run_id>/origin.<form:form>")
-@rule(PUBLIC)
-def origin_export(run_id: int, form: str) -> ResponseReturnValue:
-    """Digests, versions and near copies as a file."""
-    return responses.export(form, run_origin.FILES, _origin(run_id))
+    return run_origin.origin_page(reading(), seen_run(reading(), viewer(), run_id))
 
 
 def _scored(run_id: int) -> ScoredRun:
     return scored_run(reading(), viewer(), run_id)
-
-
-def _explained(run_id: int) -> ExplanationPage:
-    return run_explanation.explanation_page(reading(), _ranked(run_id), _measure())
-
-
-def _topics(run_id: int) -> TopicsPage:
-    return run_topics.topics_page(reading(), _scored(run_id), _measure(), topic_order())
 
 
 def _measure() -> str | None:
@@ -165,19 +120,3 @@ def _measure() -> str | None:
 
 def _ranked(run_id: int) -> ScoredRun:
     return ranked_documents(reading(), viewer(), run_id)
-
-
-def _curves(run_id: int) -> CurvesPage:
-    return run_curves.curves_page(reading(), _ranked(run_id))
-
-
-def _ties(run_id: int) -> TiesPage:
-    return run_ties.ties_page(reading(), _ranked(run_id), drawn="drawn" in request.args)
-
-
-def _measures(run_id: int) -> MeasuresPage:
-    return run_measures.measures_page(reading(), _ranked(run_id))
-
-
-def _origin(run_id: int) -> OriginPage:
-    return run_origin.origin_page(reading(), seen_run(reading(), viewer(), run_id))

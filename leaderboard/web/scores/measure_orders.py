@@ -1,7 +1,6 @@
 """How the orders by a task's measures agree, as page, JSON, CSV and LaTeX."""
 
-from flask import Blueprint, render_template, request, url_for
-from flask.typing import ResponseReturnValue
+from flask import Blueprint, request, url_for
 
 from leaderboard.pages.scores import measure_orders, order_tables
 from leaderboard.pages.scores.measure_agreement import COEFFICIENTS
@@ -20,35 +19,24 @@ MOVES_AT_FIRST = 10
 RUNS_AT_FIRST = 50
 
 
-@blueprint.get("/tasks/<slug>/measures")
+@responses.with_files(
+    blueprint,
+    "/tasks/<slug>/measures",
+    "scores/measure_orders.html",
+    order_tables.FILES,
+    tables=lambda _: order_tables,
+    args=lambda _: kept(STATE, flags=["all"]),
+    whole=lambda _: "all" in request.args,
+    coefficients=lambda _: COEFFICIENTS,
+    forms=lambda _: FORMS,
+    slopes=lambda page: _slopes(page),
+    means=lambda page: _means(page),
+    moves_at_first=lambda _: MOVES_AT_FIRST,
+    runs_at_first=lambda _: RUNS_AT_FIRST,
+)
 @rule(PUBLIC, is_computed=True)
-def show(slug: str) -> ResponseReturnValue:
+def show(slug: str) -> OrdersPage:
     """Agreement of any two measures, and the two chosen closely."""
-    page = _page(slug)
-    html = render_template(
-        "scores/measure_orders.html",
-        page=page,
-        tables=order_tables,
-        args=kept(STATE, flags=["all"]),
-        whole="all" in request.args,
-        coefficients=COEFFICIENTS,
-        forms=FORMS,
-        slopes=_slopes(page),
-        means=_means(page),
-        moves_at_first=MOVES_AT_FIRST,
-        runs_at_first=RUNS_AT_FIRST,
-    )
-    return responses.page(html)
-
-
-@blueprint.get("/tasks/<slug>/measures.<form:form>")
-@rule(PUBLIC, is_computed=True)
-def export(slug: str, form: str) -> ResponseReturnValue:
-    """All coefficients, and every run's value and rank by every measure, as a file."""
-    return responses.export(form, order_tables.FILES, _page(slug))
-
-
-def _page(slug: str) -> OrdersPage:
     chosen = (request.args.get(name, "") for name in STATE)
     return measure_orders.page(reading(), viewer(), slug, Choice(*chosen))
 

@@ -8,6 +8,7 @@ from leaderboard.pages.site import mail as mail_pages
 from leaderboard.pages.site import queue as queue_pages
 from leaderboard.pages.site import storage as storage_pages
 from leaderboard.pages.site.mail import OutboxPage
+from leaderboard.pages.site.queue import QueuePage
 from leaderboard.pages.site.storage import StoragePage
 from leaderboard.services.jobs import failed
 from leaderboard.services.mail import outbox
@@ -27,19 +28,18 @@ def index() -> ResponseReturnValue:
     return render_template("site/index.html", queue=page)
 
 
-@blueprint.get("/site/queue")
+@responses.with_files(
+    blueprint,
+    "/site/queue",
+    "site/queue.html",
+    queue_pages.FILES,
+    is_kept=False,
+    tables=lambda page: responses.tables(queue_pages.FILES, page),
+)
 @rule(OPERATOR)
-def queue() -> ResponseReturnValue:
+def queue() -> QueuePage:
     """What waits, what failed, and who does the work."""
-    page = queue_pages.queue_page(reading(), viewer())
-    return render_template("site/queue.html", page=page, tables=responses.tables(queue_pages.FILES, page))
-
-
-@blueprint.get("/site/queue.<form:form>")
-@rule(OPERATOR)
-def queue_export(form: str) -> ResponseReturnValue:
-    """The same as a file."""
-    return responses.export(form, queue_pages.FILES, queue_pages.queue_page(reading(), viewer()))
+    return queue_pages.queue_page(reading(), viewer())
 
 
 @blueprint.post("/site/queue/<id:job_id>")
@@ -53,41 +53,31 @@ def do_again(job_id: int) -> ResponseReturnValue:
     return redirect(url_for("site.queue"), 303)
 
 
-@blueprint.get("/site/storage")
+@responses.with_files(
+    blueprint,
+    "/site/storage",
+    "site/storage.html",
+    storage_pages.FILES,
+    is_kept=False,
+    tables=lambda page: responses.tables(storage_pages.FILES, page),
+)
 @rule(OPERATOR)
-def storage() -> ResponseReturnValue:
+def storage() -> StoragePage:
     """What the database takes, what is free, and the last backup."""
-    page = _storage()
-    return render_template("site/storage.html", page=page, tables=responses.tables(storage_pages.FILES, page))
-
-
-@blueprint.get("/site/storage.<form:form>")
-@rule(OPERATOR)
-def storage_export(form: str) -> ResponseReturnValue:
-    """The same as a file."""
-    return responses.export(form, storage_pages.FILES, _storage())
-
-
-def _storage() -> StoragePage:
     return storage_pages.storage_page(reading(), viewer(), settings().data)
 
 
-@blueprint.get("/site/mail")
+@responses.with_files(
+    blueprint,
+    "/site/mail",
+    "site/mail.html",
+    mail_pages.FILES,
+    is_kept=False,
+    tables=lambda page: responses.tables(mail_pages.FILES, page),
+)
 @rule(OPERATOR)
-def mail() -> ResponseReturnValue:
+def mail() -> OutboxPage:
     """Letters by state, those that did not arrive, and addresses that are none."""
-    page = _outbox()
-    return render_template("site/mail.html", page=page, tables=responses.tables(mail_pages.FILES, page))
-
-
-@blueprint.get("/site/mail.<form:form>")
-@rule(OPERATOR)
-def mail_export(form: str) -> ResponseReturnValue:
-    """The same as a file."""
-    return responses.export(form, mail_pages.FILES, _outbox())
-
-
-def _outbox() -> OutboxPage:
     require_mail()
     return mail_pages.outbox_page(reading(), viewer())
 

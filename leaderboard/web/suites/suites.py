@@ -6,7 +6,8 @@ from flask.typing import ResponseReturnValue
 from leaderboard import fields
 from leaderboard.errors import LeaderboardError
 from leaderboard.pages.suites import board, run
-from leaderboard.pages.suites.board import SuiteChoice, SuitePage
+from leaderboard.pages.suites.board import SuiteChoice, SuitePage, SuiteRow
+from leaderboard.pages.suites.run import SuiteRunPage
 from leaderboard.pages.suites.tables import NAMES, NOT_DEFINED
 from leaderboard.services.suites import changes as settling
 from leaderboard.services.suites import drafts, records
@@ -23,44 +24,40 @@ STATE = ("by", "members", "baseline", *GROUPS)
 LIKE_THESE = "like-these"
 
 
-@blueprint.get("/suites")
+@responses.with_files(
+    blueprint,
+    "/suites",
+    "suites/index.html",
+    board.LIST_FILES,
+    rows=lambda rows: rows,
+    table=board.list_table,
+)
 @rule(PUBLIC)
-def index() -> ResponseReturnValue:
+def index() -> tuple[SuiteRow, ...]:
     """The suites of the site."""
-    rows = board.suites(reading(), viewer())
-    return responses.page(render_template("suites/index.html", rows=rows, table=board.list_table(rows)))
+    return board.suites(reading(), viewer())
 
 
-@blueprint.get("/suites.<form:form>")
+@responses.with_files(
+    blueprint,
+    "/suites/<suite>",
+    "suites/board.html",
+    board.FILES,
+    table=board.table,
+    names=lambda _: NAMES,
+    args=lambda _: kept(STATE),
+)
 @rule(PUBLIC)
-def index_export(form: str) -> ResponseReturnValue:
-    """The suites as a file."""
-    return responses.export(form, board.LIST_FILES, board.suites(reading(), viewer()))
-
-
-@blueprint.get("/suites/<suite>")
-@rule(PUBLIC)
-def show(suite: str) -> ResponseReturnValue:
+def show(suite: str) -> SuitePage:
     """The board of a suite."""
-    page = _page(suite)
-    html = render_template(
-        "suites/board.html", page=page, table=board.table(page), names=NAMES, args=kept(STATE)
-    )
-    return responses.page(html)
-
-
-@blueprint.get("/suites/<suite>.<form:form>")
-@rule(PUBLIC)
-def export(suite: str, form: str) -> ResponseReturnValue:
-    """The suite as JSON, or its board, its changes or its pairs as another file."""
-    return responses.export(form, board.FILES, _page(suite))
+    return board.suite_page(reading(), viewer(), suite, choice())
 
 
 @blueprint.get("/suites/<suite>/changes")
 @rule(PUBLIC)
 def changes(suite: str) -> ResponseReturnValue:
     """What changes from the reference to one other member."""
-    page = _page(suite)
+    page = show(suite)
     others = tuple(dict.fromkeys(row.member for row in page.board.changes))
     member = request.args.get("member") or next(iter(others), None)
     html = render_template(
@@ -79,7 +76,7 @@ def changes(suite: str) -> ResponseReturnValue:
 @rule(PUBLIC)
 def pairs(suite: str) -> ResponseReturnValue:
     """How one run stands to all others, the first of the board unless another is chosen."""
-    page = _page(suite)
+    page = show(suite)
     names = tuple(dict.fromkeys(name for row in page.board.pairs for name in (row.a, row.b)))
     chosen = request.args.get("run") or next(iter(names), None)
     html = render_template(
@@ -93,23 +90,18 @@ def pairs(suite: str) -> ResponseReturnValue:
     return responses.page(html)
 
 
-@blueprint.get("/suites/<suite>/runs/<id:suite_run_id>")
+@responses.with_files(
+    blueprint,
+    "/suites/<suite>/runs/<id:suite_run_id>",
+    "suites/run.html",
+    run.FILES,
+    endpoint="run_export",
+    table=run.table,
+)
 @rule(PUBLIC)
-def show_run(suite: str, suite_run_id: int) -> ResponseReturnValue:
+def show_run(suite: str, suite_run_id: int) -> SuiteRunPage:
     """One suite run: its members' runs and its place."""
-    page = run.suite_run_page(reading(), viewer(), suite, suite_run_id)
-    return responses.page(render_template("suites/run.html", page=page, table=run.table(page)))
-
-
-@blueprint.get("/suites/<suite>/runs/<id:suite_run_id>.<form:form>")
-@rule(PUBLIC)
-def run_export(suite: str, suite_run_id: int, form: str) -> ResponseReturnValue:
-    """One suite run as a file."""
-    return responses.export(form, run.FILES, run.suite_run_page(reading(), viewer(), suite, suite_run_id))
-
-
-def _page(suite: str) -> SuitePage:
-    return board.suite_page(reading(), viewer(), suite, choice())
+    return run.suite_run_page(reading(), viewer(), suite, suite_run_id)
 
 
 def choice() -> SuiteChoice:

@@ -7,7 +7,7 @@ from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import Conflict, Invalid, LeaderboardError, NotFound
 from leaderboard.pages.tasks import news as pages
-from leaderboard.pages.tasks.news import NewsHead
+from leaderboard.pages.tasks.news import NewsHead, NewsPage
 from leaderboard.services.tasks import announcements
 from leaderboard.services.tasks.announcements import AnnouncementDraft, AnnouncementPreview
 from leaderboard.web import responses
@@ -33,19 +33,11 @@ def newest_of(slug: str) -> NewsHead | None:
         return None
 
 
-@blueprint.get("/tasks/<slug>/news")
+@responses.with_files(blueprint, "/tasks/<slug>/news", "tasks/news.html", pages.FILES, changes=pages.changes)
 @rule(PUBLIC)
-def show(slug: str) -> ResponseReturnValue:
+def show(slug: str) -> NewsPage:
     """Announcements and changes of a task."""
-    page = pages.news(reading(), viewer(), slug)
-    return responses.page(render_template("tasks/news.html", page=page, changes=pages.changes(page)))
-
-
-@blueprint.get("/tasks/<slug>/news.<form:form>")
-@rule(PUBLIC)
-def export(slug: str, form: str) -> ResponseReturnValue:
-    """The same as a file."""
-    return responses.export(form, pages.FILES, pages.news(reading(), viewer(), slug))
+    return pages.news(reading(), viewer(), slug)
 
 
 @blueprint.get("/tasks/<slug>/announce")

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 from leaderboard.measures.answers.judged import Importance
+from leaderboard.tables.record import Shown
 from leaderboard.trec.nuggets.sets import Nugget
 
 Nuggets = Mapping[str, Sequence[Nugget]]
@@ -15,9 +17,9 @@ class HeldNugget:
     """A nugget with its importance in either set; None where the set does not have it."""
 
     topic: str
-    text: str
-    reference: Importance | None
-    judge: Importance | None
+    text: Annotated[str, Shown(key="nugget")]
+    reference: Annotated[Importance | None, Shown("In the judgments", key="judgments")]
+    judge: Annotated[Importance | None, Shown("By the judge")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from leaderboard.services.boards import board as boards
 from leaderboard.services.collections import CollectionRow
 from leaderboard.services.policy import Scope
 from leaderboard.services.statistics.requests import WaitingResult
-from leaderboard.tables.record import Column, Table
+from leaderboard.tables.record import Table, columns_from
 from leaderboard.web import responses
 from leaderboard.web.api.lists import ListQuery, Rows, part
 from leaderboard.web.api.operations import Reply, operation
@@ -133,14 +133,9 @@ def list_collections(query: ListQuery) -> Reply:
 
     Those that only drafts of others use are not among them.
     """
-    columns: list[Column[CollectionRow]] = [
-        Column(key="collection", value=lambda row: row.name),
-        Column(key="documents", value=lambda row: row.stored),
-        Column(key="size", value=lambda row: row.size),
-        Column(key="link_template", value=lambda row: row.link_template),
-    ]
+    columns = columns_from(CollectionRow, "name stored size link_template")
     rows = collections.seen(reading(), viewer())
-    return part(Table(name="collections", caption="", columns=columns, rows=rows), query, "collection")
+    return part(Table("collections", "", columns, rows), query, "collection")
 
 
 @operation("GET", "/collections/<name>", CollectionAnswer)
