@@ -3,7 +3,7 @@
 from sqlalchemy.orm import Session
 
 from leaderboard.services.evaluations import editions, score
-from leaderboard.services.evaluations.score import RunScores
+from leaderboard.services.evaluations.plans import RunScores
 from leaderboard.services.jobs import queue
 from leaderboard.services.jobs.queue import Claim
 from leaderboard.services.statistics import prepared

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from importlib import import_module
 
 from sqlalchemy import ColumnElement, select, tuple_, union
 from sqlalchemy.orm import undefer
@@ -14,7 +13,10 @@ from leaderboard.measures.judged import FloatArray, Judged
 from leaderboard.measures.naming import parse
 from leaderboard.services.checks.damage import DamageCheck
 from leaderboard.services.evaluations.damaged import aggregate, damaged_scores, places_of
-from leaderboard.services.evaluations.score import Plan
+from leaderboard.services.evaluations.plans import Plan
+from leaderboard.services.judges import scoring as of_judges
+from leaderboard.services.judges import store
+from leaderboard.services.nuggets import scoring as of_answers
 from leaderboard.services.qrels import judged_inputs
 from leaderboard.services.rankings.blocks import whole_blocks
 from leaderboard.trec.qrels.align import Aligner, CompiledJudgments
@@ -46,8 +48,7 @@ def _stored(database: Database, key: Key) -> Iterator[str]:
     if body is None:
         return
     if _inputs(database, key[0]).is_board:
-        # Where there are rankings only, no module of others is ever loaded.
-        import_module("leaderboard.services.judges.store").opened(key[1], body)
+        store.opened(key[1], body)
     else:
         _hits(database, key, body)
 
@@ -78,15 +79,13 @@ def _computed_again(database: Database, key: Key) -> Iterator[str]:
         run = session.get_one(Run, run_id)
     inputs = _inputs(database, revision_id)
     if not inputs.are_of_documents:
-        # Where there are rankings only, no module of others is ever loaded.
-        room = "judges" if inputs.is_board else "nuggets"
-        scoring = import_module(f"leaderboard.services.{room}.scoring")
         plan = Plan(dialect, (), False, inputs, run.ranking_sha256, revision_id)
         with database.read() as session:
             body = session.scalar(select(Alignment.body).where(_of(Alignment, key)))
         if body is not None and inputs.is_board:
-            yield from scoring.differing(database, run_id, plan, body)
-        yield from _all_differences(database, key, scoring.again(database, run_id, plan))
+            yield from of_judges.differing(database, run_id, plan, body)
+        again = of_judges.again if inputs.is_board else of_answers.again
+        yield from _all_differences(database, key, again(database, run_id, plan))
         return
     aligner = Aligner(_compiled(database, revision_id), dialect=dialect)
     for block in whole_blocks(database, run_id, run.ranking_sha256):

@@ -1,6 +1,5 @@
 """What a board shows: editions are built by jobs and switched to at once when all of these are done."""
 
-from importlib import import_module
 from typing import Any
 
 from sqlalchemy import func, select, update
@@ -52,18 +51,16 @@ def build(session: Session, task: Task, revision: QrelsRevision) -> Edition:
 def _measures(session: Session, task: Task, revision: QrelsRevision) -> list[dict[str, Any]]:
     """The measures of a task as an edition keeps them; those of answers with the topics they are not over."""
     if task.kind == "answers":
-        # Where there are rankings only, no module of answers is ever loaded.
-        scoring = import_module("leaderboard.services.nuggets.scoring")
-        stored = import_module("leaderboard.services.nuggets.stored")
+        from leaderboard.services.nuggets import scoring as of_answers
+        from leaderboard.services.nuggets import stored
+
         judged = stored.of_revision(session, revision.id)
-        measures: list[dict[str, Any]] = scoring.measures(judged, task.measures, task.primary_measure)
-        return measures
+        return of_answers.measures(judged, task.measures, task.primary_measure)
     if task.kind == "judges":
-        references = import_module("leaderboard.services.judges.references")
-        scoring = import_module("leaderboard.services.judges.scoring")
-        reference = references.of_revision(session, revision.id).reference
-        of_judges: list[dict[str, Any]] = scoring.measures(reference, task.measures)
-        return of_judges
+        from leaderboard.services.judges import references
+        from leaderboard.services.judges import scoring as of_judges
+
+        return of_judges.measures(references.of_revision(session, revision.id).reference, task.measures)
     return [{"key": key, "version": parse(key).measure.version} for key in task.measures]
 
 

@@ -1,12 +1,10 @@
 """Scoring one run for one edition: read, compute outside any transaction, store once."""
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from importlib import import_module
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sqlalchemy import select, tuple_
 from sqlalchemy.orm import Session, undefer
 
@@ -17,43 +15,12 @@ from leaderboard.errors import MissingInput, NotFound
 from leaderboard.measures.judged import Judged
 from leaderboard.measures.naming import parse
 from leaderboard.services.evaluations.damaged import aggregate, stored_scores
+from leaderboard.services.evaluations.plans import MeasureScores, Plan, RunScores
 from leaderboard.services.qrels import judged_inputs
 from leaderboard.services.rankings.blocks import whole_blocks
 from leaderboard.trec.qrels.align import Aligner
 from leaderboard.trec.qrels.packed_hits import pack_hits
-from leaderboard.trec.qrels.revision_inputs import RevisionInputs, compiled_inputs
-
-Scores = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class MeasureScores:
-    """A run's scores by one measure, and what their aggregate is made of where they alone do not tell."""
-
-    scores: Scores
-    parts: Scores | None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RunScores:
-    """What came of a run: scores by measure, and its judged hits; None where these are stored already."""
-
-    by_measure: dict[str, MeasureScores]
-    hits: bytes | None
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What has to be computed: the measures a run lacks under an edition's revision, and its hits."""
-
-    dialect: int
-    missing: tuple[dict[str, Any], ...]
-    lacks_hits: bool
-    inputs: RevisionInputs
-    ranking_sha256: str = ""
-    """Digest of the run's rankings; empty for a run that is still being read."""
-    revision_id: int = 0
-    """The revision that the inputs are of; 0 on another machine, which has none."""
+from leaderboard.trec.qrels.revision_inputs import compiled_inputs
 
 
 def plan(session: Session, run_id: int, edition_id: int) -> Plan:
@@ -83,9 +50,9 @@ def ahead(session: Session, task_id: int) -> list["EarlyEvaluation"]:
 
 def _makes_a_board(session: Session, run_id: int) -> bool:
     """Whether a run of a task of judges is labels, whose board is stored where hits are."""
-    # Where there are rankings only, no module of judges is ever loaded.
-    is_made: bool = import_module("leaderboard.services.judges.store").has_labels(session, run_id)
-    return is_made
+    from leaderboard.services.judges import store as boards
+
+    return boards.has_labels(session, run_id)
 
 
 def _has_hits(session: Session, run_id: int, edition: Edition) -> bool:
@@ -130,12 +97,14 @@ def compute(database: Database, run_id: int, plan: Plan) -> RunScores:
     """
     if not plan.missing and not plan.lacks_hits:
         return RunScores({}, None)
+    if plan.inputs.is_board:
+        from leaderboard.services.judges import scoring as of_judges
+
+        return of_judges.compute(database, run_id, plan)
     if not plan.inputs.are_of_documents:
-        # Where there are rankings only, no module of others is ever loaded.
-        room = "judges" if plan.inputs.is_board else "nuggets"
-        scoring = import_module(f"leaderboard.services.{room}.scoring")
-        scores: RunScores = scoring.compute(database, run_id, plan)
-        return scores
+        from leaderboard.services.nuggets import scoring as of_answers
+
+        return of_answers.compute(database, run_id, plan)
     aligner = Aligner(compiled_inputs(plan.inputs), dialect=plan.dialect)
     for block in whole_blocks(database, run_id, plan.ranking_sha256):
         aligner.add(block)

@@ -12,7 +12,7 @@ from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.judged import FloatArray
 from leaderboard.measures.judges.record import AgreedTopics
 from leaderboard.measures.judges.registry import parse
-from leaderboard.services.evaluations.score import MeasureScores, Plan, RunScores
+from leaderboard.services.evaluations.plans import MeasureScores, Plan, RunScores
 from leaderboard.services.judges import references, store
 from leaderboard.services.judges.labels import answers, documents
 from leaderboard.services.judges.labels.run_sources import RunSource

@@ -11,7 +11,7 @@ from leaderboard.measures.answers.registry import parse
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.judged import FloatArray
 from leaderboard.services.answers import store
-from leaderboard.services.evaluations.score import MeasureScores, Plan, RunScores
+from leaderboard.services.evaluations.plans import MeasureScores, Plan, RunScores
 from leaderboard.services.nuggets.stored import opened
 from leaderboard.trec.answers.record import Answer
 from leaderboard.trec.nuggets.packing import PackedAnswers

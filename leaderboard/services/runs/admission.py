@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from sqlalchemy import select
@@ -224,18 +223,17 @@ def _rules(session: Session, task: Task, phase: Phase, team_id: int | None) -> U
 def _answer_rules(session: Session, task: Task, topics: list[str]) -> "AnswerRules | None":
     if task.kind != "answers":
         return None
-    # Where there are rankings only, no module of answers is ever loaded.
-    sending = import_module("leaderboard.services.answers.sending")
-    rules: AnswerRules = sending.rules_of(session, task, topics)
-    return rules
+    from leaderboard.services.answers import sending
+
+    return sending.rules_of(session, task, topics)
 
 
 def _board_rules(session: Session, task: Task, topics: list[str]) -> "BoardRules | None":
     if task.kind != "judges":
         return None
-    sending = import_module("leaderboard.services.judges.sending")
-    rules: BoardRules = sending.rules_of(session, task, topics)
-    return rules
+    from leaderboard.services.judges import sending
+
+    return sending.rules_of(session, task, topics)
 
 
 def topics_of(session: Session, task: Task, phase: Phase) -> list[str]:

@@ -6,7 +6,6 @@ the same rules hold on the site and at the command line.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 
 from leaderboard.errors import Invalid, LeaderboardError, Problem, TooLarge
@@ -84,12 +83,13 @@ def archive_kind(path: Path, limits: Limits, task_kind: str) -> str:
     One run is LongEval's zip of answers too, and of a task of judges an archive of one judge's parts.
     """
     kind = kind_of(path, limits)
-    # Where there are rankings only, no module of answers is ever loaded.
     if kind == "zip" and task_kind == "answers":
-        packages = import_module("leaderboard.trec.answers.packages")
+        from leaderboard.trec.answers import packages
+
         return "" if packages.is_package(path) else kind
     if kind and task_kind == "judges":
-        senders = import_module("leaderboard.services.nuggets.senders")
+        from leaderboard.services.nuggets import senders
+
         return "" if senders.has_parts(path, limits) else kind
     return kind
 

@@ -4,7 +4,6 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,11 @@ from leaderboard.checksums import compressor, framed, plain_bytes
 from leaderboard.errors import Problem
 from leaderboard.services.phase_rules import LEAST_MEDIAN_DEPTH
 from leaderboard.services.runs.admission import UploadRules
-from leaderboard.trec.read.archives import TooSlow, is_longer
+from leaderboard.trec.read.archives import TooSlow
 from leaderboard.trec.read.blocks import Consumer
 from leaderboard.trec.read.bundles import is_larger
 from leaderboard.trec.read.lines import Limits, Source
+from leaderboard.trec.read.plain import is_longer
 from leaderboard.trec.read.scanning import Scanned
 from leaderboard.trec.runs.check import Checked, read_and_check
 from leaderboard.trec.runs.fingerprints import SKETCH_DEPTH, RankingDigest, Sketch, similarity
@@ -134,8 +134,8 @@ def checked(
 
 
 def _checked_answers(source: Source, rules: UploadRules) -> tuple[Report, PackedRun | None]:
-    # Where there are rankings only, no module of answers is ever loaded.
-    sending = import_module("leaderboard.services.answers.sending")
+    from leaderboard.services.answers import sending
+
     assert rules.answers is not None, "the task takes answers"
     report, packed = sending.checked(source, rules.answers)
     if rules.is_blind:
@@ -161,8 +161,8 @@ def _checked_answers(source: Source, rules: UploadRules) -> tuple[Report, Packed
 
 
 def _checked_board(source: Source, rules: UploadRules, limits: Limits) -> tuple[Report, PackedRun | None]:
-    # As that of answers.
-    sending = import_module("leaderboard.services.judges.sending")
+    from leaderboard.services.judges import sending
+
     assert rules.board is not None, "the task takes boards"
     report, packed = sending.checked(source, rules.board, limits)
     if rules.is_blind:

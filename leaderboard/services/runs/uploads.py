@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
-from importlib import import_module
 from itertools import count, islice
 from typing import Any
 
@@ -364,11 +363,13 @@ def _new_run(session: Session, checked: _Checked, name: str) -> Run:
 def add_rankings(session: Session, run_id: int, packed: PackedRun) -> None:
     """Store a run's rankings, its answers, or its board."""
     if packed.board is not None:
-        import_module("leaderboard.services.judges.store").add(session, run_id, packed.board)
+        from leaderboard.services.judges import store as boards
+
+        boards.add(session, run_id, packed.board)
         return
     if packed.answers is not None:
-        # Where there are rankings only, no module of answers is ever loaded.
-        store = import_module("leaderboard.services.answers.store")
+        from leaderboard.services.answers import store
+
         store.add_packed(session, run_id, zip(packed.answers, packed.blocks, strict=True))
         return
     session.add(RankingIndex(run_id=run_id, body=packed.index))

@@ -1,7 +1,5 @@
 """Comparisons that a board needs and a page should not compute, queued before anybody asks for them."""
 
-from importlib import import_module
-
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
@@ -154,9 +152,8 @@ def _of_judges(session: Session, task: Task, edition: Edition, phase: PhaseRule)
     """What holds at least of judges, where their page would wait for it; nothing of other tasks."""
     if task.kind != "judges":
         return []
-    # Where there are rankings only, no module of judges is ever loaded.
-    bounds = import_module("leaderboard.services.judges.bounds")
-    references = import_module("leaderboard.services.judges.references")
+    from leaderboard.services.judges import bounds, references
+
     query = select(Run.id, Run.ranking_sha256).where(Run.phase_id == phase.id, Run.withdrawn_at.is_(None))
     runs = {run_id: sha256 for run_id, sha256 in session.execute(query)}
     revision = session.get_one(QrelsRevision, edition.revision_id)

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 
 from leaderboard.errors import Invalid, Problem
+from leaderboard.measures.answers import registry as of_answers
+from leaderboard.measures.judges import registry as of_judges
 from leaderboard.services import collections
 from leaderboard.services.collections import PreparedDocuments
 from leaderboard.services.qrels import files as qrels
@@ -212,11 +213,9 @@ def _measures(draft: TaskDraft, judged: PreparedQrels | None) -> tuple[tuple[str
 
 
 def _of_kind(draft: TaskDraft) -> tuple[tuple[str, ...], str]:
-    # Tasks of rankings load no module of others.
-    registry = import_module(f"leaderboard.measures.{draft.kind}.registry")
-    usual = OF_ANSWERS if draft.kind == "answers" else OF_JUDGES
-    bound = [registry.parse(name) for name in draft.measures or usual]
-    primary = registry.parse(draft.primary) if draft.primary else bound[0]
+    parse, usual = (of_answers.parse, OF_ANSWERS) if draft.kind == "answers" else (of_judges.parse, OF_JUDGES)
+    bound = [parse(name) for name in draft.measures or usual]
+    primary = parse(draft.primary) if draft.primary else bound[0]
     if primary.measure.direction == "none":
         raise Invalid(
             f"{primary.key} has no better or worse, so a board cannot rank by it; choose another primary."
