@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from importlib import import_module
 from importlib.util import find_spec
 from io import BufferedReader, RawIOBase
 from typing import Any
@@ -105,7 +104,8 @@ class ObjectStore:
     @contextmanager
     def _asked(self) -> Iterator[tuple[Any, Any]]:
         """The library and the store; its errors become StoreAway, with the first line of what it said."""
-        obstore = import_module("obstore")
+        import obstore
+
         try:
             yield obstore, self._store()
         except (obstore.exceptions.BaseError, OSError) as error:
@@ -114,7 +114,9 @@ class ObjectStore:
     def _store(self) -> Any:
         with self._turn:
             if self._opened is None:
-                self._opened = import_module("obstore.store").from_url(self._url, **_options(self._url))
+                from obstore.store import from_url
+
+                self._opened = from_url(self._url, **_options(self._url))
             return self._opened
 
 

@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -56,14 +55,17 @@ def configure(process: str) -> None:
     require_extra()
     os.environ.setdefault("OTEL_SERVICE_NAME", "leaderboard")
     # Loaded where it is wanted only: it takes a third of a second and some megabytes.
-    sdk, export = import_module("opentelemetry.sdk.trace"), import_module("opentelemetry.sdk.trace.export")
-    resources = import_module("opentelemetry.sdk.resources")
-    otlp = import_module("opentelemetry.exporter.otlp.proto.http.trace_exporter")
+    from opentelemetry import trace
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
     about = {"service.version": __version__, "service.instance.id": process}
     # Not by atexit, which processes that a supervisor started do not come to.
-    provider = sdk.TracerProvider(resource=resources.Resource.create(about), shutdown_on_exit=False)
-    provider.add_span_processor(export.BatchSpanProcessor(otlp.OTLPSpanExporter()))
-    tracing = _Tracing(provider, provider.get_tracer("leaderboard"), import_module("opentelemetry.trace"))
+    provider = TracerProvider(resource=Resource.create(about), shutdown_on_exit=False)
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    tracing = _Tracing(provider, provider.get_tracer("leaderboard"), trace)
 
 
 def record(

@@ -27,7 +27,7 @@ from leaderboard.services.objects import moves, sweeping
 from leaderboard.services.runs import admission, batches, fixing, partial_uploads, prepare, uploads
 from leaderboard.services.runs.files import StoredFile
 from leaderboard.services.runs.prepare import PreparedUpload
-from leaderboard.services.statistics import prepared, requests
+from leaderboard.services.statistics import computing, prepared, requests
 from leaderboard.services.webhooks import calls, deliveries, events
 from leaderboard.settings import Settings
 from leaderboard.trec.read.lines import Limits
@@ -304,7 +304,7 @@ class Evaluator:
                     score.store(session, done.run_id, edition_id, scores)
 
     def _compare(self, job: Claim) -> None:
-        result = requests.compute(self.database, job.subject_id)
+        result = computing.compute(self.database, job.subject_id)
         with self.database.write() as session:
             queue.finish(session, job)
             requests.store(session, job.subject_id, result)

@@ -2,11 +2,15 @@
 
 import ast
 import re
+import subprocess
+import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+
+import pytest
 
 from tests.conftest import ROOT
 
@@ -15,6 +19,25 @@ LAYERS = ("cli", "web", "pages", "services", "db", "trec", "measures", "stats", 
 WRITES = {"add", "add_all", "delete", "merge", "flush", "commit", "write", "begin_nested"}
 """What a session does that changes the database."""
 STATEMENTS = {"insert", "update", "delete"}
+KINDS = (
+    "leaderboard.measures.answers",
+    "leaderboard.measures.judges",
+    "leaderboard.services.answers",
+    "leaderboard.services.judges",
+    "leaderboard.services.nuggets",
+    "leaderboard.trec.answers",
+    "leaderboard.trec.boards",
+    "leaderboard.trec.nuggets",
+)
+"""What is about answers, or about judges."""
+LATE = {
+    **dict.fromkeys(KINDS, "evaluators of rankings do without"),
+    "leaderboard.trec": "a command that scores one small run would wait longer for it than for all else",
+    "leaderboard.web.accounts.openid_client": "Authlib is an extra",
+    **dict.fromkeys(("ir_datasets", "obstore", "opentelemetry"), "an extra"),
+    **dict.fromkeys(("scipy", "scipy.optimize"), "every process would pay for it at its start"),
+}
+"""What is imported inside functions, and why."""
 
 
 def _modules() -> Iterator[tuple[str, Path]]:
@@ -28,40 +51,103 @@ def _tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def _imported(path: Path, known: frozenset[str]) -> set[str]:
-    """The modules of the package that a file imports, at its top or inside a function."""
-    names: set[str] = set()
+def _imported(path: Path, known: frozenset[str] | None = None) -> dict[str, bool]:
+    """What a file imports -> whether inside a function only; known: modules of ours, others left out."""
+    inner = {
+        each
+        for node in ast.walk(_tree(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for each in ast.walk(node)
+        if isinstance(each, ast.Import | ast.ImportFrom)
+    }
+    late: dict[str, bool] = {}
     for node in ast.walk(_tree(path)):
+        names: list[str] = []
         if isinstance(node, ast.Import):
-            names |= {name.name for name in node.names}
+            names = [name.name for name in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
-            names |= {
-                whole if (whole := f"{node.module}.{name.name}") in known else node.module
-                for name in node.names
-            }
-    return names & known
+            wholes = [f"{node.module}.{name.name}" for name in node.names]
+            names = [whole if whole in (known or _known()) else node.module for whole in wholes]
+        for name in names:
+            if known is None or name in known:
+                late[name] = late.get(name, True) and node in inner
+    return late
+
+
+@cache
+def _known() -> frozenset[str]:
+    return frozenset(name for name, _ in _modules())
+
+
+def _is_in(name: str, rooms: tuple[str, ...]) -> bool:
+    return any(name == room or name.startswith(f"{room}.") for room in rooms)
+
+
+def _cycle(graph: Mapping[str, Collection[str]]) -> str:
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return " -> ".join(error.args[1])
+    return ""
+
+
+def test_modules_form_no_cycle() -> None:
+    """Not even by an import inside a function."""
+    graph = {name: _imported(path, _known()).keys() - {name} for name, path in _modules()}
+    assert _cycle(graph) == ""
 
 
 def test_folders_of_a_layer_form_no_cycle() -> None:
-    """Between the rooms of a layer, and between the files of a room, imports point one way."""
-    modules = dict(_modules())
-    known = frozenset(modules)
+    """Between the rooms of a layer, and between the files of a room, imports point one way.
+
+    What is done for a kind of runs alone is called from below by imports inside functions.
+    """
     rooms: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-    for name, path in modules.items():
-        for target in _imported(path, known):
+    for name, path in _modules():
+        for target, is_late in _imported(path, _known()).items():
+            if is_late and _is_in(target, KINDS):
+                continue
             one, other = name.split("."), target.split(".")
             depth = next(
                 (at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), 0
             )
             if depth >= 1:
                 rooms[".".join(one[:depth])][one[depth]].add(other[depth])
-    cycles = []
-    for room, graph in rooms.items():
-        try:
-            TopologicalSorter(graph).prepare()
-        except CycleError as error:
-            cycles.append(f"{room}: {' -> '.join(error.args[1])}")
-    assert cycles == []
+    assert [f"{room}: {found}" for room, graph in rooms.items() if (found := _cycle(graph))] == []
+
+
+def test_imports_inside_functions_keep_something_out_of_memory() -> None:
+    """Outside cli/ only what is named here with its reason; and nothing is named that nobody imports so."""
+    late = {
+        (name, target)
+        for name, path in _modules()
+        if not _is_in(name, ("leaderboard.cli",))
+        for target, is_late in _imported(path).items()
+        if is_late
+    }
+    assert sorted(pair for pair in late if not _is_in(pair[1], tuple(LATE))) == []
+    assert [room for room in LATE if not any(_is_in(target, (room,)) for _, target in late)] == []
+
+
+@pytest.mark.parametrize(
+    ("module", "without"),
+    [
+        ("leaderboard.worker", (*KINDS, "scipy", "obstore", "opentelemetry")),
+        ("leaderboard.web", ("authlib", "ir_datasets", "obstore", "opentelemetry", "scipy.stats")),
+        ("leaderboard.trec.scores.scoring", (*KINDS, "bz2", "lzma", "zipfile", "zstandard")),
+    ],
+)
+def test_what_is_imported_late_stays_out_of_memory(module: str, without: tuple[str, ...]) -> None:
+    """In a process that has just started."""
+    code = f"import sys, {module}; print(*sys.modules, sep='\\n')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert [name for name in done.stdout.split() if _is_in(name, without)] == []
+
+
+def test_no_module_is_imported_by_text() -> None:
+    """Linters see ordinary imports, and these alone: so there is no other."""
+    text = re.compile(r"\b(?:import_module|__import__)\b")
+    assert [name for name, path in _modules() if text.search(path.read_text(encoding="utf-8"))] == []
 
 
 def test_pages_never_write() -> None:

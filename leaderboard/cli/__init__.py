@@ -1,56 +1,52 @@
 """The `leaderboard` command; each subcommand's module is imported when it is called."""
 
 import errno
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import click
 
 from leaderboard import __version__
-from leaderboard.errors import Invalid, LeaderboardError
+from leaderboard.errors import LeaderboardError
+
+if TYPE_CHECKING:
+    from sqlalchemy.exc import SQLAlchemyError
 
 COMMANDS = {
-    "serve": ("leaderboard.cli.serving.serve:serve", "Run the site: web server and evaluators."),
-    "worker": ("leaderboard.cli.serving.serve:worker", "Run evaluators only, beside a site elsewhere."),
-    "health": (
-        "leaderboard.cli.serving.health:health",
-        "Whether the site works, for a container or a script.",
-    ),
-    "install": ("leaderboard.cli.serving.install:install", "Units of systemd for this installation."),
-    "collection": ("leaderboard.cli.collections:collection", "Collections of documents."),
-    "task": ("leaderboard.cli.tasks:task", "Shared tasks: make, change, list, archive."),
-    "qrels": ("leaderboard.cli.qrels:qrels", "Judgments of a task."),
-    "nuggets": ("leaderboard.cli.nuggets:nuggets", "Nuggets and labels of a task of answers."),
-    "reference": ("leaderboard.cli.editing.reference:reference", "What judges of a task are held against."),
-    "clicks": ("leaderboard.cli.clicks:clicks", "Query logs of a task, and preferences from them."),
-    "run": ("leaderboard.cli.runs:run", "Runs of a task."),
-    "pool": ("leaderboard.cli.pools:pool", "Which documents to judge: pools of run files or of a task."),
-    "suites": ("leaderboard.cli.ranked.suites:suites", "Suites of a site: several tasks with one board."),
-    "board": ("leaderboard.cli.boards:board", "Print a task's board."),
-    "snapshot": ("leaderboard.cli.ranked.snapshots:snapshot", "Freeze a task's board, or list those."),
-    "mirror": ("leaderboard.cli.mirror:mirror", "Write the public pages as files that need no server."),
-    "evaluate": ("leaderboard.cli.files.evaluate:evaluate", "Score run files without a site."),
-    "compare": ("leaderboard.cli.files.compare:compare", "Compare run files without a site."),
-    "suite": ("leaderboard.cli.files.suite:suite", "Rank runs over several sets of topics without a site."),
-    "reproduce": (
-        "leaderboard.cli.files.reproduce:reproduce",
-        "How far an experiment came out again, without a site.",
-    ),
-    "agreement": ("leaderboard.cli.files.agreement:agreement", "How well judges agree with a reference."),
-    "check": ("leaderboard.cli.files.check:check", "Check a run file as the upload does."),
-    "measures": ("leaderboard.cli.measures.measures:measures", "List the measures, or explain one."),
-    "db": ("leaderboard.cli.db:db", "Look after the database."),
-    "objects": ("leaderboard.cli.objects:objects", "Files as sent in an object store: there and back."),
-    "export": ("leaderboard.cli.bundles.export:export", "Write a whole task as plain files."),
-    "import": ("leaderboard.cli.bundles.imports:import_", "Make a task of an export or a folder."),
-    "backup": ("leaderboard.cli.backups:backup", "Write the whole site to one file."),
-    "restore": ("leaderboard.cli.backups:restore", "Make a site of a backup."),
-    "account": ("leaderboard.cli.accounts:account", "Make accounts, and help people into theirs."),
-    "mail": ("leaderboard.cli.serving.mail:mail", "Try the mail server."),
-    "audit": ("leaderboard.cli.audit:audit", "Read and check the record of acts."),
-    "client": ("leaderboard_submit.cli:main", "Send runs to a site elsewhere, and read their scores."),
+    "serve": "Run the site: web server and evaluators.",
+    "worker": "Run evaluators only, beside a site elsewhere.",
+    "health": "Whether the site works, for a container or a script.",
+    "install": "Units of systemd for this installation.",
+    "collection": "Collections of documents.",
+    "task": "Shared tasks: make, change, list, archive.",
+    "qrels": "Judgments of a task.",
+    "nuggets": "Nuggets and labels of a task of answers.",
+    "reference": "What judges of a task are held against.",
+    "clicks": "Query logs of a task, and preferences from them.",
+    "run": "Runs of a task.",
+    "pool": "Which documents to judge: pools of run files or of a task.",
+    "suites": "Suites of a site: several tasks with one board.",
+    "board": "Print a task's board.",
+    "snapshot": "Freeze a task's board, or list those.",
+    "mirror": "Write the public pages as files that need no server.",
+    "evaluate": "Score run files without a site.",
+    "compare": "Compare run files without a site.",
+    "suite": "Rank runs over several sets of topics without a site.",
+    "reproduce": "How far an experiment came out again, without a site.",
+    "agreement": "How well judges agree with a reference.",
+    "check": "Check a run file as the upload does.",
+    "measures": "List the measures, or explain one.",
+    "db": "Look after the database.",
+    "objects": "Files as sent in an object store: there and back.",
+    "export": "Write a whole task as plain files.",
+    "import": "Make a task of an export or a folder.",
+    "backup": "Write the whole site to one file.",
+    "restore": "Make a site of a backup.",
+    "account": "Make accounts, and help people into theirs.",
+    "mail": "Try the mail server.",
+    "audit": "Read and check the record of acts.",
+    "client": "Send runs to a site elsewhere, and read their scores.",
 }
-"""Name -> where the subcommand is, and what it is for."""
+"""Name -> what the subcommand is for, in the order of the road they serve."""
 
 
 class Commands(click.Group):
@@ -62,39 +58,39 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The subcommand, imported now."""
-        if cmd_name not in COMMANDS:
-            return None
-        module, name = COMMANDS[cmd_name][0].split(":")
         try:
-            command: click.Command = getattr(import_module(module), name)
+            return _of_site(cmd_name)
         except ModuleNotFoundError as error:
             if (error.name or "").partition(".")[0] != "leaderboard_submit":
                 raise
             # A distribution of its own, as most who send runs have no need of a site.
             raise click.ClickException("The client is not installed: pip install ./client") from None
-        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The subcommands and what each is for, without importing them."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, purpose) for name, (_, purpose) in COMMANDS.items()])
+            formatter.write_dl(list(COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the subcommand; what it cannot do is one sentence, and a traceback at the level DEBUG."""
         try:
             return super().invoke(ctx)
         except LeaderboardError as error:
+            from leaderboard.cli.failures import Failure
+
             raise Failure(error) from error
         except Exception as error:
             if not _is_refused(error):
                 raise
-            logging = import_module("logging")
+            import logging
+
+            from leaderboard.cli.failures import sentence
+
             logging.getLogger(__name__).debug("%s failed", ctx.command_path, exc_info=True)
-            failures = import_module("leaderboard.cli.failures")
-            raise click.ClickException(failures.sentence(error)) from error
+            raise click.ClickException(sentence(error)) from error
 
 
-def _is_refused(error: Exception) -> bool:
+def _is_refused(error: Exception) -> TypeGuard["SQLAlchemyError | OSError"]:
     """Whether the database or the disk refused; a reader that went away is click's to deal with."""
     if isinstance(error, OSError):
         return error.errno != errno.EPIPE
@@ -102,20 +98,95 @@ def _is_refused(error: Exception) -> bool:
     return any(kind.__module__ == "sqlalchemy.exc" for kind in type(error).__mro__)
 
 
-class Failure(click.ClickException):
-    """A LeaderboardError as the terminal shows it: its message, then each problem on a line."""
+def _of_site(name: str) -> click.Command | None:
+    """A command of a site, imported now."""
+    command: click.Command
+    match name:
+        case "serve":
+            from leaderboard.cli.serving.serve import serve as command
+        case "worker":
+            from leaderboard.cli.serving.serve import worker as command
+        case "health":
+            from leaderboard.cli.serving.health import health as command
+        case "install":
+            from leaderboard.cli.serving.install import install as command
+        case "collection":
+            from leaderboard.cli.collections import collection as command
+        case "task":
+            from leaderboard.cli.tasks import task as command
+        case "qrels":
+            from leaderboard.cli.qrels import qrels as command
+        case "nuggets":
+            from leaderboard.cli.nuggets import nuggets as command
+        case "reference":
+            from leaderboard.cli.editing.reference import reference as command
+        case "clicks":
+            from leaderboard.cli.clicks import clicks as command
+        case "run":
+            from leaderboard.cli.runs import run as command
+        case "suites":
+            from leaderboard.cli.ranked.suites import suites as command
+        case "board":
+            from leaderboard.cli.boards import board as command
+        case "snapshot":
+            from leaderboard.cli.ranked.snapshots import snapshot as command
+        case "mirror":
+            from leaderboard.cli.mirror import mirror as command
+        case "db":
+            from leaderboard.cli.db import db as command
+        case "objects":
+            from leaderboard.cli.objects import objects as command
+        case "export":
+            from leaderboard.cli.bundles.export import export as command
+        case "import":
+            from leaderboard.cli.bundles.imports import import_ as command
+        case "backup":
+            from leaderboard.cli.backups import backup as command
+        case "restore":
+            from leaderboard.cli.backups import restore as command
+        case "account":
+            from leaderboard.cli.accounts import account as command
+        case "mail":
+            from leaderboard.cli.serving.mail import mail as command
+        case "audit":
+            from leaderboard.cli.audit import audit as command
+        case _:
+            return _without_site(name)
+    return command
 
-    def __init__(self, error: LeaderboardError) -> None:
-        lines = [error.message]
-        if isinstance(error, Invalid):
-            lines += [f"  {problem}" for problem in error.problems if str(problem) not in error.message]
-        super().__init__("\n".join(lines))
+
+def _without_site(name: str) -> click.Command | None:
+    """A command that needs no site, imported now."""
+    command: click.Command
+    match name:
+        case "pool":
+            from leaderboard.cli.pools import pool as command
+        case "evaluate":
+            from leaderboard.cli.files.evaluate import evaluate as command
+        case "compare":
+            from leaderboard.cli.files.compare import compare as command
+        case "suite":
+            from leaderboard.cli.files.suite import suite as command
+        case "reproduce":
+            from leaderboard.cli.files.reproduce import reproduce as command
+        case "agreement":
+            from leaderboard.cli.files.agreement import agreement as command
+        case "check":
+            from leaderboard.cli.files.check import check as command
+        case "measures":
+            from leaderboard.cli.measures.measures import measures as command
+        case "client":
+            from leaderboard_submit.cli import main as command
+        case _:
+            return None
+    return command
 
 
 def _show_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not context.resilient_parsing:
         # Imported here: no other command should wait for numpy before it needs it.
-        kernel = import_module("leaderboard.trec.read.kernel")
+        from leaderboard.trec.read import kernel
+
         click.echo(f"leaderboard {__version__} ({kernel.name()} kernel)")
         context.exit()
 

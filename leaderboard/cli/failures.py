@@ -1,8 +1,14 @@
-"""What a command says where the database or the disk refused: one sentence with a remedy, no traceback."""
+"""What a command says where it failed: one sentence with a remedy, no traceback."""
 
 import errno
+from typing import TYPE_CHECKING
 
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+import click
+
+from leaderboard.errors import Invalid, LeaderboardError
+
+if TYPE_CHECKING:
+    from sqlalchemy.exc import SQLAlchemyError
 
 NO_ROOM = "There is no room left for what had to be written; free some, then run the command again."
 DISK = "The disk did not take or give it: see to its room and its health, then run the command again."
@@ -35,7 +41,17 @@ NUMBERS = {
 }
 
 
-def sentence(error: SQLAlchemyError | OSError) -> str:
+class Failure(click.ClickException):
+    """A LeaderboardError as the terminal shows it: its message, then each problem on a line."""
+
+    def __init__(self, error: LeaderboardError) -> None:
+        lines = [error.message]
+        if isinstance(error, Invalid):
+            lines += [f"  {problem}" for problem in error.problems if str(problem) not in error.message]
+        super().__init__("\n".join(lines))
+
+
+def sentence(error: "SQLAlchemyError | OSError") -> str:
     """What went wrong, in the first line of the cause's own words, and what to do.
 
     >>> sentence(OSError(errno.ENOSPC, "No space left on device", "copy.part"))
@@ -45,6 +61,8 @@ def sentence(error: SQLAlchemyError | OSError) -> str:
         where = f" ({error.filename})" if error.filename else ""
         words = error.strerror or str(error)
         return f"{words}{where}. {NUMBERS.get(error.errno or 0, '')}".rstrip()
+    from sqlalchemy.exc import DBAPIError
+
     cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
     words = (str(cause).strip().splitlines() or [type(cause).__name__])[0].rstrip(".")
     remedy = next((remedy for known, remedy in KNOWN if known in words.lower()), "Nothing was changed.")

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from leaderboard.cli import Failure
+from leaderboard.cli.failures import Failure
 from leaderboard.cli.site import FILE, data_option, opened
 from leaderboard.db.engine import Database
 from leaderboard.errors import LeaderboardError

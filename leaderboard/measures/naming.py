@@ -5,7 +5,6 @@
 """
 
 from functools import lru_cache
-from importlib import import_module
 from typing import Literal
 
 from leaderboard.errors import UnknownMeasure
@@ -25,16 +24,15 @@ def parse(text: str) -> BoundMeasure:
         return grammar.parse(text)
     except UnknownMeasure as unknown:
         stem = text.strip().split("(")[0]
-        # Where there are rankings only, no module of answers or judges is ever loaded.
-        answers = import_module("leaderboard.measures.answers.registry")
+        from leaderboard.measures.answers import registry as answers
+
         if stem in answers.NAMES or stem in answers.CALLED:
-            bound: BoundMeasure = answers.parse(text)
-            return bound
-        judges = import_module("leaderboard.measures.judges.registry")
+            return answers.parse(text)
+        from leaderboard.measures.judges import registry as judges
+
         if stem not in judges.NAMES:
             raise unknown
-        of_judges: BoundMeasure = judges.parse(text)
-        return of_judges
+        return judges.parse(text)
 
 
 def is_of_answers(measure: Measure) -> bool:

@@ -6,7 +6,6 @@ https://ir-datasets.com/python.html
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -105,9 +104,10 @@ def make(session: Session, viewer: Viewer, prepared: DatasetTask) -> str:
 
 def _library() -> Any:
     try:
-        return import_module("ir_datasets")
+        import ir_datasets
     except ImportError as error:
         raise Invalid("ir_datasets is not installed: pip install 'ir-leaderboard[irdatasets]'.") from error
+    return ir_datasets
 
 
 def _dataset(library: Any, name: str) -> Any:

@@ -1,7 +1,6 @@
 """The catalogue of measures: the list, and a page for each."""
 
 from dataclasses import asdict
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from flask import Blueprint, redirect, render_template, request, url_for
@@ -9,8 +8,10 @@ from flask.typing import ResponseReturnValue
 from markupsafe import Markup, escape
 
 from leaderboard.errors import NotFound, UnknownMeasure
+from leaderboard.measures.answers import catalogue as of_answers
 from leaderboard.measures.catalogue import entries
 from leaderboard.measures.catalogue.entries import Section
+from leaderboard.measures.judges import catalogue as of_judges
 from leaderboard.measures.naming import kind_of, parse
 from leaderboard.pages import measures as pages
 from leaderboard.web import responses
@@ -108,9 +109,8 @@ def _named_of_others(name: str) -> str | None:
 
 def _of(kind: str) -> "dict[str, AnswerMeasurePage]":
     """The measures of answers, or of judges, by name, in order."""
-    # Pages of scores of rankings load no module of others.
-    catalogue = import_module(f"leaderboard.measures.{kind}.catalogue")
-    return {page.name: page for page in catalogue.pages()}
+    pages = of_answers.pages() if kind == "answers" else of_judges.pages()
+    return {page.name: page for page in pages}
 
 
 def _of_others() -> "dict[str, AnswerMeasurePage]":

@@ -1,6 +1,5 @@
 """Revisions of judgments: looked at before they are published, and read ever after."""
 
-from importlib import import_module
 from typing import Any
 
 from flask import Blueprint, redirect, render_template, request, url_for
@@ -24,6 +23,8 @@ from leaderboard.web import actions, responses
 from leaderboard.web.charts import Ranks, SlopeChart, slope_chart
 from leaderboard.web.errors import status_of, wants_json
 from leaderboard.web.files import number, received
+from leaderboard.web.judges import uploads as of_judges
+from leaderboard.web.nuggets import uploads as of_answers
 from leaderboard.web.requests import hands_out_judgments
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, Body, rule
 from leaderboard.web.session import finish_reading, have_computed, reading, viewer, writing
@@ -143,7 +144,7 @@ def send(slug: str) -> ResponseReturnValue:
     takes, dialect = task.kind, task.dialect
     finish_reading()
     try:
-        token = _keep(slug, dialect) if takes == "rankings" else _keep_others(slug, _FORMS[takes])
+        token = _keep(slug, dialect) if takes == "rankings" else _keep_others(slug, takes)
     except LeaderboardError as error:
         if wants_json():
             raise
@@ -151,13 +152,8 @@ def send(slug: str) -> ResponseReturnValue:
     return redirect(url_for("revisions.draft", slug=slug, token=token), 303)
 
 
-_FORMS = {"answers": "leaderboard.web.nuggets.uploads", "judges": "leaderboard.web.judges.uploads"}
-"""What a task takes -> the module that reads the form of its judgments."""
-
-
-def _keep_others(slug: str, module: str) -> str:
-    # Where there are rankings only, no module of others is ever loaded.
-    made = import_module(module).prepared(slug, request.form)
+def _keep_others(slug: str, takes: str) -> str:
+    made = (of_answers if takes == "answers" else of_judges).prepared(slug, request.form)
     finish_reading()
     with writing() as session:
         line = request.form.get("line", "").strip() or MAIN

@@ -10,7 +10,7 @@ from sqlalchemy import select, update
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Edition, Phase, Task, TopicSet
-from leaderboard.services.judges import references
+from leaderboard.services.judges import choosing
 from leaderboard.services.phase_rules import ALL_TOPICS
 from leaderboard.services.policy import OPERATOR, Viewer
 from leaderboard.services.revisions import publish
@@ -83,7 +83,7 @@ def refer(
     declared = folder / "declared.csv"
     declared.write_text(facts)
     with database.read() as session:
-        prepared = references.from_file(session, OPERATOR, slug, board, board.name, "", declared)
+        prepared = choosing.from_file(session, OPERATOR, slug, board, board.name, "", declared)
     with database.write() as session:
         return publish.revise(session, OPERATOR, slug, NewRevision(prepared=prepared, note="a note"))
 
@@ -115,7 +115,7 @@ def refer_to(
 ) -> Revision:
     """Choose the board of a task as the reference of a task of judges."""
     with database.read() as session:
-        prepared = references.from_task(session, viewer, slug, source, measure)
+        prepared = choosing.from_task(session, viewer, slug, source, measure)
     with database.write() as session:
         return publish.revise(session, viewer, slug, NewRevision(prepared=prepared, note="a note"))
 

@@ -8,7 +8,7 @@ import click
 from leaderboard.cli.site import FILE, data_option, opened
 from leaderboard.cli.usual import note_option
 from leaderboard.pages.revisions import previews
-from leaderboard.services.judges import references
+from leaderboard.services.judges import choosing
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.revisions import drafts
 
@@ -59,9 +59,9 @@ def set_(
     with opened(data) as (database, _):
         with database.read() as session:
             prepared = (
-                references.from_task(session, OPERATOR, slug, source, measure)
+                choosing.from_task(session, OPERATOR, slug, source, measure)
                 if board is None
-                else references.from_file(
+                else choosing.from_file(
                     session, OPERATOR, slug, board, board.name, measure, declared, is_machine=is_machine
                 )
             )

@@ -103,7 +103,7 @@ def labels(
     from leaderboard.cli.files.judged_labels import table as table_of
     from leaderboard.services.judges.labels.held import LabelPlan, hold_labels
     from leaderboard.tables.text import csv_lines
-    from leaderboard.trec.qrels.judge_labels import read_judge_labels
+    from leaderboard.trec.boards.judge_labels import read_judge_labels
 
     plan = LabelPlan(
         union,

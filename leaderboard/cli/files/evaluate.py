@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -187,7 +186,8 @@ def _load_numpy() -> None:
     """Import numpy with one thread of its linear algebra, of which others would only wait, by spinning."""
     before = os.environ.get(BLAS_THREADS)
     os.environ.setdefault(BLAS_THREADS, "1")
-    import_module("numpy")
+    import numpy  # noqa: F401
+
     if before is None:
         # What is started from here decides for itself.
         del os.environ[BLAS_THREADS]
@@ -204,7 +204,9 @@ def _once_all_are_there(pieces: Iterator[bytes]) -> Iterator[bytes]:
         yield b"".join(held)
         return
     # Imported for a large output only: it takes longer than a small run.
-    with import_module("tempfile").TemporaryFile() as file:
+    from tempfile import TemporaryFile
+
+    with TemporaryFile() as file:
         file.writelines(chain(held, pieces))
         file.seek(0)
         while piece := file.read(HELD_BYTES):

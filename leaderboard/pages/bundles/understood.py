@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Annotated
 
 from sqlalchemy import select
@@ -17,6 +16,7 @@ from leaderboard.services.bundles.found import FoundTask
 from leaderboard.services.bundles.opening import BundleFiles
 from leaderboard.services.bundles.records import TABLES, Record
 from leaderboard.services.bundles.taking import LEFT_OUT
+from leaderboard.services.judges import imported as of_judges
 from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks.drafts import PreparedTask
 from leaderboard.tables.record import Shown, Table, columns_from
@@ -127,8 +127,6 @@ def _unscored(session: Session, viewer: Viewer, files: BundleFiles) -> list[str]
     newest = max(_rows(files, "revisions"), key=lambda row: row["id"], default=None)
     if not boards or newest is None:
         return []
-    # Where there are rankings only, no module of judges is ever loaded.
-    of_judges = import_module("leaderboard.services.judges.imported")
     file = of_judges.BundleText(str(newest.get("file")), files.file(newest.get("file")))
     if of_judges.is_here(session, viewer, file):
         return []

@@ -19,9 +19,9 @@ from leaderboard.services.policy import Viewer
 from leaderboard.services.runs.names import RunName
 from leaderboard.stats.judges.labels import LabelAgreement
 from leaderboard.trec.boards.answer_labels import KeptAnswerLabels, as_grades
+from leaderboard.trec.boards.judge_labels import JudgeLabels
 from leaderboard.trec.boards.labels import KeptLabels
 from leaderboard.trec.nuggets.packing import Part
-from leaderboard.trec.qrels.judge_labels import JudgeLabels
 from leaderboard.trec.read.lines import text_of
 
 SentLabels = KeptLabels | KeptAnswerLabels

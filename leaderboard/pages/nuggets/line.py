@@ -18,7 +18,7 @@ from leaderboard.services.evaluations.columns import MeasureColumn, column_of
 from leaderboard.services.evaluations.over_topics import PartialMean
 from leaderboard.services.evaluations.shown import ShownEdition, scores_of, shown_edition
 from leaderboard.services.judges.lines import LineAgreement, line_agreement
-from leaderboard.services.nuggets import basis, line_scores, said
+from leaderboard.services.nuggets import basis, line_scores
 from leaderboard.services.nuggets.basis import KIND, AnswersBasis
 from leaderboard.services.nuggets.line_scores import LineRevision, RunByLine
 from leaderboard.services.policy import Viewer
@@ -101,8 +101,8 @@ def line_page(
         sight=sight,
         basis=shown.basis,
         line=line,
-        lines=line_scores.beside_board(session, task.id),
-        by_line=said.of_packed(line.packed),
+        lines=basis.beside_board(session, task.id),
+        by_line=basis.of_packed(line.packed),
         board=basis.of_edition(session, shown, sight),
         measure=by,
         measures=measures,
@@ -115,7 +115,7 @@ def line_page(
 def number_of(session: Session, viewer: Viewer, slug: str, name: str) -> int:
     """The number of the line of that name; raises NotFound as `line_page` does."""
     task, sight = policy.visible_task(session, viewer, slug)
-    lines = {known: number for number, known in line_scores.beside_board(session, task.id)}
+    lines = {known: number for number, known in basis.beside_board(session, task.id)}
     if not sight.details or name not in lines:
         known = f"; it has {', '.join(lines)}" if sight.details and lines else ""
         raise NotFound(f"{task.name} has no line {name[:40]!r} of answers beside its board{known}.")

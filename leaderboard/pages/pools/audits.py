@@ -19,7 +19,7 @@ from leaderboard.pooling.audit import rank_drops, relative_change
 from leaderboard.services.evaluations.shown import FloatArray
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs.names import RunName
-from leaderboard.services.statistics import requests
+from leaderboard.services.statistics import computing, requests
 from leaderboard.services.statistics.procedures import pool_reusability
 from leaderboard.services.statistics.procedures.pool_reusability import PROCEDURE
 from leaderboard.services.statistics.requests import AT_ONCE_S, Request, WaitingResult
@@ -164,7 +164,7 @@ def _result(session: Session, audited: AuditedTask, depth: int) -> Arrays | Wait
     asked = request(audited, PROCEDURE, pool_reusability.options(depth, audited.level, audited.teams))
     known = requests.find(session, asked)
     if isinstance(known, WaitingResult) and known.state == "absent" and asked.seconds <= AT_ONCE_S:
-        return requests.kept.put(asked.digest, requests.computed_from_hits(session, asked, lambda _: None))
+        return requests.kept.put(asked.digest, computing.computed_from_hits(session, asked, lambda _: None))
     return known
 
 

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from leaderboard.errors import Invalid
 from leaderboard.pages.pools.audited_runs import AuditedTask, better
 from leaderboard.pooling.methods import METHODS, method
-from leaderboard.services.statistics import requests
+from leaderboard.services.statistics import computing, requests
 from leaderboard.services.statistics.procedures import pool_simulations
 from leaderboard.services.statistics.procedures.pool_simulations import PROCEDURE
 from leaderboard.services.statistics.requests import AT_ONCE_S, Request, WaitingResult
@@ -81,7 +81,7 @@ def simulated(session: Session, audited: AuditedTask, depth: int, keys: Sequence
         cost = _cost(audited, key)
         if isinstance(result, WaitingResult) and result.state == "absent" and cost <= patience:
             patience -= cost
-            arrays = requests.computed_from_hits(session, request, lambda _: None)
+            arrays = computing.computed_from_hits(session, request, lambda _: None)
             result = requests.kept.put(request.digest, arrays)
         if isinstance(result, WaitingResult):
             waiting.append(result)

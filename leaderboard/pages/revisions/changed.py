@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any
 
 from sqlalchemy import select
@@ -10,10 +9,12 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Task, Topic
 from leaderboard.pages.nuggets import facts as answers_facts
+from leaderboard.pages.nuggets import revision
 from leaderboard.pages.nuggets.facts import AnswersFacts
 from leaderboard.pages.revisions import judgment_changes, rank_changes
 from leaderboard.pages.revisions.judgment_changes import Changes, GradeChange, TopicChange, TopicMeans
 from leaderboard.pages.revisions.rank_changes import RankChange, RankChanges
+from leaderboard.services.nuggets import stored
 from leaderboard.services.qrels.files import PreparedQrels
 from leaderboard.tables.record import Table
 
@@ -51,11 +52,7 @@ def of_answers(
     """What judgments of answers hold, as the task's organisers sent them; None for others."""
     if prepared.kind != "answers":
         return None
-    # Where there are rankings only, no module of answers is ever loaded.
-    revision = import_module("leaderboard.pages.nuggets.revision")
-    stored = import_module("leaderboard.services.nuggets.stored")
-    held: AnswersFacts = revision.of_judgments(session, task, stored.opened(prepared.packed), titles)
-    return held
+    return revision.of_judgments(session, task, stored.opened(prepared.packed), titles)
 
 
 def titles(session: Session, task: Task) -> dict[str, str]:

@@ -1,15 +1,16 @@
 """Judgments of any revision as text, in the forms they are read in."""
 
 from collections.abc import Iterator
-from importlib import import_module
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Qrels, QrelsRevision
 from leaderboard.errors import NotFound
+from leaderboard.pages.nuggets.files import text_of
 from leaderboard.pages.revisions import revision as revision_pages
 from leaderboard.services import policy
+from leaderboard.services.nuggets import stored
 from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels import judged_inputs, left_out, lines
 from leaderboard.services.qrels.files import PreparedQrels
@@ -50,11 +51,8 @@ def of_revision(session: Session, viewer: Viewer, slug: str, number: int, part: 
 
 
 def _of_answers(session: Session, viewer: Viewer, slug: str, revision: QrelsRevision, part: str) -> str:
-    # Where there are rankings only, no module of answers is ever loaded.
-    pages = import_module("leaderboard.pages.nuggets.files")
-    stored = import_module("leaderboard.services.nuggets.stored")
     task, sight = policy.visible_task(session, viewer, slug)
-    return str(pages.text_of(session, viewer, task, sight, stored.opened(revision.packed), part))
+    return text_of(session, viewer, task, sight, stored.opened(revision.packed), part)
 
 
 def of_line(session: Session, viewer: Viewer, slug: str, line_id: int, number: int) -> str:

@@ -1,7 +1,6 @@
 """Runs of a bundle, checked and packed as any upload is, and the editions that they are scored for again."""
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any
 
 from sqlalchemy import select
@@ -10,10 +9,12 @@ from leaderboard.db.tables import Edition, Reproduction, Run, Upload
 from leaderboard.errors import Invalid
 from leaderboard.measures.naming import parse
 from leaderboard.services import kinds
+from leaderboard.services.bundles import answers as of_answers
 from leaderboard.services.bundles.checking import broken
 from leaderboard.services.bundles.importing import TaskImport, values_of
 from leaderboard.services.bundles.records import TABLES, Record, RecordTable
 from leaderboard.services.jobs import queue
+from leaderboard.services.judges import imported as of_judges
 from leaderboard.services.kinds import PackedRun, UploadRules
 from leaderboard.services.runs import facts, prepare, uploads
 from leaderboard.services.runs.prepare import PreparedUpload
@@ -63,7 +64,8 @@ def _add_run(
     uploads.add_pieces(making.session, upload.id, made.chunks())
     packed = made.run
     if making.owner.kind == "judges" and making.request.names:
-        packed = _of_judges().under_names(packed.board, making.request.names)
+        assert packed.board is not None, "a judge sends a board"
+        packed = of_judges.under_names(packed.board, making.request.names)
     values |= {
         "upload_id": upload.id,
         "ranking_sha256": packed.digest,
@@ -85,17 +87,15 @@ def _prepared(
     member = record.get("file")
     path, limits = making.files.file(member), making.request.limits
     if making.owner.kind == "judges":
-        of_judges = _of_judges()
         labels = record.get("labels")
         judge = of_judges.BroughtJudge(
             file=of_judges.BundleText(str(member), path),
             labels=of_judges.BundleText(str(labels), making.files.file(labels)) if labels else None,
             sha256=values["ranking_sha256"],
         )
-        prepared: PreparedUpload = of_judges.prepared(
+        return of_judges.prepared(
             making.session, making.owner, making.topics, judge, about["file_name"], limits
         )
-        return prepared
     rules = UploadRules(
         making.owner.id,
         kinds.of(making.owner.kind),
@@ -110,7 +110,7 @@ def _add_boards(
     making: TaskImport, place: tuple[str, int], record: Record, run_id: int, run: PackedRun
 ) -> None:
     """Store the boards that a judge's labels made, where these cannot be scored here and are believed."""
-    of_judges = _of_judges()
+    assert run.board is not None, "a judge sends a board"
     boards = record.get("boards", [])
     if not of_judges.are_places(boards, making.ids["qrels_revision"]):
         raise broken(*place, "must be objects with revision_id, dialect and file.", "boards")
@@ -127,16 +127,9 @@ def _add_boards(
         making.unscored.append(run_id)
 
 
-def _of_judges() -> Any:
-    # Where there are rankings only, no module of judges is ever loaded.
-    return import_module("leaderboard.services.judges.imported")
-
-
 def _answer_rules(making: TaskImport, report: dict[str, Any] | None) -> Any:
     if making.owner.kind != "answers":
         return None
-    # Where there are rankings only, no module of answers is ever loaded.
-    of_answers = import_module("leaderboard.services.bundles.answers")
     return of_answers.rules(making.topics, Report.from_json(report).facts if report else {})
 
 

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,10 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import PoolTopic, Qrels, QrelsRevision
 from leaderboard.errors import Invalid, Problem
+from leaderboard.services.bundles import answers as of_answers
 from leaderboard.services.bundles.checking import broken
 from leaderboard.services.bundles.importing import TaskImport
+from leaderboard.services.judges import imported as of_judges
 from leaderboard.services.pools import documents as pool_documents
 from leaderboard.services.pools.documents import PoolDocument
 from leaderboard.services.qrels import files, left_out, lines
@@ -118,9 +119,7 @@ def add_pool(session: Session, pool_id: int, name: str, path: Path) -> None:
 
 
 def _reference(making: TaskImport, paths: RevisionFiles, record: dict[str, Any]) -> PreparedQrels:
-    # Where there are rankings only, no module of judges is ever loaded.
-    of_judges = import_module("leaderboard.services.judges.imported")
-    prepared: PreparedQrels = of_judges.reference(
+    return of_judges.reference(
         making.session,
         making.viewer,
         making.owner,
@@ -128,16 +127,12 @@ def _reference(making: TaskImport, paths: RevisionFiles, record: dict[str, Any])
         record["sha256"],
         making.request.names,
     )
-    return prepared
 
 
 def _prepared(paths: RevisionFiles, kind: str) -> PreparedQrels:
     path = paths.judgments
     if kind == "answers":
-        # Where there are rankings only, no module of answers is ever loaded.
-        of_answers = import_module("leaderboard.services.bundles.answers")
-        prepared: PreparedQrels = of_answers.read_judgments(path, paths.name)
-        return prepared
+        return of_answers.read_judgments(path, paths.name)
     if kind == "preference":
         return files.of_preferences(PreferenceJudgments(_pairs(path)), path.name)
     return files.prepare(path, second="subtopics" if kind == "subtopic" else "rounds")

@@ -4,7 +4,6 @@ import json
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -28,21 +27,25 @@ from leaderboard.db.tables import (
     Upload,
 )
 from leaderboard.services import kinds
+from leaderboard.services.bundles import answers as of_answers
 from leaderboard.services.bundles import release, showing
 from leaderboard.services.bundles.public import PUBLIC_TABLES, PublicView, rankings_only
 from leaderboard.services.bundles.records import TABLES, Numbers, Record, RecordTable, records
 from leaderboard.services.bundles.release import PseudonymMap
 from leaderboard.services.bundles.writing import BundleWriter
+from leaderboard.services.judges import exported as of_judges
 from leaderboard.services.policy import ANONYMOUS, Viewer
 from leaderboard.services.pools import documents as pool_documents
 from leaderboard.services.qrels import left_out
 from leaderboard.services.rankings.blocks import whole_blocks
 from leaderboard.services.runs.files import StoredFile
 from leaderboard.services.runs.prepare import CHUNK_BYTES, suggested_name
+from leaderboard.trec.boards.texts import text_of
 from leaderboard.trec.qrels.distractors import unpack_distractors
 from leaderboard.trec.qrels.packed_left_out import left_out_lines
 from leaderboard.trec.qrels.revision_inputs import unpack_preferences
-from leaderboard.trec.read.archives import Limits, plain_blocks
+from leaderboard.trec.read.archives import Limits
+from leaderboard.trec.read.plain import plain_blocks
 
 PACKED_ENDINGS = (".gz", ".bz2", ".xz", ".zst")
 LINES_AT_ONCE = 5_000
@@ -149,13 +152,13 @@ def _of_revision(source: BundleSource, revision_id: int, record: Record) -> Reco
     # Names that are put out of it are part of what its digest is of.
     if row.kind == "board":
         return {**named, "sha256": _reference(source, revision_id).sha256}
-    return {**named, "sha256": _of_answers().digest(source.session, revision_id, source.by.hides)}
+    return {**named, "sha256": of_answers.digest(source.session, revision_id, source.by.hides)}
 
 
 def _reference(source: BundleSource, revision_id: int) -> Any:
     viewer = ANONYMOUS if source.view is not None else source.viewer
     names = source.by.references if source.by is not None else None
-    return _of_judges().reference(source.session, viewer, revision_id, names)
+    return of_judges.reference(source.session, viewer, revision_id, names)
 
 
 def _of_run(source: BundleSource, run_id: int, record: Record) -> Record:
@@ -169,10 +172,10 @@ def _of_run(source: BundleSource, run_id: int, record: Record) -> Record:
     name, ending = (row.name, ending) if instead is None else (instead, ".gz")
     kind = ".txt"
     if source.task.kind == "answers":
-        kind = _of_answers().run_ending(_facts(row.report)) if instead is None else ".jsonl"
+        kind = of_answers.run_ending(_facts(row.report)) if instead is None else ".jsonl"
     start = f"{record['id']:04}-{suggested_name(name)}"
     if source.task.kind == "judges":
-        own = _of_judges().run_ending(row.file_name.lower().removesuffix(ending))
+        own = of_judges.run_ending(row.file_name.lower().removesuffix(ending))
         kind, ending = (own, ending) if instead is None else (".json", "")
     source.paths["run", run_id] = path = f"runs/{start}{kind}{ending}"
     if source.task.kind == "judges":
@@ -184,7 +187,7 @@ def _of_run(source: BundleSource, run_id: int, record: Record) -> Record:
 def _judge(source: BundleSource, run_id: int) -> Any:
     """A judge on its way into the bundle; its files are called as that of its run."""
     instead, numbers = pseudonym(source, run_id), source.numbers["qrels_revision"]
-    return _of_judges().ExportedJudge(
+    return of_judges.ExportedJudge(
         session=source.session,
         run_id=run_id,
         name=Path(source.paths["run", run_id]).name.split(".")[0],
@@ -194,27 +197,17 @@ def _judge(source: BundleSource, run_id: int) -> Any:
     )
 
 
-def _of_judges() -> Any:
-    # As that of answers.
-    return import_module("leaderboard.services.judges.exported")
-
-
 def _of_upload(source: BundleSource, upload_id: int, _: Record) -> Record:
     """Of answers, what visitors are told of the rules that the file was read by, which reading needs."""
     if source.task.kind != "answers" or source.view is None or upload_id in source.view.masked_uploads:
         return {}
     report = source.session.scalars(select(Upload.report).where(Upload.id == upload_id)).one()
-    return {"report": _of_answers().told(_facts(report))}
+    return {"report": of_answers.told(_facts(report))}
 
 
 def _facts(report: dict[str, Any] | None) -> dict[str, Any]:
     facts: dict[str, Any] = (report or {}).get("facts") or {}
     return facts
-
-
-def _of_answers() -> Any:
-    # Where there are rankings only, no module of answers is ever loaded.
-    return import_module("leaderboard.services.bundles.answers")
 
 
 def pseudonym(source: BundleSource, run_id: int) -> str | None:
@@ -274,11 +267,12 @@ def _write_judgments(source: BundleSource, target: BundleWriter) -> None:
     for revision_id in source.numbers.get("qrels_revision", {}):
         path = source.paths["revision", revision_id]
         if path.endswith(".answers.json"):
-            hides = str if source.view is not None else source.by and source.by.hides
-            target.add(path, [_of_answers().judgments(source.session, revision_id, hides)])
+            hides: Callable[[str], str] | None
+            hides = str if source.view is not None else source.by.hides if source.by is not None else None
+            target.add(path, [of_answers.judgments(source.session, revision_id, hides)])
             continue
         if path.endswith(".board.json"):
-            target.add(path, [_of_judges().text_of(_reference(source, revision_id))])
+            target.add(path, [text_of(_reference(source, revision_id))])
             continue
         is_preference = path.endswith(".jsonl")
         made = _preferences if is_preference else _judgments
@@ -336,7 +330,7 @@ def _write_runs(source: BundleSource, target: BundleWriter) -> None:
                 target.add(path, [judge.anew()])
                 continue
         if source.task.kind == "answers" and instead is not None:
-            target.add(path, _gzipped(_of_answers().anew(source.session, run_id, instead.replace(" ", "-"))))
+            target.add(path, _gzipped(of_answers.anew(source.session, run_id, instead.replace(" ", "-"))))
             continue
         if source.view is not None and instead is not None:
             target.add(path, rankings_only(whole_blocks(source.database, run_id, ranking_sha256), instead))

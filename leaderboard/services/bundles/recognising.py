@@ -5,11 +5,12 @@ from pathlib import Path
 
 from leaderboard.errors import Invalid, TooLarge
 from leaderboard.services.runs import lists
-from leaderboard.trec.read.archives import Limits, plain_blocks
+from leaderboard.trec.read.archives import Limits
 from leaderboard.trec.read.converted import fits
 from leaderboard.trec.read.forms import Head
 from leaderboard.trec.read.other_forms import kind_of as kind_of_lines
 from leaderboard.trec.read.other_forms import named
+from leaderboard.trec.read.plain import plain_blocks
 from leaderboard.trec.topics import forms
 from leaderboard.trec.topics.records import ID_KEYS
 

@@ -9,7 +9,6 @@ import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 from sqlalchemy import select
@@ -18,6 +17,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Account, Assessor, Audit, Entry, Member, Run, Task, TaskRole, Team, Upload
 from leaderboard.services.accounts.names import skeleton
 from leaderboard.services.bundles.records import Record, RecordTable
+from leaderboard.services.judges import exported
 from leaderboard.services.pseudonyms import pseudonyms
 from leaderboard.services.pseudonyms.words import words
 from leaderboard.services.qrels.judged_inputs import COMPANIONS, MAIN
@@ -163,8 +163,7 @@ def _references(session: Session, task: Task) -> tuple[dict[str, str], frozenset
     """Name of a run that judges are held against -> a number by chance; and the teams that these declare."""
     if task.kind != "judges":
         return {}, frozenset()
-    # Where there are rankings only, no module of judges is ever loaded.
-    runs, teams = import_module("leaderboard.services.judges.exported").named(session, task.id)
+    runs, teams = exported.named(session, task.id)
     numbers = list(range(1, len(runs) + 1))
     secrets.SystemRandom().shuffle(numbers)
     return {run: f"Run-{number}" for run, number in zip(sorted(runs), numbers, strict=True)}, teams

@@ -6,7 +6,7 @@ from leaderboard import demo
 from leaderboard.db.engine import Database, now
 from leaderboard.demo import answers, judges
 from leaderboard.services.demo import sending
-from leaderboard.services.judges import references
+from leaderboard.services.judges import choosing
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.revisions import publish
 from leaderboard.services.revisions.publish import NewRevision
@@ -54,7 +54,7 @@ def load(database: Database, step: Callable[[], None]) -> bool:
 
 def _refer(database: Database) -> None:
     with database.read() as session:
-        prepared = references.from_task(session, OPERATOR, judges.SLUG, answers.SLUG)
+        prepared = choosing.from_task(session, OPERATOR, judges.SLUG, answers.SLUG)
     with database.write() as session:
         new = NewRevision(prepared=prepared, note=f"The board of {answers.NAME}")
         publish.revise(session, OPERATOR, judges.SLUG, new)

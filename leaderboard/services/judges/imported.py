@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session, undefer
 
 from leaderboard.db.tables import Alignment, Qrels, QrelsRevision, Task
 from leaderboard.errors import Invalid
-from leaderboard.services.judges import origins, references, sending, store
+from leaderboard.services.judges import choosing, origins, references, sending, store
 from leaderboard.services.judges.labels import checks
 from leaderboard.services.judges.references import PreparedReference
 from leaderboard.services.kinds import PackedRun
@@ -75,7 +75,7 @@ def reference(
     origin = origins.found(session, viewer, kept.elsewhere, kept.reference.runs) if kept.elsewhere else None
     if origin is not None:
         kept = replace(kept, origin=origin, elsewhere=None)
-    references.require_topics(session, task, kept.reference)
+    choosing.require_topics(session, task, kept.reference)
     return references.of_reference(kept)
 
 

@@ -1,16 +1,28 @@
-"""What scores of answers rest on, as every board says it; loaded where there are rankings too."""
+"""What scores of answers rest on, as every board says it."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from importlib import import_module
+from statistics import median
 
+from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
+from leaderboard.db.tables import Qrels
+from leaderboard.memory import keep
 from leaderboard.services.evaluations.shown import ShownEdition
+from leaderboard.services.nuggets import stored
+from leaderboard.services.nuggets.reading import WORDS
 from leaderboard.services.policy import Sight
+from leaderboard.services.qrels.judged_inputs import MAIN
+from leaderboard.services.qrels.lines import DRAFT
 from leaderboard.trec.facts.models import families
+from leaderboard.trec.nuggets.judgments import MANY_FAILED
+from leaderboard.trec.nuggets.packing import PARTS, PackedAnswers
 
 KIND = "answers"
 """What judgments of answers are called among kinds of judgments."""
+NAMED = 20
+"""Topics named in a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +57,60 @@ def of_edition(session: Session, shown: ShownEdition, sight: Sight) -> AnswersBa
     """What the scores of an edition rest on; None for rankings, and while judgments are held back."""
     if KIND not in shown.kinds or shown.edition is None or not sight.details:
         return None
-    # Where there are rankings only, no module of answers is ever loaded.
-    said = import_module("leaderboard.services.nuggets.said")
-    line_scores = import_module("leaderboard.services.nuggets.line_scores")
-    basis: AnswersBasis = said.basis(session, shown.edition.revision_id)
-    return replace(basis, lines=line_scores.beside_board(session, shown.edition.task_id))
+    basis = of_packed(stored.packed_of(session, shown.edition.revision_id))
+    return replace(basis, lines=beside_board(session, shown.edition.task_id))
+
+
+def beside_board(session: Session, task_id: int) -> tuple[tuple[int, str], ...]:
+    """Number and name of each line of judgments of answers beside the board's, by name; one statement."""
+    lines = select(Qrels.id, Qrels.name).where(*beside(task_id)).order_by(Qrels.name)
+    return tuple((line_id, name) for line_id, name in session.execute(lines))
+
+
+def beside(task_id: int) -> tuple[ColumnElement[bool], ...]:
+    """Which lines of a task are judgments of answers beside the board's."""
+    return (
+        Qrels.task_id == task_id,
+        Qrels.kind == KIND,
+        Qrels.name != MAIN,
+        Qrels.name.not_like(f"{DRAFT}%"),
+    )
+
+
+# Counting over all labels takes longer than the rest of a board, which opens the same judgments each time.
+@keep
+def of_packed(packed: bytes) -> AnswersBasis:
+    """What scores under judgments rest on, of these as they are stored; raises Damaged."""
+    judged = stored.opened(packed)
+    assigned = judged.judgments.assignments
+    nuggets = [given for given in judged.judgments.nuggets.topics.values() if given]
+    vital = [sum(nugget.importance == "vital" for nugget in given) for given in nuggets]
+    middle = float(median(vital)) if vital else None
+    failed = None if assigned is None else assigned.failed_share
+    machines = [maker.name for maker in judged.made_by.values() if maker.kind != "human"]
+    return AnswersBasis(
+        made_by=tuple((WORDS[part], str(judged.made_by[part])) for part in PARTS if part in judged.made_by),
+        families=frozenset().union(*map(families, machines)),
+        median_vital=middle,
+        failed=failed,
+        warning=(warning := _warning(failed)),
+        sentences=tuple(filter(None, (warning, *_sentences(judged, middle)))),
+    )
+
+
+def _warning(failed: float | None) -> str:
+    if failed is None or failed <= MANY_FAILED:
+        return ""
+    return f"Warning: {failed:.1%} of all assignments failed; they count as not held."
+
+
+def _sentences(judged: PackedAnswers, middle: float | None) -> Iterator[str]:
+    if middle is not None:
+        nuggets = "nugget" if middle == 1 else "nuggets"
+        yield (
+            f"A topic has {middle:g} vital {nuggets} in the median, so its scores are coarse, and their "
+            "differences often skewed: where topics are few, the guarded paired t allows for that."
+        )
+    if judged.leaves_out and judged.without_vital:
+        left = ", ".join(judged.without_vital[:NAMED])
+        yield f"Measures of vital nuggets leave out topics without any: {left}."

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Qrels, QrelsRevision, Task
@@ -24,9 +24,7 @@ from leaderboard.services.evaluations import editions
 from leaderboard.services.evaluations.over_topics import PartialMean
 from leaderboard.services.evaluations.shown import FloatArray
 from leaderboard.services.nuggets import scoring, stored
-from leaderboard.services.nuggets.basis import KIND
-from leaderboard.services.qrels.judged_inputs import MAIN
-from leaderboard.services.qrels.lines import DRAFT
+from leaderboard.services.nuggets.basis import beside
 from leaderboard.services.statistics import requests
 from leaderboard.stats.arrays import Arrays
 from leaderboard.trec.nuggets.packing import PackedAnswers
@@ -91,7 +89,7 @@ def newest_of(session: Session, task: Task, line_id: int, topic_set: str) -> Lin
     row = session.execute(
         select(Qrels.name, QrelsRevision, QrelsRevision.packed)
         .join(QrelsRevision, QrelsRevision.qrels_id == Qrels.id)
-        .where(*_beside(task.id), Qrels.id == line_id)
+        .where(*beside(task.id), Qrels.id == line_id)
         .order_by(QrelsRevision.number.desc())
         .limit(1)
     ).one_or_none()
@@ -112,12 +110,6 @@ def newest_of(session: Session, task: Task, line_id: int, topic_set: str) -> Lin
     )
 
 
-def beside_board(session: Session, task_id: int) -> tuple[tuple[int, str], ...]:
-    """Number and name of each line of judgments of answers beside the board's, by name; one statement."""
-    lines = select(Qrels.id, Qrels.name).where(*_beside(task_id)).order_by(Qrels.name)
-    return tuple((line_id, name) for line_id, name in session.execute(lines))
-
-
 def of_runs(session: Session, line: LineRevision, runs: Mapping[int, str]) -> dict[int, RunByLine]:
     """Run id -> what it got under the line; runs: id -> digest of the answers.
 
@@ -135,15 +127,6 @@ def of_runs(session: Session, line: LineRevision, runs: Mapping[int, str]) -> di
         known[run_id] = requests.kept.put(digests[run_id], _computed(session, line, run_id, runs[run_id]))
     places = _places(line)
     return {run_id: _by_line(places, arrays) for run_id, arrays in known.items() if arrays is not None}
-
-
-def _beside(task_id: int) -> tuple[ColumnElement[bool], ...]:
-    return (
-        Qrels.task_id == task_id,
-        Qrels.kind == KIND,
-        Qrels.name != MAIN,
-        Qrels.name.not_like(f"{DRAFT}%"),
-    )
 
 
 def _digest(line: LineRevision, answers: str) -> str:

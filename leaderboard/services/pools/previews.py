@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from statistics import median
 from typing import Annotated
 
@@ -19,6 +18,7 @@ from leaderboard.pooling.bound import BoundMethod
 from leaderboard.pooling.candidates import IntArray
 from leaderboard.pooling.methods import Pooled, pool
 from leaderboard.services import kinds, policy
+from leaderboard.services.answers import cited
 from leaderboard.services.policy import Viewer
 from leaderboard.services.pools import plans
 from leaderboard.services.pools.documents import PoolDocument
@@ -223,10 +223,7 @@ def _tops(
     run_ids = [run.run_id for run in runs]
     if not bound.method.of_answers:
         return pool_rankings.read_tops(session, run_ids, topics, bound.reach, task.dialect, *others)
-    # Where there are rankings only, no module of answers is ever loaded.
-    cited = import_module("leaderboard.services.answers.cited")
-    tops: dict[str, TopicTops] = cited.read_cited(session, run_ids, topics, bound)
-    return tops
+    return cited.read_cited(session, run_ids, topics, bound)
 
 
 def titles_of(session: Session, task: Task) -> dict[str, str]:

@@ -4,7 +4,6 @@ import hashlib
 import json
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from importlib import import_module
 
 from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
@@ -32,11 +31,8 @@ from leaderboard.trec.qrels.revision_inputs import pack_subtopics, unpack_prefer
 DRAFT = "draft "
 """How the names of lines begin that hold what is not published yet."""
 ROWS_AT_ONCE = 5_000
-PACKED = {
-    "answers": "leaderboard.services.nuggets.prepared",
-    "board": "leaderboard.services.judges.references",
-}
-"""Kinds whose revisions say themselves who made them, and the module that opens them."""
+PACKED = ("answers", "board")
+"""Kinds whose revisions say themselves who made them."""
 MOST_NAMED = 10
 """Documents named in a message."""
 
@@ -157,9 +153,13 @@ def stored(session: Session, revision: QrelsRevision) -> PreparedQrels:
     qrels = session.get_one(Qrels, revision.qrels_id)
     name, sha256, read_as = revision.file_name, revision.sha256, tuple(map(Problem, revision.read_as))
     if qrels.kind in PACKED:
-        # Where there are rankings only, no module of others is ever loaded.
-        prepared: PreparedQrels = import_module(PACKED[qrels.kind]).of_packed(revision.packed, name)
-        return prepared
+        if qrels.kind == "board":
+            from leaderboard.services.judges import references
+
+            return references.of_packed(revision.packed, name)
+        from leaderboard.services.nuggets import prepared
+
+        return prepared.of_packed(revision.packed, name)
     if qrels.kind == "preference":
         return replace(of_preferences(unpack_preferences(revision.packed), name, sha256), warnings=read_as)
     if qrels.kind == "subtopic":

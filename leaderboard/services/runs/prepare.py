@@ -9,10 +9,11 @@ from pathlib import Path
 from leaderboard.checksums import compressor, framed, plain_bytes
 from leaderboard.errors import Problem
 from leaderboard.services.kinds import PackedRun, UploadRules
-from leaderboard.trec.read.archives import TooSlow, is_longer
+from leaderboard.trec.read.archives import TooSlow
 from leaderboard.trec.read.blocks import Consumer
 from leaderboard.trec.read.bundles import is_larger
 from leaderboard.trec.read.lines import Limits, Source
+from leaderboard.trec.read.plain import is_longer
 from leaderboard.trec.runs.fingerprints import similarity
 from leaderboard.trec.runs.reports import Report
 

@@ -8,24 +8,18 @@ board shows the same p forever. SciPy is not needed here: evaluators import this
 import hashlib
 import json
 import logging
-import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
-from importlib import import_module
 from typing import Any
 
-import numpy as np
 from sqlalchemy import ColumnElement, delete, select
-from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
-from leaderboard.checksums import damaged
-from leaderboard.db.engine import Database, add_unless_taken, now
+from leaderboard.db.engine import add_unless_taken, now
 from leaderboard.db.tables import Job, Statistic
-from leaderboard.measures.naming import parse
 from leaderboard.measures.record import Measure
-from leaderboard.services.evaluations.shown import FloatArray, Source, scores_of
+from leaderboard.services.evaluations.shown import Source
 from leaderboard.services.jobs import queue
 from leaderboard.services.statistics.cache import KeptResults
 from leaderboard.services.statistics.procedures import (
@@ -37,8 +31,7 @@ from leaderboard.services.statistics.procedures import (
     ranking_overlaps,
     revision_scores,
 )
-from leaderboard.stats import process
-from leaderboard.stats.arrays import Arrays, pack, unpack
+from leaderboard.stats.arrays import Arrays, unpack
 from leaderboard.stats.pairs.corrections import LEVEL
 
 log = logging.getLogger(__name__)
@@ -67,7 +60,6 @@ ASKED, PREPARED = -10, -20
 MOST_KEPT = 1000
 """Results kept of what accounts asked for; a page asks for an older one again."""
 
-PROGRESS_EVERY_S = 1.0
 RESAMPLES = 100_000
 """Of the procedures that draw at random, unless a correction needs more."""
 
@@ -84,12 +76,6 @@ _SECONDS: dict[str, Callable[[int, int], float]] = {
     pool_simulations.PROCEDURE: pool_simulations.seconds,
 }
 """Procedure without a test -> how long it takes, by runs and topics."""
-_OF_HITS = {
-    pool_reusability.PROCEDURE: pool_reusability.compute,
-    pool_simulations.PROCEDURE: pool_simulations.compute,
-    coverage.PROCEDURE: coverage.compute,
-}
-"""What is computed from the runs' judged hits, by a method that is options of its own."""
 
 _OF_ONE_STATE = (coverage.PROCEDURE, field_leaders.PROCEDURE)
 """What is computed of a board as it is, and replaces what it was before."""
@@ -214,6 +200,14 @@ def is_ready_made(request: Request) -> bool:
     return request.procedure == "pairs" and READY_S < request.seconds <= AT_ONCE_S
 
 
+def request_of(facts: dict[str, Any]) -> Request:
+    """The request that was stored as these facts."""
+    source = dict(facts["source"])
+    source.update({name: tuple(source[name]) for name in ("topics", "places")})
+    lists = {name: tuple(facts[name]) for name in ("run_ids", "rankings")}
+    return Request(**(facts | lists | {"source": Source(**source)}))
+
+
 def find(session: Session, request: Request) -> Arrays | WaitingResult:
     """What was computed for the request, or how far it is; no statement where it is in memory."""
     if (known := kept.get(request.digest)) is not None:
@@ -275,80 +269,12 @@ def _row(session: Session, request: Request) -> Statistic | None:
     return session.scalar(select(Statistic).where(Statistic.digest == request.digest))
 
 
-def compute(database: Database, statistic_id: int) -> bytes:
-    """The packed result of a stored request, computed in a process of its own; progress is written down."""
-    told = time.monotonic()
-
-    def progress(share: float) -> None:
-        nonlocal told
-        if time.monotonic() - told > PROGRESS_EVERY_S:
-            told = time.monotonic()
-            _tell_progress(database, statistic_id, share)
-
-    with database.read() as session:
-        row = session.get_one(Statistic, statistic_id)
-        if not row.is_whole:
-            raise damaged(f"comparison {statistic_id}", "the checksum of what it compares does not match")
-        request = _request(row.request)
-        if request.procedure == ranking_overlaps.PROCEDURE:
-            return pack(ranking_overlaps.compute(session, request.run_ids, request.source, progress))
-        if request.procedure == document_orders.PROCEDURE:
-            return pack(document_orders.compute(session, request.run_ids, request.source.dialect, progress))
-        if request.procedure == revision_scores.PROCEDURE:
-            facts = request.source.revision_id, request.run_ids, request.measure, request.source.dialect
-            return pack(revision_scores.compute(session, *facts, progress))
-        if request.procedure == "judges":
-            # Where there are rankings only, no module of judges is ever loaded.
-            bounds = import_module("leaderboard.services.judges.bounds")
-            return pack(bounds.compute(session, request.source, request.run_ids, progress))
-        if request.procedure in _OF_HITS:
-            return pack(computed_from_hits(session, request, progress))
-        if request.procedure == field_leaders.PROCEDURE:
-            return pack(_leaders(session, request, progress))
-        scores = _scores(session, request)
-    return process.run(request.procedure, scores, request.options, progress)
-
-
-def _tell_progress(database: Database, statistic_id: int, share: float) -> None:
-    """Write down how far it is, unless that has to wait: the work is not worth losing for it."""
-    try:
-        with database.write(PROGRESS_EVERY_S) as session:
-            if (row := session.get(Statistic, statistic_id)) is not None and row.is_whole:
-                row.progress = share
-    except OperationalError as error:
-        log.info("the progress of statistic %d was not written: %s", statistic_id, error.orig)
-
-
-def computed_from_hits(session: Session, request: Request, progress: Callable[[float], None]) -> Arrays:
-    """The result of a procedure on judged hits, computed here and now."""
-    of_hits = _OF_HITS[request.procedure]
-    return of_hits(session, request.source, request.run_ids, request.measure, request.method, progress)
-
-
-def _leaders(session: Session, request: Request, progress: Callable[[float], None]) -> Arrays:
-    """Who leads a board, with the places of all its runs where these can be compared."""
-    field = field_leaders.field(session, request.source, request.measure, request.run_ids)
-    places: Arrays = {}
-    if field.is_ranked and len(request.source.topics) > 1 and not refusal(parse(request.measure).measure):
-        pairs = replace(
-            request,
-            procedure="pairs",
-            method=field.comparison,
-            run_ids=field.run_ids,
-            rankings=field.rankings,
-        )
-        places = unpack(
-            process.run(field_leaders.PROCEDURE, _scores(session, pairs), pairs.options, progress)
-        )
-    return field_leaders.summary(field, places)
-
-
 def store(session: Session, statistic_id: int, result: bytes) -> None:
     """Keep what was computed, and of what accounts asked for the newest only."""
     row = session.get_one(Statistic, statistic_id)
     row.result, row.progress, row.computed_at = result, 1.0, now(session)
     session.flush()
-    if row.request["procedure"] in _OF_ONE_STATE or is_ready_made(_request(row.request)):
+    if row.request["procedure"] in _OF_ONE_STATE or is_ready_made(request_of(row.request)):
         # Nobody asks again for what a board was with fewer runs.
         session.execute(
             delete(Statistic).where(
@@ -375,16 +301,3 @@ def _alike(row: Statistic) -> tuple[ColumnElement[bool], ...]:
         return (of_method,)
     of_measure = Statistic.request["measure"].as_string() == row.request["measure"]
     return of_method, of_measure, Statistic.asked_by.is_(None)
-
-
-def _request(facts: dict[str, Any]) -> Request:
-    source = dict(facts["source"])
-    source.update({name: tuple(source[name]) for name in ("topics", "places")})
-    lists = {name: tuple(facts[name]) for name in ("run_ids", "rankings")}
-    return Request(**(facts | lists | {"source": Source(**source)}))
-
-
-def _scores(session: Session, request: Request) -> FloatArray:
-    by_run = scores_of(session, request.source, request.measure, request.measure_version, request.run_ids)
-    scores = np.array([by_run[run_id] for run_id in request.run_ids])
-    return -scores if parse(request.measure).measure.direction == "lower" else scores

@@ -9,7 +9,6 @@ set size design, Information Retrieval Journal 19(3), 2016).
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import import_module
 from math import ceil, sqrt
 
 import numpy as np
@@ -252,7 +251,8 @@ def _noncentrality(freedom: int, power: float, alpha: float) -> float:
     while _power(high, freedom, critical) < power:
         high *= 2
     # Loaded where it is needed: every site and command would pay a fifth of a second for it at its start.
-    brentq = import_module("scipy.optimize").brentq
+    from scipy.optimize import brentq
+
     root: float = brentq(lambda nc: _power(nc, freedom, critical) - power, 0.0, high, xtol=1e-12)
     return root
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from leaderboard.checksums import compressed, damaged, plain_bytes
-from leaderboard.trec.qrels.judge_labels import JudgeLabels
+from leaderboard.trec.boards.judge_labels import JudgeLabels
 from leaderboard.trec.read.lines import bytes_of, text_of
 
 _LABELS = b"BRL1"

@@ -12,11 +12,11 @@ from typing import Any
 from leaderboard.trec.boards import labels, packing
 from leaderboard.trec.boards.align import FEWEST_RUNS
 from leaderboard.trec.boards.answer_labels import KeptAnswerLabels
+from leaderboard.trec.boards.judge_labels import MOST
 from leaderboard.trec.boards.labels import KeptLabels
 from leaderboard.trec.boards.packing import ForeignOrigin, KeptBoard, KeptReference
 from leaderboard.trec.nuggets import packing as nuggets
 from leaderboard.trec.nuggets.texts import of_text as answers_of
-from leaderboard.trec.qrels.judge_labels import MOST
 from leaderboard.trec.read.entries import LOOSE_ID_BYTES
 from leaderboard.trec.read.lines import bytes_of
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -45,13 +44,13 @@ def read_judgments(
     except _Irregular:
         pass
     # Most files need neither, and a short command would wait for both.
-    qrels = import_module("leaderboard.trec.qrels.qrels").read_qrels(path, limits, second, asked)
+    from leaderboard.trec.qrels.compiling import compile_qrels
+    from leaderboard.trec.qrels.qrels import read_qrels
+
+    qrels = read_qrels(path, limits, second, asked)
     for note in qrels.notes:
         say(note)
-    compiled_slowly: CompiledJudgments = import_module("leaderboard.trec.qrels.compiling").compile_qrels(
-        qrels
-    )
-    return compiled_slowly
+    return compile_qrels(qrels)
 
 
 def _in_bulk(path: Path, limits: Limits) -> CompiledJudgments:

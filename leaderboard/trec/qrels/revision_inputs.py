@@ -3,7 +3,6 @@
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from importlib import import_module
 
 import numpy as np
 
@@ -85,12 +84,15 @@ def _leaving(compiled: CompiledJudgments, packed: bytes, distractors: frozenset[
 
 def _without_documents(inputs: RevisionInputs) -> CompiledJudgments:
     """The topics of judgments of answers or of a reference, none of which judges a document by itself."""
-    # Where there are rankings only, no module of others is ever loaded.
+    topics: Collection[str]
     if inputs.kind == "board":
-        boards = import_module("leaderboard.trec.boards.packing")
-        topics = boards.unpack_reference(inputs.judgments).reference.topics
+        from leaderboard.trec.boards.packing import unpack_reference
+
+        topics = unpack_reference(inputs.judgments).reference.topics
     else:
-        topics = import_module("leaderboard.trec.nuggets.packing").unpacked(inputs.judgments).topics
+        from leaderboard.trec.nuggets.packing import unpacked
+
+        topics = unpacked(inputs.judgments).topics
     return compile_qrels(Qrels({topic: {} for topic in topics}, "graded"))
 
 

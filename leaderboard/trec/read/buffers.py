@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from leaderboard.trec.read.archives import Source, TooSlow, plain_filler
+from leaderboard.trec.read.archives import Source, TooSlow
 from leaderboard.trec.read.kernel import SLACK
 from leaderboard.trec.read.lines import BOM, Limits
+from leaderboard.trec.read.plain import plain_filler
 
 BUFFER_BYTES = 2**20
 

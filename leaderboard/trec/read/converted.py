@@ -11,10 +11,11 @@ from typing import Any, Literal, cast
 
 from leaderboard.errors import Invalid, Problem, TooLarge
 from leaderboard.trec.read import forms
-from leaderboard.trec.read.archives import Limits, Source, TooSlow, plain_blocks
+from leaderboard.trec.read.archives import Limits, Source, TooSlow
 from leaderboard.trec.read.forms import Asked, Head, Kind, is_grade, is_number, is_whole, role_of
 from leaderboard.trec.read.json_objects import not_json
 from leaderboard.trec.read.lines import Problems, raw_lines, shown
+from leaderboard.trec.read.plain import plain_blocks
 
 MOST_JSON = 2**28
 """Bytes of a file that is one JSON value: it is read as a whole."""

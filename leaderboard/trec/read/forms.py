@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from leaderboard.errors import Invalid, Problem, TooLarge
-from leaderboard.trec.read.archives import Limits, Source, plain_blocks
+from leaderboard.trec.read.archives import Limits, Source
 from leaderboard.trec.read.lines import BOM, shown
+from leaderboard.trec.read.plain import plain_blocks
 
 Kind = Literal["run", "qrels"]
 NAMES = {"run": "run", "qrels": "qrels file"}

@@ -5,7 +5,6 @@ Everything works on a block: a buffer of whole lines with SLACK readable bytes b
 """
 
 import os
-from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +31,9 @@ LEAST_SLOTS = 64
 
 def _numpy() -> Any:
     """The functions with numpy alone, imported where they are needed."""
-    return import_module("leaderboard.trec.read.numpy_kernel")
+    from leaderboard.trec.read import numpy_kernel
+
+    return numpy_kernel
 
 
 def name() -> str:

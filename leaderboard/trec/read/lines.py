@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from leaderboard.errors import MAX_PROBLEMS, Invalid, Problem
-from leaderboard.trec.read.archives import BLOCK_BYTES, DEFAULT_LIMITS, Limits, Source, plain_blocks
+from leaderboard.trec.read.archives import BLOCK_BYTES, DEFAULT_LIMITS, Limits, Source
+from leaderboard.trec.read.plain import plain_blocks
 
 __all__ = [
     "BOM",

@@ -8,7 +8,6 @@ a file of another kind.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from leaderboard.errors import Invalid
@@ -50,11 +49,14 @@ def usual(
         return source
     # Few files are of another form, and a short command would wait for what reads these.
     if head.lines:
-        converting = import_module("leaderboard.trec.read.converted")
-        made: Converted | None = converting.converted(source, head, kind, limits, asked)
+        from leaderboard.trec.read.converted import converted
+
+        made = converted(source, head, kind, limits, asked)
         if made is not None:
             return made
-    problem = import_module("leaderboard.trec.read.other_forms").problem_of(head, kind)
+    from leaderboard.trec.read.other_forms import problem_of
+
+    problem = problem_of(head, kind)
     if problem is not None:
         raise Invalid(f"The {NAMES[kind]} cannot be read: {problem}", [problem])
     return source

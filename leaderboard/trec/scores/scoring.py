@@ -7,9 +7,8 @@ need is imported where it is used.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -32,10 +31,9 @@ from leaderboard.trec.scores.report import RunScores
 
 if TYPE_CHECKING:
     from leaderboard.trec.qrels.left_out import LeftOut
+    from leaderboard.trec.qrels.remaining import DocumentsByTopic
 
 Read = TypeVar("Read")
-QRELS, DOCUMENTS = "leaderboard.trec.qrels", "leaderboard.trec.documents"
-"""Where what is imported late is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +105,11 @@ class Scorer:
             )
         judgments = replace(compiled.judgments, collection_size=inputs.collection_size)
         self._compiled = replace(compiled, judgments=judgments)
-        self._absent = None if self.left_out is None else _leaving().compiled_left_out(self.left_out)
+        self._absent: DocumentsByTopic | None = None
+        if self.left_out is not None:
+            from leaderboard.trec.qrels.left_out import compiled_left_out
+
+            self._absent = compiled_left_out(self.left_out)
         self.lines: list[Line] = []
         if options.as_trec_eval:
             self.lines, passed_over = requested(
@@ -131,8 +133,9 @@ class Scorer:
     @property
     def without_relevant(self) -> list[str]:
         """Topics that no document is relevant to at the level of the options."""
-        names: list[str] = _leaving().without_relevant(self._compiled, self._options.level)
-        return names
+        from leaderboard.trec.qrels.left_out import without_relevant
+
+        return without_relevant(self._compiled, self._options.level)
 
     def scores(self, path: Path) -> RunScores:
         """The scores of a run, named by its tag; raises Invalid where it has no judged topic."""
@@ -193,8 +196,10 @@ class Scorer:
             whole = scan(aligner, ahead=ahead)
             tag, seen, notes = whole.tag, whole.consumer, whole.notes
         else:
+            from leaderboard.trec.qrels.left_out import Leaving
+
             # What is left of a block is put in order by itself.
-            part = scan(lambda: _leaving().Leaving(aligner(), absent))
+            part = scan(lambda: Leaving(aligner(), absent))
             tag, seen, notes = part.tag, part.consumer.consumer, part.notes
         # What trec_eval ignores in a line, such as its rank, is not said here.
         self.notes += [f"{path}: {note}" for note in notes if not note.field]
@@ -222,7 +227,9 @@ EXAMPLES = 3
 
 def _nothing_common(path: Path, topics: list[str], qrels: Path, judged: Sequence[str]) -> Invalid:
     """The error of a run without a judged topic: ids of both, and how to make them the same."""
-    names = import_module("leaderboard.trec.topics.names").TopicNames(judged)
+    from leaderboard.trec.topics.names import TopicNames
+
+    names = TopicNames(judged)
     ids = f"the run has {', '.join(map(shown, topics))}; the qrels have {names.examples()}"
     remedy = "Check that both belong together."
     if topics and (meant := names.meant(topics[0])):
@@ -233,10 +240,6 @@ def _nothing_common(path: Path, topics: list[str], qrels: Path, judged: Sequence
     return Invalid(f"{path} has no topic that {qrels} judges: {ids}. {remedy}")
 
 
-def _leaving() -> Any:
-    return import_module(f"{QRELS}.left_out")
-
-
 def _left_out(inputs: Inputs, asked: Asked) -> "LeftOut | None":
     if not inputs.left_out and not inputs.without_query:
         if inputs.changed_docnos is not None:
@@ -244,13 +247,15 @@ def _left_out(inputs: Inputs, asked: Asked) -> "LeftOut | None":
         return None
     if inputs.preferences is not None:
         raise Invalid("Documents are left out of graded judgments; preferences cannot be given with them.")
-    reading = _leaving()
-    changed = None if inputs.changed_docnos is None else _read(reading.read_renamed, inputs.changed_docnos)
-    left_out: LeftOut = reading.read_left_out(inputs.left_out, changed)
+    from leaderboard.trec.qrels.left_out import read_left_out, read_renamed, with_queries
+
+    changed = None if inputs.changed_docnos is None else _read(read_renamed, inputs.changed_docnos)
+    left_out = read_left_out(inputs.left_out, changed)
     if inputs.without_query:
-        read_qrels = import_module(f"{QRELS}.qrels").read_qrels
+        from leaderboard.trec.qrels.qrels import read_qrels
+
         judged = _read(partial(read_qrels, second=inputs.second, asked=asked), inputs.qrels).judgments
-        left_out = reading.with_queries(left_out, judged)
+        left_out = with_queries(left_out, judged)
     return left_out
 
 
@@ -259,17 +264,18 @@ def _judgments(
 ) -> CompiledJudgments:
     if inputs.preferences is None and left_out is None:
         return _read(partial(read_judgments, second=inputs.second, asked=asked, say=say), inputs.qrels)
-    compiling, reading = import_module(f"{QRELS}.compiling"), import_module(f"{QRELS}.qrels")
-    qrels = _read(partial(reading.read_qrels, second=inputs.second, asked=asked), inputs.qrels)
+    from leaderboard.trec.qrels.compiling import compile_qrels
+    from leaderboard.trec.qrels.left_out import without
+    from leaderboard.trec.qrels.preferences import read_preferences
+    from leaderboard.trec.qrels.qrels import read_qrels
+
+    qrels = _read(partial(read_qrels, second=inputs.second, asked=asked), inputs.qrels)
     for note in qrels.notes:
         say(note)
     if left_out is not None:
-        qrels = _leaving().without(qrels, left_out)
-    preferences = None
-    if inputs.preferences is not None:
-        preferences = _read(import_module(f"{QRELS}.preferences").read_preferences, inputs.preferences)
-    compiled: CompiledJudgments = compiling.compile_qrels(qrels, preferences)
-    return compiled
+        qrels = without(qrels, left_out)
+    preferences = None if inputs.preferences is None else _read(read_preferences, inputs.preferences)
+    return compile_qrels(qrels, preferences)
 
 
 def _selected(
@@ -301,20 +307,19 @@ class _Unlikeness:
             )
         self._supplied = None
         if self.depth and inputs.dissimilarities is not None:
-            reading = import_module(f"{DOCUMENTS}.dissimilarity").read_dissimilarities
-            self._supplied = _read(reading, inputs.dissimilarities)
+            from leaderboard.trec.documents.dissimilarity import read_dissimilarities
+
+            self._supplied = _read(read_dissimilarities, inputs.dissimilarities)
 
     def of(self, top: Mapping[str, Sequence[bytes]]) -> tuple[FloatArray, ...]:
         """The matrices of every topic's top documents."""
-        unlike = import_module(f"{DOCUMENTS}.dissimilarity")
-        matrices: tuple[FloatArray, ...]
+        from leaderboard.trec.documents.dissimilarity import from_pairs, from_texts
+
         if self._supplied is not None:
-            matrices = unlike.from_pairs(self._supplied, top)
-            return matrices
+            return from_pairs(self._supplied, top)
         needed = {docno for docnos in top.values() for docno in docnos}
         assert self._documents is not None, "one of the two was given"
-        matrices = unlike.from_texts(_read(partial(_texts, needed), self._documents), top)
-        return matrices
+        return from_texts(_read(partial(_texts, needed), self._documents), top)
 
 
 def cutoff_of(measure: BoundMeasure) -> int:
@@ -326,7 +331,8 @@ def cutoff_of(measure: BoundMeasure) -> int:
 
 def _texts(docnos: set[bytes], path: Path) -> dict[bytes, str]:
     """The title and text of these documents; the others are skipped."""
-    read_documents = import_module(f"{DOCUMENTS}.documents").read_documents
+    from leaderboard.trec.documents.documents import read_documents
+
     documents = ((document.docno.encode(), document) for document in read_documents(path))
     return {docno: f"{document.title} {document.text}" for docno, document in documents if docno in docnos}
 

@@ -8,11 +8,11 @@ from itertools import chain
 from pathlib import Path
 
 from leaderboard.errors import Invalid, Problem, TooLarge
-from leaderboard.trec.read.archives import plain_blocks
 from leaderboard.trec.read.entries import ID_BYTES
 from leaderboard.trec.read.forms import Head
 from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, Problems, numbered_lines, shown
 from leaderboard.trec.read.other_forms import problem_of
+from leaderboard.trec.read.plain import plain_blocks
 from leaderboard.trec.topics import forms, json_forms, tables
 from leaderboard.trec.topics.markup import sgml_topics, xml_topics
 from leaderboard.trec.topics.records import (

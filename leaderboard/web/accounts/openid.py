@@ -1,7 +1,6 @@
 """Signing in by a provider of OpenID Connect: begun here, answered here, linked on the account's page."""
 
 from hmac import compare_digest
-from importlib import import_module
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -188,7 +187,9 @@ def _provider(key: str) -> Provider:
 
 def _client() -> Any:
     # Authlib is an extra: a site without providers starts without it.
-    return import_module("leaderboard.web.accounts.openid_client")
+    from leaderboard.web.accounts import openid_client
+
+    return openid_client
 
 
 def _back(provider: Provider) -> str:

@@ -17,7 +17,7 @@ from leaderboard.services.bundles.importing import ImportRequest
 from leaderboard.services.bundles.public import COLUMNS, PUBLIC_TABLES
 from leaderboard.services.policy import ANONYMOUS, OPERATOR
 from leaderboard.services.runs import marks, withdrawals
-from leaderboard.trec.read.archives import plain_blocks
+from leaderboard.trec.read.plain import plain_blocks
 from leaderboard.trec.runs.runs import read_run
 from tests.make import build, bundles, masked, people, phased, revised, twins
 

@@ -15,7 +15,7 @@ from leaderboard.services.runs import withdrawals
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.tasks import announcements
 from leaderboard.services.tasks.announcements import AnnouncementDraft
-from leaderboard.trec.read.archives import plain_blocks
+from leaderboard.trec.read.plain import plain_blocks
 from tests.make import build, bundles, judged, people, pools
 
 TEAMS = ("Wombatville", "Zyzzyva Lab", "Ölß")

@@ -17,7 +17,7 @@ from leaderboard.services.demo import answers as answers_task
 from leaderboard.services.demo import judges as judges_task
 from leaderboard.services.demo import loading, rankings, suites
 from leaderboard.services.jobs.queue import EVALUATE
-from leaderboard.services.judges import references
+from leaderboard.services.judges import choosing, references
 from leaderboard.services.nuggets import stored
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, visible_task
 from leaderboard.trec.nuggets.scoring import JudgmentFiles, read_judgments, score_answers
@@ -119,7 +119,7 @@ def test_the_reference_is_the_board_of_the_answers(demo: Database) -> None:
     """Judges are held against the ranked runs by the primary measure, as the board shows them."""
     with demo.read() as session:
         kept = references.newest(session, _task(demo, judges.SLUG))
-        again = references.from_task(session, OPERATOR, judges.SLUG, answers.SLUG).kept
+        again = choosing.from_task(session, OPERATOR, judges.SLUG, answers.SLUG).kept
     assert kept is not None
     assert kept.is_machine
     assert set(kept.reference.runs) == set(answers.RUNS) - answers.UNRANKED

@@ -9,7 +9,7 @@ import pytest
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Edition, JudgeBoard, Run
 from leaderboard.services.checks.check import checks
-from leaderboard.services.judges import references, store
+from leaderboard.services.judges import choosing, references, store
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.runs.uploads import Submission
 from leaderboard.trec.boards.packing import KeptBoard
@@ -163,7 +163,7 @@ def test_assignments_do_not_score_rankings(database: Database, tmp_path: Path) -
 def test_a_reference_of_answers_is_known_by_its_runs(said: Database) -> None:
     """Its origin names them in the order of the board."""
     with said.read() as session:
-        prepared = references.from_task(session, OPERATOR, "judged", "said", MEASURE)
+        prepared = choosing.from_task(session, OPERATOR, "judged", "said", MEASURE)
         origin = prepared.kept.origin
         assert origin is not None
         names = {run.id: run.name for run in session.query(Run)}

@@ -11,7 +11,7 @@ from leaderboard.errors import Closed, Conflict, Invalid
 from leaderboard.measures.judges.registry import tau_of_means
 from leaderboard.services import policy
 from leaderboard.services.checks.check import checks
-from leaderboard.services.judges import references
+from leaderboard.services.judges import choosing, references
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.revisions import publish
 from leaderboard.services.revisions.publish import NewRevision
@@ -193,7 +193,7 @@ def test_no_setting_opens_what_the_reference_says(database: Database, tmp_path: 
 def from_task(database: Database, source: str = "t", measure: str = "") -> references.PreparedReference:
     """The reference that the board of a task is."""
     with database.read() as session:
-        return references.from_task(session, OPERATOR, "judged", source, measure)
+        return choosing.from_task(session, OPERATOR, "judged", source, measure)
 
 
 def test_the_board_of_a_task_becomes_a_reference_and_stays(database: Database, tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ import zstandard
 
 from leaderboard.errors import Invalid, TooLarge
 from leaderboard.trec.read import decoders
-from leaderboard.trec.read.archives import Limits, is_longer, plain_blocks, plain_filler
+from leaderboard.trec.read.archives import Limits
+from leaderboard.trec.read.plain import is_longer, plain_blocks, plain_filler
 from tests.trec.conftest import Written
 
 PLAIN = b"".join(b"1 Q0 d%d %d %d.5 tag\n" % (n, n, 50000 - n) for n in range(50000))

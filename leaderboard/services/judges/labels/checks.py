@@ -17,11 +17,11 @@ from leaderboard.trec.boards.answer_labels import (
     read_answer_labels,
 )
 from leaderboard.trec.boards.forms import Form, split_parts
+from leaderboard.trec.boards.judge_labels import read_judge_labels
 from leaderboard.trec.boards.labels import KeptLabels, pack_labels
 from leaderboard.trec.boards.packing import BoardRules, KeptReference
 from leaderboard.trec.nuggets.judgments import notes_on
 from leaderboard.trec.nuggets.packing import PARTS, Part
-from leaderboard.trec.qrels.judge_labels import read_judge_labels
 from leaderboard.trec.read.lines import Limits, shown, text_of
 from leaderboard.trec.runs.reports import Report
 

@@ -15,7 +15,7 @@ from leaderboard.stats.judges.labels import (
     shared,
     united,
 )
-from leaderboard.trec.qrels.judge_labels import JudgeLabels
+from leaderboard.trec.boards.judge_labels import JudgeLabels
 from leaderboard.trec.read.lines import text_of
 
 MOST_DOCUMENTS = 10

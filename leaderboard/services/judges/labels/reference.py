@@ -19,10 +19,10 @@ from leaderboard.services.nuggets.stored import opened
 from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels import judged_inputs
 from leaderboard.trec.boards.answer_labels import as_grades
+from leaderboard.trec.boards.judge_labels import JudgeLabels
 from leaderboard.trec.boards.packing import KeptReference, Origin
 from leaderboard.trec.nuggets.packing import Part
 from leaderboard.trec.nuggets.sets import Nugget
-from leaderboard.trec.qrels.judge_labels import JudgeLabels
 from leaderboard.trec.qrels.packed_judgments import unpack_judgments
 
 NO_ORIGIN = "The judgments that the reference rests on are not on this site."

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from leaderboard.services.judges import reference_files, references
+from leaderboard.services.judges import choosing
 from leaderboard.services.judges.references import PreparedReference
 from leaderboard.services.revisions import drafts
 from leaderboard.trec.read.bundles import base_name
@@ -41,7 +41,7 @@ def choose_reference(slug: str, body: ReferenceBody) -> DraftAnswer:
     Its ranked runs under the names that everybody reads. It is kept as a draft for a day: look at it, then
     publish it as a draft of judgments is.
     """
-    made = references.from_task(reading(), viewer(), slug, body.source.strip(), body.measure.strip())
+    made = choosing.from_task(reading(), viewer(), slug, body.source.strip(), body.measure.strip())
     return _kept(slug, made, body.note)
 
 
@@ -60,8 +60,8 @@ def send_reference(slug: str, query: ReferenceQuery, file: Path) -> DraftAnswer:
     The body is the file as it is, or a zip of it and `declared.csv` with what its runs declare (columns run,
     team, llm, reranker). It is kept as a draft for a day, as a board of a task is.
     """
-    with reference_files.files_of(file, base_name(query.file_name)) as sent:
-        made = references.from_file(
+    with choosing.files_of(file, base_name(query.file_name)) as sent:
+        made = choosing.from_file(
             reading(),
             viewer(),
             slug,

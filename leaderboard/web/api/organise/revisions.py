@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -23,6 +22,7 @@ from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.operations import WRITE, operation
 from leaderboard.web.api.organise.answers import DraftAnswer, LinkAnswer, RevisionMade
 from leaderboard.web.api.organise.tasks import ORGANISE
+from leaderboard.web.nuggets import uploads
 from leaderboard.web.rules import SIGNED_IN, Body, Rule
 from leaderboard.web.session import finish_reading, reading, viewer, writing
 
@@ -183,8 +183,6 @@ def keep_snapshot(slug: str) -> LinkAnswer:
 
 
 def _draft_answers(slug: str, query: JudgmentsQuery, file: Path) -> DraftAnswer:
-    # Where there are rankings only, no module of answers is ever loaded.
-    uploads = import_module("leaderboard.web.nuggets.uploads")
     by, name = (query.origin, query.origin_name), base_name(query.file_name)
     line = query.line or MAIN
     made = uploads.sent(slug, query.holds, file, name, by=by, leaves_out=query.leaves_out, line=line)

@@ -1,13 +1,13 @@
 """Operations that read judgments: revisions with their files, pools with their documents and boards."""
 
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Literal
 
 from flask import Response
 
 from leaderboard.pages.combined import tables as combined_tables
 from leaderboard.pages.combined.board import CombinedChoice, combined_page
+from leaderboard.pages.nuggets import line, line_tables
 from leaderboard.pages.pools import pools
 from leaderboard.pages.revisions import files, lists, revision
 from leaderboard.services.pools import files as pool_files
@@ -94,11 +94,7 @@ def show_line(slug: str, line_id: int, query: RevisionQuery) -> dict[str, object
 
     Of a task of answers: every run by the newest revision of the line, and how far the task's board agrees.
     """
-    # Where there are rankings only, no module of answers is ever loaded.
-    line = import_module("leaderboard.pages.nuggets.line")
-    tables = import_module("leaderboard.pages.nuggets.line_tables")
-    page = line.line_page(reading(), viewer(), slug, line_id, query.measure)
-    return dict(tables.FILES.facts(page))
+    return dict(line_tables.FILES.facts(line.line_page(reading(), viewer(), slug, line_id, query.measure)))
 
 
 @operation("GET", "/tasks/<slug>/pools", Rows, query=ListQuery, rule=ORGANISERS)

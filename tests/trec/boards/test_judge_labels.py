@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from leaderboard.errors import Invalid
-from leaderboard.trec.qrels.judge_labels import read_judge_labels
+from leaderboard.trec.boards.judge_labels import read_judge_labels
 
 Written = Callable[[str | bytes], Path]
 
