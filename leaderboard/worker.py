@@ -17,7 +17,7 @@ from leaderboard import logs, traces
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Job
 from leaderboard.errors import LeaderboardError, StoreAway
-from leaderboard.services import finishing
+from leaderboard.services import finishing, run_kinds
 from leaderboard.services.evaluations import damaged, score
 from leaderboard.services.jobs import leases, queue, workers
 from leaderboard.services.jobs.queue import Claim, ClaimLost
@@ -33,6 +33,7 @@ from leaderboard.settings import Settings
 from leaderboard.trec.read.lines import Limits
 
 log = logging.getLogger(__name__)
+run_kinds.register()
 
 IDLE_S = 1.0
 """How long an idle evaluator waits before it looks again, unless it is woken."""

@@ -103,7 +103,9 @@ def opened(data: Path | None) -> Iterator[tuple["Database", Settings]]:
 def open_database(settings: Settings) -> "Database":
     """The database of the settings; the data folder is made, readable by its owner only, where needed."""
     from leaderboard.db.engine import Database
+    from leaderboard.services import run_kinds
 
+    run_kinds.register()
     if not settings.database_url:
         settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
     return Database(settings.url, settings.lock_wait_s, pool=settings.pool, objects_url=settings.objects_url)

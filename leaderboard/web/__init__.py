@@ -13,6 +13,7 @@ from leaderboard import __version__, temporary
 from leaderboard.counters import WebCounter
 from leaderboard.db.engine import Database
 from leaderboard.resources import bundled
+from leaderboard.services import run_kinds
 from leaderboard.settings import Settings
 from leaderboard.shared import Shared
 from leaderboard.web import (
@@ -227,6 +228,7 @@ def create_app(
     counter: where requests are counted; one of its own where that is None.
     Raises RuntimeError where a route declares no rule.
     """
+    run_kinds.register()
     app = _Application(__name__, static_folder=None, template_folder=str(bundled("templates")))
     app.jinja_env.undefined = StrictUndefined
     # FLASK_DEBUG in the environment, meant for another program, would show readers what is inside.

@@ -15,8 +15,7 @@ from leaderboard.services.side_by_side import answers as compared
 from leaderboard.services.side_by_side.answers import SentAnswer
 from leaderboard.trec.documents.marking import Piece
 from leaderboard.web.api.answers import Moment
-from leaderboard.web.api.operations import operation
-from leaderboard.web.api.organise.answers import Done
+from leaderboard.web.api.operations import Done, operation
 from leaderboard.web.api.organise.assessors import GradeName
 from leaderboard.web.rules import PUBLIC, Rule
 from leaderboard.web.session import finish_reading, reading, writing

@@ -25,6 +25,20 @@ LOOK = (Scope.READ, Scope.SUBMIT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """What was done, in a few words; where there is more to know, the object's own address says it."""
+
+    done: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkAnswer:
+    """A link that cannot be read again."""
+
+    link: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
     """An answer with another status or headers than its operation's."""
 

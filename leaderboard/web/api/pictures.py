@@ -9,8 +9,7 @@ from leaderboard.services.pictures.pictures import PictureHead, PictureRequest
 from leaderboard.services.policy import Scope
 from leaderboard.web.addresses import absolute
 from leaderboard.web.api.answers import PictureAnswer
-from leaderboard.web.api.operations import operation
-from leaderboard.web.api.organise.answers import Done
+from leaderboard.web.api.operations import Done, operation
 from leaderboard.web.rules import SIGNED_IN, Body, Rule
 from leaderboard.web.session import finish_reading, reading, viewer, writing
 

@@ -10,7 +10,7 @@ from leaderboard.services.tasks.entries import EntryState
 from leaderboard.web.addresses import absolute
 from leaderboard.web.api import actions
 from leaderboard.web.api.answers import TeamAnswer
-from leaderboard.web.api.organise.answers import LinkAnswer
+from leaderboard.web.api.operations import LinkAnswer
 from leaderboard.web.session import reading, token, viewer
 
 

@@ -7,7 +7,7 @@ from leaderboard.errors import Conflict, Invalid, LeaderboardError
 from leaderboard.pages.pools import new as new_pools
 from leaderboard.pages.pools import pools as pages
 from leaderboard.pages.pools.pools import PoolPage, TopicPage
-from leaderboard.services import kinds, policy
+from leaderboard.services import policy, run_kinds
 from leaderboard.services.pools import files, pools, previews
 from leaderboard.services.pools.plans import WHICH
 from leaderboard.services.pools.previews import Preview
@@ -72,7 +72,7 @@ def _new_page(slug: str, error: LeaderboardError | None = None) -> Response:
         preview=preview,
         tables={name: table(preview) for name, table in new_pools.FILES.tables.items()} if preview else {},
         form=forms.method_form(values, offer.task_kind),
-        methods=kinds.of(offer.task_kind).pool_methods,
+        methods=run_kinds.of(offer.task_kind).pool_methods,
         which=WHICH,
         values=values,
         args=forms.state(values, offer.task_kind),
@@ -139,13 +139,15 @@ def _bring_in(slug: str) -> int:
 
 
 def _show_html(page: PoolPage) -> str:
-    of_pool = {"slug": page.slug, "number": page.pool.number}
+    slug, number = page.slug, page.pool.number
     return render_template(
         "pools/show.html",
         page=page,
         table=pages.table(page),
         chart=_progress(page) if page.pool.judged else None,
-        links=[url_for("pools.topic", **of_pool, topic_id=topic.topic_id) for topic in page.topics],
+        links=[
+            url_for("pools.topic", slug=slug, number=number, topic_id=topic.topic_id) for topic in page.topics
+        ],
     )
 
 

@@ -9,13 +9,6 @@ from leaderboard.web.api.answers import Moment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
-    """What was done, in a few words; where there is more to know, the object's own address says it."""
-
-    done: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class OwnTask:
     """A task as its organisers see it; state is draft, published or archived.
 
@@ -84,13 +77,6 @@ class SettingsAnswer:
     task: str
     settings: Mapping[str, str]
     changed: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinkAnswer:
-    """A link that cannot be read again."""
-
-    link: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

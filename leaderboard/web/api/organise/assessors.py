@@ -15,8 +15,8 @@ from leaderboard.services.tasks import grade_scales
 from leaderboard.web.addresses import absolute
 from leaderboard.web.api import limits
 from leaderboard.web.api.limits import Filled
-from leaderboard.web.api.operations import operation
-from leaderboard.web.api.organise.answers import AssessorLink, AssessorLinks, Done, LabelsMade
+from leaderboard.web.api.operations import Done, operation
+from leaderboard.web.api.organise.answers import AssessorLink, AssessorLinks, LabelsMade
 from leaderboard.web.api.organise.tasks import ORGANISE
 from leaderboard.web.rules import SIGNED_IN, Body, Rule
 from leaderboard.web.session import finish_reading, reading, settings, viewer, writing

@@ -19,8 +19,8 @@ from leaderboard.trec.read.bundles import base_name
 from leaderboard.web.addresses import absolute
 from leaderboard.web.api import actions, limits
 from leaderboard.web.api.limits import Filled
-from leaderboard.web.api.operations import WRITE, operation
-from leaderboard.web.api.organise.answers import DraftAnswer, LinkAnswer, RevisionMade
+from leaderboard.web.api.operations import WRITE, LinkAnswer, operation
+from leaderboard.web.api.organise.answers import DraftAnswer, RevisionMade
 from leaderboard.web.api.organise.tasks import ORGANISE
 from leaderboard.web.nuggets import uploads
 from leaderboard.web.rules import SIGNED_IN, Body, Rule

@@ -9,8 +9,8 @@ from leaderboard.services.side_by_side import pairs
 from leaderboard.services.side_by_side.pairs import ComparisonRequest
 from leaderboard.web.api import limits
 from leaderboard.web.api.limits import Filled
-from leaderboard.web.api.operations import operation
-from leaderboard.web.api.organise.answers import AssessorLinks, Done
+from leaderboard.web.api.operations import Done, operation
+from leaderboard.web.api.organise.answers import AssessorLinks
 from leaderboard.web.api.organise.assessors import linked
 from leaderboard.web.api.organise.tasks import ORGANISE
 from leaderboard.web.session import reading, settings, viewer, writing

@@ -7,8 +7,7 @@ from leaderboard.services import policy
 from leaderboard.services.tasks import topic_changes
 from leaderboard.trec.topics import topics as trec_topics
 from leaderboard.web.api.limits import Filled
-from leaderboard.web.api.operations import operation
-from leaderboard.web.api.organise.answers import Done
+from leaderboard.web.api.operations import Done, operation
 from leaderboard.web.api.organise.tasks import ORGANISE
 from leaderboard.web.rules import SIGNED_IN, Body, Rule
 from leaderboard.web.session import finish_reading, reading, viewer, wake, writing

@@ -7,8 +7,7 @@ from msgspec import Meta
 
 from leaderboard.pages.comparisons import many, many_tables, pair, pair_tables
 from leaderboard.pages.comparisons.many import Choice, ManyComparison
-from leaderboard.web.api.operations import operation
-from leaderboard.web.api.organise.answers import Done
+from leaderboard.web.api.operations import Done, operation
 from leaderboard.web.api.reads.tasks import ANY, COMPUTED
 from leaderboard.web.session import have_computed, reading, viewer
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from leaderboard.pages.reproductions import board, show, tables
 from leaderboard.services.reproductions import links
 from leaderboard.services.reproductions.links import OriginalRuns
-from leaderboard.web.api.operations import WRITE, operation
-from leaderboard.web.api.organise.answers import Done
+from leaderboard.web.api.operations import WRITE, Done, operation
 from leaderboard.web.api.reads.tasks import ANY, COMPUTED
 from leaderboard.web.session import have_computed, reading, viewer, wake, writing
 

@@ -17,8 +17,8 @@ from leaderboard.services.statistics.requests import WaitingResult
 from leaderboard.tables.record import Table, columns_from
 from leaderboard.web import responses
 from leaderboard.web.api.lists import ListQuery, Rows, part
-from leaderboard.web.api.operations import Reply, operation
-from leaderboard.web.api.organise.answers import CollectionAnswer, Done, collection_answer
+from leaderboard.web.api.operations import Done, Reply, operation
+from leaderboard.web.api.organise.answers import CollectionAnswer, collection_answer
 from leaderboard.web.rules import PUBLIC, Rule
 from leaderboard.web.session import have_computed, reading, viewer
 
