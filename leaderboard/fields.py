@@ -194,6 +194,8 @@ def _some(each: Asked, values: list[Any]) -> tuple[Any, ...]:
     about = each.about
     if int in get_args(each.type):
         return tuple(_number(about, value) for value in values)
+    if not about.choices:
+        return tuple(values)
     if not about.choices.keys() >= set(values):
         raise ValueError(f"must be some of {', '.join(about.choices)}.")
     return tuple(choice for choice in about.choices if choice in values)
@@ -269,8 +271,9 @@ def _limits(each: Asked) -> dict[str, Any]:
         return {"minItems": about.least, "maxItems": about.most}
     if each.kind == "choice":
         return {"enum": list(about.choices)}
-    if each.kind == "ticks" and about.choices:
-        return {"items": {"type": "string", "enum": list(about.choices)}}
+    if each.kind == "ticks":
+        least = {"minItems": 1} if each.is_required else {}
+        return least | ({"items": {"type": "string", "enum": list(about.choices)}} if about.choices else {})
     return {"pattern": FILLED} if each.is_required and each.kind == "line" and about.least else {}
 
 

@@ -105,7 +105,9 @@ def form(
     """What the macro `form_fields` takes for a record: as it was sent where it was refused, else as shown."""
     asked = fields.of(record)
     typed, found = shown or fields.empty(record), {}
-    if error is not None and any(each.name in request.form for each in asked):
+    # A page may have several forms; only the one that was sent is shown as it was typed.
+    action = getattr(current_app.view_functions.get(request.endpoint or ""), "action", None)
+    if error is not None and action is not None and action.record is record:
         typed, found = sent(record), problems(error)
     return {"asked": asked, "typed": typed, "problems": found}
 

@@ -113,8 +113,8 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
     "teams.make_team": [("", {"name": name}) for name in ("owls", "Some team", "Team 2")],
     "teams.rename_team": [("", {"name": name}) for name in ("Owls", "Free name")],
     "teams.describe_team": [("", {"affiliation": "Nest", "home_page": "https://example.org"})],
-    "webhooks.make_for_team": [("", {"address": "https://hooks.example/", "event": "run.scored"})],
-    "webhooks.make_for_task": [("", {"address": "https://hooks.example/", "event": "job.failed"})],
+    "webhooks.make_team_webhook": [("", {"address": "https://hooks.example/", "events": "run.scored"})],
+    "webhooks.make_task_webhook": [("", {"address": "https://hooks.example/", "events": "job.failed"})],
     "entries.enter_task": [
         ("", {"team_id": str(team), "code": "guess", "agreed": "1"}) for team in (1, 2, 3)
     ],

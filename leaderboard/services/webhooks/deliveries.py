@@ -7,6 +7,8 @@ what they know by its id.
 import json
 import random
 from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
 
 from sqlalchemy import ColumnElement, delete, select, update
 from sqlalchemy.orm import Session
@@ -15,14 +17,16 @@ from leaderboard.db.engine import now
 from leaderboard.db.tables import Webhook, WebhookAttempt, WebhookDelivery
 from leaderboard.errors import Conflict, NotFound, OverQuota
 from leaderboard.services import audit, throttles
+from leaderboard.services.actions import Action, by_account
 from leaderboard.services.jobs import due, queue
 from leaderboard.services.jobs.due import FAILED, WAITING
 from leaderboard.services.mail import outbox
 from leaderboard.services.mail.outbox import MailDraft
-from leaderboard.services.policy import Viewer
+from leaderboard.services.policy import Scope, Viewer
 from leaderboard.services.webhooks import calls, events, signatures, webhooks
 from leaderboard.services.webhooks.calls import GONE, TAKEN, WebhookAnswer, WebhookRequest
-from leaderboard.services.webhooks.webhooks import is_answered_for
+from leaderboard.services.webhooks.webhooks import NewWebhook, WebhookChange, is_answered_for
+from leaderboard.settings import Settings
 
 SENT = "sent"
 PAUSES = (
@@ -224,3 +228,76 @@ def _require_running(session: Session, webhook: Webhook) -> None:
 def forget(session: Session) -> None:
     """Drop deliveries of more than 30 days ago, with their attempts."""
     session.execute(delete(WebhookDelivery).where(WebhookDelivery.created_at < now(session) - KEPT_FOR))
+
+
+def _sending(settings: Settings) -> dict[str, Any]:
+    """The networks that webhooks may lead to, None on a site that sends none."""
+    return {"allowed": calls.networks(settings.webhook_networks) if settings.webhooks else None}
+
+
+_making = partial(Action, record=NewWebhook, site=_sending, status=201)
+MAKE = (
+    _making(
+        name="make_task_webhook",
+        summary="Make a webhook of a task",
+        more="For its organisers. The secret, by which requests are checked, is given this once.",
+        path="/tasks/<slug>/webhooks",
+        form="/tasks/<slug>/webhooks",
+        act=lambda session, viewer, slug, asked, allowed: webhooks.make(
+            session, viewer, webhooks.of_task(session, viewer, slug), asked.address, asked.events, allowed
+        ),
+    ),
+    _making(
+        name="make_team_webhook",
+        summary="Make a webhook of a team",
+        more="For its members. The secret, by which requests are checked, is given this once.",
+        path="/teams/<id:team_id>/webhooks",
+        form="/teams/<id:team_id>/webhooks",
+        scopes=(Scope.SUBMIT,),
+        may=lambda _, viewer, team_id: webhooks.of_team(viewer, team_id),
+        act=lambda session, viewer, team_id, asked, allowed: webhooks.make(
+            session, viewer, webhooks.of_team(viewer, team_id), asked.address, asked.events, allowed
+        ),
+    ),
+)
+_change = partial(Action, page="webhooks.show", scopes=(Scope.ORGANISE, Scope.SUBMIT), may=by_account)
+CHANGE = (
+    _change(
+        name="change_webhook",
+        summary="Pause a webhook, or resume it",
+        more="What waited goes out when it is resumed; what happens while it is paused is not written down.",
+        method="PATCH",
+        path="/webhooks/<id:webhook_id>",
+        record=WebhookChange,
+        act=lambda session, viewer, webhook_id, asked: (webhooks.pause if asked.paused else webhooks.resume)(
+            session, viewer, webhook_id
+        ),
+    ),
+    _change(name="pause", summary="Pause it", form="/webhooks/<id:webhook_id>/pause", act=webhooks.pause),
+    _change(name="resume", summary="Resume it", form="/webhooks/<id:webhook_id>/resume", act=webhooks.resume),
+    _change(
+        name="rotate_webhook_secret",
+        summary="Give a webhook a new secret",
+        more="For a day requests are signed with both.",
+        path="/webhooks/<id:webhook_id>/secret",
+        form="/webhooks/<id:webhook_id>/secret",
+        act=webhooks.rotate,
+        status=201,
+    ),
+    _change(
+        name="test_webhook",
+        summary="Send a test event",
+        more="Of type `webhook.test`; ask for the webhook a moment later to see what was answered.",
+        path="/webhooks/<id:webhook_id>/test",
+        form="/webhooks/<id:webhook_id>/test",
+        act=send_test,
+    ),
+    _change(
+        name="send_delivery_again",
+        summary="Send an event again",
+        more="Under the same `webhook-id`, whatever became of it.",
+        path="/webhooks/<id:webhook_id>/deliveries/<message>",
+        form="/webhooks/<id:webhook_id>/deliveries/<message>",
+        act=send_again,
+    ),
+)

@@ -8,6 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+from typing import Annotated
 from urllib.parse import urlsplit
 
 from sqlalchemy import ColumnElement, func, or_, select, update
@@ -15,7 +16,8 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_key, now
 from leaderboard.db.tables import Account, Member, TaskRole, Webhook, WebhookDelivery
-from leaderboard.errors import Forbidden, Invalid, NotFound, OverQuota
+from leaderboard.errors import Conflict, Forbidden, Invalid, NotFound, OverQuota
+from leaderboard.fields import Field
 from leaderboard.services import audit, policy, throttles
 from leaderboard.services.jobs import due
 from leaderboard.services.policy import Viewer
@@ -66,6 +68,23 @@ class WebhookOwner:
     def subject(self) -> str:
         """What the audit calls it."""
         return f"team:{self.team_id}" if self.task_id is None else f"task:{self.task_id}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewWebhook:
+    """Where a webhook leads, and what it is told of."""
+
+    address: Annotated[
+        str, Field(title="Address", help="Such as https://example.org/hooks/leaderboard.", longest=500)
+    ]
+    events: Annotated[tuple[str, ...], Field(title="Tell it when")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookChange:
+    """Whether a webhook is paused from now on."""
+
+    paused: Annotated[bool, Field(title="Paused")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,14 +140,17 @@ def make(
     owner: WebhookOwner,
     address: str,
     events: Collection[str],
-    allowed: Networks,
+    allowed: Networks | None,
 ) -> WebhookSecret:
     """A new webhook of an owner that `of_task` or `of_team` gave; its secret is shown this once.
 
-    Raises Invalid for an address that none may have and for events that the owner is not told of, OverQuota
-    for more than five, or twenty made in a day.
+    allowed: None where the site sends no webhooks, which raises Conflict. Raises Invalid for an address that
+    none may have and for events that the owner is not told of, OverQuota for more than five, or twenty made
+    in a day.
     """
     account_id = policy.require_account(viewer)
+    if allowed is None:
+        raise Conflict("This site sends no webhooks; ask its operator.")
     chosen = _events(owner, events)
     address = checked_address(address, allowed)
     # Two at once would both count the webhooks before them.

@@ -3,7 +3,6 @@
 from flask import Blueprint, render_template, request
 from flask.typing import ResponseReturnValue
 
-from leaderboard import fields
 from leaderboard.errors import LeaderboardError
 from leaderboard.pages import tokens as pages
 from leaderboard.services.accounts import tokens
@@ -37,10 +36,8 @@ def _page(error: LeaderboardError | None = None, **_: object) -> str:
         page=page,
         table=pages.table(page.rows),
         error=error,
-        asked=fields.of(TokenRequest),
-        typed=actions.sent(TokenRequest) if error else fields.empty(TokenRequest),
-        problems=actions.problems(error),
         most=MOST,
+        **actions.form(TokenRequest, error),
     )
 
 

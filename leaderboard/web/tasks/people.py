@@ -3,6 +3,7 @@
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
+from leaderboard import fields
 from leaderboard.errors import LeaderboardError
 from leaderboard.pages import invitations as invited
 from leaderboard.pages.tasks import settings as pages
@@ -34,7 +35,7 @@ def _page(slug: str, error: LeaderboardError | None = None, link: str = "") -> s
         page=page,
         table=pages.people_table(page),
         invitations=invited.table(page.invitations),
-        invite=actions.form(TaskInvitation, error),
+        invite=actions.form(TaskInvitation, error, fields.texts(TaskInvitation(role=policy.ORGANISER))),
         link=link,
         error=error,
         give=actions.form(RoleBody, error),

@@ -1,92 +1,51 @@
 """Webhooks of a task and of a team: made, looked at, rotated, paused, deleted, tried out."""
 
-from collections.abc import Callable
-
-from flask import Blueprint, redirect, render_template, request, url_for
+from flask import Blueprint, redirect, render_template, url_for
 from flask.typing import ResponseReturnValue
-from sqlalchemy.orm import Session
 
-from leaderboard.errors import Conflict, LeaderboardError, OverQuota
+from leaderboard.errors import LeaderboardError
 from leaderboard.pages import webhooks as pages
-from leaderboard.pages.webhooks import WebhooksPage
-from leaderboard.services.policy import Viewer
-from leaderboard.services.webhooks import calls, deliveries, webhooks
-from leaderboard.services.webhooks.webhooks import MOST, WebhookOwner, WebhookSecret
-from leaderboard.web.errors import form_again, wants_json
+from leaderboard.services.webhooks import deliveries, webhooks
+from leaderboard.services.webhooks.webhooks import MOST, NewWebhook, WebhookSecret
+from leaderboard.web import actions
 from leaderboard.web.rules import OPERATOR, SIGNED_IN, rule
-from leaderboard.web.session import reading, settings, viewer, wake, writing
+from leaderboard.web.session import reading, viewer, writing
 
 blueprint = Blueprint("webhooks", __name__)
-
-ACTS: dict[str, Callable[[Session, Viewer, int], object]] = {
-    "pause": webhooks.pause,
-    "resume": webhooks.resume,
-    "test": deliveries.send_test,
-}
 
 
 @blueprint.get("/tasks/<slug>/webhooks")
 @rule(SIGNED_IN)
 def of_task(slug: str) -> ResponseReturnValue:
     """The webhooks of a task and the form of another one."""
-    return _page(pages.task_webhooks(reading(), viewer(), slug))
+    return _page(slug=slug)
 
 
 @blueprint.get("/teams/<id:team_id>/webhooks")
 @rule(SIGNED_IN)
 def of_team(team_id: int) -> ResponseReturnValue:
     """The webhooks of a team and the form of another one."""
-    return _page(pages.team_webhooks(reading(), viewer(), team_id))
+    return _page(team_id=team_id)
 
 
-def _page(page: WebhooksPage, error: LeaderboardError | None = None) -> str:
-    chosen = request.form.getlist("event") if error else [event for event, _ in page.choices]
+def _page(slug: str = "", team_id: int = 0, error: LeaderboardError | None = None) -> str:
+    asker = viewer()
+    of_task = pages.task_webhooks(reading(), asker, slug) if slug else None
+    page = of_task or pages.team_webhooks(reading(), asker, team_id)
+    every = {"address": "", "events": [event for event, _ in page.choices]}
     return render_template(
         "webhooks/index.html",
         page=page,
         table=pages.webhook_table(page.rows),
         error=error,
-        address=request.form.get("address", ""),
-        chosen=chosen,
+        form=actions.form(NewWebhook, error, every),
+        offered={"events": {event: f"{meaning} ({event})" for event, meaning in page.choices}},
         most=MOST,
     )
 
 
-@blueprint.post("/tasks/<slug>/webhooks")
-@rule(SIGNED_IN)
-def make_for_task(slug: str) -> ResponseReturnValue:
-    """Make a webhook of a task and show its secret, this once."""
-    asker = viewer()
-    owner = webhooks.of_task(reading(), asker, slug)
-    return _made(owner, lambda: pages.task_webhooks(reading(), asker, slug))
-
-
-@blueprint.post("/teams/<id:team_id>/webhooks")
-@rule(SIGNED_IN)
-def make_for_team(team_id: int) -> ResponseReturnValue:
-    """Make a webhook of a team and show its secret, this once."""
-    asker = viewer()
-    owner = webhooks.of_team(asker, team_id)
-    return _made(owner, lambda: pages.team_webhooks(reading(), asker, team_id))
-
-
-def _made(owner: WebhookOwner, page: Callable[[], WebhooksPage]) -> ResponseReturnValue:
-    asker, form = viewer(), request.form
-    allowed = calls.networks(settings().webhook_networks)
-    try:
-        if not settings().webhooks:
-            raise Conflict("This site sends no webhooks; ask its operator.")
-        with writing() as session:
-            address, events = form.get("address", ""), form.getlist("event")
-            made = webhooks.make(session, asker, owner, address, events, allowed)
-    except LeaderboardError as error:
-        if wants_json():
-            raise
-        return form_again(_page(page(), error), error)
-    return _secret(made)
-
-
-def _secret(made: WebhookSecret) -> ResponseReturnValue:
+def _secret(made: WebhookSecret, **_: object) -> ResponseReturnValue:
+    """The secret, this once."""
     return render_template("webhooks/secret.html", made=made), 201
 
 
@@ -97,47 +56,9 @@ def show(webhook_id: int) -> ResponseReturnValue:
     return _webhook(webhook_id)
 
 
-def _webhook(webhook_id: int, error: LeaderboardError | None = None) -> str:
+def _webhook(webhook_id: int, error: LeaderboardError | None = None, **_: object) -> str:
     page = pages.webhook_page(reading(), viewer(), webhook_id)
     return render_template("webhooks/show.html", page=page, table=pages.delivery_table(page), error=error)
-
-
-@blueprint.post("/webhooks/<id:webhook_id>/<any(pause, resume, test):act>")
-@rule(SIGNED_IN)
-def change(webhook_id: int, act: str) -> ResponseReturnValue:
-    """Pause the webhook, resume it, or send it a test event."""
-    asker = viewer()
-    return _done(webhook_id, lambda session: ACTS[act](session, asker, webhook_id))
-
-
-@blueprint.post("/webhooks/<id:webhook_id>/deliveries/<message>")
-@rule(SIGNED_IN)
-def send_again(webhook_id: int, message: str) -> ResponseReturnValue:
-    """Send one of its deliveries once more."""
-    asker = viewer()
-    return _done(webhook_id, lambda session: deliveries.send_again(session, asker, webhook_id, message))
-
-
-def _done(webhook_id: int, act: Callable[[Session], object]) -> ResponseReturnValue:
-    try:
-        with writing() as session:
-            act(session)
-    except (Conflict, OverQuota) as error:
-        if wants_json():
-            raise
-        return form_again(_webhook(webhook_id, error), error)
-    wake()
-    return redirect(url_for("webhooks.show", webhook_id=webhook_id), 303)
-
-
-@blueprint.post("/webhooks/<id:webhook_id>/secret")
-@rule(SIGNED_IN)
-def rotate(webhook_id: int) -> ResponseReturnValue:
-    """Give the webhook a new secret and show it, this once."""
-    asker = viewer()
-    with writing() as session:
-        made = webhooks.rotate(session, asker, webhook_id)
-    return _secret(made)
 
 
 @blueprint.post("/webhooks/<id:webhook_id>/delete")
@@ -169,3 +90,13 @@ def stop(webhook_id: int) -> ResponseReturnValue:
     with writing() as session:
         webhooks.stop(session, asker, webhook_id)
     return redirect(url_for("webhooks.of_site"), 303)
+
+
+actions.add_to(
+    blueprint,
+    deliveries.MAKE,
+    _page,
+    then=dict.fromkeys(("make_task_webhook", "make_team_webhook"), _secret),
+    refusals=(LeaderboardError,),
+)
+actions.add_to(blueprint, deliveries.CHANGE, _webhook, then={"rotate_webhook_secret": _secret})

@@ -49,7 +49,7 @@ def test_a_team_asks_and_an_organiser_decides(
     assert not pages.parsed(ann.get(SEND)).find("form", action=SEND)
     assert "Be kind." in pages.main(ann.get(ENTER))
     fields = pages.form(ann.get(f"{ENTER}?team=1"), ENTER)
-    assert (fields["team"], "agreed" in fields) == ("1", False)
+    assert (fields["team_id"], "agreed" in fields) == ("1", False)
     agreed = pages.parsed(ann.get(f"{ENTER}?team=1")).find("input", attrs={"name": "agreed"})
     fields["agreed"] = agreed["value"]  # type: ignore[index]
     refused = ann.post(ENTER, data={"team_id": "1"})

@@ -220,6 +220,9 @@ def test_a_role_is_given_by_a_link(site: Site) -> None:
     assert "Nina" in str(pages.table(organiser.get("/tasks/robots/people"), "Invitations"))
     assert "Invitations" not in reader.get("/tasks/robots/people").text
     assert organiser.post("/tasks/robots/people/invitations", data={"role": "king"}).status_code == 422
+    refused = organiser.post("/tasks/robots/people", data={"account": "Nobody", "role": "reader"})
+    shown = {each["id"]: each.get("value") for each in pages.parsed(refused).select("input[id]")}
+    assert (shown["give-account"], shown["invite-uses"], shown["invite-days"]) == ("Nobody", "1", "7")
 
 
 def test_the_last_organiser_stays(site: Site) -> None:

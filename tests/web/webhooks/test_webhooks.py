@@ -43,7 +43,7 @@ def _secret(answer: TestResponse) -> str:
 
 
 def _make(client: FlaskClient, path: str, address: str, *chosen: str) -> TestResponse:
-    return client.post(path, data={"address": address, "event": list(chosen)})
+    return client.post(path, data={"address": address, "events": list(chosen)})
 
 
 def test_from_the_form_to_a_delivery_that_is_sent_again(site: Site) -> None:
@@ -89,7 +89,7 @@ def test_what_cannot_be_is_said_and_typed_words_stay(site: Site) -> None:
         refused = _make(client, path, address, *chosen)
         assert refused.status_code == 422
         assert said in pages.parsed(refused).get_text()
-        assert pages.parsed(refused).find("input", {"id": "address"})["value"] == address  # type: ignore[index]
+        assert pages.parsed(refused).find("input", {"id": "webhook-address"})["value"] == address  # type: ignore[index]
     for _ in range(MOST):
         _secret(_make(anna, team, "https://example.org/", "run.scored"))
     assert _make(anna, team, "https://example.org/", "run.scored").status_code == 429
