@@ -77,16 +77,9 @@ class SamplePlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settling:
+class Settling(Choice):
     """How labels become judgments, as the page that settles offers it, and what to say of the revision."""
 
-    rule: str = Choice().rule
-    whose: str = Choice().whose
-    open: str = Choice().open
-    skipped: str = Choice().skipped
-    unjudged: str = Choice().unjudged
-    reused: bool = Choice().reused
-    mode: str = Choice().mode
     note: str = ""
     other_scale: bool = False
     """Confirms that labels are added to judgments with higher grades than assessors could give."""
