@@ -183,9 +183,10 @@ def _read(each: Asked, value: Any, zone: str) -> Any:
 
 def _number(about: Field, value: Any) -> int:
     text = str(value).strip()
-    is_whole = not isinstance(value, bool) and text.isascii() and text.isdigit() and len(text) < 14
-    if not is_whole or not about.least <= int(text) <= about.most:
-        to = "on" if about.most == MOST - 1 else f"to {about.most:,}"
+    is_whole = not isinstance(value, bool) and text.isascii() and text.isdigit()
+    is_large = is_whole and (len(text) > 13 or int(text) > about.most)
+    if not is_whole or is_large or int(text) < about.least:
+        to = "on" if about.most == MOST - 1 and not is_large else f"to {about.most:,}"
         raise ValueError(f"must be a whole number from {about.least} {to}.")
     return int(text)
 
@@ -244,8 +245,7 @@ def as_sent(record: type) -> type:
     parts: list[Any] = []
     for each in of(record):
         if not each.about.is_carried:
-            kind = _plain(each)
-            kind = Annotated[kind, Meta(extra_json_schema=_limits(each))]
+            kind = Annotated[_plain(each), Meta(extra_json_schema=_limits(each))]
             with_default = () if each.is_required else (field(default=each.default),)
             parts.append((each.name, kind, *with_default))
     made = make_dataclass(record.__name__, parts, frozen=True, slots=True, kw_only=True)
@@ -259,6 +259,9 @@ def _plain(each: Asked) -> Any:
         return GenericAlias(tuple, (as_sent(get_args(each.type)[0]), ...))
     if each.kind == "moment":
         return str | None
+    if each.kind == "ticks" and each.about.choices:
+        choice = Meta(extra_json_schema={"enum": list(each.about.choices)})
+        return tuple[Annotated[str, choice], ...]
     return as_sent(each.type) if each.kind == "record" else each.type
 
 
@@ -266,14 +269,13 @@ def _limits(each: Asked) -> dict[str, Any]:
     """What JSON Schema says of what a field takes; `read` holds it, and says what to do about it."""
     about = each.about
     if each.kind == "number":
-        return {"minimum": about.least} | ({} if about.most == MOST - 1 else {"maximum": about.most})
+        return {"minimum": about.least, "maximum": about.most}
     if each.kind == "rows":
         return {"minItems": about.least, "maxItems": about.most}
     if each.kind == "choice":
         return {"enum": list(about.choices)}
     if each.kind == "ticks":
-        least = {"minItems": 1} if each.is_required else {}
-        return least | ({"items": {"type": "string", "enum": list(about.choices)}} if about.choices else {})
+        return {"minItems": 1} if each.is_required else {}
     return {"pattern": FILLED} if each.is_required and each.kind == "line" and about.least else {}
 
 

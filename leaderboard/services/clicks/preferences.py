@@ -25,6 +25,7 @@ from leaderboard.trec.qrels.preferences import MAX_PREFERENCES
 Counted = Literal["sessions", "users"]
 Kept = Literal["majority", "both"]
 LEAST = 5
+LARGEST_ID = 10**9
 """Sessions that must show a preference, unless another number is asked for."""
 MOST_EVIDENCE = 1_000_000
 
@@ -120,7 +121,7 @@ def choice(
         keep="both" if keep == "both" else "majority",
         counted="users" if counted == "users" else "sessions",
         p=_share(p) if p else None,
-        logs=tuple(sorted({_whole("log", number, 10**9) for number in logs if number})),
+        logs=tuple(sorted({_whole("log", number, LARGEST_ID) for number in logs if number})),
     )
 
 

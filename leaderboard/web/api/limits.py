@@ -24,6 +24,11 @@ def within(least: int, most: int) -> Meta:
     return told(minimum=least, maximum=most)
 
 
+def names_of(words: Iterable[str]) -> Meta:
+    """An object whose keys are some of some words."""
+    return told(propertyNames={"enum": list(words)})
+
+
 def one_of(*groups: Iterable[str]) -> Meta:
     """One of some words."""
     return told(enum=[word for group in groups for word in group])

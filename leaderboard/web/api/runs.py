@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Annotated
 
 from flask import url_for
 
@@ -18,7 +19,7 @@ from leaderboard.trec.read.bundles import base_name
 from leaderboard.web.api import repeats
 from leaderboard.web.api.answers import ChangedRun, CheckAnswer, RunAnswer, UploadAnswer
 from leaderboard.web.api.findings import of_problems
-from leaderboard.web.api.limits import Filled
+from leaderboard.web.api.limits import Filled, names_of
 from leaderboard.web.api.operations import BODY_OF_FILE, FILE_TO_CHECK, LOOK, SUBMIT, WRITE, Reply, operation
 from leaderboard.web.api.tasks import rate_limit
 from leaderboard.web.files import Received
@@ -53,7 +54,7 @@ class RunChanges:
     """What is said anew of a run; facts by their keys, an empty text takes one back."""
 
     description: str | None = None
-    facts: Mapping[str, str] = field(default_factory=dict)
+    facts: Annotated[Mapping[str, str], names_of(FIELD_OF)] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from leaderboard.errors import Busy
 from leaderboard.pages.runs import upload as upload_pages
 from leaderboard.services.runs import fixing
 from leaderboard.services.runs.uploads import Submission
+from leaderboard.trec.runs.fixes import FIXES
 from leaderboard.web.api import limits
 from leaderboard.web.api.answers import UploadAnswer
 from leaderboard.web.api.operations import LOOK, WRITE, Reply, operation
@@ -36,7 +37,7 @@ class UploadQuery:
 class Fixes:
     """Names of fixes, as `fixes` of the check says them."""
 
-    fixes: Annotated[tuple[str, ...], limits.told(minItems=1)]
+    fixes: Annotated[tuple[Annotated[str, limits.one_of(FIXES)], ...], limits.told(minItems=1)]
 
 
 @operation(

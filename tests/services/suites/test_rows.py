@@ -5,7 +5,9 @@ import pytest
 from scipy.stats import nct, t
 
 from leaderboard.measures.naming import parse
+from leaderboard.pages.suites.tables import pair_table
 from leaderboard.services.suites.rows import SuiteBoardRequest, remarks, suite_board, too_few
+from leaderboard.stats.standing.standing import topics_to_decide
 from leaderboard.stats.suites.uncertainty import Drawn
 from leaderboard.trec.suites.scoring import SuiteRun, SuiteScores
 from leaderboard.trec.suites.suite_files import Member, Suite
@@ -67,3 +69,20 @@ def test_a_suite_that_orders_its_runs_says_no_such_thing() -> None:
     assert too_few(suite_board(_scores(0.2), SuiteBoardRequest())) == ""
     single = suite_board(_scores(0.2, {"one": 12, "two": 1}), SuiteBoardRequest())
     assert too_few(single) == "A member with one topic shows no spread, so these 3 runs cannot be ordered."
+
+
+@pytest.mark.parametrize(("drawn", "noun"), [("topics", "topic"), ("members", "member")])
+def test_each_undecided_pair_says_how_many_would_decide_it(drawn: Drawn, noun: str) -> None:
+    """As the sentence on the first and the last does; a decided pair says nothing."""
+    of = suite_board(_scores(0.01), SuiteBoardRequest(drawn=drawn))
+    table, said = of.board.pairs and of.board.pairs.table, of.board.verdicts
+    assert table is not None
+    assert said is not None
+    assert of.board.pairs is not None
+    expected = [topics_to_decide(table, said, of.board.pairs.units, at) for at in range(3)]
+    rows = pair_table(of).facts()
+    assert sorted(str(row[f"{noun}s_needed"]) for row in rows) == sorted(map(str, expected))
+    widest = max(rows, key=lambda row: abs(row["difference"]))
+    assert f"about {widest[f'{noun}s_needed']:,} would be needed" in too_few(of)
+    apart = pair_table(suite_board(_scores(0.2), SuiteBoardRequest())).facts()
+    assert [(bool(row["better"]), row["topics_needed"]) for row in apart] == [(True, None)] * 3

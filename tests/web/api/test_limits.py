@@ -4,6 +4,9 @@ from typing import Any
 
 import pytest
 
+from leaderboard.services.tasks.settings.records import SETTINGS
+from leaderboard.trec.facts.fields import FIELD_OF
+from leaderboard.trec.runs.fixes import FIXES
 from leaderboard.web.api import reference
 from leaderboard.web.api.limits import FILLED
 from tests.web.api.conftest import Programs
@@ -18,6 +21,7 @@ WITHIN: dict[tuple[str, str], Asked] = {
     ("TaskInvitation", "days"): ("invite_to_task", "/tasks/robots/invitations", PEOPLE),
     ("TeamInvitation", "uses"): ("invite_to_team", "/teams/{team}/invitations", {}),
     ("TeamInvitation", "days"): ("invite_to_team", "/teams/{team}/invitations", {}),
+    ("PhasePlan", "runs_per_day"): ("add_phase", "/tasks/robots/phases", {"name": "Daily"}),
     ("ReviewBody", "days"): ("make_review_link", "/tasks/robots/teams/{team}/review-links", {}),
 }
 """Body and field with a least and a largest number -> where it is sent."""
@@ -36,6 +40,7 @@ TEXTS: dict[tuple[str, str], Asked] = {
     ("GroupBody", "name"): ("declare_group", "/tasks/robots/groups", {"teams": [1]}),
     ("NewTopic", "topic"): ("add_topic", "/tasks/draft/topics", {"title": "new"}),
     ("NewWebhook", "address"): ("make_task_webhook", "/tasks/robots/webhooks", {"events": ["run.scored"]}),
+    ("ClickChoice", "note"): ("publish_clicks", "/tasks/robots/clicks/publish", {}),
     ("ResidualBody", "note"): ("draft_residual", "/tasks/robots/revisions/residual", {"earlier": [1]}),
 }
 """Body and field that is no blank text -> where it is sent."""
@@ -45,6 +50,8 @@ def _field(site: Site, name: tuple[str, str]) -> dict[str, Any]:
     """What the document says of a field; of one that may be null, what else it may be."""
     document = site.browser().get("/api/v1/openapi.json").get_json()
     said: dict[str, Any] = document["components"]["schemas"][name[0]]["properties"][name[1]]
+    if "minimum" in said:
+        return said
     return next((one for one in said.get("anyOf", ()) if one["type"] != "null"), said)
 
 
@@ -105,3 +112,26 @@ def test_a_field_that_is_unknown_is_refused_in_parts_of_a_body_too(site: Site, p
     refused = olga.ask("PUT", "/tasks/robots/phases/main", json=body)
     assert refused.status_code == 422
     assert refused.json["did_you_mean"] == "closes_at"
+
+
+def test_words_to_choose_from_are_told_of_lists_and_keys_too(site: Site, program: Programs) -> None:
+    """Of each item of a list and each key of an object; another word is refused."""
+    schemas = site.browser().get("/api/v1/openapi.json").get_json()["components"]["schemas"]
+
+    def told(body: str, name: str) -> dict[str, Any]:
+        said: dict[str, Any] = schemas[body]["properties"][name]
+        return said
+
+    assert told("PhasePlan", "kinds")["items"]["enum"] == ["official", "baseline", "late", "unofficial"]
+    assert told("Fixes", "fixes")["items"]["enum"] == list(FIXES)
+    assert told("RunChanges", "facts")["propertyNames"]["enum"] == list(FIELD_OF)
+    assert told("Settings", "settings")["propertyNames"]["enum"] == list(SETTINGS)
+    olga, anna = program("Olga", "organise"), program("Anna", "submit")
+    world = site.world
+    for asker, method, path, body in (
+        (olga, "POST", "/tasks/robots/phases", {"name": "New", "kinds": ["odd"]}),
+        (olga, "PATCH", "/tasks/robots/settings", {"settings": {"odd": ""}}),
+        (anna, "PATCH", f"/runs/{world.run}", {"facts": {"odd": ""}}),
+        (anna, "POST", f"/uploads/{world.accepted}/fix", {"fixes": ["odd"]}),
+    ):
+        assert asker.ask(method, path, json=body).status_code == 422, path

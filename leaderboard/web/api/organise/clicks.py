@@ -2,11 +2,14 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from leaderboard.services.clicks import imports, preferences
+from leaderboard.services.clicks.preferences import LARGEST_ID
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.trec.read.lines import Limits
-from leaderboard.web.api import actions
+from leaderboard.web.api import actions, limits
+from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.operations import operation
 from leaderboard.web.api.organise.answers import RevisionMade
 from leaderboard.web.api.organise.tasks import ORGANISE
@@ -45,8 +48,8 @@ class ClickChoice:
     keep: str = ""
     count: str = ""
     p: str = ""
-    logs: tuple[int, ...] = ()
-    note: str = ""
+    logs: tuple[Annotated[int, limits.within(1, LARGEST_ID)], ...] = ()
+    note: Filled
 
 
 @operation(

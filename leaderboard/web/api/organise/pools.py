@@ -21,6 +21,7 @@ from leaderboard.services.pools.plans import (
 )
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.web.api import actions, limits
+from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.operations import operation
 from leaderboard.web.api.organise.answers import DraftAnswer, PoolMade
 from leaderboard.web.api.organise.revisions import draft_answer
@@ -80,7 +81,7 @@ class SamplePlan:
 class Settling(Choice):
     """How labels become judgments, as the page that settles offers it, and what to say of the revision."""
 
-    note: str = ""
+    note: Filled
     other_scale: bool = False
     """Confirms that labels are added to judgments with higher grades than assessors could give."""
 

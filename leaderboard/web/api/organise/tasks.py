@@ -11,8 +11,9 @@ from leaderboard.pages.tasks import settings as settings_pages
 from leaderboard.services import collections, policy
 from leaderboard.services.policy import Scope
 from leaderboard.services.tasks import create, drafts, organise, templates
-from leaderboard.services.tasks.drafts import TaskDraft
+from leaderboard.services.tasks.drafts import DEEPEST, VISIBILITIES, TaskDraft
 from leaderboard.services.tasks.settings import change
+from leaderboard.services.tasks.settings.records import SETTINGS
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.web.api import actions, limits
 from leaderboard.web.api.limits import Filled
@@ -33,8 +34,8 @@ class NewTask:
     template: Annotated[str, limits.one_of(templates.TEMPLATES)] = templates.LIVING
     description: str = ""
     collection: str | None = None
-    visibility: str | None = None
-    depth: int = 1000
+    visibility: Annotated[str, limits.one_of([""], VISIBILITIES)] | None = None
+    depth: Annotated[int, limits.within(1, DEEPEST)] = 1000
     level: Annotated[int, limits.within(1, 1000)] = 1
     measures: tuple[Annotated[str, Meta(pattern="^[!-~]+$")], ...] = ()
     file_name: str = "topics"
@@ -46,7 +47,7 @@ class NewTask:
 class Settings:
     """Settings by their keys, as they are typed; those left out stay. reason: for the list of changes."""
 
-    settings: Mapping[str, str]
+    settings: Annotated[Mapping[str, str], limits.names_of(SETTINGS)]
     reason: str = ""
 
 
