@@ -1,5 +1,7 @@
 """A task's pools for its organisers: the list, a new one with its preview, and each one topic by topic."""
 
+from typing import Any
+
 from flask import Blueprint, Response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
@@ -139,7 +141,7 @@ def _bring_in(slug: str) -> int:
 
 
 def _show_html(page: PoolPage) -> str:
-    of_pool = {"slug": page.slug, "number": page.pool.number}
+    of_pool: dict[str, Any] = {"slug": page.slug, "number": page.pool.number}
     return render_template(
         "pools/show.html",
         page=page,
