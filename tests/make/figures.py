@@ -109,7 +109,7 @@ def _figures() -> dict[str, object]:
             ]
         ),
         "pareto": charts.pareto_chart(
-            [charts.Costed(_name(at), 3.0**at, at % 5 / 5, f"/runs/{at}") for at in range(14)]
+            [charts.Pair(_name(at), 3.0**at, at % 5 / 5, f"/runs/{at}") for at in range(14)]
         ),
     }
 

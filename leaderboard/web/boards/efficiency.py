@@ -8,7 +8,7 @@ from leaderboard.pages.boards import efficiency
 from leaderboard.pages.boards.efficiency import CostedRun, EfficiencyPage
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept
-from leaderboard.web.charts import Costed, ParetoChart, pareto_chart
+from leaderboard.web.charts import Pair, ParetoChart, pareto_chart
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import reading, viewer
 
@@ -55,6 +55,6 @@ def _chart(page: EfficiencyPage) -> ParetoChart | None:
     return pareto_chart(runs, direction=direction, digits=page.measure.digits)
 
 
-def _point(page: EfficiencyPage, row: CostedRun) -> Costed:
+def _point(page: EfficiencyPage, row: CostedRun) -> Pair:
     cost = row.costs[page.cost.field.key] / page.cost.unit.factor
-    return Costed(row.name, cost, row.score, url_for("runs.show", run_id=row.run_id))
+    return Pair(row.name, cost, row.score, url_for("runs.show", run_id=row.run_id))

@@ -7,7 +7,7 @@ from flask import url_for
 
 from leaderboard.measures.naming import parse
 from leaderboard.pages.boards.view import View
-from leaderboard.web.charts import Costed, ParetoChart, pareto_chart
+from leaderboard.web.charts import Pair, ParetoChart, pareto_chart
 
 LENGTH = "AnswerLength"
 UNITS = {"nfkc-words": "words after NFKC", "words": "words", "characters": "characters"}
@@ -32,7 +32,7 @@ def against_length(view: View) -> LengthChart | None:
     if length is None or view.board.answers is None:
         return None
     runs = [
-        Costed(row.run, words, value, url_for("runs.show", run_id=row.run_id))
+        Pair(row.run, words, value, url_for("runs.show", run_id=row.run_id))
         for row in view.all_rows
         if (value := row.scores.get(by.key)) is not None and (words := row.scores.get(length)) is not None
     ]

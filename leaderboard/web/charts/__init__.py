@@ -15,8 +15,8 @@ from leaderboard.web.charts.heat_colours import (
 from leaderboard.web.charts.intervals import Interval, IntervalChart, interval_chart
 from leaderboard.web.charts.lines import MOST_CURVES, Curve, LineChart, line_chart
 from leaderboard.web.charts.matrix import Matrix, matrix
-from leaderboard.web.charts.pareto import Costed, ParetoChart, pareto_chart, pareto_front
-from leaderboard.web.charts.planes import PlaneChart, Reproduced, plane_chart
+from leaderboard.web.charts.pareto import ParetoChart, pareto_chart, pareto_front
+from leaderboard.web.charts.planes import PlaneChart, plane_chart
 from leaderboard.web.charts.ranges import Range, RangeChart, range_chart
 from leaderboard.web.charts.rank_strips import RankStrip, rank_strip
 from leaderboard.web.charts.rankings import Ranked, RankingsChart, rankings_chart
@@ -28,7 +28,6 @@ from leaderboard.web.charts.spreads import Spread, StripCell, StripChart, strip,
 __all__ = [
     "MOST_CURVES",
     "BarChart",
-    "Costed",
     "Curve",
     "Difference",
     "Interval",
@@ -44,7 +43,6 @@ __all__ = [
     "Ranked",
     "RankingsChart",
     "Ranks",
-    "Reproduced",
     "ScatterChart",
     "ScoreStrip",
     "Scored",

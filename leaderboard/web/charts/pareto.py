@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from leaderboard.web.charts.marks import outline
-from leaderboard.web.charts.notes import Note, beside
+from leaderboard.web.charts.notes import beside
 from leaderboard.web.charts.scales import Scale, Tick, fixed, number, rounded
-from leaderboard.web.charts.scatter import Point
+from leaderboard.web.charts.scatter import Pair, Plot, Point
 
 WIDTH, PLOT, LEFT, TOP, RIGHT, AXIS = 460.0, 290.0, 50.0, 18.0, 12.0, 40.0
 SIDES = ((-7.0, -4.0, "end"), (7.0, -6.0, "start"))
@@ -20,32 +20,12 @@ MOST_TICKS = 7
 Direction = Literal["higher", "lower"]
 
 
-@dataclass(frozen=True, slots=True)
-class Costed:
-    """A run with its cost, the less the better, and its value by a measure."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParetoChart(Plot):
+    """The front is by place in what was given, cheapest first."""
 
-    name: str
-    cost: float
-    value: float
-    href: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ParetoChart:
-    """Points in units of a view box; the front's runs by place in what was given, cheapest first."""
-
-    width: float
-    height: float
-    left: float
-    right: float
-    top: float
-    bottom: float
     logarithmic: bool
-    across: tuple[Tick, ...]
-    down: tuple[Tick, ...]
-    points: tuple[Point, ...]
     path: str
-    notes: tuple[Note, ...]
     front: tuple[int, ...]
 
 
@@ -67,40 +47,40 @@ def pareto_front(pairs: Sequence[tuple[float, float]], direction: Direction = "h
 
 
 def pareto_chart(
-    runs: Sequence[Costed],
+    runs: Sequence[Pair],
     *,
     log: bool | None = None,
     direction: Direction = "higher",
     digits: int = 4,
     cost_digits: int = 3,
 ) -> ParetoChart:
-    """Cost across, the value upwards, the front as steps, its runs named where there is room.
+    """Pairs of a cost, across, and a value, upwards: the front as steps, its runs named where there is room.
 
     The cost's scale is logarithmic where log says so, or by itself where all costs are above 0 and the
     largest is over 20 times the smallest. Raises ValueError for a value or cost that is not finite, or a
     logarithm of none.
 
-    >>> chart = pareto_chart([Costed("a", 1.0, 0.25), Costed("b", 100.0, 0.5), Costed("c", 50.0, 0.25)])
+    >>> chart = pareto_chart([Pair("a", 1.0, 0.25), Pair("b", 100.0, 0.5), Pair("c", 50.0, 0.25)])
     >>> chart.logarithmic, chart.front, [tick.label for tick in chart.across]
     (True, (0, 1), ['1', '2', '5', '10', '20', '50', '100'])
     """
-    if not all(math.isfinite(end) for run in runs for end in (run.cost, run.value)):
+    if not all(math.isfinite(end) for run in runs for end in (run.first, run.second)):
         raise ValueError("a chart of costs needs finite values")
-    costs = [run.cost for run in runs]
+    costs = [run.first for run in runs]
     logarithmic = (
         log if log is not None else bool(costs) and min(costs) > 0 and max(costs) > WIDE * min(costs)
     )
     if logarithmic and min(costs, default=1.0) <= 0:
         raise ValueError("a cost of zero or less has no place on a logarithmic scale")
-    values = [run.value for run in runs] or [0.0, 1.0]
+    values = [run.second for run in runs] or [0.0, 1.0]
     down = Scale(*rounded(min(values), max(values), 5), TOP + PLOT, TOP)
     across, ticks = _logarithmic(costs) if logarithmic else _linear(costs)
-    front = pareto_front([(run.cost, run.value) for run in runs], direction)
+    front = pareto_front([(run.first, run.second) for run in runs], direction)
     points = tuple(
         _point(
             run,
-            across(math.log10(run.cost) if logarithmic else run.cost),
-            down(run.value),
+            across(math.log10(run.first) if logarithmic else run.first),
+            down(run.second),
             at in front,
             (cost_digits, digits),
         )
@@ -124,9 +104,9 @@ def pareto_chart(
     )
 
 
-def _point(run: Costed, x: float, y: float, on_front: bool, digits: tuple[int, int]) -> Point:
+def _point(run: Pair, x: float, y: float, on_front: bool, digits: tuple[int, int]) -> Point:
     shape = outline("circle" if on_front else "cross", x, y, 4.2 if on_front else 3.2)
-    label = f"{run.name}: cost {fixed(run.cost, digits[0])}, {fixed(run.value, digits[1])}"
+    label = f"{run.name}: cost {fixed(run.first, digits[0])}, {fixed(run.second, digits[1])}"
     return Point(x, y, shape, "front" if on_front else "beaten", label, run.href)
 
 

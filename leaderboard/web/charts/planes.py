@@ -4,40 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from leaderboard.web.charts.marks import Shape, outline
-from leaderboard.web.charts.notes import Note, beside
-from leaderboard.web.charts.scales import Scale, Tick, rounded
-from leaderboard.web.charts.scatter import Point
+from leaderboard.web.charts.notes import beside
+from leaderboard.web.charts.scales import Scale, rounded
+from leaderboard.web.charts.scatter import Pair, Plot, Point
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 520.0, 380.0, 58.0, 40.0, 12.0, 24.0
 PERFECT = (0.0, 1.0)
 SHAPE_OF: dict[str, Shape] = {"this": "diamond", "reproduced": "circle", "replicated": "triangle"}
 
 
-@dataclass(frozen=True, slots=True)
-class Reproduced:
-    """A reproduction: its DRI and ER; kind is this, reproduced or replicated."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaneChart(Plot):
+    """x and y: the place of the perfect reproduction, ring its mark."""
 
-    name: str
-    dri: float
-    er: float
-    kind: str = "reproduced"
-    href: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PlaneChart:
-    """Points in units of the view box; x and y: the place of the perfect reproduction, ring its mark."""
-
-    width: float
-    height: float
-    left: float
-    right: float
-    top: float
-    bottom: float
-    across: tuple[Tick, ...]
-    down: tuple[Tick, ...]
-    points: tuple[Point, ...]
-    notes: tuple[Note, ...]
     x: float
     y: float
     ring: str
@@ -48,15 +27,17 @@ class PlaneChart:
         return any(point.kind == "this" for point in self.points)
 
 
-def plane_chart(reproductions: Sequence[Reproduced], *, named: int = 8) -> PlaneChart:
-    """DRI across and ER upwards; names as far as there is room, the reproduction of the page first.
+def plane_chart(reproductions: Sequence[Pair], *, named: int = 8) -> PlaneChart:
+    """Pairs of DRI, across, and ER, upwards, of a kind: this, reproduced or replicated.
 
-    >>> chart = plane_chart([Reproduced("a", 0.0, 1.0), Reproduced("b", 0.1, 0.5)])
+    Names as far as there is room, the reproduction of the page first.
+
+    >>> chart = plane_chart([Pair("a", 0.0, 1.0, kind="reproduced")])
     >>> (chart.points[0].x, chart.points[0].y) == (chart.x, chart.y)
     True
     """
-    dris = [PERFECT[0], *(one.dri for one in reproductions)]
-    ers = [PERFECT[1], 0.0, *(one.er for one in reproductions)]
+    dris = [PERFECT[0], *(one.first for one in reproductions)]
+    ers = [PERFECT[1], 0.0, *(one.second for one in reproductions)]
     across = Scale(*rounded(min(dris), max(dris), 6), LEFT, WIDTH - RIGHT)
     down = Scale(*rounded(min(ers), max(ers), 5), HEIGHT - BOTTOM, TOP)
     points = [_point(one, across, down) for one in reproductions]
@@ -79,7 +60,7 @@ def plane_chart(reproductions: Sequence[Reproduced], *, named: int = 8) -> Plane
     )
 
 
-def _point(one: Reproduced, across: Scale, down: Scale) -> Point:
-    x, y = across(one.dri), down(one.er)
-    label = f"{one.name}: DRI {one.dri:.4f}, ER {one.er:.4f}"
+def _point(one: Pair, across: Scale, down: Scale) -> Point:
+    x, y = across(one.first), down(one.second)
+    label = f"{one.name}: DRI {one.first:.4f}, ER {one.second:.4f}"
     return Point(x, y, outline(SHAPE_OF[one.kind], x, y, 4.0), one.kind, label, one.href)

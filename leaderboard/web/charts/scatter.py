@@ -16,12 +16,13 @@ SHAPE_OF: dict[str, Shape] = {"first": "circle", "second": "triangle", "none": "
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A topic's score in the first and in the second run, and where its mark leads."""
+    """Two values of one thing, where its mark leads, and what kind it is, where a chart tells kinds apart."""
 
     name: str
     first: float
     second: float
     href: str | None = None
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,20 +37,27 @@ class Point:
     href: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class ScatterChart:
-    """Points in a square, in units of the view box; a cloud is one path for all points of a kind."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plot:
+    """Points between two scales of numbers, in units of the view box."""
 
-    size: float
-    left: float
-    right: float
-    top: float
-    bottom: float
+    width: float = SIZE
+    height: float = SIZE
+    left: float = LEFT
+    right: float = SIZE - RIGHT
+    top: float = TOP
+    bottom: float = SIZE - BOTTOM
     across: tuple[Tick, ...]
     down: tuple[Tick, ...]
     points: tuple[Point, ...]
-    cloud: tuple[tuple[str, str], ...]
     notes: tuple[Note, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScatterChart(Plot):
+    """Points in a square; a cloud is one path for all points of a kind."""
+
+    cloud: tuple[tuple[str, str], ...]
     first_higher: int
     second_higher: int
 
@@ -71,11 +79,6 @@ def scatter_chart(pairs: Sequence[Pair], *, named: int = 6, digits: int = 4) -> 
     crowded = len(pairs) > MOST_POINTS
     points = [] if crowded else [_point(pair, across, down, digits) for pair in pairs]
     return ScatterChart(
-        size=SIZE,
-        left=LEFT,
-        right=SIZE - RIGHT,
-        top=TOP,
-        bottom=SIZE - BOTTOM,
         across=across.ticks(5),
         down=down.ticks(5),
         points=tuple(points),

@@ -9,7 +9,7 @@ from leaderboard.pages.reproductions.pairs import PairRow
 from leaderboard.pages.reproductions.show import ReproductionPage, TopicScores, place_of
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept
-from leaderboard.web.charts import Pair, PlaneChart, Reproduced, ScatterChart, plane_chart, scatter_chart
+from leaderboard.web.charts import Pair, PlaneChart, ScatterChart, plane_chart, scatter_chart
 from leaderboard.web.comparisons.comparisons import MOST_LINKED
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
 from leaderboard.web.session import have_computed, reading, viewer
@@ -85,7 +85,7 @@ def _plane(rows: tuple[PairRow, ...], this: int | None) -> PlaneChart | None:
     return plane_chart([_reproduced(row, place, this) for row, place in placed])
 
 
-def _reproduced(row: PairRow, place: tuple[float, float], this: int | None) -> Reproduced:
+def _reproduced(row: PairRow, place: tuple[float, float], this: int | None) -> Pair:
     kind = "this" if row.run.run_id == this else tables.kind(row)
     link = url_for("reproductions.one", slug=row.run.slug, run_id=row.run.run_id, **kept(STATE))
-    return Reproduced(row.run.name, *place, kind, link)
+    return Pair(row.run.name, *place, link, kind)

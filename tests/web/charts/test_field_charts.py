@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leaderboard.web import charts
-from leaderboard.web.charts import Costed, Range, Scored, Spread
+from leaderboard.web.charts import Pair, Range, Scored, Spread
 
 scores = st.floats(0, 1)
 costs = st.floats(0.01, 10_000)
@@ -109,7 +109,7 @@ def test_nobody_beats_the_front_and_the_front_beats_the_rest(found: list[tuple[f
 
 def test_a_front_of_losses_goes_down() -> None:
     """Where low is better the front is below; its steps start at the top."""
-    chart = charts.pareto_chart([Costed("a", 1, 0.5), Costed("b", 2, 0.1)], direction="lower")
+    chart = charts.pareto_chart([Pair("a", 1, 0.5), Pair("b", 2, 0.1)], direction="lower")
     assert chart.front == (0, 1)
     assert chart.path == f"M{chart.points[0].x:g} 18H{chart.points[0].x:g}V{chart.points[0].y:g}" + (
         f"H{chart.points[1].x:g}V{chart.points[1].y:g}H448"
@@ -119,22 +119,22 @@ def test_a_front_of_losses_goes_down() -> None:
 
 def test_costs_of_many_sizes_stand_on_a_logarithmic_scale() -> None:
     """Chosen above a factor of 20 between costs above zero, or asked for; zero has no logarithm."""
-    near, far = ([Costed("a", 1, 0.1), Costed("b", cost, 0.2)] for cost in (20, 21))
+    near, far = ([Pair("a", 1, 0.1), Pair("b", cost, 0.2)] for cost in (20, 21))
     assert not charts.pareto_chart(near).logarithmic
     assert charts.pareto_chart(far).logarithmic
     assert charts.pareto_chart(near, log=True).logarithmic
-    assert not charts.pareto_chart([*far, Costed("c", 0, 0.1)]).logarithmic
-    wide = charts.pareto_chart([Costed("a", 0.002, 0.1), Costed("b", 3e7, 0.2)])
+    assert not charts.pareto_chart([*far, Pair("c", 0, 0.1)]).logarithmic
+    wide = charts.pareto_chart([Pair("a", 0.002, 0.1), Pair("b", 3e7, 0.2)])
     assert [tick.label for tick in wide.across] == ["0.01", "1", "100", "10000", "1M"]
     with pytest.raises(ValueError, match="zero or less"):
-        charts.pareto_chart([Costed("c", 0, 0.1)], log=True)
+        charts.pareto_chart([Pair("c", 0, 0.1)], log=True)
     with pytest.raises(ValueError, match="finite"):
-        charts.pareto_chart([Costed("c", math.nan, 0.1)])
+        charts.pareto_chart([Pair("c", math.nan, 0.1)])
 
 
 def test_equal_costs_and_no_runs_have_a_scale_too() -> None:
     """One price for all, and nothing at all."""
-    alone = charts.pareto_chart([Costed("a", 5, 0.5)], log=True)
+    alone = charts.pareto_chart([Pair("a", 5, 0.5)], log=True)
     assert alone.left <= alone.points[0].x <= alone.right
     assert [note.text for note in alone.notes] == ["a"]
     assert (charts.pareto_chart([]).path, charts.pareto_chart([]).front) == ("", ())
