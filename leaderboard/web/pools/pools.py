@@ -8,7 +8,7 @@ from leaderboard.errors import Conflict, Invalid, LeaderboardError
 from leaderboard.pages.pools import new as new_pools
 from leaderboard.pages.pools import pools as pages
 from leaderboard.pages.pools.pools import PoolPage, TopicPage
-from leaderboard.services import policy, run_kinds
+from leaderboard.services import kinds, policy
 from leaderboard.services.pools import files, pools, previews
 from leaderboard.services.pools.plans import WHICH
 from leaderboard.services.pools.previews import Preview
@@ -73,7 +73,7 @@ def _new_page(slug: str, error: LeaderboardError | None = None) -> Response:
         preview=preview,
         tables={name: table(preview) for name, table in new_pools.FILES.tables.items()} if preview else {},
         form=forms.method_form(values, offer.task_kind),
-        methods=run_kinds.of(offer.task_kind).pool_methods,
+        methods=kinds.of(offer.task_kind).pool_methods,
         which=WHICH,
         values=values,
         args=forms.state(values, offer.task_kind),
