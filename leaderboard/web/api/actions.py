@@ -7,8 +7,8 @@ from typing import Any
 
 from leaderboard import fields
 from leaderboard.services.actions import Action
+from leaderboard.web.api.answers import Done
 from leaderboard.web.api.operations import Operation
-from leaderboard.web.api.organise.answers import Done
 from leaderboard.web.rules import SIGNED_IN, Rule
 from leaderboard.web.session import viewer, wake, writing
 

@@ -14,6 +14,13 @@ Moment = Annotated[datetime, Meta(tz=True)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """What was done, in a few words; where there is more to know, the object's own address says it."""
+
+    done: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """One thing that is wrong with a file or odd about it; line is 1-based, null for the whole file."""
 

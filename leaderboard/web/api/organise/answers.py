@@ -5,14 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from leaderboard.services.collections import CollectionRow
+from leaderboard.web.api.answers import Done as Done
 from leaderboard.web.api.answers import Moment
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
-    """What was done, in a few words; where there is more to know, the object's own address says it."""
-
-    done: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
