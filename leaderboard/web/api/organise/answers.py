@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from leaderboard.services.collections import CollectionRow
-from leaderboard.web.api.answers import Done as Done
 from leaderboard.web.api.answers import Moment
 
 
