@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from leaderboard import demo
 from leaderboard.cli import main
 from leaderboard.db.engine import Database
 from leaderboard.pages.reproductions import board, show, tables
-from leaderboard.services.policy import ANONYMOUS, OPERATOR
+from leaderboard.services.policy import ANONYMOUS, OPERATOR, Memo
 from leaderboard.services.reproductions.links import OriginalRuns
 from leaderboard.services.runs import withdrawals
 from leaderboard.services.statistics import requests
