@@ -68,7 +68,7 @@ def judgments_table(settled: SettledPool) -> Table[SettledJudgment]:
         for docno, grade in grades.items()
     ]
     caption = f"Settled judgments of pool {settled.pool.number} of {settled.pool.task}"
-    return Table(name=_name(settled, "judgments"), caption=caption, columns=columns, rows=rows)
+    return Table(name=f"{settled.pool.name}-judgments", caption=caption, columns=columns, rows=rows)
 
 
 def fates_table(settled: SettledPool) -> Table[DocumentFate]:
@@ -91,7 +91,7 @@ def fates_table(settled: SettledPool) -> Table[DocumentFate]:
     ]
     caption = f"Documents of the pool: {len(settled.documents):,}"
     return Table(
-        name=_name(settled, "documents"),
+        name=f"{settled.pool.name}-documents",
         caption=caption,
         columns=columns,
         rows=[row for row in rows if row.documents],
@@ -109,7 +109,7 @@ def grades_table(settled: SettledPool) -> Table[GradeCount]:
     ]
     rows = [GradeCount(grade, count, count / settled.size) for grade, count in settled.grades.items()]
     caption = f"Judgments by grade: {settled.size:,}"
-    return Table(name=_name(settled, "grades"), caption=caption, columns=columns, rows=rows)
+    return Table(name=f"{settled.pool.name}-grades", caption=caption, columns=columns, rows=rows)
 
 
 FILES = Files(
@@ -150,7 +150,3 @@ def _graded(settled: SettledPool, topic: str, docno: str, grade: int) -> Settled
     if document is None:
         return SettledJudgment(topic, docno, grade, "", None)
     return SettledJudgment(topic, docno, grade, document.stratum, document.probability)
-
-
-def _name(settled: SettledPool, table: str) -> str:
-    return f"{settled.pool.slug}-pool-{settled.pool.number}-{table}"
