@@ -1,6 +1,5 @@
 """A task's pools for its organisers: the list, a new one with its preview, and each one topic by topic."""
 
-
 from flask import Blueprint, Response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
