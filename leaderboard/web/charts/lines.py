@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from leaderboard.web.charts.marks import SHAPES, outline
-from leaderboard.web.charts.scales import Name, Scale, Tick, fitted, rounded
+from leaderboard.web.charts.scales import Frame, Name, Scale, fitted, rounded
 
 WIDTH, PLOT, LEFT, TOP, RIGHT = 460.0, 250.0, 50.0, 10.0, 12.0
 AXIS = 38.0
@@ -37,18 +37,12 @@ class Line:
     key_mark: str
 
 
-@dataclass(frozen=True, slots=True)
-class LineChart:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineChart(Frame):
     """Curves in units of the view box."""
 
     width: float
     height: float
-    left: float
-    right: float
-    top: float
-    bottom: float
-    across: tuple[Tick, ...]
-    down: tuple[Tick, ...]
     lines: tuple[Line, ...]
 
 

@@ -4,40 +4,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from leaderboard.web.charts.marks import outline
-from leaderboard.web.charts.notes import Note, beside
-from leaderboard.web.charts.scales import Scale, Tick, fixed, rounded
-from leaderboard.web.charts.scatter import BOTTOM, LEFT, RIGHT, SIZE, TOP, Point
+from leaderboard.web.charts.notes import beside
+from leaderboard.web.charts.scales import Scale, fixed, rounded
+from leaderboard.web.charts.scatter import BOTTOM, LEFT, RIGHT, SIZE, TOP, Pair, Point, PointChart
 
 
-@dataclass(frozen=True, slots=True)
-class Means:
-    """A run's values by the first and the second measure, and where its mark leads."""
-
-    name: str
-    first: float
-    second: float
-    href: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class MeansChart:
-    """Points in a square, in units of the view box."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeansChart(PointChart):
+    """Points in a square."""
 
     size: float
-    left: float
-    right: float
-    top: float
-    bottom: float
-    across: tuple[Tick, ...]
-    down: tuple[Tick, ...]
-    points: tuple[Point, ...]
-    notes: tuple[Note, ...]
 
 
-def means_chart(runs: Sequence[Means], *, named: int = 6, digits: tuple[int, int] = (4, 4)) -> MeansChart:
+def means_chart(runs: Sequence[Pair], *, named: int = 6, digits: tuple[int, int] = (4, 4)) -> MeansChart:
     """The first measure across, the second upwards; the first of them are named where there is room.
 
-    >>> chart = means_chart([Means("a", 0.0, 10.0), Means("b", 1.0, 20.0)])
+    >>> chart = means_chart([Pair("a", 0.0, 10.0), Pair("b", 1.0, 20.0)])
     >>> [(point.x, point.y) for point in chart.points]
     [(50.0, 380.0), (410.0, 10.0)]
     """
@@ -63,7 +45,7 @@ def _domain(values: Sequence[float]) -> tuple[float, float]:
     return rounded(min(values, default=0.0), max(values, default=1.0), 5)
 
 
-def _point(run: Means, across: Scale, down: Scale, digits: tuple[int, int]) -> Point:
+def _point(run: Pair, across: Scale, down: Scale, digits: tuple[int, int]) -> Point:
     x, y = across(run.first), down(run.second)
     values = [fixed(value, kept) for value, kept in zip((run.first, run.second), digits, strict=True)]
     label = f"{run.name}: {values[0]} and {values[1]}"

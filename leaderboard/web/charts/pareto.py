@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from leaderboard.web.charts.marks import outline
-from leaderboard.web.charts.notes import Note, beside
+from leaderboard.web.charts.notes import beside
 from leaderboard.web.charts.scales import Scale, Tick, fixed, number, rounded
-from leaderboard.web.charts.scatter import Point
+from leaderboard.web.charts.scatter import Point, PointChart
 
 WIDTH, PLOT, LEFT, TOP, RIGHT, AXIS = 460.0, 290.0, 50.0, 18.0, 12.0, 40.0
 SIDES = ((-7.0, -4.0, "end"), (7.0, -6.0, "start"))
@@ -30,22 +30,14 @@ class Costed:
     href: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ParetoChart:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParetoChart(PointChart):
     """Points in units of a view box; the front's runs by place in what was given, cheapest first."""
 
     width: float
     height: float
-    left: float
-    right: float
-    top: float
-    bottom: float
     logarithmic: bool
-    across: tuple[Tick, ...]
-    down: tuple[Tick, ...]
-    points: tuple[Point, ...]
     path: str
-    notes: tuple[Note, ...]
     front: tuple[int, ...]
 
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from leaderboard.web.charts.marks import Shape, outline
-from leaderboard.web.charts.notes import Note, beside
-from leaderboard.web.charts.scales import Scale, Tick, rounded
-from leaderboard.web.charts.scatter import Point
+from leaderboard.web.charts.notes import beside
+from leaderboard.web.charts.scales import Scale, rounded
+from leaderboard.web.charts.scatter import Point, PointChart
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 520.0, 380.0, 58.0, 40.0, 12.0, 24.0
 PERFECT = (0.0, 1.0)
@@ -24,20 +24,12 @@ class Reproduced:
     href: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PlaneChart:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaneChart(PointChart):
     """Points in units of the view box; x and y: the place of the perfect reproduction, ring its mark."""
 
     width: float
     height: float
-    left: float
-    right: float
-    top: float
-    bottom: float
-    across: tuple[Tick, ...]
-    down: tuple[Tick, ...]
-    points: tuple[Point, ...]
-    notes: tuple[Note, ...]
     x: float
     y: float
     ring: str

@@ -18,6 +18,18 @@ class Tick:
     label: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """Where the axes of a chart are, in units of its view box."""
+
+    left: float
+    right: float
+    top: float
+    bottom: float
+    across: tuple[Tick, ...]
+    down: tuple[Tick, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Scale:
     """Values from low to high laid out between two places; what lies outside stands at the nearer end.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from leaderboard.web.charts.marks import Shape, outline
 from leaderboard.web.charts.notes import LETTER, LINE, Note, extent
-from leaderboard.web.charts.scales import TIE, Scale, Tick, rounded
+from leaderboard.web.charts.scales import TIE, Frame, Scale, rounded
 
 SIZE, LEFT, BOTTOM, TOP, RIGHT = 420.0, 50.0, 40.0, 10.0, 10.0
 MOST_POINTS = 600
@@ -16,7 +16,7 @@ SHAPE_OF: dict[str, Shape] = {"first": "circle", "second": "triangle", "none": "
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A topic's score in the first and in the second run, and where its mark leads."""
+    """Two values of one thing, such as a topic's score in two runs, and where its mark leads."""
 
     name: str
     first: float
@@ -36,20 +36,20 @@ class Point:
     href: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class ScatterChart:
-    """Points in a square, in units of the view box; a cloud is one path for all points of a kind."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PointChart(Frame):
+    """Points in a frame, some of them named."""
+
+    points: tuple[Point, ...]
+    notes: tuple[Note, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScatterChart(PointChart):
+    """Points in a square; a cloud is one path for all points of a kind."""
 
     size: float
-    left: float
-    right: float
-    top: float
-    bottom: float
-    across: tuple[Tick, ...]
-    down: tuple[Tick, ...]
-    points: tuple[Point, ...]
     cloud: tuple[tuple[str, str], ...]
-    notes: tuple[Note, ...]
     first_higher: int
     second_higher: int
 

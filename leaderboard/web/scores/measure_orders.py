@@ -9,7 +9,8 @@ from leaderboard.pages.scores.measure_orders import FORMS, Choice, OrdersPage
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept
 from leaderboard.web.charts import Ranks, SlopeChart, slope_chart
-from leaderboard.web.charts.means import Means, MeansChart, means_chart
+from leaderboard.web.charts.means import MeansChart, means_chart
+from leaderboard.web.charts.scatter import Pair
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import reading, viewer
 
@@ -71,7 +72,7 @@ def _means(page: OrdersPage) -> MeansChart | None:
         return None
     first, second = (page.columns.index(measure) for measure in (page.pair.first, page.pair.second))
     runs = [
-        Means(
+        Pair(
             page.runs[move.at].name,
             page.runs[move.at].values[first],
             page.runs[move.at].values[second],

@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.web.charts.means import Means, means_chart
+from leaderboard.web.charts.means import means_chart
+from leaderboard.web.charts.scatter import Pair
 
 VALUES = st.floats(-1e6, 1e6).map(lambda value: round(value, 3))
 
@@ -11,7 +12,7 @@ VALUES = st.floats(-1e6, 1e6).map(lambda value: round(value, 3))
 @given(st.lists(st.tuples(VALUES, VALUES), max_size=40))
 def test_every_run_stands_in_the_square(found: list[tuple[float, float]]) -> None:
     """Higher values stand further right and further up, whatever the scales."""
-    chart = means_chart([Means(str(at), *each) for at, each in enumerate(found)])
+    chart = means_chart([Pair(str(at), *each) for at, each in enumerate(found)])
     places = [(point.x, -point.y) for point in chart.points]
     assert all(chart.left <= x <= chart.right and -chart.bottom <= y <= -chart.top for x, y in places)
     for axis in (0, 1):
@@ -23,7 +24,7 @@ def test_every_run_stands_in_the_square(found: list[tuple[float, float]]) -> Non
 @given(st.lists(st.tuples(VALUES, VALUES), max_size=40))
 def test_names_cover_neither_names_nor_marks(found: list[tuple[float, float]]) -> None:
     """Only the first six are named, each beside its own mark and clear of all others."""
-    chart = means_chart([Means(f"run{at}", *each) for at, each in enumerate(found)])
+    chart = means_chart([Pair(f"run{at}", *each) for at, each in enumerate(found)])
     assert {note.text for note in chart.notes} <= {f"run{at}" for at in range(6)}
     spans = []
     for note in chart.notes:
