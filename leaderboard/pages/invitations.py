@@ -1,7 +1,6 @@
 """The invitations to a team, a task or the site, as those see them who may make more."""
 
 from dataclasses import dataclass
-from datetime import datetime
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -16,13 +15,9 @@ from leaderboard.tables.words import counted
 class InvitationRow:
     """An invitation and who used it; the link itself is kept nowhere."""
 
-    id: int
-    role: str
-    note: str
+    invitation: Invitation
     inviter: str
-    uses_allowed: int | None
     used_by: tuple[str, ...]
-    expires_at: datetime | None
     state: str
 
     @property
@@ -45,13 +40,9 @@ def invitation_rows(
     users = _users(session, [row.id for row, _ in rows])
     return tuple(
         InvitationRow(
-            id=row.id,
-            role=row.role,
-            note=row.note,
+            invitation=row,
             inviter=name or "the operator",
-            uses_allowed=row.uses_allowed,
             used_by=users.get(row.id, ()),
-            expires_at=row.expires_at,
             state=invitations.state(session, row, len(users.get(row.id, ()))),
         )
         for row, name in rows
@@ -76,20 +67,22 @@ def table(rows: tuple[InvitationRow, ...]) -> Table[InvitationRow]:
     columns: list[Column[InvitationRow]] = [
         Column(key="inviter", head="Made by", value=lambda row: row.inviter),
         Column(key="state", head="State", value=lambda row: row.state),
-        Column(key="note", head="Why", value=lambda row: row.note),
+        Column(key="note", head="Why", value=lambda row: row.invitation.note),
         Column(key="used_by", head="Used by", value=lambda row: ", ".join(row.used_by), words=_used),
         Column(key="expires_at", head="Until", value=_until),
-        Column(key="invitation", value=lambda row: row.id, shown=Place.DATA),
+        Column(key="invitation", value=lambda row: row.invitation.id, shown=Place.DATA),
     ]
-    if any(row.role for row in rows):
-        columns.insert(1, Column(key="role", head="As", value=lambda row: row.role or "participant"))
+    if any(row.invitation.role for row in rows):
+        columns.insert(
+            1, Column(key="role", head="As", value=lambda row: row.invitation.role or "participant")
+        )
     return Table(name="invitations", caption="Invitations, the newest first", columns=columns, rows=rows)
 
 
 def _until(row: InvitationRow) -> str | None:
-    return row.expires_at.isoformat() if row.expires_at is not None else None
+    return row.invitation.expires_at.isoformat() if row.invitation.expires_at is not None else None
 
 
 def _used(row: InvitationRow) -> str:
-    of = "any number" if row.uses_allowed is None else f"{row.uses_allowed}"
+    of = "any number" if row.invitation.uses_allowed is None else f"{row.invitation.uses_allowed}"
     return f"{', '.join(row.used_by) or 'nobody'} ({counted(len(row.used_by), 'use')} of {of})"

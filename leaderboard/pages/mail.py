@@ -1,7 +1,6 @@
 """What people see of mail: an account's own address and letters."""
 
 from dataclasses import dataclass
-from datetime import datetime
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -13,55 +12,24 @@ from leaderboard.tables.record import Column, Table
 MOST_LETTERS = 10
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MailRow:
-    """One letter: where to, what about, and what became of it; error is what the server said last."""
-
-    id: int
-    address: str
-    subject: str
-    state: str
-    attempts: int
-    error: str
-    created_at: datetime
-    sent_at: datetime | None
-
-
 @dataclass(frozen=True, slots=True)
 class OwnMailPage:
     """The mail of an account as its owner sees it."""
 
-    address: str
-    confirmed_at: datetime | None
-    bounced_at: datetime | None
-    letters: tuple[MailRow, ...]
+    account: Account
+    letters: tuple[Mail, ...]
 
 
 def own_mail(session: Session, viewer: Viewer) -> OwnMailPage:
     """The viewer's address, whether it works, and the newest letters to it."""
     account = session.get_one(Account, require_account(viewer))
     newest = select(Mail).where(Mail.account_id == account.id).order_by(Mail.id.desc()).limit(MOST_LETTERS)
-    letters = tuple(mail_row(mail) for mail in session.scalars(newest))
-    return OwnMailPage(account.email, account.email_confirmed_at, account.email_bounced_at, letters)
+    return OwnMailPage(account, tuple(session.scalars(newest)))
 
 
-def mail_row(mail: Mail) -> MailRow:
-    """A letter as a row of a table."""
-    return MailRow(
-        id=mail.id,
-        address=mail.address,
-        subject=mail.subject,
-        state=mail.state,
-        attempts=mail.attempts,
-        error=mail.error,
-        created_at=mail.created_at,
-        sent_at=mail.sent_at,
-    )
-
-
-def letters(page: OwnMailPage) -> Table[MailRow]:
+def letters(page: OwnMailPage) -> Table[Mail]:
     """The newest letters to an account."""
-    columns: list[Column[MailRow]] = [
+    columns: list[Column[Mail]] = [
         Column(key="subject", head="Subject", value=lambda row: row.subject),
         Column(key="to", head="To", value=lambda row: row.address),
         Column(key="written", head="Written", value=lambda row: row.created_at),

@@ -1,7 +1,6 @@
 """The tokens of an account, as their owner and as operators see them."""
 
 from dataclasses import dataclass
-from datetime import datetime
 
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
@@ -18,16 +17,9 @@ from leaderboard.tables.record import Column, Table
 class TokenRow:
     """One token; the secret itself is kept nowhere."""
 
-    id: int
-    label: str
-    prefix: str
-    kind: str
-    scopes: tuple[str, ...]
+    token: ApiToken
     bound_to: str
     """The task and team that it is for, in words."""
-    created_at: datetime
-    last_used_at: datetime | None
-    expires_at: datetime | None
     state: str
 
     @property
@@ -121,18 +113,7 @@ def _rows(session: Session, account_id: int, owner: Viewer | None) -> tuple[Toke
         .order_by(ApiToken.id.desc())
     )
     return tuple(
-        TokenRow(
-            id=token.id,
-            label=token.label,
-            prefix=token.prefix,
-            kind=token.kind,
-            scopes=tuple(token.scopes),
-            bound_to=_bound(owner, task, team),
-            created_at=token.created_at,
-            last_used_at=token.last_used_at,
-            expires_at=token.expires_at,
-            state=tokens.state(token, at),
-        )
+        TokenRow(token=token, bound_to=_bound(owner, task, team), state=tokens.state(token, at))
         for token, task, team in rows
     )
 
@@ -153,23 +134,23 @@ def _is_known(viewer: Viewer, task: Task) -> bool:
 def table(rows: tuple[TokenRow, ...]) -> Table[TokenRow]:
     """Tokens, the newest first."""
     columns: list[Column[TokenRow]] = [
-        Column(key="label", head="Label", value=lambda row: row.label),
-        Column(key="prefix", head="Begins with", value=lambda row: row.prefix),
-        Column(key="scopes", head="May", value=lambda row: ", ".join(row.scopes)),
+        Column(key="label", head="Label", value=lambda row: row.token.label),
+        Column(key="prefix", head="Begins with", value=lambda row: row.token.prefix),
+        Column(key="scopes", head="May", value=lambda row: ", ".join(row.token.scopes)),
         Column(key="bound", head="For", value=lambda row: row.bound_to),
-        Column(key="made", head="Made", value=lambda row: row.created_at.isoformat()),
+        Column(key="made", head="Made", value=lambda row: row.token.created_at.isoformat()),
         Column(key="used", head="Last used", value=_used),
         Column(key="expires", head="Until", value=_until),
         Column(key="state", head="State", value=lambda row: row.state),
     ]
-    if any(row.kind != tokens.PERSONAL for row in rows):
-        columns.insert(2, Column(key="kind", head="Kind", value=lambda row: row.kind))
+    if any(row.token.kind != tokens.PERSONAL for row in rows):
+        columns.insert(2, Column(key="kind", head="Kind", value=lambda row: row.token.kind))
     return Table(name="tokens", caption="Tokens, the newest first", columns=columns, rows=rows)
 
 
 def _used(row: TokenRow) -> str | None:
-    return row.last_used_at.isoformat() if row.last_used_at is not None else None
+    return row.token.last_used_at.isoformat() if row.token.last_used_at is not None else None
 
 
 def _until(row: TokenRow) -> str | None:
-    return row.expires_at.isoformat() if row.expires_at is not None else None
+    return row.token.expires_at.isoformat() if row.token.expires_at is not None else None

@@ -18,7 +18,7 @@ from leaderboard.services.evaluations.shown import shown_edition
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.shown_names import ShownNames
 from leaderboard.services.tasks import scored_topics, topics
-from leaderboard.services.tasks.head import TaskHead
+from leaderboard.services.tasks.head import TopicHead
 from leaderboard.trec.answers.counting import COUNTS, UNIT_WORDS, Unit
 from leaderboard.trec.answers.record import Answer, Segment
 from leaderboard.trec.documents.documents import Document
@@ -69,17 +69,13 @@ class OpenedDocument:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerPage(TaskHead):
+class AnswerPage(TopicHead):
     """One run's answer to one topic; segments are those that count, cut_off those beyond the limit."""
 
     run_id: int
     run: str
     team: str
     is_own: bool
-    topic_id: str
-    title: str
-    description: str
-    narrative: str
     excluded: str
     is_answered: bool
     segments: tuple[ShownSegment, ...]
@@ -132,18 +128,14 @@ def answer_page(
     earlier, later = _next_runs(session, viewer, run, sight, names, topic_id)
     segments = tuple(_segments(sent, documents, labels, len(counted.segments)))
     return AnswerPage(
-        task=task.name,
-        slug=task.slug,
+        of=task,
         sight=sight,
         basis=shown.basis,
         run_id=run.id,
         run=names.run(run.id, run.name),
         team=names.team(run.team_id),
         is_own=policy.owns(viewer, run.team_id),
-        topic_id=topic.topic_id,
-        title=topic.title,
-        description=topic.description,
-        narrative=topic.narrative,
+        topic=topic,
         excluded=scored_topics.why_left_out(topic.excluded, sight),
         is_answered=answer is not None,
         segments=segments[: len(counted.segments)],

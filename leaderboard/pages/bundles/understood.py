@@ -12,7 +12,7 @@ from leaderboard.errors import Invalid
 from leaderboard.services import policy
 from leaderboard.services.accounts import names
 from leaderboard.services.bundles import checking, opening
-from leaderboard.services.bundles.found import FoundTask
+from leaderboard.services.bundles.found import FoundRun, FoundTask
 from leaderboard.services.bundles.opening import BundleFiles
 from leaderboard.services.bundles.records import TABLES, Record
 from leaderboard.services.bundles.taking import LEFT_OUT
@@ -27,17 +27,6 @@ _TABLES = {table.name: table for table in TABLES}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnderstoodRun:
-    """A run as it will be called, whose it will be, of which kind, and its file."""
-
-    name: str
-    team: str
-    kind: str
-    topics: int
-    path: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class UnderstoodTask:
     """A task that is about to be made: its facts in words, its runs, what is left out, what is in doubt."""
 
@@ -45,7 +34,7 @@ class UnderstoodTask:
     name: str
     slug: str
     facts: tuple[tuple[str, str], ...]
-    runs: tuple[UnderstoodRun, ...]
+    runs: tuple[FoundRun, ...]
     left_out: tuple[tuple[str, str], ...]
     """Why, and which files or rows."""
     doubts: tuple[str, ...]
@@ -70,10 +59,7 @@ def of_folder(found: FoundTask, task: PreparedTask) -> UnderstoodTask:
             ("Measures", f"{', '.join(task.measures)}; ranked by {task.primary}"),
             *(("How it was read", note) for note in found.read_as),
         ),
-        runs=tuple(
-            UnderstoodRun(name=run.name, team=run.team, kind=run.kind, topics=run.topics, path=run.path)
-            for run in found.runs
-        ),
+        runs=found.runs,
         left_out=_by_reason(found.left_out.items()),
         doubts=found.doubts,
     )
@@ -144,7 +130,7 @@ def _unscored(session: Session, viewer: Viewer, files: BundleFiles) -> list[str]
     ]
 
 
-def table(page: UnderstoodTask) -> Table[UnderstoodRun]:
+def table(page: UnderstoodTask) -> Table[FoundRun]:
     """The runs that the task will have."""
     return Table(
         name="runs",
@@ -169,9 +155,9 @@ def _rows(files: BundleFiles, name: str) -> Iterable[Record]:
     return (record for _, record in checking.read(files, _TABLES[name]))
 
 
-def _run(row: Record, teams: dict[int, str]) -> UnderstoodRun:
+def _run(row: Record, teams: dict[int, str]) -> FoundRun:
     team, topics = row.get("team_id"), row.get("topics")
-    return UnderstoodRun(
+    return FoundRun(
         name=str(row.get("name", "")),
         team=teams.get(team, "") if isinstance(team, int) else "",
         kind=str(row.get("kind", "")),

@@ -26,6 +26,7 @@ from leaderboard.services.runs.limits import Quota
 from leaderboard.services.statistics.standings import Place
 from leaderboard.services.tasks import filed
 from leaderboard.services.tasks.filed import FiledRuns
+from leaderboard.services.tasks.head import OfTask
 
 MOST_UPLOADS = 100
 """The newest uploads that are listed."""
@@ -34,12 +35,9 @@ TOLD = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OwnTask:
+class OwnTask(OfTask):
     """A task that a team of the account's is in, or that it organises (team is empty then)."""
 
-    task_id: int
-    slug: str
-    name: str
     team: str
     state: str
     """open, closed, not open yet, or draft."""
@@ -51,17 +49,14 @@ class OwnTask:
     """Runs of the team that are not withdrawn."""
     rule: str
     """Which runs count at the end, in words; empty where all do."""
-    may_withdraw: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OwnRun:
+class OwnRun(OfTask):
     """A run of one of the account's teams, with what the account may know of its score."""
 
     run_id: int
     name: str
-    task: str
-    slug: str
     team: str
     kind: str
     state: RunState
@@ -76,13 +71,11 @@ class OwnRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OwnUpload:
+class OwnUpload(OfTask):
     """A file that was sent for one of the account's teams, and what became of it."""
 
     upload_id: int
     file_name: str
-    task: str
-    slug: str
     team: str
     state: str
     problems: int
@@ -141,9 +134,7 @@ def _own_tasks(
     standing = [run for run in runs if run.state.state != "withdrawn"]
     rows = [
         OwnTask(
-            task_id=task_id,
-            slug=of.task.slug,
-            name=of.task.name,
+            of=of.task,
             team=team,
             state=_state_of(of, at),
             opens_at=of.phases[0].opens_at,
@@ -151,7 +142,6 @@ def _own_tasks(
             quota=quotas.get((of.phases[0].id, team_id)),
             runs=sum(run.slug == of.task.slug and run.team == team for run in standing),
             rule=choices.rule_in_words(of.task),
-            may_withdraw=of.task.may_withdraw,
         )
         for task_id, of in tasks.items()
         for team_id, team in of.teams or ((0, ""),)
@@ -165,7 +155,7 @@ def _by_deadline(row: OwnTask) -> tuple[Any, ...]:
         row.state == "closed",
         row.closes_at is None,
         row.closes_at.timestamp() if row.closes_at else 0.0,
-        row.name,
+        row.task,
         row.team,
     )
 
@@ -222,8 +212,7 @@ def _own_run(run: Any, of: SeenTask, shown: OwnBoard, state: RunState, actions: 
     return OwnRun(
         run_id=run.id,
         name=run.name,
-        task=of.task.name,
-        slug=of.task.slug,
+        of=of.task,
         team=dict(of.teams).get(run.team_id, ""),
         kind=choices.shown_kind(run.id, run.kind, shown.left_out),
         state=state if of.sight.means or is_gone else RunState("valid"),
@@ -263,8 +252,7 @@ def _uploads(session: Session, viewer: Viewer, tasks: Mapping[int, SeenTask]) ->
             OwnUpload(
                 upload_id=row.id,
                 file_name=row.file_name,
-                task=tasks[row.task_id].task.name,
-                slug=tasks[row.task_id].task.slug,
+                of=tasks[row.task_id].task,
                 team=row.team,
                 state=row.state,
                 problems=len(problems),

@@ -19,7 +19,7 @@ def task_table(page: MyPage) -> Table[OwnTask]:
     """The tasks, the next deadline first."""
     columns: list[Column[OwnTask]] = [
         Column(key="task", value=lambda row: row.slug, shown=Where.DATA),
-        Column(key="name", head="Task", value=lambda row: row.name),
+        Column(key="name", head="Task", value=lambda row: row.task),
         Column(key="send", head="Next", value=lambda row: row.state, shown=Where.PAGE),
         Column(
             key="team", head="Team", value=lambda row: row.team, words=lambda row: row.team or "organiser"

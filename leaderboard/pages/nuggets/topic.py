@@ -19,7 +19,7 @@ from leaderboard.services.nuggets import stored
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.runs.names import RunName
 from leaderboard.services.tasks import topics
-from leaderboard.services.tasks.head import TaskHead
+from leaderboard.services.tasks.head import TopicHead
 from leaderboard.trec.nuggets.packing import PackedAnswers
 
 
@@ -72,11 +72,9 @@ class NuggetRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NuggetsPage(TaskHead):
+class NuggetsPage(TopicHead):
     """The nuggets of a topic, vital ones first, and the runs by rank; both empty without judgments."""
 
-    topic_id: str
-    title: str
     measure: MeasureColumn | None
     """The one that the runs are in the order of."""
     nuggets: tuple[NuggetRow, ...]
@@ -135,12 +133,10 @@ def nuggets_page(
         runs = _runs(session, viewer, (task, sight, shown), judged, topic_id, by)
     nuggets = _nuggets(judged, topic_id, runs) if judged is not None else ()
     return NuggetsPage(
-        task=task.name,
-        slug=task.slug,
+        of=task,
         sight=sight,
         basis=shown.basis,
-        topic_id=topic.topic_id,
-        title=topic.title,
+        topic=topic,
         measure=by,
         nuggets=nuggets,
         runs=runs if nuggets else (),
@@ -168,15 +164,7 @@ def _runs(
     for row in rows:
         labels = labels_of(judged.judgments, row.ranking_sha256, topic_id, answers.get(row.run_id))
         runs.append(
-            LabelledRun(
-                run_id=row.run_id,
-                name=row.run,
-                team=row.team,
-                kind=row.kind,
-                is_own=policy.owns(viewer, row.team_id),
-                rank=row.rank,
-                labels=tuple(labels[place] for place in places),
-            )
+            LabelledRun(**row.named(viewer), rank=row.rank, labels=tuple(labels[place] for place in places))
         )
     return tuple(runs)
 

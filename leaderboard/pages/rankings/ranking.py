@@ -21,7 +21,7 @@ from leaderboard.services.evaluations.shown import ShownEdition, shown_edition
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.rankings.stored import OrderedRanking, PassedDocument, ordered_without
 from leaderboard.services.tasks import scored_topics, topics
-from leaderboard.services.tasks.head import TaskHead
+from leaderboard.services.tasks.head import TopicHead
 from leaderboard.trec.documents.documents import Document
 from leaderboard.trec.documents.marking import Piece, marked, snippet, terms
 
@@ -104,22 +104,18 @@ class Ties:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RankingPage(TaskHead):
+class RankingPage(TopicHead):
     """One run's ranking for one topic; rows are its first documents, total is how many it has."""
 
     run_id: int
     run: str
     team: str
     is_own: bool
-    topic_id: str
-    title: str
-    description: str
     excluded: str
     scores: tuple[tuple[MeasureColumn, float], ...]
     """What the run got on this topic; empty where scores are held back."""
     dialect: int
     grade_names: dict[int, str]
-    level: int
     total: int
     rows: tuple[RankedDocument, ...]
     ties: Ties
@@ -167,21 +163,17 @@ def ranking_page(
     before, after = topics.neighbours(session, task, topic)
     names = shown_names.shown_names(session, viewer, task)
     return RankingPage(
-        task=task.name,
-        slug=task.slug,
+        of=task,
         run_id=run.id,
         run=names.run(run.id, run.name),
         team=names.team(run.team_id),
         is_own=policy.owns(viewer, run.team_id),
-        topic_id=topic.topic_id,
-        title=topic.title,
-        description=topic.description,
+        topic=topic,
         excluded=scored_topics.why_left_out(topic.excluded, sight),
         scores=_scores(session, run, shown, topic_id) if field else (),
         basis=shown.basis,
         dialect=dialect,
         grade_names=topics.grade_names(task),
-        level=task.level,
         total=len(ranking),
         rows=_rows(reading, ranking, graded, limit),
         ties=_ties(ranking),

@@ -8,7 +8,6 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Account, Mail
-from leaderboard.pages.mail import MailRow, mail_row
 from leaderboard.services import policy
 from leaderboard.services.mail.server import SENT
 from leaderboard.services.policy import Viewer
@@ -32,7 +31,7 @@ class OutboxPage:
     """The outbox as operators see it."""
 
     states: tuple[tuple[str, int], ...]
-    letters: tuple[MailRow, ...]
+    letters: tuple[Mail, ...]
     bounced: tuple[BouncedAccount, ...]
 
     @property
@@ -53,14 +52,14 @@ def outbox_page(session: Session, viewer: Viewer) -> OutboxPage:
     )
     return OutboxPage(
         states=tuple((state, count) for state, count in states),
-        letters=tuple(mail_row(mail) for mail in session.scalars(newest)),
+        letters=tuple(session.scalars(newest)),
         bounced=tuple(BouncedAccount(name, address, at) for name, address, at in bounced if at is not None),
     )
 
 
-def letter_table(page: OutboxPage) -> Table[MailRow]:
+def letter_table(page: OutboxPage) -> Table[Mail]:
     """Letters that have not been taken; what they say is their readers' business."""
-    columns: list[Column[MailRow]] = [
+    columns: list[Column[Mail]] = [
         Column(key="letter", head="Letter", value=lambda row: row.id, digits=0),
         Column(key="to", head="To", value=lambda row: row.address),
         Column(key="state", head="State", value=lambda row: row.state),

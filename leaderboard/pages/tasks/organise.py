@@ -1,7 +1,6 @@
 """What a task's organisers see of it besides the board: revisions, uploads, runs, failed work."""
 
 from dataclasses import dataclass
-from datetime import datetime
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -25,29 +24,20 @@ MOST_UPLOADS = 500
 
 
 @dataclass(frozen=True, slots=True)
-class RevisionRow:
-    """One qrels revision."""
+class AddedRevision:
+    """One qrels revision, with the name of who added it."""
 
-    number: int
-    note: str
-    file_name: str
-    judgments: int
-    created_at: datetime
-    created_by: str
+    revision: QrelsRevision
+    by: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class UploadRow:
-    """One upload, whatever became of it."""
+class SentUpload:
+    """One upload, whatever became of it, with the names of its team and of who sent it."""
 
-    id: int
+    upload: Upload
     team: str
-    sender: str
-    file_name: str
-    name: str
-    state: str
-    problems: int
-    created_at: datetime
+    sender: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +52,8 @@ class DeskPage:
     """A task's organise page."""
 
     overview: TaskOverview
-    revisions: tuple[RevisionRow, ...]
-    uploads: tuple[UploadRow, ...]
+    revisions: tuple[AddedRevision, ...]
+    uploads: tuple[SentUpload, ...]
     runs: tuple[RunRow, ...]
     failed: tuple[FailedJob, ...]
     waiting_teams: int
@@ -104,14 +94,14 @@ def grades(page: DeskPage) -> Table[tuple[int, int]]:
     return Table(name="grades", caption="Judgments by grade", columns=columns, rows=rows)
 
 
-def revisions(page: DeskPage) -> Table[RevisionRow]:
+def revisions(page: DeskPage) -> Table[AddedRevision]:
     """The revisions of the board's judgments, newest first."""
-    columns: list[Column[RevisionRow]] = [
-        Column(key="number", head="Revision", value=lambda row: row.number, digits=0),
-        Column(key="note", head="Note", value=lambda row: row.note),
-        Column(key="judgments", head="Judgments", value=lambda row: row.judgments, digits=0),
-        Column(key="file", head="File", value=lambda row: row.file_name),
-        Column(key="added", head="Added", value=lambda row: row.created_at),
+    columns: list[Column[AddedRevision]] = [
+        Column(key="number", head="Revision", value=lambda row: row.revision.number, digits=0),
+        Column(key="note", head="Note", value=lambda row: row.revision.note),
+        Column(key="judgments", head="Judgments", value=lambda row: row.revision.judgments, digits=0),
+        Column(key="file", head="File", value=lambda row: row.revision.file_name),
+        Column(key="added", head="Added", value=lambda row: row.revision.created_at),
     ]
     return Table(name="revisions", caption="Qrels revisions", columns=columns, rows=page.revisions)
 
@@ -129,15 +119,20 @@ def runs(page: DeskPage) -> Table[RunRow]:
     return Table(name="runs", caption=f"Runs: {len(page.runs)}", columns=columns, rows=page.runs)
 
 
-def uploads(page: DeskPage) -> Table[UploadRow]:
+def uploads(page: DeskPage) -> Table[SentUpload]:
     """Uploads, newest first."""
-    columns: list[Column[UploadRow]] = [
-        Column(key="file", head="File", value=lambda row: row.file_name),
-        Column(key="name", head="Wanted as", value=lambda row: row.name),
+    columns: list[Column[SentUpload]] = [
+        Column(key="file", head="File", value=lambda row: row.upload.file_name),
+        Column(key="name", head="Wanted as", value=lambda row: row.upload.wishes["name"]),
         Column(key="team", head="Team", value=lambda row: row.team),
-        Column(key="sent", head="Sent", value=lambda row: row.created_at),
-        Column(key="state", head="State", value=lambda row: row.state),
-        Column(key="problems", head="Problems", value=lambda row: row.problems, digits=0),
+        Column(key="sent", head="Sent", value=lambda row: row.upload.created_at),
+        Column(key="state", head="State", value=lambda row: row.upload.state),
+        Column(
+            key="problems",
+            head="Problems",
+            value=lambda row: len((row.upload.report or {}).get("problems", ())),
+            digits=0,
+        ),
     ]
     caption = "Uploads, newest first, rejected ones too"
     return Table(name="uploads", caption=caption, columns=columns, rows=page.uploads)
@@ -161,7 +156,7 @@ def failed(page: DeskPage) -> Table[FailedJob]:
 TABLES = {"failed": failed, "grades": grades, "revisions": revisions, "runs": runs, "uploads": uploads}
 
 
-def _revisions(session: Session, task_id: int) -> tuple[RevisionRow, ...]:
+def _revisions(session: Session, task_id: int) -> tuple[AddedRevision, ...]:
     rows = session.execute(
         select(QrelsRevision, Account.name)
         .join(Qrels, Qrels.id == QrelsRevision.qrels_id)
@@ -169,20 +164,10 @@ def _revisions(session: Session, task_id: int) -> tuple[RevisionRow, ...]:
         .where(Qrels.task_id == task_id, Qrels.name == MAIN)
         .order_by(QrelsRevision.number.desc())
     )
-    return tuple(
-        RevisionRow(
-            number=revision.number,
-            note=revision.note,
-            file_name=revision.file_name,
-            judgments=revision.judgments,
-            created_at=revision.created_at,
-            created_by=name or "",
-        )
-        for revision, name in rows
-    )
+    return tuple(AddedRevision(*row) for row in rows)
 
 
-def _uploads(session: Session, task_id: int) -> tuple[UploadRow, ...]:
+def _uploads(session: Session, task_id: int) -> tuple[SentUpload, ...]:
     rows = session.execute(
         select(Upload, Team.name, Account.name)
         .join(Team, Team.id == Upload.team_id)
@@ -191,19 +176,7 @@ def _uploads(session: Session, task_id: int) -> tuple[UploadRow, ...]:
         .order_by(Upload.id.desc())
         .limit(MOST_UPLOADS)
     )
-    return tuple(
-        UploadRow(
-            id=upload.id,
-            team=team,
-            sender=sender or "",
-            file_name=upload.file_name,
-            name=upload.wishes["name"],
-            state=upload.state,
-            problems=len((upload.report or {}).get("problems", ())),
-            created_at=upload.created_at,
-        )
-        for upload, team, sender in rows
-    )
+    return tuple(SentUpload(*row) for row in rows)
 
 
 def _runs(session: Session, viewer: Viewer, task_id: int) -> tuple[RunRow, ...]:

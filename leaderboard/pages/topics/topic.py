@@ -18,7 +18,7 @@ from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.shown import Source, shown_edition
 from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks import scored_topics, topics
-from leaderboard.services.tasks.head import TaskHead
+from leaderboard.services.tasks.head import TopicHead
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,19 +36,14 @@ class RunContrast:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TopicPage(TaskHead):
+class TopicPage(TopicHead):
     """One topic; judgments and scores are empty where they are held back."""
 
-    topic_id: str
-    title: str
-    description: str
-    narrative: str
     subtopics: tuple[dict[str, Any], ...]
     excluded: str
     takes: str
     """What the task's runs are."""
     grade_names: dict[int, str]
-    level: int
     documents: Documents
     measure: MeasureColumn | None
     """The one the runs are in the order of; None where there is no score."""
@@ -103,18 +98,13 @@ def topic_page(
                 contrasts = _contrasts(scored, shown.source, column, place)
             scores = run_scores.in_order(viewer, scored, measures, column, place, seen)
     return TopicPage(
-        task=task.name,
-        slug=task.slug,
-        topic_id=topic.topic_id,
-        title=topic.title,
-        description=topic.description,
-        narrative=topic.narrative,
+        of=task,
+        topic=topic,
         subtopics=tuple(topic.subtopics),
         excluded=scored_topics.why_left_out(topic.excluded, sight),
         basis=shown.basis,
         takes=task.kind,
         grade_names=topics.grade_names(task),
-        level=task.level,
         documents=judged,
         measure=column if scores else None,
         measures=measures,

@@ -3,10 +3,10 @@
 from flask import Blueprint, render_template, request
 from flask.typing import ResponseReturnValue
 
+from leaderboard.db.tables import DeviceRequest
 from leaderboard.errors import LeaderboardError
 from leaderboard.pages import tokens as pages
 from leaderboard.services.accounts import device_logins
-from leaderboard.services.accounts.device_logins import DeviceLogin
 from leaderboard.services.accounts.tokens import MEANINGS
 from leaderboard.web.accounts.tokens import asked
 from leaderboard.web.errors import form_again, wants_json
@@ -64,7 +64,7 @@ def _code() -> str:
     return request.values.get("code", "")[:CODE_CHARACTERS]
 
 
-def _login() -> DeviceLogin:
+def _login() -> DeviceRequest:
     """The machine that waits under the code; the try counts even where the code is nobody's."""
     asker = viewer()
     with writing() as session:
@@ -72,8 +72,14 @@ def _login() -> DeviceLogin:
     return device_logins.waiting(reading(), asker, _code())
 
 
-def _page(error: LeaderboardError | None = None, login: DeviceLogin | None = None) -> str:
+def _page(error: LeaderboardError | None = None, login: DeviceRequest | None = None) -> str:
     form = pages.token_form(reading(), viewer())
     return render_template(
-        "accounts/device.html", error=error, login=login, code=_code(), form=form, meanings=MEANINGS
+        "accounts/device.html",
+        error=error,
+        login=login,
+        code=_code(),
+        form=form,
+        meanings=MEANINGS,
+        written=device_logins.written,
     )

@@ -5,19 +5,12 @@ from typing import Annotated
 
 from leaderboard.errors import Conflict
 from leaderboard.pages import webhooks as pages
-from leaderboard.pages.webhooks import WebhookPage, WebhookRow, WebhooksPage
+from leaderboard.pages.webhooks import WebhookPage, WebhooksPage
 from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.webhooks import calls, deliveries, webhooks
 from leaderboard.services.webhooks.webhooks import WebhookOwner, WebhookSecret
 from leaderboard.web.api import limits
-from leaderboard.web.api.answers import (
-    AttemptEntry,
-    DeliveryEntry,
-    WebhookDetails,
-    WebhookEntry,
-    WebhookList,
-    WebhookSecretAnswer,
-)
+from leaderboard.web.api.answers import WebhookDetails, WebhookList, WebhookSecretAnswer
 from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.operations import operation
 from leaderboard.web.rules import SIGNED_IN, Rule
@@ -44,12 +37,12 @@ class WebhookChange:
 
 
 @operation("GET", "/tasks/<slug>/webhooks", WebhookList, rule=OWN, scopes=OF_TASK)
-def task_webhooks(slug: str) -> WebhookList:
+def task_webhooks(slug: str) -> WebhooksPage:
     """The webhooks of a task
 
     For its organisers.
     """
-    return _list(pages.task_webhooks(reading(), viewer(), slug))
+    return pages.task_webhooks(reading(), viewer(), slug)
 
 
 @operation("POST", "/tasks/<slug>/webhooks", WebhookSecretAnswer, body=NewWebhook, scopes=OF_TASK, status=201)
@@ -62,12 +55,12 @@ def make_task_webhook(slug: str, body: NewWebhook) -> WebhookSecretAnswer:
 
 
 @operation("GET", "/teams/<id:team_id>/webhooks", WebhookList, rule=OWN, scopes=OF_TEAM)
-def team_webhooks(team_id: int) -> WebhookList:
+def team_webhooks(team_id: int) -> WebhooksPage:
     """The webhooks of a team
 
     For its members; not by a token for one task, as they hear of all.
     """
-    return _list(pages.team_webhooks(reading(), viewer(), team_id))
+    return pages.team_webhooks(reading(), viewer(), team_id)
 
 
 @operation(
@@ -82,16 +75,16 @@ def make_team_webhook(team_id: int, body: NewWebhook) -> WebhookSecretAnswer:
 
 
 @operation("GET", "/webhooks/<id:webhook_id>", WebhookDetails, rule=OWN, scopes=OF_EITHER)
-def webhook(webhook_id: int) -> WebhookDetails:
+def webhook(webhook_id: int) -> WebhookPage:
     """A webhook with its deliveries
 
     Each with all attempts, and what was answered.
     """
-    return _details(_own(webhook_id))
+    return _own(webhook_id)
 
 
 @operation("PATCH", "/webhooks/<id:webhook_id>", WebhookDetails, body=WebhookChange, scopes=OF_EITHER)
-def change_webhook(webhook_id: int, body: WebhookChange) -> WebhookDetails:
+def change_webhook(webhook_id: int, body: WebhookChange) -> WebhookPage:
     """Pause a webhook, or resume it
 
     What waited goes out when it is resumed; what happens while it is paused is not written down.
@@ -101,11 +94,11 @@ def change_webhook(webhook_id: int, body: WebhookChange) -> WebhookDetails:
     with writing() as session:
         act(session, viewer(), webhook_id)
     wake()
-    return _details(_own(webhook_id))
+    return _own(webhook_id)
 
 
 @operation("DELETE", "/webhooks/<id:webhook_id>", WebhookDetails, scopes=OF_EITHER)
-def delete_webhook(webhook_id: int) -> WebhookDetails:
+def delete_webhook(webhook_id: int) -> WebhookPage:
     """Delete a webhook with its deliveries
 
     The answer is what it was.
@@ -113,7 +106,7 @@ def delete_webhook(webhook_id: int) -> WebhookDetails:
     page = _own(webhook_id)
     with writing() as session:
         webhooks.delete(session, viewer(), webhook_id)
-    return _details(page)
+    return page
 
 
 @operation("POST", "/webhooks/<id:webhook_id>/secret", WebhookSecretAnswer, scopes=OF_EITHER, status=201)
@@ -128,7 +121,7 @@ def rotate_webhook_secret(webhook_id: int) -> WebhookSecretAnswer:
 
 
 @operation("POST", "/webhooks/<id:webhook_id>/test", WebhookDetails, scopes=OF_EITHER)
-def test_webhook(webhook_id: int) -> WebhookDetails:
+def test_webhook(webhook_id: int) -> WebhookPage:
     """Send a test event
 
     Of type `webhook.test`; ask for the webhook a moment later to see what was answered.
@@ -137,11 +130,11 @@ def test_webhook(webhook_id: int) -> WebhookDetails:
     with writing() as session:
         deliveries.send_test(session, viewer(), webhook_id)
     wake()
-    return _details(_own(webhook_id))
+    return _own(webhook_id)
 
 
 @operation("POST", "/webhooks/<id:webhook_id>/deliveries/<message>", WebhookDetails, scopes=OF_EITHER)
-def send_delivery_again(webhook_id: int, message: str) -> WebhookDetails:
+def send_delivery_again(webhook_id: int, message: str) -> WebhookPage:
     """Send an event again
 
     Under the same `webhook-id`, whatever became of it.
@@ -150,7 +143,7 @@ def send_delivery_again(webhook_id: int, message: str) -> WebhookDetails:
     with writing() as session:
         deliveries.send_again(session, viewer(), webhook_id, message)
     wake()
-    return _details(_own(webhook_id))
+    return _own(webhook_id)
 
 
 OPERATIONS = (
@@ -186,39 +179,3 @@ def _made(owner: WebhookOwner, wanted: NewWebhook) -> WebhookSecretAnswer:
 
 def _secret(made: WebhookSecret) -> WebhookSecretAnswer:
     return WebhookSecretAnswer(webhook=made.id, secret=made.secret)
-
-
-def _list(page: WebhooksPage) -> WebhookList:
-    return WebhookList(webhooks=tuple(map(_entry, page.rows)))
-
-
-def _entry(row: WebhookRow) -> WebhookEntry:
-    return WebhookEntry(
-        webhook=row.id,
-        address=row.address,
-        events=row.events,
-        state=row.state,
-        why=row.why,
-        made_by=row.made_by,
-        failing_since=row.failing_since,
-        created_at=row.created_at,
-    )
-
-
-def _details(page: WebhookPage) -> WebhookDetails:
-    return WebhookDetails(
-        webhook=_entry(page.webhook),
-        deliveries=tuple(
-            DeliveryEntry(
-                message=row.message,
-                event=row.event,
-                state=row.state,
-                created_at=row.created_at,
-                attempts=tuple(
-                    AttemptEntry(at=one.at, status=one.status, milliseconds=one.milliseconds, said=one.said)
-                    for one in row.attempts
-                ),
-            )
-            for row in page.deliveries
-        ),
-    )

@@ -142,8 +142,8 @@ def add_topic(slug: str) -> ResponseReturnValue:
 @rule(SIGNED_IN)
 def topic(slug: str, topic_id: str) -> ResponseReturnValue:
     """The form that corrects a topic."""
-    page = pages.topic_form(reading(), viewer(), slug, topic_id)
-    return render_template("tasks/topic.html", page=page)
+    task, found = pages.topic_form(reading(), viewer(), slug, topic_id)
+    return render_template("tasks/topic.html", task=task, topic=found)
 
 
 @blueprint.post("/tasks/<slug>/settings/topics/<topic:topic_id>")

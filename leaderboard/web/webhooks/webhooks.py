@@ -44,7 +44,7 @@ def _page(page: WebhooksPage, error: LeaderboardError | None = None) -> str:
     return render_template(
         "webhooks/index.html",
         page=page,
-        table=pages.webhook_table(page.rows),
+        table=pages.webhook_table(page.webhooks),
         error=error,
         address=request.form.get("address", ""),
         chosen=chosen,

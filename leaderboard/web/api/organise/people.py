@@ -5,6 +5,7 @@ from typing import Annotated
 
 from leaderboard.pages.tasks import entries as entry_pages
 from leaderboard.pages.tasks import settings as role_pages
+from leaderboard.pages.tasks.settings import RolesPage
 from leaderboard.services import policy
 from leaderboard.services.accounts import invitations
 from leaderboard.services.accounts.invitations import InvitationRequest
@@ -21,7 +22,6 @@ from leaderboard.web.api.organise.answers import (
     EntryAnswers,
     LinkAnswer,
     People,
-    PersonAnswer,
 )
 from leaderboard.web.api.organise.tasks import ORGANISE
 from leaderboard.web.rules import SIGNED_IN, Rule
@@ -69,20 +69,20 @@ class AnnouncementBody:
 
 
 @operation("GET", "/tasks/<slug>/people", People, rule=Rule(SIGNED_IN))
-def task_people(slug: str) -> People:
+def task_people(slug: str) -> RolesPage:
     """Who has a role in a task
 
     For its organisers and who reads everything.
     """
-    return _people(slug)
+    return role_pages.people(reading(), viewer(), slug)
 
 
 @operation("PUT", "/tasks/<slug>/people", People, body=RoleBody, scopes=ORGANISE)
-def give_role(slug: str, body: RoleBody) -> People:
+def give_role(slug: str, body: RoleBody) -> RolesPage:
     """Give an account a role in a task"""
     with writing() as session:
         roles.give(session, viewer(), slug, body.account, body.role)
-    return _people(slug)
+    return role_pages.people(reading(), viewer(), slug)
 
 
 @operation("DELETE", "/tasks/<slug>/people/<id:account_id>", Done, scopes=ORGANISE)
@@ -122,16 +122,16 @@ def task_entries(slug: str) -> EntryAnswers:
     page = entry_pages.entry_list(reading(), viewer(), slug)
     return EntryAnswers(
         task=page.slug,
-        rule=page.rule,
+        rule=page.of.entry_rule,
         entries=tuple(
             EntryAnswer(
-                team=row.team_id,
-                team_id=row.team_id,
+                team=row.entry.team_id,
+                team_id=row.entry.team_id,
                 name=row.team,
-                state=row.state,
-                why=row.why,
-                agreed=row.agreed,
-                agreed_at=row.agreed_at,
+                state=row.entry.state,
+                why=row.entry.why,
+                agreed=row.entry.agreement_version,
+                agreed_at=row.entry.agreed_at,
                 runs=row.runs,
             )
             for row in page.rows
@@ -173,10 +173,3 @@ def announce(slug: str, body: AnnouncementBody) -> AnnouncementAnswer:
 
 
 OPERATIONS = (task_people, give_role, remove_role, invite_to_task, task_entries, decide_entry, announce)
-
-
-def _people(slug: str) -> People:
-    page = role_pages.people(reading(), viewer(), slug)
-    return People(
-        people=tuple(PersonAnswer(account=row.account_id, name=row.name, role=row.role) for row in page.rows)
-    )

@@ -5,6 +5,7 @@ from typing import Any
 
 from flask import Response
 
+from leaderboard.db.tables import Collection
 from leaderboard.errors import NotFound
 from leaderboard.pages.boards import history, intervals, tables, view
 from leaderboard.pages.boards.view import BoardChoice
@@ -12,7 +13,6 @@ from leaderboard.pages.tasks import news
 from leaderboard.services import collections, snapshots
 from leaderboard.services.accounts.tokens import Scope
 from leaderboard.services.boards import board as boards
-from leaderboard.services.collections import CollectionRow
 from leaderboard.services.statistics.requests import WaitingResult
 from leaderboard.tables.record import Column, Table
 from leaderboard.web import responses
@@ -133,7 +133,7 @@ def list_collections(query: ListQuery) -> Reply:
 
     Those that only drafts of others use are not among them.
     """
-    columns: list[Column[CollectionRow]] = [
+    columns: list[Column[Collection]] = [
         Column(key="collection", value=lambda row: row.name),
         Column(key="documents", value=lambda row: row.stored),
         Column(key="size", value=lambda row: row.size),
