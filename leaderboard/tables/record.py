@@ -9,6 +9,8 @@ from operator import attrgetter
 from types import NoneType
 from typing import Annotated, Any, Final, Generic, TypeVar, cast, get_args, get_origin, get_type_hints
 
+from sqlalchemy.orm import Mapped
+
 from leaderboard.errors import NotFound
 
 Row = TypeVar("Row")
@@ -153,8 +155,8 @@ def _hints(of: Any) -> dict[str, Any]:
 
 
 def _kind(hint: Any) -> Any:
-    """The type of an annotation that is a value's where the value is not None."""
-    if get_origin(hint) is Annotated:
+    """The type of a value that is so annotated where it is not None; of a row's column that of its values."""
+    if get_origin(hint) in (Annotated, Mapped):
         return _kind(get_args(hint)[0])
     if NoneType in get_args(hint):
         return next(_kind(each) for each in get_args(hint) if each is not NoneType)
