@@ -26,8 +26,8 @@ def test_the_overview_names_what_does_not_fit(database: Database, tmp_path: Path
     assert shown.topics_without_judgments == ("3",)
     assert shown.judged_not_topics == ("77",)
     assert shown.topics_without_relevant == ("2",)
-    assert shown.published_at is None
-    assert shown.measures == ("nDCG@10", "AP", "RR@10", "R@1000", "Judged@10")
+    assert shown.is_draft
+    assert shown.of.measures == ["nDCG@10", "AP", "RR@10", "R@1000", "Judged@10"]
 
 
 @pytest.mark.parametrize(
