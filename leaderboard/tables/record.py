@@ -9,8 +9,6 @@ from operator import attrgetter
 from types import NoneType
 from typing import Annotated, Any, Final, Generic, TypeVar, cast, get_args, get_origin, get_type_hints
 
-from sqlalchemy.orm import Mapped
-
 from leaderboard.errors import NotFound
 
 Row = TypeVar("Row")
@@ -156,7 +154,8 @@ def _hints(of: Any) -> dict[str, Any]:
 
 def _kind(hint: Any) -> Any:
     """The type of a value that is so annotated where it is not None; of a row's column that of its values."""
-    if get_origin(hint) in (Annotated, Mapped):
+    # By its name, as tables know no database.
+    if get_origin(hint) is Annotated or getattr(get_origin(hint), "__name__", "") == "Mapped":
         return _kind(get_args(hint)[0])
     if NoneType in get_args(hint):
         return next(_kind(each) for each in get_args(hint) if each is not NoneType)

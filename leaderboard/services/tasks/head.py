@@ -1,11 +1,12 @@
 """What every page of a task starts with: which task, what its reader may see, what scores rest on."""
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Annotated, Any
 
 from leaderboard.db.tables import Task
 from leaderboard.services.evaluations.shown import Basis
 from leaderboard.services.policy import Sight
+from leaderboard.tables.record import Shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +21,7 @@ class OfTask:
         return self.of.name
 
     @property
-    def slug(self) -> str:
+    def slug(self) -> Annotated[str, Shown(key="task")]:
         """The task in addresses."""
         return self.of.slug
 
