@@ -159,7 +159,8 @@ def list_tokens(name: str, data: Path | None) -> None:
     """Print the tokens of an account: number, first characters, state, scopes, label."""
     with opened(data) as (database, _), database.read() as session:
         for row in token_pages.account_tokens(session, OPERATOR, accounts.find(session, name)).rows:
-            click.echo(f"{row.id}\t{row.prefix}\t{row.state}\t{','.join(row.scopes)}\t{row.label}")
+            token = row.token
+            click.echo(f"{token.id}\t{token.prefix}\t{row.state}\t{','.join(token.scopes)}\t{token.label}")
 
 
 def _make_token(session: Session, viewer: Viewer, name: str, wanted: TokenRequest) -> NewToken:

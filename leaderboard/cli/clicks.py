@@ -52,9 +52,10 @@ def show(slug: str, data: Path | None) -> None:
     """List the imported logs: number, sessions, rows of no topic, day, file."""
     with opened(data) as (database, _), database.read() as session:
         logs = pages.logs(session, OPERATOR, slug)
-    for log in logs:
+    for row in logs:
+        log = row.log
         click.echo(
-            f"{log.number}\t{log.sessions}\t{log.unknown_rows}\t{log.created_at:%Y-%m-%d}\t{log.file_name}"
+            f"{log.number}\t{log.sessions}\t{row.unknown_rows}\t{log.created_at:%Y-%m-%d}\t{log.file_name}"
         )
 
 

@@ -131,7 +131,7 @@ def create(
             if not draft:
                 tasks.publish(session, OPERATOR, slug)
             shown = overviews.overview(session, OPERATOR, slug)
-            people = pages.people(session, OPERATOR, slug).rows
+            people = pages.people(session, OPERATOR, slug).people
         click.echo("\n".join([*_lines(shown), _organised(slug, [row.name for row in people])]))
 
 
@@ -241,10 +241,10 @@ def list_(data: Path | None) -> None:
 
 
 def _lines(shown: TaskOverview) -> list[str]:
-    state = "published" if shown.published_at else "a draft"
+    task, state = shown.of, "published" if shown.of.published_at else "a draft"
     lines = [
-        f"Task {shown.slug} ({shown.name}) is {state}.",
-        f"Topics: {shown.topics}. Measures: {', '.join(shown.measures)}; ranked by {shown.primary}.",
+        f"Task {task.slug} ({task.name}) is {state}.",
+        f"Topics: {shown.topics}. Measures: {', '.join(task.measures)}; ranked by {task.primary_measure}.",
     ]
     if shown.revision is None:
         lines.append("No judgments yet: runs wait until `leaderboard qrels add` brings them.")

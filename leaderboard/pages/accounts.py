@@ -1,7 +1,6 @@
 """What people see of their own account, its signed-in browsers and their teams."""
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Annotated
 
 from sqlalchemy import func, select
@@ -16,18 +15,6 @@ from leaderboard.tables.record import Column, Shown, Table, columns_from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SessionRow:
-    """A signed-in browser as its owner sees it."""
-
-    id: Annotated[int, Shown("End it", key="end", digits=None)]
-    created_at: Annotated[datetime, Shown(key="since")]
-    seen_at: Annotated[datetime, Shown("Last seen", key="seen")]
-    ip: str
-    browser: str
-    is_current: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AccountPage:
     """An account as its owner sees it."""
 
@@ -37,7 +24,9 @@ class AccountPage:
     has_second_factor: bool
     issuers: frozenset[str]
     """The providers' issuers by which it signs in too."""
-    browsers: tuple[SessionRow, ...]
+    browsers: tuple[WebSession, ...]
+    current: int | None
+    """Which of its sessions asks."""
     links_made: tuple[MadeLink, ...]
     """The newest sign-in links that others made for it."""
 
@@ -53,7 +42,7 @@ class SecondFactorPage:
     recovery_codes_left: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class TeamRow:
     """One of the viewer's teams."""
 
@@ -67,13 +56,15 @@ class TeamRow:
 def account_page(session: Session, viewer: Viewer, token: str) -> AccountPage:
     """The viewer's own account; `token` tells which of its sessions is this one."""
     account = session.get_one(Account, require_account(viewer))
+    browsers, asking = _browsers(session, account.id), sessions.digest(token)
     return AccountPage(
         name=account.name,
         has_password=account.password_hash is not None,
         is_organiser=account.is_organiser,
         has_second_factor=second_factors.is_on(session, account.id),
         issuers=identities.issuers_of(session, account.id),
-        browsers=_browsers(session, account.id, token),
+        browsers=browsers,
+        current=next((one.id for one in browsers if one.token_sha256 == asking), None),
         links_made=accounts.links_made(session, account.id),
     )
 
@@ -93,14 +84,15 @@ def second_factor_page(session: Session, viewer: Viewer, issuer: str) -> SecondF
     )
 
 
-def browsers(page: AccountPage) -> Table[SessionRow]:
+def browsers(page: AccountPage) -> Table[WebSession]:
     """The browsers an account is signed in with, newest first."""
-    columns = columns_from(
-        SessionRow,
-        Column("browser", lambda row: row.browser or "unknown", "Browser"),
+    columns: list[Column[WebSession]] = [
+        Column("browser", lambda row: row.agent or "unknown", "Browser"),
         Column("address", lambda row: row.ip or "unknown", "Address"),
-        "created_at seen_at id",
-    )
+        Column("since", lambda row: row.created_at, "Since"),
+        Column("seen", lambda row: row.seen_at, "Last seen"),
+        Column("end", lambda row: row.id, "End it"),
+    ]
     caption = (
         f"Sessions end by themselves after {sessions.IDLE.days} days unused and {sessions.LIFETIME.days} "
         f"days in all; of more than {sessions.MOST} the oldest ends"
@@ -118,10 +110,7 @@ def own_teams(session: Session, viewer: Viewer) -> tuple[TeamRow, ...]:
         .join(own, own.c.team_id == Team.id)
         .order_by(Team.canonical)
     )
-    return tuple(
-        TeamRow(id=team_id, name=name, role=role, members=size, runs=sent)
-        for team_id, name, role, size, sent in rows
-    )
+    return tuple(TeamRow(*row) for row in rows)
 
 
 def teams_table(rows: tuple[TeamRow, ...]) -> Table[TeamRow]:
@@ -131,26 +120,11 @@ def teams_table(rows: tuple[TeamRow, ...]) -> Table[TeamRow]:
     return Table("teams", caption, columns, rows)
 
 
-def _browsers(session: Session, account_id: int, token: str) -> tuple[SessionRow, ...]:
+def _browsers(session: Session, account_id: int) -> tuple[WebSession, ...]:
     at = now(session)
-    rows = session.scalars(
-        select(WebSession)
-        .where(
-            WebSession.account_id == account_id,
-            WebSession.created_at >= at - sessions.LIFETIME,
-            WebSession.seen_at >= at - sessions.IDLE,
-        )
-        .order_by(WebSession.id.desc())
+    signed_in = select(WebSession).where(
+        WebSession.account_id == account_id,
+        WebSession.created_at >= at - sessions.LIFETIME,
+        WebSession.seen_at >= at - sessions.IDLE,
     )
-    current = sessions.digest(token)
-    return tuple(
-        SessionRow(
-            id=row.id,
-            created_at=row.created_at,
-            seen_at=row.seen_at,
-            ip=row.ip,
-            browser=row.agent,
-            is_current=row.token_sha256 == current,
-        )
-        for row in rows
-    )
+    return tuple(session.scalars(signed_in.order_by(WebSession.id.desc())))

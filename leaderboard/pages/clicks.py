@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Annotated, Any
+from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -13,31 +13,33 @@ from leaderboard.services import policy
 from leaderboard.services.clicks import preferences
 from leaderboard.services.clicks.preferences import Choice, FoundPreferences, Preference, TopicCounts
 from leaderboard.services.policy import Viewer
-from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
+from leaderboard.services.tasks.head import OfTask
+from leaderboard.tables.record import Column, Files, Place, Table, columns_from
 from leaderboard.tables.words import counted
 
 
 @dataclass(frozen=True, slots=True)
 class LogRow:
-    """One imported log."""
+    """One imported log, with the name of who imported it."""
 
-    number: Annotated[int, Shown(key="log")]
-    file_name: Annotated[str, Shown(key="file")]
-    sha256: Annotated[str, Shown(shown=Place.DATA)]
-    sessions: int
-    unknown: dict[str, int]
-    """Topic or query that matched none of the task's -> its rows."""
-    unknown_rows: Annotated[int, Shown("Rows of no topic")]
-    created_at: datetime
-    created_by: str
+    log: ClickLog
+    by: str | None
+
+    @property
+    def unknown(self) -> dict[str, int]:
+        """Topic or query that matched none of the task's -> its rows."""
+        return {text: count for text, count in self.log.unknown.items() if text}
+
+    @property
+    def unknown_rows(self) -> int:
+        """How many rows matched none."""
+        return sum(self.log.unknown.values())
 
 
 @dataclass(frozen=True, slots=True)
-class ClickPage:
+class ClickPage(OfTask):
     """A task's logs and the preferences of a choice."""
 
-    slug: str
-    task: str
     logs: tuple[LogRow, ...]
     """The newest first."""
     found: FoundPreferences
@@ -61,29 +63,14 @@ def logs(session: Session, viewer: Viewer, slug: str) -> tuple[LogRow, ...]:
         .where(ClickLog.task_id == task.id)
         .order_by(ClickLog.number.desc())
     )
-    return tuple(
-        LogRow(
-            number=log.number,
-            file_name=log.file_name,
-            sha256=log.sha256,
-            sessions=log.sessions,
-            unknown={text: count for text, count in log.unknown.items() if text},
-            unknown_rows=sum(log.unknown.values()),
-            created_at=log.created_at,
-            created_by=name or "",
-        )
-        for log, name in rows
-    )
+    return tuple(LogRow(*row) for row in rows)
 
 
 def click_page(session: Session, viewer: Viewer, slug: str, choice: Choice) -> ClickPage:
     """The page of a choice; raises what `preferences.find` raises."""
     task = policy.own_task(session, viewer, slug, policy.reads)
     return ClickPage(
-        slug=task.slug,
-        task=task.name,
-        logs=logs(session, viewer, slug),
-        found=preferences.find(session, viewer, slug, choice),
+        of=task, logs=logs(session, viewer, slug), found=preferences.find(session, viewer, slug, choice)
     )
 
 
@@ -100,16 +87,16 @@ def facts(page: ClickPage) -> dict[str, Any]:
         "p": found.choice.p,
         "logs": [
             {
-                "number": log.number,
-                "file": log.file_name,
-                "sha256": log.sha256,
-                "sessions": log.sessions,
+                "number": log.log.number,
+                "file": log.log.file_name,
+                "sha256": log.log.sha256,
+                "sessions": log.log.sessions,
                 "unknown_rows": log.unknown_rows,
                 "unknown": log.unknown,
             }
             for log in page.logs
         ],
-        "used": list(found.choice.logs) or sorted(log.number for log in page.logs),
+        "used": list(found.choice.logs) or sorted(log.log.number for log in page.logs),
         "users": found.users,
         "from": days[0].isoformat() if days else None,
         "to": days[1].isoformat() if days else None,
@@ -172,14 +159,18 @@ def logs_table(page: ClickPage) -> Table[LogRow]:
     """The imported logs."""
     columns = columns_from(
         LogRow,
-        "number file_name sha256 sessions unknown_rows",
+        Column("log", lambda row: row.log.number, "Log", digits=0),
+        Column("file", lambda row: row.log.file_name, "File"),
+        Column("sha256", lambda row: row.log.sha256, "SHA-256", shown=Place.DATA),
+        "log.sessions",
+        Column("unknown_rows", lambda row: row.unknown_rows, "Rows of no topic", digits=0),
         Column(
             "imported",
-            lambda row: row.created_at.astimezone(UTC).isoformat(timespec="seconds"),
+            lambda row: row.log.created_at.astimezone(UTC).isoformat(timespec="seconds"),
             "Imported, UTC",
         ),
-        Column("by", lambda row: row.created_by or "command line", "By"),
-        Column("delete", lambda row: row.number, "Delete", shown=Place.PAGE),
+        Column("by", lambda row: row.by or "command line", "By"),
+        Column("delete", lambda row: row.log.number, "Delete", shown=Place.PAGE),
     )
     caption = "Imported logs, the newest first"
     return Table(f"{page.slug}-clicks-logs", caption, columns, page.logs)

@@ -1,7 +1,6 @@
 """The invitations to a team, a task or the site, as those see them who may make more."""
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Annotated
 
 from sqlalchemy import select
@@ -17,13 +16,9 @@ from leaderboard.tables.words import counted
 class InvitationRow:
     """An invitation and who used it; the link itself is kept nowhere."""
 
-    id: Annotated[int, Shown(key="invitation", shown=Place.DATA)]
-    role: str
-    note: Annotated[str, Shown("Why")]
+    invitation: Invitation
     inviter: Annotated[str, Shown("Made by")]
-    uses_allowed: int | None
     used_by: tuple[str, ...]
-    expires_at: datetime | None
     state: str
 
     @property
@@ -46,13 +41,9 @@ def invitation_rows(
     users = _users(session, [row.id for row, _ in rows])
     return tuple(
         InvitationRow(
-            id=row.id,
-            role=row.role,
-            note=row.note,
+            invitation=row,
             inviter=name or "the operator",
-            uses_allowed=row.uses_allowed,
             used_by=users.get(row.id, ()),
-            expires_at=row.expires_at,
             state=invitations.state(session, row, len(users.get(row.id, ()))),
         )
         for row, name in rows
@@ -76,20 +67,21 @@ def table(rows: tuple[InvitationRow, ...]) -> Table[InvitationRow]:
     """Invitations, the newest first."""
     columns = columns_from(
         InvitationRow,
-        "inviter state note",
+        "inviter state",
+        Column("note", lambda row: row.invitation.note, "Why"),
         Column("used_by", lambda row: ", ".join(row.used_by), "Used by", words=_used),
         Column("expires_at", _until, "Until"),
-        "id",
+        Column("invitation", lambda row: row.invitation.id, "Invitation", digits=0, shown=Place.DATA),
     )
-    if any(row.role for row in rows):
-        columns.insert(1, Column("role", lambda row: row.role or "participant", "As"))
+    if any(row.invitation.role for row in rows):
+        columns.insert(1, Column("role", lambda row: row.invitation.role or "participant", "As"))
     return Table("invitations", "Invitations, the newest first", columns, rows)
 
 
 def _until(row: InvitationRow) -> str | None:
-    return row.expires_at.isoformat() if row.expires_at is not None else None
+    return row.invitation.expires_at.isoformat() if row.invitation.expires_at is not None else None
 
 
 def _used(row: InvitationRow) -> str:
-    of = "any number" if row.uses_allowed is None else f"{row.uses_allowed}"
+    of = "any number" if row.invitation.uses_allowed is None else f"{row.invitation.uses_allowed}"
     return f"{', '.join(row.used_by) or 'nobody'} ({counted(len(row.used_by), 'use')} of {of})"

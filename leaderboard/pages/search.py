@@ -76,7 +76,7 @@ class SearchPage:
     suites: tuple[FoundSuite, ...] = ()
     runs: tuple[FoundRun, ...] = ()
     teams: tuple[FoundTeam, ...] = ()
-    more: frozenset[str] = frozenset()
+    more: tuple[str, ...] = ()
     """The kinds of which there is more than is given."""
 
     @property
@@ -134,7 +134,7 @@ def search_page(session: Session, viewer: Viewer, query: str, most: int = USUAL)
         suites=tuple(suites[:most]),
         runs=tuple(runs[:most]),
         teams=tuple(teams[:most]),
-        more=frozenset(kind for kind, count in counts.items() if count > most),
+        more=tuple(sorted(kind for kind, count in counts.items() if count > most)),
     )
 
 
@@ -146,7 +146,7 @@ def facts(page: SearchPage) -> dict[str, Any]:
         "suites": [asdict(row) for row in page.suites],
         "runs": [asdict(row) for row in page.runs],
         "teams": [asdict(row) for row in page.teams],
-        "more": sorted(page.more),
+        "more": list(page.more),
     }
 
 

@@ -19,7 +19,7 @@ from leaderboard.services.tasks.filed import FiledRuns
 from leaderboard.tables.record import Column, Place, Shown, Table, columns_from
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class MemberRow:
     """A member of a team."""
 
@@ -135,10 +135,7 @@ def _members(session: Session, team_id: int) -> tuple[MemberRow, ...]:
         .where(Member.team_id == team_id)
         .order_by(Member.joined_at, Account.id)
     )
-    return tuple(
-        MemberRow(account_id=account_id, name=name, role=role, joined_at=joined_at)
-        for account_id, name, role, joined_at in rows
-    )
+    return tuple(MemberRow(*row) for row in rows)
 
 
 def _runs(session: Session, viewer: Viewer, team_id: int) -> tuple[TeamRun, ...]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy import or_, select
@@ -23,16 +22,9 @@ LIVES = (7, 30, tokens.DAYS, 365)
 class TokenRow:
     """One token; the secret itself is kept nowhere."""
 
-    id: int
-    label: str
-    prefix: str
-    kind: str
-    scopes: tuple[str, ...]
+    token: ApiToken
     bound_to: str
     """The task and team that it is for, in words."""
-    created_at: datetime
-    last_used_at: datetime | None
-    expires_at: datetime | None
     state: str
 
     @property
@@ -115,18 +107,7 @@ def _rows(session: Session, account_id: int, owner: Viewer | None) -> tuple[Toke
         .order_by(ApiToken.id.desc())
     )
     return tuple(
-        TokenRow(
-            id=token.id,
-            label=token.label,
-            prefix=token.prefix,
-            kind=token.kind,
-            scopes=tuple(token.scopes),
-            bound_to=_bound(owner, task, team),
-            created_at=token.created_at,
-            last_used_at=token.last_used_at,
-            expires_at=token.expires_at,
-            state=tokens.state(token, at),
-        )
+        TokenRow(token=token, bound_to=_bound(owner, task, team), state=tokens.state(token, at))
         for token, task, team in rows
     )
 
@@ -147,23 +128,23 @@ def _is_known(viewer: Viewer, task: Task) -> bool:
 def table(rows: tuple[TokenRow, ...]) -> Table[TokenRow]:
     """Tokens, the newest first."""
     columns: list[Column[TokenRow]] = [
-        Column("label", lambda row: row.label, "Label"),
-        Column("prefix", lambda row: row.prefix, "Begins with"),
-        Column("scopes", lambda row: ", ".join(row.scopes), "May"),
+        Column("label", lambda row: row.token.label, "Label"),
+        Column("prefix", lambda row: row.token.prefix, "Begins with"),
+        Column("scopes", lambda row: ", ".join(row.token.scopes), "May"),
         Column("bound", lambda row: row.bound_to, "For"),
-        Column("made", lambda row: row.created_at.isoformat(), "Made"),
+        Column("made", lambda row: row.token.created_at.isoformat(), "Made"),
         Column("used", _used, "Last used"),
         Column("expires", _until, "Until"),
         Column("state", lambda row: row.state, "State"),
     ]
-    if any(row.kind != tokens.PERSONAL for row in rows):
-        columns.insert(2, Column("kind", lambda row: row.kind, "Kind"))
+    if any(row.token.kind != tokens.PERSONAL for row in rows):
+        columns.insert(2, Column("kind", lambda row: row.token.kind, "Kind"))
     return Table("tokens", "Tokens, the newest first", columns, rows)
 
 
 def _used(row: TokenRow) -> str | None:
-    return row.last_used_at.isoformat() if row.last_used_at is not None else None
+    return row.token.last_used_at.isoformat() if row.token.last_used_at is not None else None
 
 
 def _until(row: TokenRow) -> str | None:
-    return row.expires_at.isoformat() if row.expires_at is not None else None
+    return row.token.expires_at.isoformat() if row.token.expires_at is not None else None

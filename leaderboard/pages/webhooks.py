@@ -25,14 +25,13 @@ ACTIVE, PAUSED, LEFT = "active", "paused", "stopped"
 class WebhookRow:
     """One webhook; why says what keeps it from being told, empty where nothing does."""
 
-    id: int
+    webhook: int
     address: str
     events: tuple[str, ...]
-    made_by: str
     state: str
     why: str
+    made_by: str
     failing_since: datetime | None
-    both_secrets_until: datetime | None
     created_at: datetime
 
 
@@ -43,18 +42,8 @@ class WebhooksPage:
     name: str
     slug: str
     team_id: int | None
-    rows: tuple[WebhookRow, ...]
+    webhooks: tuple[WebhookRow, ...]
     choices: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class AttemptRow:
-    """One try to send a delivery; status None: there was no answer."""
-
-    at: datetime
-    status: int | None
-    milliseconds: int
-    said: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +54,7 @@ class DeliveryRow:
     event: str
     path: str
     state: str
-    attempts: tuple[AttemptRow, ...]
+    attempts: tuple[WebhookAttempt, ...]
     created_at: datetime
     next_at: datetime
 
@@ -114,7 +103,7 @@ def webhook_page(session: Session, viewer: Viewer, webhook_id: int) -> WebhookPa
         name=page.name,
         slug=page.slug,
         team_id=page.team_id,
-        webhook=page.rows[0],
+        webhook=page.webhooks[0],
         deliveries=_deliveries(session, webhook_id),
     )
 
@@ -131,11 +120,11 @@ def site_webhooks(session: Session, viewer: Viewer) -> tuple[SiteWebhookRow, ...
     of_teams = set(session.scalars(select(Webhook.id).where(Webhook.team_id.is_not(None))))
     listed = (
         SiteWebhookRow(
-            id=row.id,
-            owner="a team" if row.id in of_teams else "a task",
+            id=row.webhook,
+            owner="a team" if row.webhook in of_teams else "a task",
             host=webhooks.host_of(row.address),
             state=row.state,
-            waiting=counts.get(row.id, 0),
+            waiting=counts.get(row.webhook, 0),
             failing_since=row.failing_since,
         )
         for row in rows
@@ -156,7 +145,7 @@ def _page(session: Session, owner: WebhookOwner, *which: ColumnElement[bool]) ->
         name=task.name if task is not None else team.name if team is not None else "",
         slug=task.slug if task is not None else "",
         team_id=owner.team_id,
-        rows=tuple(_row(*found) for found in session.execute(wanted.order_by(Webhook.id))),
+        webhooks=tuple(_row(*found) for found in session.execute(wanted.order_by(Webhook.id))),
         choices=tuple((event, MEANINGS[event]) for event in events),
     )
 
@@ -167,14 +156,13 @@ def _row(webhook: Webhook, name: str, is_answered_for: bool) -> WebhookRow:
     if state == ACTIVE and not is_answered_for:
         state, why = LEFT, f"{name} is not here any more; resume it to take it over."
     return WebhookRow(
-        id=webhook.id,
+        webhook=webhook.id,
         address=webhook.address,
         events=tuple(webhook.events),
         made_by=name,
         state=state,
         why=why,
         failing_since=webhook.failing_since,
-        both_secrets_until=webhook.old_secret_until,
         created_at=webhook.created_at,
     )
 
@@ -182,10 +170,10 @@ def _row(webhook: Webhook, name: str, is_answered_for: bool) -> WebhookRow:
 def _deliveries(session: Session, webhook_id: int) -> tuple[DeliveryRow, ...]:
     newest = select(WebhookDelivery).where(WebhookDelivery.webhook_id == webhook_id)
     rows = session.scalars(newest.order_by(WebhookDelivery.id.desc()).limit(MOST_DELIVERIES)).all()
-    tried: dict[int, list[AttemptRow]] = defaultdict(list)
+    tried: dict[int, list[WebhookAttempt]] = defaultdict(list)
     attempts = select(WebhookAttempt).where(WebhookAttempt.delivery_id.in_([row.id for row in rows]))
     for one in session.scalars(attempts.order_by(WebhookAttempt.id)):
-        tried[one.delivery_id].append(AttemptRow(one.at, one.status, one.milliseconds, one.said))
+        tried[one.delivery_id].append(one)
     return tuple(
         DeliveryRow(
             message=row.message,

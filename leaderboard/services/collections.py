@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
@@ -30,7 +30,6 @@ from leaderboard.db.tables import Collection, DocumentBlock, Task
 from leaderboard.errors import Conflict, Invalid, NotFound, Problem
 from leaderboard.services import audit, policy
 from leaderboard.services.policy import Viewer
-from leaderboard.tables.record import Shown
 from leaderboard.trec.documents.docno_filter import DocnoFilter
 from leaderboard.trec.documents.documents import (
     DocnoFilterBuilder,
@@ -56,17 +55,6 @@ class PreparedDocuments:
     blocks: SpooledBlocks
     known_docnos: bytes
     count: int
-
-
-@dataclass(frozen=True, slots=True)
-class CollectionRow:
-    """A collection as lists show it."""
-
-    id: int
-    name: Annotated[str, Shown("collection", key="collection")]
-    size: Annotated[int | None, Shown("size", digits=None)]
-    stored: Annotated[int, Shown("documents", key="documents", digits=None)]
-    link_template: Annotated[str, Shown("link_template")]
 
 
 def prepare(path: Path) -> PreparedDocuments:
@@ -97,7 +85,7 @@ def add(
     documents: PreparedDocuments | None = None,
     size: int | None = None,
     link_template: str = "",
-) -> CollectionRow:
+) -> Collection:
     """A new collection, with its documents where they are given.
 
     Raises Invalid for a bad name, size or template, Conflict where the name is taken; one that only others'
@@ -121,7 +109,7 @@ def add(
     session.flush()
     _add_blocks(session, collection.id, documents.blocks if documents else ())
     audit.record(session, viewer, "collection.add", f"collection:{collection.id}", name=name)
-    return _row(collection)
+    return collection
 
 
 def _add_blocks(session: Session, collection_id: int, blocks: Iterable[PackedBlock]) -> None:
@@ -155,12 +143,12 @@ def _check(name: str, size: int | None, template: str, documents: PreparedDocume
         raise Invalid("The link template cannot be used.", [problem])
 
 
-def listing(session: Session) -> tuple[CollectionRow, ...]:
+def listing(session: Session) -> tuple[Collection, ...]:
     """All collections by name."""
-    return tuple(map(_row, session.scalars(select(Collection).order_by(Collection.name))))
+    return tuple(session.scalars(select(Collection).order_by(Collection.name)))
 
 
-def choices(session: Session, viewer: Viewer) -> tuple[CollectionRow, ...]:
+def choices(session: Session, viewer: Viewer) -> tuple[Collection, ...]:
     """The collections a task of the viewer's may be on, by name: all but those only others' drafts use."""
     tasks = session.execute(select(Task.collection_id, Task.id, Task.published_at)).all()
     known = {
@@ -170,7 +158,7 @@ def choices(session: Session, viewer: Viewer) -> tuple[CollectionRow, ...]:
     return tuple(row for row in listing(session) if row.id not in unknown)
 
 
-def seen(session: Session, viewer: Viewer) -> tuple[CollectionRow, ...]:
+def seen(session: Session, viewer: Viewer) -> tuple[Collection, ...]:
     """The viewer's choices; for whoever may not make tasks, only those that tasks it can see are on."""
     rows = choices(session, viewer)
     if viewer.is_organiser or viewer.is_operator:
@@ -182,7 +170,7 @@ def seen(session: Session, viewer: Viewer) -> tuple[CollectionRow, ...]:
     return tuple(row for row in rows if row.id in used)
 
 
-def named(session: Session, viewer: Viewer, name: str) -> CollectionRow:
+def named(session: Session, viewer: Viewer, name: str) -> Collection:
     """The collection of that name among the viewer's choices; raises NotFound."""
     found = next((row for row in choices(session, viewer) if row.name == name), None)
     if found is None:
@@ -190,9 +178,9 @@ def named(session: Session, viewer: Viewer, name: str) -> CollectionRow:
     return found
 
 
-def by_id(session: Session, collection_id: int) -> CollectionRow:
+def by_id(session: Session, collection_id: int) -> Collection:
     """The collection with that id."""
-    return _row(session.get_one(Collection, collection_id))
+    return session.get_one(Collection, collection_id)
 
 
 def known_docnos(session: Session, collection_id: int) -> bytes | None:
@@ -269,12 +257,6 @@ _LOOKED_UP = {
     "sqlite": _look_up(func.json_each),
     "postgresql": _look_up(lambda docnos: func.json_array_elements_text(cast(docnos, JSON))),
 }
-
-
-def _row(collection: Collection) -> CollectionRow:
-    return CollectionRow(
-        collection.id, collection.name, collection.size, collection.stored, collection.link_template
-    )
 
 
 def link(template: str, docno: str) -> str:

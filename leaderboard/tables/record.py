@@ -153,8 +153,9 @@ def _hints(of: Any) -> dict[str, Any]:
 
 
 def _kind(hint: Any) -> Any:
-    """The type of an annotation that is a value's where the value is not None."""
-    if get_origin(hint) is Annotated:
+    """The type of a value that is so annotated where it is not None; of a row's column that of its values."""
+    # By its name, as tables know no database.
+    if get_origin(hint) is Annotated or getattr(get_origin(hint), "__name__", "") == "Mapped":
         return _kind(get_args(hint)[0])
     if NoneType in get_args(hint):
         return next(_kind(each) for each in get_args(hint) if each is not NoneType)

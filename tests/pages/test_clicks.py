@@ -66,7 +66,7 @@ def test_an_import_says_what_it_found(database: Database, tmp_path: Path) -> Non
     assert (done.rows, done.unknown_rows, done.unknown) == (22, 2, {"nothing": 2})
     with database.read() as session:
         (row,) = clicks.logs(session, OPERATOR, "t")
-    assert (row.sessions, row.unknown, row.unknown_rows) == (10, {"nothing": 2}, 2)
+    assert (row.log.sessions, row.unknown, row.unknown_rows) == (10, {"nothing": 2}, 2)
 
 
 def test_preferences_are_counted_both_ways_and_tested(database: Database, tmp_path: Path) -> None:

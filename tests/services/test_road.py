@@ -87,7 +87,7 @@ def test_a_rejected_file_leaves_its_report_and_nothing_else(database: Database, 
         assert _count(database, table) == 0, table
     with database.read() as session:
         page = upload_page(session, OPERATOR, submission.upload_id)
-    assert page.state == "rejected"
+    assert page.upload.state == "rejected"
     assert page.report is not None
     assert any(problem.value == "much" for problem in page.report.problems)
 
@@ -123,12 +123,20 @@ def test_a_large_file_is_received_first_and_checked_by_the_evaluator(
         one, two = (uploads.receive(session, _delivery(path, team_id)) for path in (good, bad))
     with database.read() as session:
         waiting = upload_page(session, OPERATOR, two.upload_id)
-        assert (waiting.state, waiting.progress.state, waiting.progress.position) == ("received", "queued", 2)
+        assert (waiting.upload.state, waiting.progress.state, waiting.progress.position) == (
+            "received",
+            "queued",
+            2,
+        )
     assert build.drain(database) == 3
     with database.read() as session:
         accepted = upload_page(session, OPERATOR, one.upload_id)
         rejected = upload_page(session, OPERATOR, two.upload_id)
-        assert (accepted.state, rejected.state, rejected.run_id) == ("accepted", "rejected", None)
+        assert (accepted.upload.state, rejected.upload.state, rejected.run_id) == (
+            "accepted",
+            "rejected",
+            None,
+        )
         assert accepted.run_id is not None
         assert queue.run_states(session, [accepted.run_id])[accepted.run_id].state == "done"
         kept = set(session.scalars(select(UploadChunk.upload_id)))

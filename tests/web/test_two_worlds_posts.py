@@ -258,7 +258,7 @@ def _hidden_run_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _any_collection(monkeypatch: pytest.MonkeyPatch) -> None:
-    def named(session: Session, _: policy.Viewer, name: str) -> collections.CollectionRow:
+    def named(session: Session, _: policy.Viewer, name: str) -> Collection:
         found = session.scalar(select(Collection).where(Collection.name == name))
         if found is None:
             raise NotFound(f"There is no collection {name!r}.")

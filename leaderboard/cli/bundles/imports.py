@@ -188,7 +188,7 @@ def _bring_in(
                 roles.give(session, OPERATOR, made.slug, organiser, "organiser")
             else:
                 roles.adopt(session, OPERATOR)
-            people = [row.name for row in pages.people(session, OPERATOR, made.slug).rows]
+            people = [row.name for row in pages.people(session, OPERATOR, made.slug).people]
             if dry_run:
                 raise _NotKept
     except _NotKept:

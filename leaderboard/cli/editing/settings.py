@@ -70,7 +70,7 @@ def show(slug: str, data: Path | None) -> None:
             is_list = row.kind != "text" or row.name == "measures"
             value = page.values[row.name]
             click.echo(f"{row.name}\t{' '.join(value.split()) if is_list else repr(value)}")
-        people = pages.people(session, OPERATOR, slug).rows
+        people = pages.people(session, OPERATOR, slug).people
         click.echo("".join(f"{row.role}\t{row.name}\n" for row in people), nl=False)
 
 
@@ -124,8 +124,8 @@ def topic(slug: str, topic_id: str, data: Path | None, **parts: str | None) -> N
         raise click.UsageError("Give --title, --description or --narrative.")
     with opened(data) as (database, _):
         with database.write() as session:
-            page = pages.topic_form(session, OPERATOR, slug, topic_id)
-            text = TopicText(page.title, page.description, page.narrative)
+            _, old = pages.topic_form(session, OPERATOR, slug, topic_id)
+            text = TopicText(old.title, old.description, old.narrative)
             topic_changes.correct(session, OPERATOR, slug, topic_id, replace(text, **given))
         click.echo(f"Topic {topic_id} of {slug} has the {' and '.join(given)} given.")
 

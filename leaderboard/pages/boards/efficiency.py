@@ -114,8 +114,7 @@ def efficiency_page(
     chosen_cost = _chosen_cost(costs, cost)
     ordered = _ordered(_with_front(scored, chosen_cost.field.key, by), chosen_cost.field.key, order)
     return EfficiencyPage(
-        task=task.name,
-        slug=task.slug,
+        of=task,
         basis=shown.basis,
         measures=measures,
         measure=by,
@@ -247,16 +246,7 @@ def _costed(viewer: Viewer, row: Row, by: MeasureColumn) -> CostedRun:
     score = row.scores[by.key]
     assert score is not None, "only scored runs have a place here"
     return CostedRun(
-        run_id=row.run_id,
-        name=row.run,
-        team=row.team,
-        kind=row.kind,
-        rank=row.rank,
-        score=score,
-        costs=dict(costs),
-        hardware=hardware,
-        on_front=False,
-        is_own=policy.owns(viewer, row.team_id),
+        **row.named(viewer), rank=row.rank, score=score, costs=dict(costs), hardware=hardware, on_front=False
     )
 
 

@@ -20,6 +20,7 @@ from leaderboard.services.evaluations.damaged import whole_editions
 from leaderboard.services.evaluations.shown import Basis, basis_of
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.snapshots import ListedSnapshot
+from leaderboard.services.tasks.head import TaskHead
 from leaderboard.tables.record import Column, Files, Place, Table, columns_from
 
 
@@ -57,13 +58,9 @@ class Day:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class History:
+class History(TaskHead):
     """What has become of a board, newest first; of a sealed one nothing."""
 
-    task: str
-    slug: str
-    sight: Sight
-    is_draft: bool
     editions: tuple[PastEdition, ...] = ()
     days: tuple[Day, ...] = ()
     snapshots: tuple[ListedSnapshot, ...] = ()
@@ -86,7 +83,7 @@ def history(session: Session, viewer: Viewer, slug: str) -> History:
     One statement an edition besides a few. Raises NotFound for an unknown task.
     """
     task, sight = policy.visible_task(session, viewer, slug)
-    page = History(task=task.name, slug=task.slug, sight=sight, is_draft=task.published_at is None)
+    page = History(of=task, sight=sight)
     if not sight.means:
         return page
     columns = select(Run.id, Run.name, Run.kind, Run.created_at, Run.withdrawn_at)

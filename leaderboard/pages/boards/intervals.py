@@ -92,20 +92,17 @@ def page(
     about = reliability.of_board(session, shown)
     candidates = (shown.standing, *results.values(), about)
     return IntervalsPage(
-        task=shown.task,
-        slug=shown.slug,
-        basis=shown.basis,
+        **shown.head,
         measure=shown.by,
         measures=tuple(measure for measure in shown.measures if measure.direction != "none"),
         ranked_by=shown.ranked_by,
         one_per_team=one_per_team,
         rows=_rows(session, shown, known),
-        comparison=method(shown.comparison).title,
+        comparison=method(shown.of.comparison).title,
         first_resamples=_count(known.get(FIRST)),
         waiting=tuple(result for result in candidates if isinstance(result, WaitingResult)),
         reliability=about,
         said=_nothing(shown),
-        sight=shown.sight,
     )
 
 
@@ -245,10 +242,7 @@ def _row(shown: Board, row: Row, half: float | None, of: _Results) -> IntervalRo
     assert row.rank is not None, "only ranked runs have a row"
     place = shown.places.get(row.run_id)
     return IntervalRow(
-        run_id=row.run_id,
-        name=row.run,
-        team=row.team,
-        kind=row.kind,
+        **row.named(),
         rank=row.rank,
         value=value,
         mean_low=None if half is None else value - half,

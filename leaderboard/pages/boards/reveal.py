@@ -90,8 +90,7 @@ def reveal_page(session: Session, viewer: Viewer, slug: str) -> RevealPage:
     ranked = {run.run_id for run in runs}
     held = policy.sight(ANONYMOUS, task, phase, (phase,))
     return RevealPage(
-        task=task.name,
-        slug=task.slug,
+        of=task,
         sight=sight,
         basis=shown.basis,
         is_closed=policy.is_shown(session, task),

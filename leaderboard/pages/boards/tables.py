@@ -80,7 +80,7 @@ def board_facts(
         "revision_sha256": (basis.revision_sha256 or None) if basis else None,
         **left_out_facts(basis),
         "measure_versions": {measure.key: measure.version for measure in measures},
-        "comparison": shown.comparison if shown.places else None,
+        "comparison": shown.of.comparison if shown.places else None,
         "sentences": list(shown.sentences),
         **_of_answers(shown),
         "one_per_team": shown.one_per_team,

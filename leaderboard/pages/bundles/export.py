@@ -15,7 +15,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import Edition, Evaluation, Phase, QrelsRevision, Run
+from leaderboard.db.tables import Edition, Evaluation, Phase, QrelsRevision, Run, Task
 from leaderboard.errors import NotFound
 from leaderboard.pages.boards import tables
 from leaderboard.pages.bundles.citation import citation_of
@@ -134,7 +134,8 @@ def _renamed(shown: Board, by: PseudonymMap) -> Board:
     return replace(
         shown,
         rows=rows,
-        task=by.hides(shown.task),
+        # A task as others are to know it, which is never stored.
+        of=Task(slug=shown.slug, name=by.hides(shown.task), comparison=shown.of.comparison),
         sentences=tuple(by.hides(sentence) for sentence in shown.sentences),
     )
 

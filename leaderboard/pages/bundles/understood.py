@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -12,30 +11,19 @@ from leaderboard.errors import Invalid
 from leaderboard.services import policy
 from leaderboard.services.accounts import names
 from leaderboard.services.bundles import checking, opening
-from leaderboard.services.bundles.found import FoundTask
+from leaderboard.services.bundles.found import FoundRun, FoundTask
 from leaderboard.services.bundles.opening import BundleFiles
 from leaderboard.services.bundles.records import TABLES, Record
 from leaderboard.services.bundles.taking import LEFT_OUT
 from leaderboard.services.judges import imported as of_judges
 from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks.drafts import PreparedTask
-from leaderboard.tables.record import Shown, Table, columns_from
+from leaderboard.tables.record import Column, Table, columns_from
 from leaderboard.tables.words import counted
 
 MOST_NAMED = 5
 """Files that are named of those left out for one reason."""
 _TABLES = {table.name: table for table in TABLES}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnderstoodRun:
-    """A run as it will be called, whose it will be, of which kind, and its file."""
-
-    name: Annotated[str, Shown(key="run")]
-    team: str
-    kind: str
-    topics: int
-    path: Annotated[str, Shown(key="file")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +34,7 @@ class UnderstoodTask:
     name: str
     slug: str
     facts: tuple[tuple[str, str], ...]
-    runs: tuple[UnderstoodRun, ...]
+    runs: tuple[FoundRun, ...]
     left_out: tuple[tuple[str, str], ...]
     """Why, and which files or rows."""
     doubts: tuple[str, ...]
@@ -71,10 +59,7 @@ def of_folder(found: FoundTask, task: PreparedTask) -> UnderstoodTask:
             ("Measures", f"{', '.join(task.measures)}; ranked by {task.primary}"),
             *(("How it was read", note) for note in found.read_as),
         ),
-        runs=tuple(
-            UnderstoodRun(name=run.name, team=run.team, kind=run.kind, topics=run.topics, path=run.path)
-            for run in found.runs
-        ),
+        runs=found.runs,
         left_out=_by_reason(found.left_out.items()),
         doubts=found.doubts,
     )
@@ -143,9 +128,15 @@ def _unscored(session: Session, viewer: Viewer, files: BundleFiles) -> list[str]
     ]
 
 
-def table(page: UnderstoodTask) -> Table[UnderstoodRun]:
+def table(page: UnderstoodTask) -> Table[FoundRun]:
     """The runs that the task will have."""
-    return Table("runs", "Runs", columns_from(UnderstoodRun), page.runs)
+    columns = columns_from(
+        FoundRun,
+        Column("run", lambda row: row.name, "Run"),
+        "team kind topics",
+        Column("file", lambda row: row.path, "File"),
+    )
+    return Table("runs", "Runs", columns, page.runs)
 
 
 def _is_lost(name: str, count: int) -> bool:
@@ -157,9 +148,9 @@ def _rows(files: BundleFiles, name: str) -> Iterable[Record]:
     return (record for _, record in checking.read(files, _TABLES[name]))
 
 
-def _run(row: Record, teams: dict[int, str]) -> UnderstoodRun:
+def _run(row: Record, teams: dict[int, str]) -> FoundRun:
     team, topics = row.get("team_id"), row.get("topics")
-    return UnderstoodRun(
+    return FoundRun(
         name=str(row.get("name", "")),
         team=teams.get(team, "") if isinstance(team, int) else "",
         kind=str(row.get("kind", "")),

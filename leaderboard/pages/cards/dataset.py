@@ -62,7 +62,7 @@ def task_data(session: Session, viewer: Viewer, shown: Board) -> TaskData:
 
 def _description(shown: Board) -> str:
     """The organisers' own words; where these are few, with what the board comes to."""
-    said = " ".join(shown.description.split())
+    said = " ".join(shown.of.description.split())
     if len(said) < SHORTEST:
         what = f"{shown.task}, a shared task in information retrieval."
         said = f"{said} {what} {of_board(shown).description}".strip()

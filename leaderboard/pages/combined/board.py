@@ -81,8 +81,7 @@ def combined_page(session: Session, viewer: Viewer, slug: str, choice: CombinedC
     if sample is not None and column is not None and not refused:
         board = combined_board(session, sample, column, rows, choice.order)
     return CombinedPage(
-        task=task.name,
-        slug=task.slug,
+        of=task,
         sight=sight,
         basis=shown.basis,
         sample=sample,

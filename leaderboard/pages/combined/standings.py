@@ -186,10 +186,7 @@ def _rows(
     machine_ranks, people_ranks = _ranks(made.machine), _ranks(made.people)
     return [
         CombinedRow(
-            run_id=row.run_id,
-            name=row.run,
-            team=row.team,
-            kind=row.kind,
+            **row.named(),
             rank=ranks[at] if is_ranked[at] else None,
             score=float(made.combined[at]),
             low=float(made.combined[at] - made.half[at]) if varies(made.half[at]) else None,

@@ -78,7 +78,6 @@ class CurvesPage(TaskHead):
     averaged: int
     """Over how many topics the curves are means."""
     depth: int
-    level: int
     said: str
     """Why there is nothing to show; empty where there is."""
 
@@ -108,8 +107,7 @@ def curves_page(session: Session, viewer: Viewer, slug: str, choice: Choice) -> 
     has_curves = drawn is not None and len(drawn.places) > 0
     measures = _measures(drawn, task.level) if has_curves else ()
     return CurvesPage(
-        task=task.name,
-        slug=task.slug,
+        of=task,
         sight=sight,
         basis=shown.basis,
         kind=kind,
@@ -125,7 +123,6 @@ def curves_page(session: Session, viewer: Viewer, slug: str, choice: Choice) -> 
         topic=choice.topic,
         averaged=len(drawn.places) if drawn else 0,
         depth=choice.depth,
-        level=task.level,
         said="" if has_curves else _nothing(task, shown, kind, choice, rows),
     )
 

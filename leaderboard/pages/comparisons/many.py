@@ -173,7 +173,7 @@ def compare(
     scored = score_table(session, viewer, slug, measure, run_ids=run_ids, edition=choice.edition)
     if len(run_ids) < 2:
         raise Invalid("A comparison takes at least two runs; choose another one.")
-    by = _method(choice.method or scored.comparison)
+    by = _method(choice.method or scored.of.comparison)
     means = (scored.sign * scored.means).tolist()
     order = sorted(range(len(scored.runs)), key=lambda place: (-means[place], scored.runs[place].name))
     table = replace(scored, runs=tuple(scored.runs[place] for place in order), scores=scored.scores[order])
@@ -200,10 +200,7 @@ def many_comparison(
     compared = standing.table if isinstance(standing, Standing) else None
     of_interest = comparison.against or compared
     return ManyComparison(
-        task=table.task,
-        slug=table.slug,
-        basis=table.basis,
-        sight=table.sight,
+        **table.head,
         measure=table.measure,
         measures=comparable(fields.columns_of(session.get_one(Edition, table.source.edition_id))),
         method=comparison.method,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Edition, Task, Topic
+from leaderboard.db.tables import Edition, Topic
 from leaderboard.errors import Invalid, NotFound
 from leaderboard.measures.naming import parse
 from leaderboard.memory import keep_by
@@ -91,7 +91,6 @@ class PairPage(TaskHead):
     topic: str | None
     """The topic whose rankings stand side by side."""
     side_by_side: PairedTopic | None
-    level: int
     p: float
     people: Results | None
     """What assessors prefer who saw both unlabelled; None where nobody did, or it is not to be shown yet."""
@@ -144,10 +143,7 @@ def choose_page(session: Session, viewer: Viewer, slug: str) -> ChoosePage:
     shown = board.board(session, viewer, slug)
     require_details(shown.sight)
     return ChoosePage(
-        task=shown.task,
-        slug=shown.slug,
-        sight=shown.sight,
-        basis=shown.basis,
+        **shown.head,
         rows=tuple(row for row in shown.rows if row.scores.get(shown.primary) is not None),
         measures=comparable(shown.measures),
         primary=shown.primary,
@@ -176,7 +172,7 @@ def pair_page(
     table = score_table(session, viewer, slug, measure, run_ids=(first, second))
     if topic is not None and topic not in table.topics:
         raise NotFound(f"{table.task} has no judged topic {topic!r}.")
-    task = session.get_one(Task, table.task_id)
+    task = table.of
     edition = session.get_one(Edition, table.source.edition_id)
     ranks = kinds.of(task.kind).ranks_documents
     rows = {run.run_id: place for place, run in enumerate(table.runs)}
@@ -186,10 +182,7 @@ def pair_page(
         _rankings(session, table, (rows[first], rows[second]), task.level, p) if ranks else no_rankings()
     )
     return PairPage(
-        task=table.task,
-        slug=table.slug,
-        sight=table.sight,
-        basis=table.basis,
+        **table.head,
         measure=table.measure,
         measures=comparable(fields.columns_of(edition)),
         first=table.runs[rows[first]],
@@ -204,7 +197,6 @@ def pair_page(
             if topic and ranks
             else None
         ),
-        level=task.level,
         p=p,
         people=results.results(session, viewer, task, table.sight, first, second),
     )
@@ -261,7 +253,7 @@ def _seed(table: ScoreTable) -> int:
 def _topics(
     session: Session, table: ScoreTable, first: int, second: int, rankings: PairedRankings
 ) -> tuple[TopicPair, ...]:
-    titles = session.execute(select(Topic.topic_id, Topic.title).where(Topic.task_id == table.task_id))
+    titles = session.execute(select(Topic.topic_id, Topic.title).where(Topic.task_id == table.of.id))
     title = {row.topic_id: row.title for row in titles}
     alike = rankings.by_topic()
     both = zip(*(values.tolist() for values in rankings.compat), strict=True)

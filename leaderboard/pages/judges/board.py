@@ -1,5 +1,6 @@
 """The judges' board: judges by how well their boards agree with the reference of their task."""
 
+import dataclasses
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -121,15 +122,7 @@ def judges_page(session: Session, viewer: Viewer, slug: str, rank_by: str = "") 
     head, judged = seen.head, seen.judged
     lines = tuple(line_of(viewer, seen, name) for name in _names(judged)) if judged is not None else ()
     return JudgesPage(
-        task=head.task,
-        slug=head.slug,
-        sight=head.sight,
-        basis=head.basis,
-        reference=head.reference,
-        source=head.source,
-        is_machine=head.is_machine,
-        has_runs=head.has_runs,
-        rank_by=head.rank_by,
+        **head_of(head),
         lines=lines,
         board=judged.board if judged is not None else None,
         unscored=seen.unscored,
@@ -153,8 +146,7 @@ def seen_reference(session: Session, viewer: Viewer, slug: str, rank_by: str = "
     by = _rank_by(rank_by, primary)
     kept = _reference(session, shown)
     head = ReferencePage(
-        task=task.name,
-        slug=task.slug,
+        of=task,
         sight=sight,
         basis=shown.basis,
         reference=kept.reference if kept is not None else None,
@@ -196,8 +188,7 @@ def seen_judges(session: Session, viewer: Viewer, slug: str, rank_by: str = "") 
 
 def head_of(head: ReferencePage) -> dict[str, Any]:
     """What every page of judges starts with, by name."""
-    names = ("task", "slug", "sight", "basis", "reference", "source", "is_machine", "has_runs", "rank_by")
-    return {name: getattr(head, name) for name in names}
+    return {one.name: getattr(head, one.name) for one in dataclasses.fields(ReferencePage)}
 
 
 def line_of(viewer: Viewer, seen: SeenJudges, name: str) -> JudgeLine:
@@ -208,11 +199,7 @@ def line_of(viewer: Viewer, seen: SeenJudges, name: str) -> JudgeLine:
     said, place = board.verdicts, row.place
     has_verdict = said is not None and place is not None
     return JudgeLine(
-        run_id=run.run_id,
-        name=run.run,
-        team=run.team,
-        kind=run.kind,
-        is_own=policy.owns(viewer, run.team_id),
+        **run.named(viewer),
         rank=row.rank,
         value=row.value,
         why=row.why,

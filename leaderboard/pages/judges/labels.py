@@ -227,10 +227,9 @@ def _nuggets(seen: _Seen) -> tuple[NuggetsOfTopic, ...]:
 
 def _head(seen: _Seen, plan: LabelPlan) -> dict[str, Any]:
     row = seen.row
-    judge = RunName(run_id=row.run_id, name=row.run, team=row.team, kind=row.kind, is_own=False)
     return {
         **head_of(seen.reference.head),
-        "judge": judge,
+        "judge": RunName(**row.named()),
         "source_slug": seen.judgments.slug,
         "plan": plan,
         "file_run": row.tag,

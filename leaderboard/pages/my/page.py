@@ -26,6 +26,7 @@ from leaderboard.services.runs.limits import Quota
 from leaderboard.services.statistics.standings import Place
 from leaderboard.services.tasks import filed
 from leaderboard.services.tasks.filed import FiledRuns
+from leaderboard.services.tasks.head import OfTask
 from leaderboard.tables.record import Place as On
 from leaderboard.tables.record import Shown
 
@@ -36,12 +37,9 @@ TOLD = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OwnTask:
+class OwnTask(OfTask):
     """A task that a team of the account's is in, or that it organises (team is empty then)."""
 
-    task_id: int
-    slug: Annotated[str, Shown(key="task", shown=On.DATA)]
-    name: Annotated[str, Shown("Task")]
     team: str
     state: Annotated[str, Shown("Next", key="send", shown=On.PAGE)]
     """open, closed, not open yet, or draft."""
@@ -53,17 +51,14 @@ class OwnTask:
     """Runs of the team that are not withdrawn."""
     rule: str
     """Which runs count at the end, in words; empty where all do."""
-    may_withdraw: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OwnRun:
+class OwnRun(OfTask):
     """A run of one of the account's teams, with what the account may know of its score."""
 
     run_id: Annotated[int, Shown(shown=On.DATA)]
     name: Annotated[str, Shown(key="run")]
-    task: str
-    slug: Annotated[str, Shown(key="task")]
     team: str
     kind: Annotated[str, Shown(shown=On.DATA)]
     state: RunState
@@ -78,13 +73,11 @@ class OwnRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OwnUpload:
+class OwnUpload(OfTask):
     """A file that was sent for one of the account's teams, and what became of it."""
 
     upload_id: Annotated[int, Shown(key="upload", shown=On.DATA)]
     file_name: Annotated[str, Shown(key="file")]
-    task: str
-    slug: Annotated[str, Shown(key="task")]
     team: str
     state: str
     problems: Annotated[int, Shown(shown=On.DATA)]
@@ -143,9 +136,7 @@ def _own_tasks(
     standing = [run for run in runs if run.state.state != "withdrawn"]
     rows = [
         OwnTask(
-            task_id=task_id,
-            slug=of.task.slug,
-            name=of.task.name,
+            of=of.task,
             team=team,
             state=_state_of(of, at),
             opens_at=of.phases[0].opens_at,
@@ -153,7 +144,6 @@ def _own_tasks(
             quota=quotas.get((of.phases[0].id, team_id)),
             runs=sum(run.slug == of.task.slug and run.team == team for run in standing),
             rule=choices.rule_in_words(of.task),
-            may_withdraw=of.task.may_withdraw,
         )
         for task_id, of in tasks.items()
         for team_id, team in of.teams or ((0, ""),)
@@ -167,7 +157,7 @@ def _by_deadline(row: OwnTask) -> tuple[Any, ...]:
         row.state == "closed",
         row.closes_at is None,
         row.closes_at.timestamp() if row.closes_at else 0.0,
-        row.name,
+        row.task,
         row.team,
     )
 
@@ -224,8 +214,7 @@ def _own_run(run: Any, of: SeenTask, shown: OwnBoard, state: RunState, actions: 
     return OwnRun(
         run_id=run.id,
         name=run.name,
-        task=of.task.name,
-        slug=of.task.slug,
+        of=of.task,
         team=dict(of.teams).get(run.team_id, ""),
         kind=choices.shown_kind(run.id, run.kind, shown.left_out),
         state=state if of.sight.means or is_gone else RunState("valid"),
@@ -265,8 +254,7 @@ def _uploads(session: Session, viewer: Viewer, tasks: Mapping[int, SeenTask]) ->
             OwnUpload(
                 upload_id=row.id,
                 file_name=row.file_name,
-                task=tasks[row.task_id].task.name,
-                slug=tasks[row.task_id].task.slug,
+                of=tasks[row.task_id].task,
                 team=row.team,
                 state=row.state,
                 problems=len(problems),

@@ -19,7 +19,9 @@ def task_table(page: MyPage) -> Table[OwnTask]:
     """The tasks, the next deadline first."""
     columns = columns_from(
         OwnTask,
-        "slug name state",
+        Column("task", lambda row: row.slug, "Task", shown=Where.DATA),
+        Column("name", lambda row: row.task, "Task"),
+        "state",
         Column("team", lambda row: row.team, "Team", words=lambda row: row.team or "organiser"),
         Column("state", lambda row: row.state, "State"),
         Column("opens", lambda row: _iso(row.opens_at), shown=Where.DATA),

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, Any
 
 from sqlalchemy.orm import Session
 
@@ -96,8 +96,7 @@ def line_page(
     by_line = rank((_by_line(row, scored[row.run_id], line.keys) for row in on_board), by)
     agreement = _agreement(session, task, shown, line, (on_board, by_line, scored), by)
     return LinePage(
-        task=task.name,
-        slug=task.slug,
+        of=task,
         sight=sight,
         basis=shown.basis,
         line=line,
@@ -167,11 +166,7 @@ def _rows(
     beside = _beside(agreement) if agreement is not None else {}
     return tuple(
         LineRow(
-            run_id=row.run_id,
-            name=row.run,
-            team=row.team,
-            kind=row.kind,
-            is_own=policy.owns(viewer, row.team_id),
+            **row.named(viewer),
             rank=row.rank,
             scores=row.scores,
             partial=row.partial,
@@ -183,7 +178,7 @@ def _rows(
     )
 
 
-def _beside(agreement: LineAgreement) -> dict[int, dict[str, int]]:
+def _beside(agreement: LineAgreement) -> dict[int, dict[str, Any]]:
     """Run id -> how it moves, and its ranges of ranks where both sides have topics."""
     found, beside = agreement.found, {}
     for at, run_id in enumerate(agreement.run_ids):

@@ -158,15 +158,7 @@ def _runs(
     for row in rows:
         labels = labels_of(judged.judgments, row.ranking_sha256, topic_id, answers.get(row.run_id))
         runs.append(
-            LabelledRun(
-                run_id=row.run_id,
-                name=row.run,
-                team=row.team,
-                kind=row.kind,
-                is_own=policy.owns(viewer, row.team_id),
-                rank=row.rank,
-                labels=tuple(labels[place] for place in places),
-            )
+            LabelledRun(**row.named(viewer), rank=row.rank, labels=tuple(labels[place] for place in places))
         )
     return tuple(runs)
 

@@ -37,7 +37,6 @@ POOLED_KINDS = ("official", "baseline")
 class AuditedTask(TaskHead):
     """What an audit starts from: scored runs by id, their values, which were pooled and how deep."""
 
-    level: int
     source: Source | None
     measure: MeasureColumn | None
     measures: tuple[MeasureColumn, ...]
@@ -108,10 +107,8 @@ def audited(session: Session, viewer: Viewer, slug: str, measure: str | None) ->
     pools, members = _pooled(session, task)
     known = [run.run_id in members if pools else run.kind in POOLED_KINDS for run in kept]
     return AuditedTask(
-        task=task.name,
-        slug=task.slug,
+        of=task,
         sight=sight,
-        level=task.level,
         basis=shown.basis,
         source=shown.source,
         measure=column,
@@ -204,10 +201,8 @@ def _chosen(columns: Sequence[MeasureColumn], primary: str, measure: str | None)
 
 def _nothing(task: Task, sight: Sight, said: str) -> AuditedTask:
     return AuditedTask(
-        task=task.name,
-        slug=task.slug,
+        of=task,
         sight=sight,
-        level=task.level,
         basis=None,
         source=None,
         measure=None,

@@ -8,22 +8,19 @@ from sqlalchemy.orm import Session
 
 from leaderboard.pages.pools.pools import organised
 from leaderboard.services import kinds
-from leaderboard.services.policy import Sight, Viewer
+from leaderboard.services.policy import Viewer
 from leaderboard.services.pools import plans
 from leaderboard.services.pools.plans import PooledRun
 from leaderboard.services.pools.previews import Contribution, Preview, TopicShare, titles_of
 from leaderboard.services.qrels import files
+from leaderboard.services.tasks.head import TaskHead
 from leaderboard.tables.record import Column, Files, Place, Table, columns_from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PoolOffer:
+class PoolOffer(TaskHead):
     """A task whose organiser makes a pool."""
 
-    task: str
-    slug: str
-    task_kind: str
-    sight: Sight
     runs: tuple[PooledRun, ...]
     topics: int
     revision: int | None
@@ -46,9 +43,7 @@ def offer(session: Session, viewer: Viewer, slug: str) -> PoolOffer:
     task, sight = organised(session, viewer, slug)
     revision = files.newest(session, task.id) if kinds.of(task.kind).ranks_documents else None
     return PoolOffer(
-        task=task.name,
-        slug=task.slug,
-        task_kind=task.kind,
+        of=task,
         sight=sight,
         runs=plans.candidates(session, viewer, task),
         topics=len(titles_of(session, task)),

@@ -17,6 +17,7 @@ from leaderboard.services.pools import documents as pool_documents
 from leaderboard.services.pools import pools
 from leaderboard.services.pools.documents import PoolDocument
 from leaderboard.services.pools.pools import PoolReadiness
+from leaderboard.services.tasks.head import TaskHead
 from leaderboard.services.tasks.topics import grade_names
 from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
 
@@ -48,13 +49,10 @@ class PoolRow:
 
 
 @dataclass(frozen=True, slots=True)
-class PoolList:
+class PoolList(TaskHead):
     """All pools of a task, newest first."""
 
-    task: str
-    slug: str
     pools: tuple[PoolRow, ...]
-    sight: Sight
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,11 +70,9 @@ class TopicRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PoolPage:
+class PoolPage(TaskHead):
     """One pool, topic by topic."""
 
-    task: str
-    slug: str
     pool: PoolRow
     spec: Mapping[str, Any]
     seed: int
@@ -88,21 +84,16 @@ class PoolPage:
     """The states that it may be changed to."""
     ready: PoolReadiness | None
     """What to know before it is opened; None once it was."""
-    sight: Sight
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TopicPage:
+class TopicPage(TaskHead):
     """A topic's documents in a pool, in judging order."""
 
-    task: str
-    slug: str
     pool: PoolRow
     topic: TopicRow
     documents: tuple[PoolDocument, ...]
     grade_names: dict[int, str]
-    level: int
-    sight: Sight
 
 
 def index(session: Session, viewer: Viewer, slug: str) -> PoolList:
@@ -126,7 +117,7 @@ def index(session: Session, viewer: Viewer, slug: str) -> PoolList:
     made = tuple(
         _row(row.Pool, row.name or "", counts.get(row.Pool.id, 0), judged.get(row.Pool.id, 0)) for row in rows
     )
-    return PoolList(task=task.name, slug=task.slug, pools=made, sight=sight)
+    return PoolList(of=task, pools=made, sight=sight)
 
 
 def page(session: Session, viewer: Viewer, slug: str, number: int) -> PoolPage:
@@ -138,8 +129,7 @@ def page(session: Session, viewer: Viewer, slug: str, number: int) -> PoolPage:
     names = dict(session.execute(select(Run.id, Run.name).where(Run.id.in_(pool.run_ids))).all())
     revision = select(QrelsRevision.number).where(QrelsRevision.id == pool.revision_id)
     return PoolPage(
-        task=task.name,
-        slug=task.slug,
+        of=task,
         pool=_row(pool, maker, len(topics), sum(topic.judged for topic in topics)),
         spec=pool.method,
         seed=pool.seed,
@@ -164,14 +154,12 @@ def topic_page(session: Session, viewer: Viewer, slug: str, number: int, topic_i
         select(PoolTopic.body).where(PoolTopic.pool_id == pool.id, PoolTopic.topic_id == topic_id)
     ).one()
     return TopicPage(
-        task=task.name,
-        slug=slug,
+        of=task,
+        sight=whole.sight,
         pool=whole.pool,
         topic=topic,
         documents=pool_documents.unpack(body),
         grade_names=grade_names(task),
-        level=task.level,
-        sight=whole.sight,
     )
 
 

@@ -95,7 +95,6 @@ class DocumentPage(TaskHead):
     is_for_topic: bool
     """Whether the reader chose the topic, so that its runs are what the page's files hold."""
     grade_names: dict[int, str]
-    level: int
 
     @property
     def revision_columns(self) -> dict[str, int]:
@@ -137,8 +136,7 @@ def document_page(
         raise NotFound(f"Nothing is known here of a document {docno!r}.", docno=docno)
     words = terms(topic.title, topic.description) if topic else frozenset()
     return DocumentPage(
-        task=task.name,
-        slug=task.slug,
+        of=task,
         docno=docno,
         title=stored.title if stored else "",
         heading=marked(stored.title, words) if stored else (),
@@ -152,7 +150,6 @@ def document_page(
         is_for_topic=is_for_topic,
         basis=shown.basis,
         grade_names=topics.grade_names(task),
-        level=task.level,
         sight=sight,
     )
 

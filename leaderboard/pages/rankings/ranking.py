@@ -112,7 +112,6 @@ class RankingPage(RunOnTopic):
     """What the run got on this topic; empty where scores are held back."""
     dialect: int
     grade_names: dict[int, str]
-    level: int
     total: int
     rows: tuple[RankedDocument, ...]
     ties: Ties
@@ -161,7 +160,6 @@ def ranking_page(
         scores=_scores(session, run, shown, topic_id) if field else (),
         dialect=dialect,
         grade_names=topics.grade_names(task),
-        level=task.level,
         total=len(ranking),
         rows=_rows(reading, ranking, graded, limit),
         ties=_ties(ranking),

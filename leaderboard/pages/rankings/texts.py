@@ -13,7 +13,7 @@ from leaderboard.services.evaluations import alignments
 from leaderboard.services.evaluations.shown import shown_edition
 from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks import topics
-from leaderboard.services.tasks.head import TaskHead
+from leaderboard.services.tasks.topics import TopicHead
 from leaderboard.trec.documents.marking import Piece, marked, terms
 
 
@@ -33,17 +33,14 @@ class ReadDocument:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TextsPage(TaskHead):
+class TextsPage(TopicHead):
     """Documents of a task's collection as read for a topic, the highest grade first."""
 
-    topic_id: str
-    title: str
     collection: str
     is_judged: bool
     """Whether grades for the topic are shown."""
     documents: tuple[ReadDocument, ...]
     grade_names: dict[int, str]
-    level: int
 
 
 def texts_page(
@@ -77,16 +74,13 @@ def texts_page(
         for docno, grade in zip(docnos, grades, strict=True)
     ]
     return TextsPage(
-        task=task.name,
-        slug=task.slug,
-        topic_id=topic.topic_id,
-        title=topic.title,
+        of=task,
+        topic=topic,
         collection=collection.name,
         is_judged=judged is not None,
         documents=tuple(sorted(documents, key=_highest_first)),
         basis=shown.basis,
         grade_names=topics.grade_names(task),
-        level=task.level,
         sight=sight,
     )
 

@@ -60,10 +60,7 @@ class ComparedTask:
     def head(self) -> dict[str, Any]:
         """The fields of ReproductionHead by name."""
         return {
-            "task": self.table.task,
-            "slug": self.table.slug,
-            "sight": self.table.sight,
-            "basis": self.table.basis,
+            **self.table.head,
             "measure": self.table.measure,
             "measures": self.measures,
             "thresholds": self.thresholds,
@@ -77,7 +74,7 @@ def compared_task(session: Session, viewer: Viewer, slug: str, measure: str | No
     held back; UnknownMeasure for a measure that is not on the board.
     """
     table = score_table(session, viewer, slug, measure)
-    task = session.get_one(Task, table.task_id)
+    task = table.of
     if task.kind != KIND:
         raise NotFound(f"{task.name} takes {task.kind}; only rankings are reproduced.")
     edition = session.get_one(Edition, table.source.edition_id)
@@ -114,8 +111,7 @@ def _without_board(session: Session, viewer: Viewer, slug: str) -> Reproductions
     if task.kind != KIND or shown_edition(session, task, sight).edition is not None:
         return None
     return ReproductionsPage(
-        task=task.name,
-        slug=task.slug,
+        of=task,
         sight=sight,
         basis=None,
         measure=column_of(task.primary_measure),

@@ -119,7 +119,7 @@ def readable_runs(
         key = row.task_id, row.phase_id
         if key in tasks:
             continue
-        is_own = row.task_id == own.task_id and own.sight.phase_id in (None, row.phase_id)
+        is_own = row.task_id == own.of.id and own.sight.phase_id in (None, row.phase_id)
         if is_own:
             tasks[key] = _own(session, viewer, own)
         elif (read := _other(session, viewer, row, measure)) is not None:
@@ -149,8 +149,7 @@ def _stored(session: Session, run_ids: set[int]) -> list[_StoredRun]:
 
 
 def _own(session: Session, viewer: Viewer, table: ScoreTable) -> ReadableTask:
-    task = session.get_one(Task, table.task_id)
-    return _readable(shown_names.shown_names(session, viewer, task), table)
+    return _readable(shown_names.shown_names(session, viewer, table.of), table)
 
 
 def _other(session: Session, viewer: Viewer, row: _StoredRun, measure: str) -> ReadableTask | None:

@@ -127,7 +127,7 @@ def _topics(session: Session, table: ScoreTable, link: ReproductionLink) -> tupl
     places = {run.run_id: place for place, run in enumerate(table.runs)}
     if link.of.original not in places or link.run_id not in places:
         return ()
-    titles = session.execute(select(Topic.topic_id, Topic.title).where(Topic.task_id == table.task_id))
+    titles = session.execute(select(Topic.topic_id, Topic.title).where(Topic.task_id == table.of.id))
     title = {row.topic_id: row.title for row in titles}
     sides = (table.scores[places[run_id]].tolist() for run_id in link.pairs[0])
     return tuple(

@@ -16,23 +16,20 @@ from leaderboard.pages.revisions.judgment_changes import Changes, GradeChange, T
 from leaderboard.pages.revisions.rank_changes import RankChange, RankChanges
 from leaderboard.services.nuggets import stored
 from leaderboard.services.qrels.files import PreparedQrels
+from leaderboard.services.tasks.head import OfTask
 from leaderboard.tables.record import Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChangedJudgments:
+class ChangedJudgments(OfTask):
     """A set of judgments against the one before it, and what becomes of the runs."""
 
-    task: str
-    slug: str
-    is_draft: bool
     """Whether the task is not published yet."""
     number: int
     """Of the revision, or of the one that a draft would be."""
     kind: str
     origin: str
     origin_name: str
-    level: int
     changes: Changes
     ranks: RankChanges | None
     why_no_ranks: str

@@ -10,10 +10,11 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Account, Edition, Job, Qrels, QrelsRevision, Run, Task, Topic
 from leaderboard.services import policy, shown_names
 from leaderboard.services.evaluations.damaged import whole_editions
-from leaderboard.services.policy import Sight, Viewer
+from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels import left_out
 from leaderboard.services.qrels.judged_inputs import COMPANIONS, MAIN
 from leaderboard.services.qrels.lines import DRAFT
+from leaderboard.services.tasks.head import TaskHead
 from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
 
 SHOWN, BUILDING, EARLIER, NEVER = "shown", "being scored", "shown earlier", "never shown"
@@ -65,13 +66,9 @@ class BuildingEdition:
 
 
 @dataclass(frozen=True, slots=True)
-class RevisionList:
+class RevisionList(TaskHead):
     """All revisions of a task, newest first; empty where they are held back."""
 
-    task: str
-    slug: str
-    is_draft: bool
-    sight: Sight
     kind: str
     origin: str
     origin_name: str
@@ -90,9 +87,7 @@ def revision_list(session: Session, viewer: Viewer, slug: str) -> RevisionList:
     lines = lines_of(session, task) if sight.details else ()
     board = next((line for line in lines if line.name == MAIN), None)
     return RevisionList(
-        task=task.name,
-        slug=task.slug,
-        is_draft=task.published_at is None,
+        of=task,
         sight=sight,
         kind=board.kind if board is not None else "graded",
         origin=board.origin if board is not None else "",

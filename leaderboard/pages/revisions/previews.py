@@ -98,9 +98,7 @@ def preview(session: Session, viewer: Viewer, slug: str, token: str) -> Preview:
     base = board.number if board is not None else 0
     runs = select(func.count()).where(Run.task_id == task.id, Run.withdrawn_at.is_(None))
     return Preview(
-        task=task.name,
-        slug=task.slug,
-        is_draft=task.published_at is None,
+        of=task,
         number=base + 1,
         token=token,
         line=draft.line,
@@ -119,7 +117,6 @@ def preview(session: Session, viewer: Viewer, slug: str, token: str) -> Preview:
         read_as=tuple(map(str, draft.prepared.warnings)),
         runs=session.scalar(runs) or 0,
         left_out_of=held,
-        level=task.level,
         of_answers=changed.of_answers(session, task, draft.prepared, names),
     )
 

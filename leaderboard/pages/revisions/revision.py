@@ -79,9 +79,7 @@ def revision_page(
     ranks, why = _ranks(session, viewer, (task, sight), old, new, by)
     on_its_way = building(session, viewer, task)
     return RevisionPage(
-        task=task.name,
-        slug=task.slug,
-        is_draft=task.published_at is None,
+        of=task,
         sight=sight,
         number=number,
         kind=line.kind,
@@ -99,7 +97,6 @@ def revision_page(
         new_edition=new.number if new is not None else None,
         topics=_topic_means(session, old, new, by, ranks),
         building=on_its_way if on_its_way is not None and on_its_way.revision == number else None,
-        level=task.level,
         of_answers=_without_notes(of_answers, sight),
     )
 

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Annotated, Any
 
 from sqlalchemy import select
@@ -15,6 +14,7 @@ from leaderboard.services.jobs import queue
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs import batches
 from leaderboard.services.runs.uploads import report_of
+from leaderboard.services.tasks.head import OfTask
 from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
 
 WAITING, HELD, ACCEPTED, REJECTED, REFUSED, FAILED = (
@@ -45,13 +45,10 @@ class BatchRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BatchPage:
+class BatchPage(OfTask):
     """A batch as its sender and the organisers see it."""
 
-    id: int
-    task_slug: str
-    task_name: str
-    created_at: datetime
+    batch: UploadBatch
     rows: tuple[BatchRow, ...]
     counts: dict[str, int]
     """Verdict -> how many files."""
@@ -69,10 +66,8 @@ def batch_page(session: Session, viewer: Viewer, batch_id: int) -> BatchPage:
     batch, task = batches.own_batch(session, viewer, batch_id)
     rows = (*_uploads(session, batch), *(_refused(name, problem) for name, problem in batches.refused(batch)))
     return BatchPage(
-        id=batch.id,
-        task_slug=task.slug,
-        task_name=task.name,
-        created_at=batch.created_at,
+        of=task,
+        batch=batch,
         rows=rows,
         counts=dict(Counter(row.verdict for row in rows)),
         is_open=batch.account_id == viewer.account_id or policy.organises(viewer, task.id),
@@ -139,9 +134,9 @@ def table(page: BatchPage) -> Table[BatchRow]:
 def facts(page: BatchPage) -> dict[str, Any]:
     """The batch as JSON."""
     return {
-        "batch": page.id,
-        "task": page.task_slug,
-        "created_at": page.created_at.isoformat(),
+        "batch": page.batch.id,
+        "task": page.slug,
+        "created_at": page.batch.created_at.isoformat(),
         "counts": page.counts,
         "files": table(page).facts(),
     }

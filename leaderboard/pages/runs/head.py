@@ -101,8 +101,7 @@ class SeenRun:
     def head(self, *, by_topic: bool) -> dict[str, Any]:
         """The fields of RunHead by name."""
         return {
-            "task": self.task.name,
-            "slug": self.task.slug,
+            "of": self.task,
             "sight": self.sight,
             "basis": self.basis,
             "id": self.run.id,

@@ -1,7 +1,6 @@
 """An upload as its team and the organisers of the task see it: its report, and how far its check is."""
 
 from dataclasses import dataclass
-from datetime import datetime
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -19,35 +18,24 @@ from leaderboard.services.runs import fixing, limits
 from leaderboard.services.runs.admission import RunRequest
 from leaderboard.services.runs.prepare import suggested_name
 from leaderboard.services.runs.uploads import report_of
+from leaderboard.services.tasks.head import OfTask
 from leaderboard.trec.runs.reports import Report
 
 
-@dataclass(frozen=True, slots=True)
-class UploadPage:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UploadPage(OfTask):
     """An upload as its sender and the organisers see it."""
 
-    id: int
-    task_slug: str
-    task_name: str
+    upload: Upload
     team: str
     sender: str
-    file_name: str
-    sha256: str
-    size: int
     name: str
     kind: str
-    state: str
     report: Report | None
     run_id: int | None
     progress: RunState
-    created_at: datetime
-    checked_at: datetime | None
-    batch_id: int | None
     offered: tuple[str, ...]
     """Fixes that can be applied to the file, by name."""
-    fixes: tuple[tuple[str, int], ...]
-    """What was fixed in the file that was sent, and in how many lines."""
-    fixed_from_id: int | None
     fixed_ids: tuple[int, ...]
     """The uploads that were made of this one by fixes."""
     has_file: bool
@@ -65,26 +53,16 @@ def upload_page(session: Session, viewer: Viewer, upload_id: int) -> UploadPage:
     run = session.scalar(select(Run).where(Run.upload_id == upload.id))
     closed = {run.phase_id} if run is not None and is_over(session, run.phase_id) else ()
     return UploadPage(
-        id=upload.id,
-        task_slug=task.slug,
-        task_name=task.name,
+        of=task,
+        upload=upload,
         team=team.name,
         sender=sender or "",
-        file_name=upload.file_name,
-        sha256=upload.sha256,
-        size=upload.bytes,
         name=wishes.name if run is None else run.name,
         kind=wishes.kind,
-        state=upload.state,
         report=report_of(upload),
         run_id=None if run is None else run.id,
         progress=queue.check_position(session, upload.id),
-        created_at=upload.created_at,
-        checked_at=upload.checked_at,
-        batch_id=upload.batch_id,
         offered=fixing.offered(session, upload),
-        fixes=tuple((done["fix"], done["lines"]) for done in upload.fixes),
-        fixed_from_id=upload.fixed_from_id,
         fixed_ids=tuple(session.scalars(fixed)),
         has_file=fixing.is_kept(session, upload.id),
         actions=actions_of(session, viewer, [run], {task.id: task}, closed)[run.id] if run else None,

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -18,6 +17,7 @@ from leaderboard.services.runs import admission, facts, limits
 from leaderboard.services.runs.admission import ORGANISERS_KINDS
 from leaderboard.services.runs.limits import RULE, Quota
 from leaderboard.services.tasks import entries, phases, scored_topics
+from leaderboard.services.tasks.head import OfTask
 from leaderboard.trec.facts.fields import FIELD_OF, FIELDS, FactField, FactValue, as_written
 
 RECENT = 50
@@ -46,21 +46,13 @@ class EarlierRun:
 
 
 @dataclass(frozen=True, slots=True)
-class UploadForm:
+class UploadForm(OfTask):
     """What the page that takes a run shows; closed is a sentence where the task takes none now."""
 
-    slug: str
-    task: str
     topics: int
     scored: int
     """How many of the topics are known to count."""
-    depth: int
-    tag_pattern: str
     visibility: str
-    task_kind: str
-    """rankings or answers."""
-    answer_rules: Mapping[str, Any]
-    """What answers are checked against; empty where the task takes rankings."""
     largest: int | None
     """Largest file as sent that the chosen phase takes; None is the site's limit."""
     kinds: tuple[str, ...]
@@ -86,8 +78,6 @@ class UploadForm:
     """Which runs count at the end, in words; empty where all do."""
     is_late: bool
     """Whether the chosen phase has closed, so that organisers have to say why a run counts."""
-    may_withdraw: bool
-    """Whether teams may withdraw runs."""
 
     @property
     def is_used_up(self) -> bool:
@@ -108,14 +98,9 @@ def upload_form(session: Session, viewer: Viewer, slug: str) -> UploadForm:
     teams, closed = _choices(session, viewer, task, phase)
     organises = policy.organises(viewer, task.id)
     return UploadForm(
-        slug=task.slug,
-        task=task.name,
+        of=task,
         topics=len(topics),
         scored=len(set(topics) & set(scored_topics.scored(session, task))),
-        depth=task.depth,
-        task_kind=task.kind,
-        answer_rules=task.answer_rules,
-        tag_pattern=task.tag_pattern,
         visibility=chosen.visibility or task.visibility,
         largest=chosen.largest_bytes,
         kinds=_kinds(taking, organises),
@@ -132,7 +117,6 @@ def upload_form(session: Session, viewer: Viewer, slug: str) -> UploadForm:
         fields=FIELDS,
         earlier=_earlier(session, viewer, task),
         choice=choices.rule_in_words(task),
-        may_withdraw=task.may_withdraw,
     )
 
 

@@ -128,8 +128,7 @@ def heat_map(session: Session, viewer: Viewer, slug: str, choice: Choice) -> Hea
     medians = _medians(field)
     scores = field.scores[np.ix_(down, across)]
     return HeatMap(
-        task=task.name,
-        slug=task.slug,
+        of=task,
         basis=field.basis,
         measure=field.measure,
         measures=field.measures,
@@ -161,8 +160,7 @@ def _check(choice: Choice) -> None:
 def _empty(task: Task, sight: Sight, choice: Choice) -> HeatMap:
     """The map of a task without judgments."""
     return HeatMap(
-        task=task.name,
-        slug=task.slug,
+        of=task,
         sight=sight,
         basis=None,
         measure=fields.promised(task),

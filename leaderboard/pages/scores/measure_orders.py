@@ -125,20 +125,17 @@ def page(session: Session, viewer: Viewer, slug: str, choice: Choice) -> OrdersP
     first, second = _chosen(columns, shown, choice)
     said = _nothing(shown, rows, columns)
     return OrdersPage(
-        task=shown.task,
-        slug=shown.slug,
-        basis=shown.basis,
+        **shown.head,
         columns=columns,
         left_out=tuple(measure.key for measure in shown.measures if measure.direction == "none"),
         runs=_runs(rows, columns, better),
         told_apart=tuple(_told_apart(session, shown, measure, rows) for measure in columns),
-        comparison=method(shown.comparison).title,
+        comparison=method(shown.of.comparison).title,
         coefficient=coefficient,
         agreement=() if said else _agreement(better, coefficient),
         pair=None if said else pair_of_orders(columns[first], columns[second], better[first], better[second]),
         standardised=None if said or not form else _standardised(session, shown, columns[first], rows, form),
         said=said,
-        sight=shown.sight,
     )
 
 
@@ -240,7 +237,7 @@ def _told_apart(session: Session, shown: Board, by: MeasureColumn, rows: Sequenc
     source = source_by(session, shown.source, by.key)
     which = (by.key, by.version)
     try:
-        standing = standings.of_runs(session, source, which, by.sign, ranked, method(shown.comparison))
+        standing = standings.of_runs(session, source, which, by.sign, ranked, method(shown.of.comparison))
     except RunPartlyScored as error:
         return PairsToldApart(pairs, None, error.message)
     if isinstance(standing, WaitingResult):

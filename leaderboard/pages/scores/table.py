@@ -19,6 +19,7 @@ from leaderboard.services.evaluations.shown import Basis, FloatArray, Source, sc
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.runs.names import RunName
 from leaderboard.services.statistics.requests import Request, refusal
+from leaderboard.services.tasks.head import TaskHead
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,21 +33,15 @@ class ComparedRun(RunName):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ScoreTable:
+class ScoreTable(TaskHead):
     """Scores of runs (rows, by id) on topics (columns, in the revision's order) by one measure."""
 
-    task_id: int
-    task: str
-    slug: str
-    sight: Sight
     basis: Basis
     source: Source
     measure: MeasureColumn
     runs: tuple[ComparedRun, ...]
     scores: FloatArray
     """(runs, topics), as the measure prints them."""
-    comparison: str
-    """Key of the task's test and correction."""
 
     @property
     def topics(self) -> tuple[str, ...]:
@@ -114,15 +109,12 @@ def score_table(
     scored = tuple(run for run in runs if run.run_id in scores)
     topics = source.topics
     return ScoreTable(
-        task_id=task.id,
-        task=task.name,
-        slug=task.slug,
+        of=task,
         basis=shown.basis,
         source=source,
         measure=column,
         runs=scored,
         scores=np.array([scores[run.run_id] for run in scored]).reshape(len(scored), len(topics)),
-        comparison=task.comparison,
         sight=sight,
     )
 

@@ -8,7 +8,6 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Account, Mail
-from leaderboard.pages.mail import MailRow, mail_row
 from leaderboard.services import policy
 from leaderboard.services.mail.server import SENT
 from leaderboard.services.policy import Viewer
@@ -32,7 +31,7 @@ class OutboxPage:
     """The outbox as operators see it."""
 
     states: tuple[tuple[str, int], ...]
-    letters: tuple[MailRow, ...]
+    letters: tuple[Mail, ...]
     bounced: tuple[BouncedAccount, ...]
 
     @property
@@ -53,16 +52,20 @@ def outbox_page(session: Session, viewer: Viewer) -> OutboxPage:
     )
     return OutboxPage(
         states=tuple((state, count) for state, count in states),
-        letters=tuple(mail_row(mail) for mail in session.scalars(newest)),
+        letters=tuple(session.scalars(newest)),
         bounced=tuple(BouncedAccount(name, address, at) for name, address, at in bounced if at is not None),
     )
 
 
-def letter_table(page: OutboxPage) -> Table[MailRow]:
+def letter_table(page: OutboxPage) -> Table[Mail]:
     """Letters that have not been taken; what they say is their readers' business."""
     columns = columns_from(
-        MailRow,
-        "id address state attempts error",
+        Mail,
+        Column("letter", lambda row: row.id, "Letter", digits=0),
+        Column("to", lambda row: row.address, "To"),
+        "state",
+        Column("attempts", lambda row: row.attempts, "Tries", digits=0),
+        Column("said", lambda row: row.error, "The mail server said"),
         Column("written", lambda row: row.created_at.isoformat(timespec="seconds"), "Written"),
     )
     caption = f"Letters that no server has taken, newest first, at most {MOST_LETTERS}"

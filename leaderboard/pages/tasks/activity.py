@@ -17,6 +17,7 @@ from leaderboard.services.jobs import counts
 from leaderboard.services.jobs.counts import JobCount
 from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks import announcements
+from leaderboard.services.tasks.head import OfTask
 from leaderboard.tables.record import Column, Files, Shown, Table, columns_from
 
 DAYS = 60
@@ -57,11 +58,9 @@ class TeamCount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ActivityPage:
+class ActivityPage(OfTask):
     """What goes on in a task."""
 
-    name: str
-    slug: str
     days: tuple[DayCount, ...]
     rules: tuple[RuleCount, ...]
     teams: tuple[TeamCount, ...]
@@ -94,8 +93,7 @@ def activity(session: Session, viewer: Viewer, slug: str) -> ActivityPage:
         sent[team_id].states[state] += 1
         sent[team_id].last_at = at
     return ActivityPage(
-        name=task.name,
-        slug=task.slug,
+        of=task,
         days=_days(days, now(session).date()),
         rules=_rules(session, task.id),
         teams=_teams(session, task.id, sent),

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -12,7 +12,8 @@ from leaderboard.services import policy
 from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks import entries
 from leaderboard.services.tasks.entries import RULES, EntryState
-from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
+from leaderboard.services.tasks.head import OfTask, TaskHead
+from leaderboard.tables.record import Column, Files, Place, Table, columns_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,25 +26,18 @@ class TeamEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EntryForm:
+class EntryForm(TaskHead):
     """The page that enters a task: its rule, its agreement, and the viewer's teams."""
 
-    slug: str
-    task: str
-    rule: str
     said: str
     """The rule in a sentence."""
-    agreement: str
-    version: int
     teams: tuple[TeamEntry, ...]
     takes_entries: bool
-    organises: bool
-    details: bool
 
     @property
     def needs_code(self) -> bool:
         """Whether a team of the viewer has to give the code."""
-        return self.rule == "code" and any(not team.entry.state for team in self.teams)
+        return self.of.entry_rule == "code" and any(not team.entry.state for team in self.teams)
 
     @property
     def open_teams(self) -> tuple[TeamEntry, ...]:
@@ -56,35 +50,25 @@ class EntryForm:
         )
 
     def _has_done(self, team: TeamEntry, waits: str) -> bool:
-        agreed = not self.agreement or team.entry.agreed == self.version
+        agreed = not self.of.agreement or team.entry.agreed == self.of.agreement_version
         return team.entry.state == waits and agreed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class EntryRow:
-    """A team in a task as its organisers see it."""
+    """A team in a task as its organisers see it; agreed_by: who agreed for it."""
 
-    team_id: Annotated[int, Shown(key="decide", digits=None, shown=Place.PAGE)]
+    entry: Entry
     team: str
     affiliation: str
-    state: str
-    why: Annotated[str, Shown("Why refused", shown=~Place.PAGE)]
-    agreed: Annotated[int | None, Shown("Agreed to version")]
-    agreed_at: datetime | None
-    agreed_by: Annotated[str, Shown("by")]
-    since: datetime
-    pseudonym: str
+    agreed_by: str | None
     runs: int
 
 
 @dataclass(frozen=True, slots=True)
-class EntryList:
+class EntryList(OfTask):
     """All teams in a task."""
 
-    slug: str
-    task: str
-    rule: str
-    version: int
     rows: tuple[EntryRow, ...]
 
 
@@ -96,23 +80,18 @@ def entry_form(session: Session, viewer: Viewer, slug: str) -> EntryForm:
     )
     closed = task.published_at is None or policy.is_closed(session, task.id)
     return EntryForm(
-        slug=task.slug,
-        task=task.name,
-        rule=task.entry_rule,
+        of=task,
+        sight=sight,
         said=RULES[task.entry_rule],
-        agreement=task.agreement,
-        version=task.agreement_version,
         teams=tuple(TeamEntry(row.id, row.name, entries.state_of(session, task, row.id)) for row in rows),
         takes_entries=not closed,
-        organises=sight.organises,
-        details=sight.details,
     )
 
 
 def entry_list(session: Session, viewer: Viewer, slug: str) -> EntryList:
     """The teams in a task, those that wait first; for its organisers."""
     task = policy.own_task(session, viewer, slug)
-    return EntryList(task.slug, task.name, task.entry_rule, task.agreement_version, _rows(session, task))
+    return EntryList(of=task, rows=_rows(session, task))
 
 
 def waiting(session: Session, task_id: int) -> int:
@@ -125,18 +104,25 @@ def table(page: EntryList) -> Table[EntryRow]:
     """The entries of a task: state, agreement, runs."""
     columns = columns_from(
         EntryRow,
-        "team state team_id affiliation why agreed",
-        Column("agreed_at", lambda row: _moment(row.agreed_at), "on"),
-        "agreed_by",
-        Column("since", lambda row: _moment(row.since), "Since"),
-        "pseudonym runs",
+        "team entry.state",
+        Column("decide", lambda row: row.entry.team_id, "Decide", shown=Place.PAGE),
+        "affiliation",
+        Column("why", lambda row: row.entry.why, "Why refused", shown=~Place.PAGE),
+        Column("agreed", lambda row: row.entry.agreement_version, "Agreed to version", digits=0),
+        Column("agreed_at", lambda row: _moment(row.entry.agreed_at), "on"),
+        Column("agreed_by", lambda row: row.agreed_by or "", "by"),
+        Column("since", lambda row: _moment(row.entry.created_at), "Since"),
+        Column("pseudonym", lambda row: row.entry.pseudonym or "", "Pseudonym"),
+        "runs",
     )
     return Table("entries", f"Teams in {page.task}", columns, page.rows)
 
 
 def facts(page: EntryList) -> dict[str, Any]:
     """The entries as plain values."""
-    return {"task": page.slug, "rule": page.rule, "agreement": page.version, "entries": table(page).facts()}
+    task = page.of
+    rules = {"rule": task.entry_rule, "agreement": task.agreement_version}
+    return {"task": task.slug, **rules, "entries": table(page).facts()}
 
 
 FILES = Files(facts=facts, tables={"entries": table})
@@ -160,19 +146,4 @@ def _rows(session: Session, task: Task) -> tuple[EntryRow, ...]:
         .where(Entry.task_id == task.id)
         .order_by(Entry.state != entries.WAITING, Team.canonical)
     )
-    return tuple(
-        EntryRow(
-            team_id=entry.team_id,
-            team=name,
-            affiliation=affiliation,
-            state=entry.state,
-            why=entry.why,
-            agreed=entry.agreement_version,
-            agreed_at=entry.agreed_at,
-            agreed_by=agreed_by or "",
-            since=entry.created_at,
-            pseudonym=entry.pseudonym or "",
-            runs=sent,
-        )
-        for entry, name, affiliation, agreed_by, sent in rows
-    )
+    return tuple(EntryRow(*row) for row in rows)

@@ -10,15 +10,14 @@ from leaderboard.services import policy, shown_names
 from leaderboard.services.boards import groups
 from leaderboard.services.boards.groups import Group
 from leaderboard.services.policy import Viewer
+from leaderboard.services.tasks.head import OfTask
 from leaderboard.tables.record import Column, Place, Table
 
 
 @dataclass(frozen=True, slots=True)
-class GroupsPage:
+class GroupsPage(OfTask):
     """A task's groups; teams and runs are those that can be chosen, by name."""
 
-    task: str
-    slug: str
     groups: tuple[Group, ...]
     teams: dict[int, str]
     runs: dict[int, str]
@@ -42,8 +41,7 @@ def groups_page(session: Session, viewer: Viewer, slug: str) -> GroupsPage:
     )
     runs = session.execute(select(Run.id, Run.name).where(Run.task_id == task.id).order_by(Run.name, Run.id))
     return GroupsPage(
-        task=task.name,
-        slug=task.slug,
+        of=task,
         groups=groups.of_task(session, task),
         teams={row.id: row.name for row in teams},
         runs={row.id: row.name for row in runs},

@@ -7,8 +7,11 @@ from typing import Annotated, Any
 
 from sqlalchemy.orm import Session
 
+from leaderboard.db import tables
 from leaderboard.db.engine import now
+from leaderboard.db.tables import TaskChange
 from leaderboard.errors import NotFound
+from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.naming import kind_of, parse
 from leaderboard.pages.tasks import leaders, overviews
 from leaderboard.pages.tasks.leaders import LeaderOfTask
@@ -22,8 +25,8 @@ from leaderboard.services.pictures.pictures import PictureHead
 from leaderboard.services.policy import Viewer
 from leaderboard.services.suites import records
 from leaderboard.services.tasks import changes, phases
-from leaderboard.services.tasks.changes import ChangeRow
 from leaderboard.services.tasks.entries import RULES
+from leaderboard.services.tasks.head import TaskHead
 from leaderboard.tables.cells import DIGITS
 from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
 
@@ -76,56 +79,29 @@ class FrontPage:
     suites: tuple[SuiteLink, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class MeasureDefinition:
-    """How one measure of a task is defined."""
-
-    key: Annotated[str, Shown("Measure")]
-    title: Annotated[str, Shown("What it is")]
-    formula: str
-    citation: str
-    version: int
-
-
-@dataclass(frozen=True, slots=True)
-class AboutPage:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AboutPage(TaskHead):
     """A task's description and rules."""
 
-    name: str
-    slug: str
-    description: str
     logo: PictureHead | None
     picture: PictureHead | None
-    organisers: str
-    collection: str
-    size: int | None
+    collection: tables.Collection
     topics: int
-    visibility: str
-    depth: int
-    level: int
-    dialect: int
-    measures: tuple[MeasureDefinition, ...]
-    primary: str
+    measures: tuple[BoundMeasure, ...]
     grade_names: dict[int, str]
     opens_at: datetime | None
     closes_at: datetime | None
     entering: str
     """How teams enter, in a sentence; empty where the first run does."""
-    organises: bool
-    details: bool
-    """Whether scores by topic are shown to the viewer."""
     assesses: bool
     """Whether the viewer coordinates the task's assessors."""
     links: tuple[tuple[str, str], ...]
     """Title and address of each."""
-    contact: str
-    licence: str
     frames: tuple[str, ...]
     """The origins whose pages may show its board in a frame."""
-    archived_at: datetime | None
     is_public: bool
     """Whether everybody may have all that is shown of it as files."""
-    changes: tuple[ChangeRow, ...]
+    changes: tuple[TaskChange, ...]
     suites: tuple[SuiteLink, ...]
     """Of which the task is a member."""
 
@@ -223,37 +199,23 @@ def about(session: Session, viewer: Viewer, slug: str) -> AboutPage:
     """What a task is and by which rules it runs."""
     task, sight = policy.visible_task(session, viewer, slug)
     (row,) = overviews.listing(session, viewer, (task.id,))
-    collection = collections.by_id(session, task.collection_id)
     phase = phases.of_task(session, task.id)[0]
     shown = pictures.heads(session, task.id)
     return AboutPage(
-        name=task.name,
-        slug=task.slug,
-        description=task.description,
+        of=task,
+        sight=sight,
         logo=shown.get(LOGO.name),
         picture=shown.get(PICTURE.name),
-        organisers=task.organisers,
-        collection=collection.name,
-        size=collection.size,
+        collection=collections.by_id(session, task.collection_id),
         topics=row.topics,
-        visibility=task.visibility,
-        depth=task.depth,
-        level=task.level,
-        dialect=task.dialect,
-        measures=tuple(_definition(key) for key in task.measures),
-        primary=task.primary_measure,
+        measures=tuple(map(parse, task.measures)),
         grade_names={int(grade): str(name) for grade, name in task.grade_names.items()},
         opens_at=phase.opens_at,
         closes_at=phase.closes_at,
-        organises=sight.organises,
         entering=RULES[task.entry_rule] if task.entry_rule != "free" or task.agreement else "",
-        details=sight.details,
         assesses=task.id in viewer.coordinates,
         links=tuple((link["title"], link["address"]) for link in task.links),
-        contact=task.contact,
-        licence=task.licence,
         frames=tuple(task.frames.split()),
-        archived_at=task.archived_at,
         is_public=task.published_at is not None and _is_open(session, viewer, slug),
         changes=changes.of_task(session, task.id),
         suites=tuple(SuiteLink(one.slug, one.title) for one in records.suites_of_task(session, task.id)),
@@ -265,22 +227,17 @@ def _is_open(session: Session, viewer: Viewer, slug: str) -> bool:
     return not phase_rules.hidden(session, policy.task_context(session, viewer, slug).phases)
 
 
-def measures(page: AboutPage) -> Table[MeasureDefinition]:
+def measures(page: AboutPage) -> Table[BoundMeasure]:
     """How a task's measures are defined."""
-    columns = columns_from(MeasureDefinition, "key title formula version")
+    columns = columns_from(
+        BoundMeasure,
+        Column("key", lambda row: row.key, "Measure"),
+        Column("title", lambda row: row.measure.title, "What it is"),
+        "measure.formula measure.version",
+    )
+    primary = page.of.primary_measure
     caption = (
-        f"How each measure is computed for one topic. The board ranks by {short_name(page.primary)} unless "
-        f"asked for another{kinds.of(kind_of(parse(page.primary).measure)).missed}."
+        f"How each measure is computed for one topic. The board ranks by {short_name(primary)} unless "
+        f"asked for another{kinds.of(kind_of(parse(primary).measure)).missed}."
     )
     return Table(f"{page.slug}-measures", caption, columns, page.measures)
-
-
-def _definition(key: str) -> MeasureDefinition:
-    measure = parse(key).measure
-    return MeasureDefinition(
-        key=key,
-        title=measure.title,
-        formula=measure.formula,
-        citation=measure.citation,
-        version=measure.version,
-    )

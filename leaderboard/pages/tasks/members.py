@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Account, Member, Team
 from leaderboard.services.policy import Viewer, own_task
 from leaderboard.services.tasks import reset_links
+from leaderboard.services.tasks.head import OfTask
 from leaderboard.tables.record import Column, Files, Table, columns_from
 
 
@@ -24,11 +25,9 @@ class MemberRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemberList:
+class MemberList(OfTask):
     """The members of all teams in a task, by team."""
 
-    task: str
-    slug: str
     rows: tuple[MemberRow, ...]
 
 
@@ -42,8 +41,7 @@ def member_list(session: Session, viewer: Viewer, slug: str) -> MemberList:
         .order_by(Team.canonical, Member.joined_at, Account.id)
     )
     return MemberList(
-        task=task.name,
-        slug=task.slug,
+        of=task,
         rows=tuple(
             MemberRow(account_id=account_id, name=name, team=team, role=role, joined_at=joined_at)
             for account_id, name, team, role, joined_at in rows

@@ -1,17 +1,16 @@
 """Which names the teams of a task go by: the map for organisers, and what its members see of a team."""
 
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Entry, Run, Snapshot, Task, Team
+from leaderboard.db.tables import Entry, Invitation, Run, Snapshot, Task, Team
 from leaderboard.services import policy, shown_names
 from leaderboard.services.policy import ANONYMOUS, Viewer
 from leaderboard.services.pseudonyms import reviews
-from leaderboard.services.pseudonyms.reviews import ReviewLink
+from leaderboard.services.tasks.head import OfTask
 from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
 
 
@@ -27,16 +26,9 @@ class NamedTeam:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NamingPage:
+class NamingPage(OfTask):
     """The pseudonyms of all teams of a task, for its organisers."""
 
-    task: str
-    slug: str
-    kind: str
-    """What teams are named after; empty where they have no pseudonyms."""
-    until: str
-    names_at: datetime | None
-    seed: str
     is_over: bool
     """Whether everybody reads all names by now."""
     runs: int
@@ -45,26 +37,18 @@ class NamingPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OwnTeam:
+class OwnTeam(NamedTeam):
     """One of the viewer's teams in a task."""
 
-    team_id: int
-    team: str
-    pseudonym: str
-    masked: bool
     may_show: bool
     """Whether its name shows when a member says so."""
-    links: tuple[ReviewLink, ...]
+    links: tuple[Invitation, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OwnTeamsPage:
+class OwnTeamsPage(OfTask):
     """What others call the viewer's teams in a task."""
 
-    task: str
-    slug: str
-    until: str
-    names_at: datetime | None
     teams: tuple[OwnTeam, ...]
 
 
@@ -73,12 +57,7 @@ def naming_page(session: Session, viewer: Viewer, slug: str) -> NamingPage:
     task = policy.own_task(session, viewer, slug)
     teams = _teams(session, task)
     return NamingPage(
-        task=task.name,
-        slug=task.slug,
-        kind=task.pseudonym_list,
-        until=task.naming,
-        names_at=task.names_at,
-        seed=task.pseudonym_seed,
+        of=task,
         is_over=shown_names.shows_names(session, task),
         runs=sum(team.runs for team in teams),
         snapshots=session.scalar(select(func.count(Snapshot.id)).where(Snapshot.task_id == task.id)) or 0,
@@ -88,7 +67,7 @@ def naming_page(session: Session, viewer: Viewer, slug: str) -> NamingPage:
 
 def facts(page: NamingPage) -> dict[str, Any]:
     """The map as plain values."""
-    return {"task": page.slug, "seed": page.seed, "teams": table(page).facts()}
+    return {"task": page.slug, "seed": page.of.pseudonym_seed, "teams": table(page).facts()}
 
 
 def table(page: NamingPage) -> Table[NamedTeam]:
@@ -120,16 +99,10 @@ def own_teams_page(session: Session, viewer: Viewer, slug: str) -> OwnTeamsPage:
     policy.require_account(viewer)
     own = [team for team in _teams(session, task) if policy.owns(viewer, team.team_id)]
     return OwnTeamsPage(
-        task=task.name,
-        slug=task.slug,
-        until=task.naming,
-        names_at=task.names_at,
+        of=task,
         teams=tuple(
             OwnTeam(
-                team_id=team.team_id,
-                team=team.team,
-                pseudonym=team.pseudonym,
-                masked=team.masked,
+                **asdict(team),
                 may_show=team.masked and task.naming == "team",
                 links=reviews.of_team(session, task, team.team_id),
             )
@@ -138,14 +111,14 @@ def own_teams_page(session: Session, viewer: Viewer, slug: str) -> OwnTeamsPage:
     )
 
 
-def links_table(team: OwnTeam) -> Table[ReviewLink]:
+def links_table(team: OwnTeam) -> Table[Invitation]:
     """A team's links for reviewers, newest first."""
     return Table(
         "links",
         "Links for reviewers, newest first.",
         [
             Column("made", lambda row: row.created_at.isoformat(), "Made"),
-            Column("until", lambda row: row.expires_at.isoformat(), "Works until"),
+            Column("until", lambda row: row.expires_at and row.expires_at.isoformat(), "Works until"),
             Column("note", lambda row: row.note, "For"),
             Column("end", lambda row: row.id, "End", shown=Place.PAGE),
         ],

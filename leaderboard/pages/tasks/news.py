@@ -14,6 +14,7 @@ from leaderboard.services import policy
 from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks import announcements
 from leaderboard.services.tasks.announcements import AnnouncedAccount
+from leaderboard.services.tasks.head import OfTask, TaskHead
 from leaderboard.tables.record import Column, Files, Shown, Table, columns_from
 from leaderboard.tables.words import counted
 
@@ -52,35 +53,19 @@ class NewsHead:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeRow:
-    """One change of a task's rules."""
-
-    at: datetime
-    what: str
-    before: str
-    after: str
-    reason: Annotated[str, Shown("Why")]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NewsPage:
+class NewsPage(TaskHead):
     """What is new in a task."""
 
-    name: str
-    slug: str
     organises: bool
-    details: bool
     announcements: tuple[AnnouncementRow, ...]
-    changes: tuple[ChangeRow, ...]
+    changes: tuple[TaskChange, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnnouncementFormPage:
+class AnnouncementFormPage(OfTask):
     """The form of a new announcement: which teams there are, and which of them have no run."""
 
-    name: str
-    slug: str
     teams: dict[int, str]
     without_run: frozenset[int]
 
@@ -107,10 +92,9 @@ def news(session: Session, viewer: Viewer, slug: str) -> NewsPage:
     letters = _letters(session, rows) if organises else {}
     names = announcements.entered_teams(session, task.id) if organises else {}
     return NewsPage(
-        name=task.name,
-        slug=task.slug,
+        of=task,
+        sight=sight,
         organises=organises,
-        details=sight.details,
         announcements=tuple(_row(row, organises, names, letters.get(row.id, "")) for row in rows),
         changes=_changes(session, task, organises),
     )
@@ -150,13 +134,12 @@ def _letters(session: Session, rows: Iterable[Announcement]) -> dict[int, str]:
     }
 
 
-def _changes(session: Session, task: Task, organises: bool) -> tuple[ChangeRow, ...]:
+def _changes(session: Session, task: Task, organises: bool) -> tuple[TaskChange, ...]:
     wanted = select(TaskChange).where(TaskChange.task_id == task.id)
     if not organises:
         # What a draft was before anybody could see it is nobody's news.
         wanted = wanted.where(TaskChange.created_at >= task.published_at)
-    rows = session.scalars(wanted.order_by(TaskChange.id.desc()).limit(MOST_CHANGES))
-    return tuple(ChangeRow(row.created_at, row.what, row.before, row.after, row.reason) for row in rows)
+    return tuple(session.scalars(wanted.order_by(TaskChange.id.desc()).limit(MOST_CHANGES)))
 
 
 def announced(page: NewsPage) -> Table[AnnouncementRow]:
@@ -173,18 +156,19 @@ def announced(page: NewsPage) -> Table[AnnouncementRow]:
         ]
         if any(row.letters for row in page.announcements):
             columns.append(Column("letters", lambda row: row.letters, "Letters"))
-    caption = f"Announcements of {page.name}, newest first"
+    caption = f"Announcements of {page.task}, newest first"
     return Table(f"{page.slug}-news", caption, columns, page.announcements)
 
 
-def changes(page: NewsPage) -> Table[ChangeRow]:
+def changes(page: NewsPage) -> Table[TaskChange]:
     """How the task's rules changed."""
     columns = columns_from(
-        ChangeRow,
-        Column("at", lambda row: row.at.isoformat(timespec="seconds"), "When"),
-        "what before after reason",
+        TaskChange,
+        Column("at", lambda row: row.created_at.isoformat(timespec="seconds"), "When"),
+        "what before after",
+        Column("reason", lambda row: row.reason, "Why"),
     )
-    caption = f"What changed in {page.name}, newest first"
+    caption = f"What changed in {page.task}, newest first"
     return Table(f"{page.slug}-changes", caption, columns, page.changes)
 
 
@@ -200,8 +184,7 @@ def announcement_form(session: Session, viewer: Viewer, slug: str) -> Announceme
     """What an organiser chooses recipients from."""
     task = policy.own_task(session, viewer, slug)
     return AnnouncementFormPage(
-        name=task.name,
-        slug=task.slug,
+        of=task,
         teams=announcements.entered_teams(session, task.id),
         without_run=frozenset(announcements.teams_without_run(session, task.id)),
     )

@@ -1,8 +1,6 @@
 """What a task's organisers see of it besides the board: revisions, uploads, runs, failed work."""
 
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Annotated
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -19,36 +17,32 @@ from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.services.runs.names import RunName
 from leaderboard.services.tasks import changes, dates, phases
-from leaderboard.tables.record import Column, Shown, Table, columns_from
+from leaderboard.tables.record import Column, Table, columns_from
 
 MOST_UPLOADS = 500
 """Uploads listed, newest first."""
 
 
 @dataclass(frozen=True, slots=True)
-class RevisionRow:
-    """One qrels revision."""
+class AddedRevision:
+    """One qrels revision, with the name of who added it."""
 
-    number: Annotated[int, Shown("Revision")]
-    note: str
-    file_name: Annotated[str, Shown(key="file")]
-    judgments: int
-    created_at: Annotated[datetime, Shown(key="added")]
-    created_by: str
+    revision: QrelsRevision
+    by: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class UploadRow:
-    """One upload, whatever became of it."""
+class SentUpload:
+    """One upload, whatever became of it, with the names of its team and of who sent it."""
 
-    id: int
+    upload: Upload
     team: str
-    sender: str
-    file_name: Annotated[str, Shown(key="file")]
-    name: Annotated[str, Shown("Wanted as")]
-    state: str
-    problems: int
-    created_at: Annotated[datetime, Shown(key="sent")]
+    sender: str | None
+
+    @property
+    def problems(self) -> int:
+        """How many its check found."""
+        return len((self.upload.report or {}).get("problems", ()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +57,8 @@ class DeskPage:
     """A task's organise page."""
 
     overview: TaskOverview
-    revisions: tuple[RevisionRow, ...]
-    uploads: tuple[UploadRow, ...]
+    revisions: tuple[AddedRevision, ...]
+    uploads: tuple[SentUpload, ...]
     runs: tuple[RunRow, ...]
     failed: tuple[FailedJob, ...]
     waiting_teams: int
@@ -105,9 +99,15 @@ def grades(page: DeskPage) -> Table[tuple[int, int]]:
     return Table("grades", "Judgments by grade", columns, rows)
 
 
-def revisions(page: DeskPage) -> Table[RevisionRow]:
+def revisions(page: DeskPage) -> Table[AddedRevision]:
     """The revisions of the board's judgments, newest first."""
-    columns = columns_from(RevisionRow, "number note judgments file_name created_at")
+    columns = columns_from(
+        AddedRevision,
+        Column("number", lambda row: row.revision.number, "Revision", digits=0),
+        "revision.note revision.judgments",
+        Column("file", lambda row: row.revision.file_name, "File"),
+        Column("added", lambda row: row.revision.created_at, "Added"),
+    )
     return Table("revisions", "Qrels revisions", columns, page.revisions)
 
 
@@ -123,9 +123,17 @@ def runs(page: DeskPage) -> Table[RunRow]:
     return Table("runs", f"Runs: {len(page.runs)}", columns, page.runs)
 
 
-def uploads(page: DeskPage) -> Table[UploadRow]:
+def uploads(page: DeskPage) -> Table[SentUpload]:
     """Uploads, newest first."""
-    columns = columns_from(UploadRow, "file_name name team created_at state problems")
+    columns = columns_from(
+        SentUpload,
+        Column("file", lambda row: row.upload.file_name, "File"),
+        Column("name", lambda row: row.upload.wishes["name"], "Wanted as"),
+        "team",
+        Column("sent", lambda row: row.upload.created_at, "Sent"),
+        "upload.state",
+        "problems",
+    )
     caption = "Uploads, newest first, rejected ones too"
     return Table("uploads", caption, columns, page.uploads)
 
@@ -142,7 +150,7 @@ def failed(page: DeskPage) -> Table[FailedJob]:
 TABLES = {"failed": failed, "grades": grades, "revisions": revisions, "runs": runs, "uploads": uploads}
 
 
-def _revisions(session: Session, task_id: int) -> tuple[RevisionRow, ...]:
+def _revisions(session: Session, task_id: int) -> tuple[AddedRevision, ...]:
     rows = session.execute(
         select(QrelsRevision, Account.name)
         .join(Qrels, Qrels.id == QrelsRevision.qrels_id)
@@ -150,20 +158,10 @@ def _revisions(session: Session, task_id: int) -> tuple[RevisionRow, ...]:
         .where(Qrels.task_id == task_id, Qrels.name == MAIN)
         .order_by(QrelsRevision.number.desc())
     )
-    return tuple(
-        RevisionRow(
-            number=revision.number,
-            note=revision.note,
-            file_name=revision.file_name,
-            judgments=revision.judgments,
-            created_at=revision.created_at,
-            created_by=name or "",
-        )
-        for revision, name in rows
-    )
+    return tuple(AddedRevision(*row) for row in rows)
 
 
-def _uploads(session: Session, task_id: int) -> tuple[UploadRow, ...]:
+def _uploads(session: Session, task_id: int) -> tuple[SentUpload, ...]:
     rows = session.execute(
         select(Upload, Team.name, Account.name)
         .join(Team, Team.id == Upload.team_id)
@@ -172,19 +170,7 @@ def _uploads(session: Session, task_id: int) -> tuple[UploadRow, ...]:
         .order_by(Upload.id.desc())
         .limit(MOST_UPLOADS)
     )
-    return tuple(
-        UploadRow(
-            id=upload.id,
-            team=team,
-            sender=sender or "",
-            file_name=upload.file_name,
-            name=upload.wishes["name"],
-            state=upload.state,
-            problems=len((upload.report or {}).get("problems", ())),
-            created_at=upload.created_at,
-        )
-        for upload, team, sender in rows
-    )
+    return tuple(SentUpload(*row) for row in rows)
 
 
 def _runs(session: Session, viewer: Viewer, task_id: int) -> tuple[RunRow, ...]:

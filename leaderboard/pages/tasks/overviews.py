@@ -18,30 +18,17 @@ from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels import files
 from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.services.tasks import phases
+from leaderboard.services.tasks.head import OfTask
 from leaderboard.services.tasks.scored_topics import NOT_JUDGED
 from leaderboard.tables.record import Place, Shown
 from leaderboard.trec.qrels.packed_judgments import unpack_judgments
 
 
-@dataclass(frozen=True, slots=True)
-class TaskOverview:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskOverview(OfTask):
     """What an organiser checks before publishing, and finds again later."""
 
-    slug: str
-    name: str
-    description: str
-    collection: str
-    collection_size: int | None
-    stored_documents: int
-    visibility: str
-    depth: int
-    level: int
-    dialect: int
-    measures: tuple[str, ...]
-    primary: str
-    comparison: str
-    published_at: datetime | None
-    archived_at: datetime | None
+    collection: tables.Collection
     opens_at: datetime | None
     closes_at: datetime | None
     topics: int
@@ -91,7 +78,6 @@ def overview(session: Session, viewer: Viewer, slug: str) -> TaskOverview:
     """Counts, grades and mismatches of a task; for its organisers."""
     task, _ = policy.visible_task(session, viewer, slug)
     policy.require(viewer, task, policy.reads)
-    collection = session.get_one(tables.Collection, task.collection_id)
     rows = session.execute(select(Topic.topic_id, Topic.excluded).where(Topic.task_id == task.id)).all()
     topic_ids = {row.topic_id for row in rows}
     revision = files.newest(session, task.id)
@@ -103,21 +89,8 @@ def overview(session: Session, viewer: Viewer, slug: str) -> TaskOverview:
     origin = session.scalar(select(Qrels.origin).where(Qrels.task_id == task.id, Qrels.name == MAIN))
     counted = Counter(grade for topic in judgments.values() for grade in topic.values())
     return TaskOverview(
-        slug=task.slug,
-        name=task.name,
-        description=task.description,
-        collection=collection.name,
-        collection_size=collection.size,
-        stored_documents=collection.stored,
-        visibility=task.visibility,
-        depth=task.depth,
-        level=task.level,
-        dialect=task.dialect,
-        measures=tuple(task.measures),
-        primary=task.primary_measure,
-        comparison=task.comparison,
-        published_at=task.published_at,
-        archived_at=task.archived_at,
+        of=task,
+        collection=session.get_one(tables.Collection, task.collection_id),
         opens_at=phase.opens_at,
         closes_at=phase.closes_at,
         topics=len(topic_ids),

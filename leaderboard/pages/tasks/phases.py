@@ -16,6 +16,7 @@ from leaderboard.services import phase_rules, policy
 from leaderboard.services.phase_rules import PhaseRule
 from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks import phases
+from leaderboard.services.tasks.head import TaskHead
 from leaderboard.services.tasks.phases import PhasePlan
 from leaderboard.tables.record import Column, Files, Shown, Table, columns_from
 from leaderboard.tables.words import day_and_time, utc_time
@@ -43,13 +44,9 @@ class PhaseRow:
 
 
 @dataclass(frozen=True, slots=True)
-class PhasesPage:
+class PhasesPage(TaskHead):
     """What the page of a task's phases shows."""
 
-    task: str
-    slug: str
-    organises: bool
-    details: bool
     rows: tuple[PhaseRow, ...]
     warning: str = ""
     """For organisers: phases whose scores are never shown; empty where there are none."""
@@ -83,7 +80,7 @@ def phases_page(session: Session, viewer: Viewer, slug: str) -> PhasesPage:
         for phase in phases.of_task(session, task.id)
     )
     warning = phase_rules.without_end(phase_rules.rules_of(session, task)) if sight.organises else ""
-    return PhasesPage(task.name, task.slug, sight.organises, sight.details, rows, warning)
+    return PhasesPage(of=task, sight=sight, rows=rows, warning=warning)
 
 
 def seconds_to_next_date(session: Session) -> float:

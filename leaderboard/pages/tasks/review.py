@@ -47,10 +47,7 @@ def review_page(session: Session, token: str) -> ReviewPage:
     shown = board.board(session, Viewer(team_ids=frozenset({team_id})), task.slug)
     own = (row for row in shown.rows if row.run_id in names)
     return ReviewPage(
-        task=shown.task,
-        slug=shown.slug,
-        sight=shown.sight,
-        basis=shown.basis,
+        **shown.head,
         pseudonym=pseudonym,
         ranked_by=shown.ranked_by,
         ranked=sum(row.rank is not None for row in shown.rows) if shown.sight.means else 0,

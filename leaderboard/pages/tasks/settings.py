@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Annotated
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Account, Qrels, QrelsRevision, TaskRole, Topic
+from leaderboard.db.tables import Account, Qrels, QrelsRevision, Task, TaskChange, TaskRole, Topic
 from leaderboard.fields import Asked
 from leaderboard.measures.catalogue import entries
 from leaderboard.measures.catalogue.entries import Entry
@@ -20,18 +19,16 @@ from leaderboard.services.pictures.pictures import PictureHead
 from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.services.tasks import board_measures, life, topics
-from leaderboard.services.tasks.changes import ChangeRow
+from leaderboard.services.tasks.head import OfTask
 from leaderboard.services.tasks.settings import change
 from leaderboard.services.tasks.settings.records import SettingSection, sections_of
 from leaderboard.tables.record import Column, Place, Shown, Table, columns_from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SettingsPage:
+class SettingsPage(OfTask):
     """All settings with their values, and what may become of the task."""
 
-    task: str
-    slug: str
     values: Mapping[str, str]
     """Setting -> its value as its field shows it."""
     stamps: Mapping[str, str]
@@ -43,11 +40,8 @@ class SettingsPage:
     topics: int
     revisions: tuple[int, ...]
     """Numbers of the revisions of the board's judgments, the newest first."""
-    published_at: datetime | None
-    archived_at: datetime | None
     has_runs: bool
     has_board: bool
-    agreement_version: int
     may_change: bool
     """Whether the viewer organises the task; a reader of everything only looks."""
     warning: str
@@ -58,19 +52,17 @@ class SettingsPage:
 class RoleRow:
     """An account with a role in the task."""
 
-    account_id: Annotated[int, Shown(key="change", digits=None, shown=Place.PAGE)]
+    account: Annotated[int, Shown(key="change", digits=None, shown=Place.PAGE)]
     name: Annotated[str, Shown(key="account")]
     role: str
     is_own: bool
 
 
 @dataclass(frozen=True, slots=True)
-class RolesPage:
+class RolesPage(OfTask):
     """Who has a role in a task."""
 
-    task: str
-    slug: str
-    rows: tuple[RoleRow, ...]
+    people: tuple[RoleRow, ...]
     invitations: tuple[InvitationRow, ...]
     """Links to the task, for whoever may make more."""
     may_change: bool
@@ -86,26 +78,12 @@ class MeasureChoice:
 
 
 @dataclass(frozen=True, slots=True)
-class MeasuresChoice:
+class MeasuresChoice(OfTask):
     """Those that a search found, and all that are chosen by now."""
 
-    task: str
-    slug: str
     query: str
     chosen: tuple[str, ...]
     found: tuple[MeasureChoice, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TopicForm:
-    """A topic as its form shows it."""
-
-    task: str
-    slug: str
-    topic_id: str
-    title: str
-    description: str
-    narrative: str
 
 
 def settings_page(session: Session, viewer: Viewer, slug: str) -> SettingsPage:
@@ -123,8 +101,7 @@ def settings_page(session: Session, viewer: Viewer, slug: str) -> SettingsPage:
         .order_by(QrelsRevision.number.desc())
     )
     return SettingsPage(
-        task=task.name,
-        slug=task.slug,
+        of=task,
         values=values,
         stamps=change.stamps(values),
         sections=sections_of(task.kind, [row.name for row in collections.choices(session, viewer)]),
@@ -132,11 +109,8 @@ def settings_page(session: Session, viewer: Viewer, slug: str) -> SettingsPage:
         picture_stamps={kind: pictures.stamp(shown.get(kind)) for kind in KINDS},
         topics=session.scalar(select(func.count()).where(Topic.task_id == task.id)) or 0,
         revisions=tuple(numbers),
-        published_at=task.published_at,
-        archived_at=task.archived_at,
         has_runs=life.has_runs(session, task.id),
         has_board=change.has_board(session, task.id),
-        agreement_version=task.agreement_version,
         may_change=may_change,
         warning=phase_rules.without_end(phase_rules.rules_of(session, task)),
     )
@@ -166,13 +140,13 @@ def people(session: Session, viewer: Viewer, slug: str) -> RolesPage:
     ordered = tuple(sorted(shown, key=lambda row: policy.ROLES.index(row.role)))
     may_change = policy.organises(viewer, task.id)
     sent = invitation_rows(session, "task", task_id=task.id) if may_change else ()
-    return RolesPage(task.name, task.slug, ordered, sent, may_change)
+    return RolesPage(of=task, people=ordered, invitations=sent, may_change=may_change)
 
 
 def people_table(page: RolesPage) -> Table[RoleRow]:
     """Accounts with their roles."""
-    columns = columns_from(RoleRow, "name role account_id")
-    return Table(f"{page.slug}-people", "People of the task.", columns, page.rows)
+    columns = columns_from(RoleRow, "name role account")
+    return Table(f"{page.slug}-people", "People of the task.", columns, page.people)
 
 
 def measures(
@@ -188,18 +162,22 @@ def measures(
     listed = [entry for section in entries.listing(query) for entry in section.entries]
     found = [(board_measures.offered(entry.name, task.level, there), entry) for entry in listed]
     rows = tuple(MeasureChoice(key, entry, key in kept) for key, entry in found if key)
-    return MeasuresChoice(task.name, task.slug, query, kept, rows)
+    return MeasuresChoice(of=task, query=query, chosen=kept, found=rows)
 
 
-def changes_table(slug: str, rows: tuple[ChangeRow, ...]) -> Table[ChangeRow]:
+def changes_table(slug: str, rows: tuple[TaskChange, ...]) -> Table[TaskChange]:
     """What changed, the latest first."""
-    columns = columns_from(ChangeRow, "at what before after reason")
+    columns = columns_from(
+        TaskChange,
+        Column("at", lambda row: row.created_at, "When"),
+        "what before after",
+        Column("reason", lambda row: row.reason, "Why"),
+    )
     caption = "Settings that changed since the task was published, the latest first."
     return Table(f"{slug}-changes", caption, columns, rows)
 
 
-def topic_form(session: Session, viewer: Viewer, slug: str, topic_id: str) -> TopicForm:
+def topic_form(session: Session, viewer: Viewer, slug: str, topic_id: str) -> tuple[Task, Topic]:
     """One topic to be corrected; raises NotFound, SignInNeeded or Forbidden to who does not organise it."""
     task = policy.own_task(session, viewer, slug)
-    topic = topics.find(session, task, topic_id)
-    return TopicForm(task.name, task.slug, topic_id, topic.title, topic.description, topic.narrative)
+    return task, topics.find(session, task, topic_id)

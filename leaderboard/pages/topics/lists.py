@@ -77,7 +77,6 @@ class TopicList(TaskHead):
     grades: tuple[int, ...]
     """The grades that are given, highest first."""
     grade_names: dict[int, str]
-    level: int
     runs: int
     """How many runs the topics are measured by."""
     field: str
@@ -133,14 +132,12 @@ def topic_list(
         listed = _with_counts(listed, judgments, grades, task.level)
         listed = _with_scores(listed, field)
     return TopicList(
-        task=task.name,
-        slug=task.slug,
+        of=task,
         measure=field.measure if field is not None else fields.promised(task),
         measures=field.measures if field is not None else (),
         basis=shown.basis,
         grades=grades,
         grade_names=grade_names(task),
-        level=task.level,
         runs=int(field.compared.sum()) if field is not None else 0,
         field=field.words if field is not None else "",
         topics=_sorted(listed, sort, grades),

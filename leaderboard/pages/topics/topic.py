@@ -43,7 +43,6 @@ class TopicPage(TopicHead):
     takes: str
     """What the task's runs are."""
     grade_names: dict[int, str]
-    level: int
     documents: Documents
     measure: MeasureColumn | None
     """The one the runs are in the order of; None where there is no score."""
@@ -99,7 +98,6 @@ def topic_page(
         subtopics=tuple(topic.subtopics),
         takes=task.kind,
         grade_names=topics.grade_names(task),
-        level=task.level,
         documents=judged,
         measure=column if scores else None,
         measures=measures,

@@ -7,7 +7,7 @@ answers; the program asks again and again until it has the token, which is made 
 import secrets
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from enum import StrEnum
 
 from sqlalchemy import delete, select
@@ -42,17 +42,6 @@ class DeviceCodes:
     user_code: str
     interval_s: int
     expires_in_s: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeviceLogin:
-    """A device that waits, as the person sees it who answers; ip is the network it asked from."""
-
-    user_code: str
-    label: str
-    scopes: tuple[Scope, ...]
-    ip: str
-    created_at: datetime
 
 
 class LoginState(StrEnum):
@@ -119,17 +108,10 @@ def count_guess(session: Session, viewer: Viewer) -> None:
     throttles.spend(session, f"device code account {account_id}", GUESSES, GUESS_WINDOW)
 
 
-def waiting(session: Session, viewer: Viewer, code: str) -> DeviceLogin:
+def waiting(session: Session, viewer: Viewer, code: str) -> DeviceRequest:
     """The device that waits under a short code; raises NotFound where none does."""
     require_person(viewer)
-    row = _waiting(session, code, hold=False)
-    return DeviceLogin(
-        user_code=written(row.user_code),
-        label=row.label,
-        scopes=tuple(map(Scope, row.scopes)),
-        ip=row.ip,
-        created_at=row.created_at,
-    )
+    return _waiting(session, code, hold=False)
 
 
 def approve(

@@ -53,9 +53,7 @@ class EditionProgress:
 class Board(TaskHead):
     """What a board page shows."""
 
-    description: str
     visibility: str
-    is_draft: bool
     measures: tuple[MeasureColumn, ...]
     primary: str
     sorted_by: str
@@ -68,8 +66,6 @@ class Board(TaskHead):
     """How the ranked runs stand to each other; None where it is held back or cannot be said."""
     sentences: tuple[str, ...] = ()
     """What the standing says, in words; or why there is none."""
-    comparison: str = ""
-    """Key of the test and correction the runs are compared by."""
     one_per_team: bool = False
     groups: tuple[str, ...] = ()
     """Names of the groups that have boards of their own."""
@@ -136,11 +132,8 @@ def board(
     standing, sentences = _standing(session, task, sight, shown, sorted_by, rows, chosen, why)
     rows = _of_teams(session, task, rows) if one_per_team and sight.means else rows
     return Board(
-        task=task.name,
-        slug=task.slug,
-        description=task.description,
+        of=task,
         visibility=sight.rule.visibility if sight.rule is not None else "open",
-        is_draft=task.published_at is None,
         basis=shown.basis,
         measures=measures,
         primary=primary,
@@ -152,7 +145,6 @@ def board(
         editions=shown.numbers,
         standing=standing,
         sentences=sentences[:1] + _on_the_choice(task, rows) + sentences[1:] + _on_judgments(shown, answers),
-        comparison=task.comparison,
         one_per_team=one_per_team,
         groups=groups.names_of(session, task) if shown.may_have_groups else (),
         group=chosen,

@@ -18,7 +18,7 @@ from leaderboard.services.evaluations.choices import NOT_CHOSEN, RANKED_KIND
 from leaderboard.services.evaluations.columns import MeasureColumn
 from leaderboard.services.evaluations.over_topics import PartialMean, partial_means
 from leaderboard.services.jobs import queue
-from leaderboard.services.policy import Sight, Viewer
+from leaderboard.services.policy import ANONYMOUS, Sight, Viewer
 from leaderboard.services.statistics.standings import Place
 from leaderboard.tables.record import Place as On
 from leaderboard.tables.record import Shown
@@ -53,6 +53,11 @@ class Row:
     """What it got in the edition before, where that is asked for and its board had the run."""
     partial: Mapping[str, PartialMean] = field(default_factory=dict)
     """Measure -> what it got on the topics it is judged on, where these are not all."""
+
+    def named(self, viewer: Viewer = ANONYMOUS) -> dict[str, Any]:
+        """The fields of RunName; whether it is the viewer's own."""
+        own = policy.owns(viewer, self.team_id)
+        return {"run_id": self.run_id, "name": self.run, "team": self.team, "kind": self.kind, "is_own": own}
 
 
 _BESIDES_RANK = attrgetter(*(field.name for field in fields(Row) if field.name != "rank"))

@@ -44,7 +44,7 @@ class FoundRun:
     team: str
     kind: str
     topics: int
-    deepest: int
+    deepest: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """Links for reviewers: one shows a team's own runs of a task under its pseudonym, to whoever opens it."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from typing import Annotated
 
@@ -20,16 +20,6 @@ from leaderboard.services.policy import Scope, Viewer
 REVIEW = "review"
 DAYS, MOST_DAYS, MOST_LINKS, NOTE_CHARACTERS = 180, 730, 20, 200
 DEAD_LINK = "This link does not work, or no longer."
-
-
-@dataclass(frozen=True, slots=True)
-class ReviewLink:
-    """A link for reviewers that works, as its team sees it; the link itself is shown once."""
-
-    id: int
-    note: str
-    created_at: datetime
-    expires_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,12 +71,10 @@ def end(session: Session, viewer: Viewer, slug: str, team_id: int, link_id: int)
     audit.record(session, viewer, "review.revoke_invitation", f"team:{team_id}", invitation=link.id)
 
 
-def of_team(session: Session, task: Task, team_id: int) -> tuple[ReviewLink, ...]:
+def of_team(session: Session, task: Task, team_id: int) -> tuple[Invitation, ...]:
     """The team's links of a task that work, newest first."""
-    rows = session.scalars(_working(session).where(*_of(task, team_id)).order_by(Invitation.id.desc()))
-    return tuple(
-        ReviewLink(row.id, row.note, row.created_at, row.expires_at) for row in rows if row.expires_at
-    )
+    links = _working(session).where(*_of(task, team_id), Invitation.expires_at.is_not(None))
+    return tuple(session.scalars(links.order_by(Invitation.id.desc())))
 
 
 def opened(session: Session, token: str) -> tuple[Task, int, str]:

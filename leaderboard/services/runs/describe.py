@@ -12,6 +12,7 @@ from leaderboard.services import audit, policy
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs import facts
 from leaderboard.services.runs.facts import Fact
+from leaderboard.services.tasks.head import OfTask
 from leaderboard.trec.facts import fields as fact_fields
 from leaderboard.trec.facts.fields import FIELD_OF, FIELDS, FactField, FactValue
 
@@ -19,7 +20,7 @@ DESCRIPTION_CHARACTERS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class DescriptionPage:
+class DescriptionPage(OfTask):
     """A run's facts as its team may change them.
 
     said: what the form said, by key, as it would be typed. header: what the file's header says of the same
@@ -29,8 +30,6 @@ class DescriptionPage:
     run_id: int
     name: str
     team: str
-    task: str
-    slug: str
     description: str
     fields: tuple[FactField, ...]
     said: dict[str, str]
@@ -46,8 +45,7 @@ def description_page(session: Session, viewer: Viewer, run_id: int) -> Descripti
         run_id=run.id,
         name=run.name,
         team=team.name,
-        task=task.name,
-        slug=task.slug,
+        of=task,
         description=run.description,
         fields=FIELDS,
         said={key: fact_fields.as_written(value, FIELD_OF[key]) for key, value in form.items()},

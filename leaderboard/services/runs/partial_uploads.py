@@ -45,15 +45,10 @@ class Room:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Partial:
+class Partial(PartialRequest):
     """A file that is being sent; upload_id: the upload it became once its last byte was there."""
 
     id: str
-    team_id: int
-    file_name: str
-    bytes: int
-    sha256: str
-    wishes: RunRequest
     expires_at: datetime
     upload_id: int | None
 

@@ -2,9 +2,6 @@
 
 import hashlib
 from collections.abc import Collection
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Annotated
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -16,7 +13,6 @@ from leaderboard.services.audit import AuditRequest, AuditRow
 from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks import dates
 from leaderboard.services.webhooks import events
-from leaderboard.tables.record import Shown
 
 CHANGE = "task.change"
 LONGEST = 1000
@@ -24,17 +20,6 @@ LONGEST = 1000
 SAVE_AGAIN = "Nothing was saved; save again to put yours in its place."
 LOOKED_AT = 500
 """Changes among which `who_changed` looks for the last one of a thing."""
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeRow:
-    """One change of a task, as participants read it."""
-
-    what: str
-    before: str
-    after: str
-    reason: Annotated[str, Shown("Why")]
-    at: Annotated[datetime, Shown("When")]
 
 
 def note(
@@ -71,12 +56,10 @@ def note_dates(session: Session, viewer: Viewer, task: Task, phase: Phase, befor
         events.dates_changed(session, task, phase)
 
 
-def of_task(session: Session, task_id: int) -> tuple[ChangeRow, ...]:
+def of_task(session: Session, task_id: int) -> tuple[TaskChange, ...]:
     """What participants are told, the latest change first."""
-    rows = session.scalars(
-        select(TaskChange).where(TaskChange.task_id == task_id).order_by(TaskChange.id.desc())
-    )
-    return tuple(ChangeRow(row.what, row.before, row.after, row.reason, row.created_at) for row in rows)
+    wanted = select(TaskChange).where(TaskChange.task_id == task_id)
+    return tuple(session.scalars(wanted.order_by(TaskChange.id.desc())))
 
 
 def stamp(value: str) -> str:

@@ -18,16 +18,36 @@ from leaderboard.services.tasks.scored_topics import why_left_out
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicHead(TaskHead):
-    """The head of a topic's page; previous, following: in the task's order."""
+    """The head of a page of one topic; previous, following: in the task's order, where it leads there."""
 
-    topic_id: str
-    title: str
-    description: str
-    narrative: str
-    excluded: str
-    """Why it is in no mean; empty where it counts."""
-    previous: str | None
-    following: str | None
+    topic: Topic
+    previous: str | None = None
+    following: str | None = None
+
+    @property
+    def topic_id(self) -> str:
+        """What the topic is called in files."""
+        return self.topic.topic_id
+
+    @property
+    def title(self) -> str:
+        """The topic's title."""
+        return self.topic.title
+
+    @property
+    def description(self) -> str:
+        """What the topic asks for, in a sentence."""
+        return self.topic.description
+
+    @property
+    def narrative(self) -> str:
+        """What is relevant to it and what is not."""
+        return self.topic.narrative
+
+    @property
+    def excluded(self) -> str:
+        """Why it is in no mean; empty where it counts."""
+        return why_left_out(self.topic.excluded, self.sight)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,15 +66,10 @@ def head(session: Session, task: Task, topic: Topic, sight: Sight, shown: ShownE
     before = around.where(Topic.position < topic.position).order_by(Topic.position.desc()).limit(1)
     after = around.where(Topic.position > topic.position).order_by(Topic.position).limit(1)
     return {
-        "task": task.name,
-        "slug": task.slug,
+        "of": task,
         "sight": sight,
         "basis": shown.basis,
-        "topic_id": topic.topic_id,
-        "title": topic.title,
-        "description": topic.description,
-        "narrative": topic.narrative,
-        "excluded": why_left_out(topic.excluded, sight),
+        "topic": topic,
         "previous": session.scalar(before),
         "following": session.scalar(after),
     }

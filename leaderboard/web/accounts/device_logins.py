@@ -4,11 +4,12 @@ from flask import Blueprint, render_template, request
 from flask.typing import ResponseReturnValue
 
 from leaderboard import fields
+from leaderboard.db.tables import DeviceRequest
 from leaderboard.errors import LeaderboardError
 from leaderboard.pages import tokens as pages
 from leaderboard.services.accounts import device_logins
-from leaderboard.services.accounts.device_logins import DeviceLogin
 from leaderboard.services.accounts.tokens import MEANINGS, TokenRequest
+from leaderboard.services.policy import Scope
 from leaderboard.web import actions
 from leaderboard.web.errors import form_again, wants_json
 from leaderboard.web.rules import SIGNED_IN, rule
@@ -66,7 +67,7 @@ def _code() -> str:
     return request.values.get("code", "")[:CODE_CHARACTERS]
 
 
-def _login() -> DeviceLogin:
+def _login() -> DeviceRequest:
     """The machine that waits under the code; the try counts even where the code is nobody's."""
     asker = viewer()
     with writing() as session:
@@ -74,10 +75,10 @@ def _login() -> DeviceLogin:
     return device_logins.waiting(reading(), asker, _code())
 
 
-def _page(error: LeaderboardError | None = None, login: DeviceLogin | None = None) -> str:
+def _page(error: LeaderboardError | None = None, login: DeviceRequest | None = None) -> str:
     offered = pages.choices(reading(), viewer())
     if login is not None:
-        offered["scopes"] = {scope: f"{scope}: {MEANINGS[scope]}" for scope in login.scopes}
+        offered["scopes"] = {scope: f"{scope}: {MEANINGS[Scope(scope)]}" for scope in login.scopes}
     return render_template(
         "accounts/device.html",
         error=error,
@@ -85,4 +86,5 @@ def _page(error: LeaderboardError | None = None, login: DeviceLogin | None = Non
         code=_code(),
         asked=fields.of(TokenRequest),
         offered=offered,
+        written=device_logins.written,
     )

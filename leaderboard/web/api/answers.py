@@ -1,13 +1,14 @@
 """What the API answers: plain records, each made of a page or of what a service returned."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
 
-from msgspec import Meta
+from msgspec import Meta, convert
 
-from leaderboard.pages.search import FoundRun, FoundSuite, FoundTask, FoundTeam
+from leaderboard.errors import Problem
+from leaderboard.pages.webhooks import WebhookRow
 
 Moment = Annotated[datetime, Meta(tz=True)]
 """ISO 8601 with its offset from UTC."""
@@ -24,6 +25,11 @@ class Finding:
     remedy: str
     count: int
     examples: tuple[str, ...]
+
+
+def findings(problems: Sequence[Problem]) -> tuple[Finding, ...]:
+    """Problems or warnings, without the names of fixes."""
+    return convert(tuple(problems), tuple[Finding, ...], from_attributes=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,19 +187,6 @@ class BoardAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SearchAnswer:
-    """What has all words of a query, of each kind: tasks, suites, runs by the names you know, teams."""
-
-    query: str
-    tasks: tuple[FoundTask, ...]
-    suites: tuple[FoundSuite, ...]
-    runs: tuple[FoundRun, ...]
-    teams: tuple[FoundTeam, ...]
-    more: tuple[str, ...]
-    """The kinds of which there is more than was asked for."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RunAnswer:
     """A run as who asks may see it: whose it is, its state, and its scores on the board."""
 
@@ -324,24 +317,10 @@ class DeviceTokenAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WebhookEntry:
-    """A webhook; why: what keeps it from being told, empty where nothing does."""
-
-    webhook: int
-    address: str
-    events: tuple[str, ...]
-    state: str
-    why: str
-    made_by: str
-    failing_since: Moment | None
-    created_at: Moment
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookList:
     """The webhooks of a task or a team."""
 
-    webhooks: tuple[WebhookEntry, ...]
+    webhooks: tuple[WebhookRow, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -369,7 +348,7 @@ class DeliveryEntry:
 class WebhookDetails:
     """A webhook with its newest deliveries."""
 
-    webhook: WebhookEntry
+    webhook: WebhookRow
     deliveries: tuple[DeliveryEntry, ...]
 
 

@@ -116,7 +116,8 @@ def operation(
     """A decorator that makes a function an operation; its docstring is what the reference says of it.
 
     The function takes the placeholders of the path, and `query`, `body` and `file` where there are such, and
-    returns an `answer` or a Reply. Without a rule reading is open to all and the rest to who has a token.
+    returns an `answer`, what has the attributes of one, or a Reply. Without a rule reading is open to all
+    and the rest to who has a token.
     """
     chosen = rule or Rule(PUBLIC if method == "GET" else SIGNED_IN)
 
@@ -212,7 +213,7 @@ def _answered(one: Operation, answer: Any) -> Response:
     response = Response(status=reply.status, headers=reply.headers)
     if reply.status != 204:
         response.mimetype = "application/json"
-        response.set_data(values.encoded(reply.answer))
+        response.set_data(values.encoded(reply.answer, one.answer))
     if one.method == "GET":
         response.set_etag(responses.tag_of(response.get_data()))
     return response

@@ -17,8 +17,7 @@ from leaderboard.services.runs.uploads import Submission
 from leaderboard.trec.facts.fields import FIELD_OF
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.web.api import repeats
-from leaderboard.web.api.answers import ChangedRun, CheckAnswer, RunAnswer, UploadAnswer
-from leaderboard.web.api.findings import of_problems
+from leaderboard.web.api.answers import ChangedRun, CheckAnswer, RunAnswer, UploadAnswer, findings
 from leaderboard.web.api.limits import Filled, names_of
 from leaderboard.web.api.operations import BODY_OF_FILE, FILE_TO_CHECK, LOOK, SUBMIT, WRITE, Reply, operation
 from leaderboard.web.api.tasks import rate_limit
@@ -131,8 +130,8 @@ def check_run(slug: str, file: Path) -> CheckAnswer:
     report = checks.checked(file, admission.public_rules(reading(), viewer(), slug))
     return CheckAnswer(
         state="rejected" if report.problems else "accepted",
-        problems=of_problems(report.problems),
-        warnings=of_problems(report.warnings),
+        problems=findings(report.problems),
+        warnings=findings(report.warnings),
         fixes=report.fixes,
     )
 
@@ -226,8 +225,8 @@ def upload_answer(submission: Submission, sha256: str | None = None) -> UploadAn
         upload=submission.upload_id,
         run_id=submission.run_id,
         state=submission.state,
-        problems=of_problems(report.problems) if report else (),
-        warnings=of_problems(report.warnings) if report else (),
+        problems=findings(report.problems) if report else (),
+        warnings=findings(report.warnings) if report else (),
         sha256=sha256,
     )
 

@@ -1,12 +1,14 @@
 """Operations on tasks: which there are, what to know of one, its board, what a team may still send."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from math import ceil
 from typing import Annotated
 
+import msgspec
 from msgspec import Meta
 
+from leaderboard import fields
 from leaderboard.pages.tasks import landing, overviews, phases
 from leaderboard.pages.tasks.landing import LandingRow
 from leaderboard.pages.tasks.leaders import LeaderOfTask
@@ -87,17 +89,17 @@ def task(slug: str) -> TaskDetails:
     page = phases.phases_page(reading(), viewer(), slug)
     return TaskDetails(
         task=about.slug,
-        name=about.name,
-        description=about.description,
-        organisers=about.organisers,
+        name=about.task,
+        description=about.of.description,
+        organisers=about.of.organisers,
         logo=pictures.answer(about.slug, about.logo),
         picture=pictures.answer(about.slug, about.picture),
-        collection=about.collection,
+        collection=about.collection.name,
         topics=about.topics,
-        visibility=about.visibility,
-        depth=about.depth,
-        measures=tuple(measure.key for measure in about.measures),
-        primary=about.primary,
+        visibility=about.of.visibility,
+        depth=about.of.depth,
+        measures=tuple(about.of.measures),
+        primary=about.of.primary_measure,
         phases=tuple(map(_phase, page.rows)),
     )
 
@@ -128,15 +130,9 @@ def quota(slug: str, query: QuotaQuery) -> Reply:
     Accepted runs count, withdrawn ones too, and files that wait for their check; rejected files do not.
     """
     left = admission.quota(reading(), viewer(), slug, query.team_id, query.phase)
-    answer = QuotaAnswer(
-        team=query.team_id,
-        team_id=query.team_id,
-        left_today=left.left_today,
-        left_in_all=left.left_in_all,
-        limit=left.limit,
-        next_at=left.next_at,
-        rejections_left=limits.rejections_left(reading(), viewer().account_id),
-    )
+    rejections = limits.rejections_left(reading(), viewer().account_id)
+    whose = {"team": query.team_id, "team_id": query.team_id, "rejections_left": rejections}
+    answer = asdict(left) | whose
     return Reply(answer=answer, status=200, headers=rate_limit(left, datetime.now(UTC)))
 
 
@@ -180,20 +176,10 @@ def _leader(leader: LeaderOfTask) -> LeaderAnswer:
 
 
 def _phase(row: PhaseRow) -> PhaseAnswer:
-    plan, most = row.plan, settings().upload_bytes
-    return PhaseAnswer(
-        name=plan.name,
-        state=row.state,
-        opens_at=plan.opens_at,
-        closes_at=plan.closes_at,
-        topics=row.topics,
-        visibility=row.visibility,
-        kinds=plan.kinds,
-        ranked=plan.ranked,
-        runs_per_day=plan.runs_per_day,
-        runs_in_all=plan.runs_in_all,
-        largest_bytes=min(plan.largest_bytes or most, most),
-    )
+    most = settings().upload_bytes
+    said = {"state": row.state, "topics": row.topics, "visibility": row.visibility}
+    said |= {"largest_bytes": min(row.plan.largest_bytes or most, most)}
+    return msgspec.convert(fields.values(row.plan) | said, PhaseAnswer)
 
 
 def _board(shown: Board) -> BoardAnswer:

@@ -84,4 +84,5 @@ OPERATIONS = (upload, fix_upload)
 
 def _now(upload_id: int) -> UploadAnswer:
     page = upload_pages.upload_page(reading(), viewer(), upload_id)
-    return upload_answer(Submission(page.id, page.run_id, page.state, page.report), page.sha256)
+    sent = page.upload
+    return upload_answer(Submission(sent.id, page.run_id, sent.state, page.report), sent.sha256)

@@ -33,8 +33,13 @@ def _number(text: str) -> int | float:
 DECODER = msgspec.json.Decoder(float_hook=_number)
 
 
-def encoded(answer: Any) -> bytes:
-    """An answer as JSON: numbers at full double precision, moments in UTC as ISO 8601."""
+def encoded(answer: Any, kind: type) -> bytes:
+    """An answer as JSON: numbers at full double precision, moments in UTC as ISO 8601.
+
+    Of what a page or a service gave, the attributes that the dataclass `kind` names are answered.
+    """
+    if is_dataclass(kind):
+        answer = msgspec.convert(answer, kind, from_attributes=True)
     return msgspec.json.encode(answer, order="deterministic") + b"\n"
 
 

@@ -1,19 +1,12 @@
 """Operations on webhooks of tasks and teams."""
 
 from leaderboard.pages import webhooks as pages
-from leaderboard.pages.webhooks import WebhookPage, WebhookRow, WebhooksPage
+from leaderboard.pages.webhooks import WebhookPage, WebhooksPage
 from leaderboard.services.policy import Scope
 from leaderboard.services.webhooks import deliveries, webhooks
 from leaderboard.services.webhooks.webhooks import WebhookSecret
 from leaderboard.web.api import actions
-from leaderboard.web.api.answers import (
-    AttemptEntry,
-    DeliveryEntry,
-    WebhookDetails,
-    WebhookEntry,
-    WebhookList,
-    WebhookSecretAnswer,
-)
+from leaderboard.web.api.answers import WebhookDetails, WebhookList, WebhookSecretAnswer
 from leaderboard.web.api.operations import operation
 from leaderboard.web.rules import SIGNED_IN, Rule
 from leaderboard.web.session import reading, token, viewer, writing
@@ -24,34 +17,34 @@ OWN = Rule(SIGNED_IN)
 
 
 @operation("GET", "/tasks/<slug>/webhooks", WebhookList, rule=OWN, scopes=OF_TASK)
-def task_webhooks(slug: str) -> WebhookList:
+def task_webhooks(slug: str) -> WebhooksPage:
     """The webhooks of a task
 
     For its organisers.
     """
-    return _list(pages.task_webhooks(reading(), viewer(), slug))
+    return pages.task_webhooks(reading(), viewer(), slug)
 
 
 @operation("GET", "/teams/<id:team_id>/webhooks", WebhookList, rule=OWN, scopes=OF_TEAM)
-def team_webhooks(team_id: int) -> WebhookList:
+def team_webhooks(team_id: int) -> WebhooksPage:
     """The webhooks of a team
 
     For its members; not by a token for one task, as they hear of all.
     """
-    return _list(pages.team_webhooks(reading(), viewer(), team_id))
+    return pages.team_webhooks(reading(), viewer(), team_id)
 
 
 @operation("GET", "/webhooks/<id:webhook_id>", WebhookDetails, rule=OWN, scopes=OF_EITHER)
-def webhook(webhook_id: int) -> WebhookDetails:
+def webhook(webhook_id: int) -> WebhookPage:
     """A webhook with its deliveries
 
     Each with all attempts, and what was answered.
     """
-    return _details(_own(webhook_id))
+    return _own(webhook_id)
 
 
 @operation("DELETE", "/webhooks/<id:webhook_id>", WebhookDetails, scopes=OF_EITHER)
-def delete_webhook(webhook_id: int) -> WebhookDetails:
+def delete_webhook(webhook_id: int) -> WebhookPage:
     """Delete a webhook with its deliveries
 
     The answer is what it was.
@@ -59,7 +52,7 @@ def delete_webhook(webhook_id: int) -> WebhookDetails:
     page = _own(webhook_id)
     with writing() as session:
         webhooks.delete(session, viewer(), webhook_id)
-    return _details(page)
+    return page
 
 
 def _own(webhook_id: int, **_: object) -> WebhookPage:
@@ -75,44 +68,8 @@ def _secret(made: WebhookSecret, **_: object) -> WebhookSecretAnswer:
     return WebhookSecretAnswer(webhook=made.id, secret=made.secret)
 
 
-def _list(page: WebhooksPage) -> WebhookList:
-    return WebhookList(webhooks=tuple(map(_entry, page.rows)))
-
-
-def _entry(row: WebhookRow) -> WebhookEntry:
-    return WebhookEntry(
-        webhook=row.id,
-        address=row.address,
-        events=row.events,
-        state=row.state,
-        why=row.why,
-        made_by=row.made_by,
-        failing_since=row.failing_since,
-        created_at=row.created_at,
-    )
-
-
-def _details(page: WebhookPage) -> WebhookDetails:
-    return WebhookDetails(
-        webhook=_entry(page.webhook),
-        deliveries=tuple(
-            DeliveryEntry(
-                message=row.message,
-                event=row.event,
-                state=row.state,
-                created_at=row.created_at,
-                attempts=tuple(
-                    AttemptEntry(at=one.at, status=one.status, milliseconds=one.milliseconds, said=one.said)
-                    for one in row.attempts
-                ),
-            )
-            for row in page.deliveries
-        ),
-    )
-
-
-def _as_it_is(_: object, webhook_id: int, **__: object) -> WebhookDetails:
-    return _details(_own(webhook_id))
+def _as_it_is(_: object, webhook_id: int, **__: object) -> WebhookPage:
+    return _own(webhook_id)
 
 
 SECRETS = ("make_task_webhook", "make_team_webhook", "rotate_webhook_secret")

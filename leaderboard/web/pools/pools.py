@@ -63,7 +63,7 @@ def _new_page(slug: str, error: LeaderboardError | None = None) -> Response:
     preview = None
     if error is None and values.get("step") == "preview":
         try:
-            preview = previews.preview(reading(), viewer(), slug, forms.plan(values, offer.task_kind))
+            preview = previews.preview(reading(), viewer(), slug, forms.plan(values, offer.of.kind))
         except (Conflict, Invalid) as wrong:
             error = wrong
     html = render_template(
@@ -71,11 +71,11 @@ def _new_page(slug: str, error: LeaderboardError | None = None) -> Response:
         page=offer,
         preview=preview,
         tables={name: table(preview) for name, table in new_pools.FILES.tables.items()} if preview else {},
-        form=forms.method_form(values, offer.task_kind),
-        methods=kinds.of(offer.task_kind).pool_methods,
+        form=forms.method_form(values, offer.of.kind),
+        methods=kinds.of(offer.of.kind).pool_methods,
         which=WHICH,
         values=values,
-        args=forms.state(values, offer.task_kind),
+        args=forms.state(values, offer.of.kind),
         error=error,
         chart=_bars(preview) if preview else None,
         rows_at_first=ROWS_AT_FIRST,

@@ -67,7 +67,7 @@ def _form_page(slug: str, error: LeaderboardError | None = None) -> str:
 def send(slug: str) -> ResponseReturnValue:
     """Take a run file: check it now if it is small, else keep it for the evaluator; many are a batch."""
     try:
-        task_kind = upload_form(reading(), viewer(), slug).task_kind
+        task_kind = upload_form(reading(), viewer(), slug).of.kind
         with pieces.sent_files(slug) as sent:
             if batches.is_batch(sent, task_kind):
                 return batches.answer(batches.take(slug, sent, task_kind))
@@ -158,7 +158,7 @@ def show(upload_id: int) -> ResponseReturnValue:
 def show_json(upload_id: int) -> ResponseReturnValue:
     """The report on an upload as JSON."""
     page = upload_page(reading(), viewer(), upload_id)
-    facts = _facts(Submission(page.id, page.run_id, page.state, page.report))
+    facts = _facts(Submission(page.upload.id, page.run_id, page.upload.state, page.report))
     return jsonify({**facts, **_progress(page)})
 
 
@@ -176,10 +176,10 @@ def _facts(submission: Submission) -> dict[str, Any]:
 
 def _progress(page: UploadPage) -> dict[str, Any]:
     return {
-        "task": page.task_slug,
+        "task": page.slug,
         "name": page.name,
-        "file": page.file_name,
-        "sha256": page.sha256,
+        "file": page.upload.file_name,
+        "sha256": page.upload.sha256,
         "check": page.progress.state,
         "position": page.progress.position,
         "message": page.progress.message,

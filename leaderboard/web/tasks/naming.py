@@ -48,8 +48,9 @@ def _page(slug: str, error: LeaderboardError | None = None) -> str:
 
 def _now(page: NamingPage) -> Naming:
     """How the teams are called now, or would be by default."""
-    until = page.until if page.kind else "close"
-    return Naming(kind=page.kind or "animals", until=until, names_at=page.names_at)
+    of = page.of
+    until = of.naming if of.pseudonym_list else "close"
+    return Naming(kind=of.pseudonym_list or "animals", until=until, names_at=of.names_at)
 
 
 @blueprint.get("/tasks/<slug>/own-names")

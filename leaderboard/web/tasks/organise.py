@@ -125,7 +125,7 @@ def _desk_page(slug: str, error: LeaderboardError | None = None, **_: object) ->
     return render_template(
         "tasks/organise.html",
         desk=desk,
-        task=desk.overview,
+        task=desk.overview.of,
         tables={name: table(desk) for name, table in organise.TABLES.items()},
         error=error,
         dates=fields.of(TaskDates),

@@ -1,7 +1,5 @@
 """A task's settings: each section saved by its own button, its topics, and what may become of the task."""
 
-from dataclasses import asdict
-
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
@@ -140,13 +138,14 @@ def topic(slug: str, topic_id: str) -> ResponseReturnValue:
 
 
 def _topic_page(slug: str, topic_id: str, error: LeaderboardError | None = None) -> str:
-    page = pages.topic_form(reading(), viewer(), slug, topic_id)
+    task, found = pages.topic_form(reading(), viewer(), slug, topic_id)
     return render_template(
         "tasks/topic.html",
-        page=page,
+        task=task,
+        topic=found,
         error=error,
         asked=fields.of(TopicText),
-        typed=request.form if error else asdict(page),
+        typed=request.form if error else {part: getattr(found, part) for part in topic_changes.PARTS},
         problems=actions.problems(error),
     )
 

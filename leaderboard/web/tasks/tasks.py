@@ -42,7 +42,7 @@ def _framed(page: AboutPage) -> Snippet | None:
     """The frame to paste elsewhere, where some site may show it."""
     if not page.frames:
         return None
-    return snippets.of_frame(page.slug, page.name, frames.WIDTH, frames.height(ROWS))
+    return snippets.of_frame(page.slug, page.task, frames.WIDTH, frames.height(ROWS))
 
 
 @blueprint.get("/tasks.<form:form>")
@@ -62,7 +62,7 @@ def about(slug: str) -> ResponseReturnValue:
         page=page,
         measures=landing.measures(page),
         changes=settings.changes_table(slug, page.changes),
-        snippets=snippets.of_task(page.slug, page.name),
+        snippets=snippets.of_task(page.slug, page.task),
         framed=_framed(page),
         bibtex=bibtex(citation(reading(), viewer(), slug, own_origin())),
         cited={form: (file, name) for form, (file, name, _) in FORMS.items()},

@@ -36,7 +36,7 @@ def _page(slug: str = "", team_id: int = 0, error: LeaderboardError | None = Non
     return render_template(
         "webhooks/index.html",
         page=page,
-        table=pages.webhook_table(page.rows),
+        table=pages.webhook_table(page.webhooks),
         error=error,
         form=actions.form(NewWebhook, error, every),
         offered={"events": {event: f"{meaning} ({event})" for event, meaning in page.choices}},

@@ -1,5 +1,6 @@
 """Intervals of means and ranks on one page: each is what it is named after."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -92,7 +93,7 @@ def test_the_same_board_has_the_same_intervals_for_ever(
     fill(database, tmp_path)
     first = page(database)
     monkeypatch.setattr(requests, "kept", KeptResults(2**20))
-    assert page(database) == first
+    assert replace(page(database), of=first.of) == first
     monkeypatch.setattr(requests, "kept", KeptResults(2**20))
     monkeypatch.setattr(requests, "AT_ONCE_S", 0.0)
     waiting = page(database)
@@ -104,7 +105,7 @@ def test_the_same_board_has_the_same_intervals_for_ever(
     with database.write() as session:
         asked.ask(session, OPERATOR, waiting.waiting)
     build.drain(database)
-    assert page(database) == first
+    assert replace(page(database), of=first.of) == first
 
 
 @pytest.mark.parametrize(

@@ -117,8 +117,9 @@ def test_own_sessions_are_listed_and_ended(database: Database) -> None:
     first, current = _start(database, made), _start(database, made)
     asker = viewer(database, made)
     with database.read() as session:
-        rows = pages.account_page(session, asker, current).browsers
-    assert [row.is_current for row in rows] == [True, False]
+        page = pages.account_page(session, asker, current)
+    rows = page.browsers
+    assert [row.id == page.current for row in rows] == [True, False]
     with database.write() as session:
         sessions.revoke(session, asker, rows[1].id)
     assert _resume(database, first) is None

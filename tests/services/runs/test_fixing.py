@@ -50,14 +50,18 @@ def test_a_rejected_file_is_fixed_step_by_step(database: Database, tmp_path: Pat
     assert _fix(database, ann, sent, "duplicates") == first
     with database.read() as session:
         pages = [upload_page(session, ann, upload_id) for upload_id in (sent, first, second)]
-        assert [page.state for page in pages] == ["rejected", "rejected", "accepted"]
+        assert [page.upload.state for page in pages] == ["rejected", "rejected", "accepted"]
         assert [page.offered for page in pages] == [("duplicates",), ("topics",), ()]
-        assert [page.fixes for page in pages] == [(), (("duplicates", 1),), (("topics", 3),)]
-        assert (pages[1].fixed_from_id, pages[0].fixed_ids) == (sent, (first,))
+        assert [page.upload.fixes for page in pages] == [
+            [],
+            [{"fix": "duplicates", "lines": 1}],
+            [{"fix": "topics", "lines": 3}],
+        ]
+        assert (pages[1].upload.fixed_from_id, pages[0].fixed_ids) == (sent, (first,))
         run = session.scalars(select(Run)).one()
         assert (run.name, run.upload_id, run.entries) == ("mine", second, 3)
         file = upload_file(session, ann, second)
-        assert (file.name, file.size, file.sha256) == ("mine.txt", len(FIXED), pages[2].sha256)
+        assert (file.name, file.size, file.sha256) == ("mine.txt", len(FIXED), pages[2].upload.sha256)
     for upload_id, text in ((sent, BAD), (second, FIXED)):
         stored = StoredFile(database, upload_id)
         with stored.open() as content:
@@ -93,7 +97,7 @@ def test_a_fix_that_cannot_be_applied_is_a_rejection(
     with database.read() as session:
         page = upload_page(session, ann, made)
         assert page.report is not None
-        assert (page.state, page.has_file) == ("rejected", False)
+        assert (page.upload.state, page.has_file) == ("rejected", False)
         assert "not all together" in str(page.report.problems[0])
         assert upload_page(session, ann, sent).offered == ("duplicates",)
 

@@ -26,8 +26,8 @@ def test_the_overview_names_what_does_not_fit(database: Database, tmp_path: Path
     assert shown.topics_without_judgments == ("3",)
     assert shown.judged_not_topics == ("77",)
     assert shown.topics_without_relevant == ("2",)
-    assert shown.published_at is None
-    assert shown.measures == ("nDCG@10", "AP", "RR@10", "R@1000", "Judged@10")
+    assert shown.is_draft
+    assert shown.of.measures == ["nDCG@10", "AP", "RR@10", "R@1000", "Judged@10"]
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_the_level_goes_into_the_measures_that_take_one(database: Database, tmp_
     """A task whose relevant documents start at grade 2 says so in its measures' names."""
     build.task(database, tmp_path, level=2, measures=("AP", "nDCG@10"), publish=False)
     with database.read() as session:
-        assert overviews.overview(session, OPERATOR, "t").measures == ("AP(rel=2)", "nDCG@10")
+        assert overviews.overview(session, OPERATOR, "t").of.measures == ["AP(rel=2)", "nDCG@10"]
 
 
 def test_a_draft_can_be_discarded_and_a_published_task_cannot(database: Database, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from leaderboard.services.collections import CollectionRow
+from leaderboard.db.tables import Collection
 from leaderboard.web.api.answers import Moment
 
 
@@ -63,7 +63,7 @@ class CollectionAnswer:
     """The address of a document elsewhere, with `{docno}` in it; empty for none."""
 
 
-def collection_answer(found: CollectionRow) -> CollectionAnswer:
+def collection_answer(found: Collection) -> CollectionAnswer:
     """A collection as the API says it."""
     return CollectionAnswer(
         collection=found.name, documents=found.stored, size=found.size, link_template=found.link_template
@@ -182,14 +182,3 @@ class PoolMade:
 
     pool: int
     state: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelsMade:
-    """Labels that came in by a file: new ones, known ones, those outside the pool, those without a grade."""
-
-    assessor: str
-    added: int
-    known: int
-    outside: int
-    skipped: int = 0

@@ -8,6 +8,7 @@ from msgspec import Meta
 
 from leaderboard.services.assessors import assignments, guidelines, labels, log
 from leaderboard.services.assessors.assignments import Plan
+from leaderboard.services.assessors.labels import ImportedLabels
 from leaderboard.services.assessors.log import Decision
 from leaderboard.services.judging import links
 from leaderboard.services.judging.links import PersonalLink
@@ -18,7 +19,7 @@ from leaderboard.web.addresses import absolute
 from leaderboard.web.api import limits
 from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.operations import Done, operation
-from leaderboard.web.api.organise.answers import AssessorLink, AssessorLinks, LabelsMade
+from leaderboard.web.api.organise.answers import AssessorLink, AssessorLinks
 from leaderboard.web.api.organise.tasks import ORGANISE
 from leaderboard.web.rules import SIGNED_IN, Body, Rule
 from leaderboard.web.session import finish_reading, reading, settings, viewer, writing
@@ -175,13 +176,13 @@ def assign(slug: str, number: int, body: AssignmentBody) -> Done:
 @operation(
     "POST",
     "/tasks/<slug>/pools/<id:number>/labels",
-    LabelsMade,
+    ImportedLabels,
     query=LabelsQuery,
     rule=Rule(SIGNED_IN, Body.FILES),
     scopes=JUDGE,
     status=201,
 )
-def add_labels(slug: str, number: int, query: LabelsQuery, file: Path) -> LabelsMade:
+def add_labels(slug: str, number: int, query: LabelsQuery, file: Path) -> ImportedLabels:
     """Hand in the labels of an assessor, or of a machine
 
     The body is the file, in the form of qrels or of a pool's assessments (CSV, JSON lines). Labels that are
@@ -202,7 +203,7 @@ def add_labels(slug: str, number: int, query: LabelsQuery, file: Path) -> Labels
             origin=query.origin,
             origin_name=query.origin_name,
         )
-    return LabelsMade(**asdict(done))
+    return done
 
 
 @operation("PUT", "/tasks/<slug>/pools/<id:number>/guidelines", Done, body=Guidelines, scopes=ORGANISE)

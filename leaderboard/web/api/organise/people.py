@@ -5,6 +5,7 @@ from typing import Annotated
 
 from leaderboard.pages.tasks import entries as entry_pages
 from leaderboard.pages.tasks import settings as role_pages
+from leaderboard.pages.tasks.settings import RolesPage
 from leaderboard.services.accounts import invitations
 from leaderboard.services.tasks import announcements, entries, roles
 from leaderboard.services.tasks.announcements import AnnouncementDraft
@@ -12,13 +13,7 @@ from leaderboard.web.addresses import absolute
 from leaderboard.web.api import actions, limits
 from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.operations import operation
-from leaderboard.web.api.organise.answers import (
-    AnnouncementAnswer,
-    EntryAnswer,
-    EntryAnswers,
-    People,
-    PersonAnswer,
-)
+from leaderboard.web.api.organise.answers import AnnouncementAnswer, EntryAnswer, EntryAnswers, People
 from leaderboard.web.api.organise.tasks import ORGANISE
 from leaderboard.web.api.teams import link_to
 from leaderboard.web.rules import SIGNED_IN, Rule
@@ -40,12 +35,12 @@ class AnnouncementBody:
 
 
 @operation("GET", "/tasks/<slug>/people", People, rule=Rule(SIGNED_IN))
-def task_people(slug: str) -> People:
+def task_people(slug: str) -> RolesPage:
     """Who has a role in a task
 
     For its organisers and who reads everything.
     """
-    return _people(slug)
+    return role_pages.people(reading(), viewer(), slug)
 
 
 @operation("GET", "/tasks/<slug>/entries", EntryAnswers, rule=Rule(SIGNED_IN), scopes=ORGANISE)
@@ -57,16 +52,16 @@ def task_entries(slug: str) -> EntryAnswers:
     page = entry_pages.entry_list(reading(), viewer(), slug)
     return EntryAnswers(
         task=page.slug,
-        rule=page.rule,
+        rule=page.of.entry_rule,
         entries=tuple(
             EntryAnswer(
-                team=row.team_id,
-                team_id=row.team_id,
+                team=row.entry.team_id,
+                team_id=row.entry.team_id,
                 name=row.team,
-                state=row.state,
-                why=row.why,
-                agreed=row.agreed,
-                agreed_at=row.agreed_at,
+                state=row.entry.state,
+                why=row.entry.why,
+                agreed=row.entry.agreement_version,
+                agreed_at=row.entry.agreed_at,
                 runs=row.runs,
             )
             for row in page.rows
@@ -104,15 +99,8 @@ OPERATIONS = (
     *actions.operations(
         (roles.GIVE, roles.REMOVE, invitations.TO_TASK, entries.DECIDE),
         answers={
-            "give_role": (People, lambda _, slug: _people(slug)),
+            "give_role": (People, lambda _, slug: role_pages.people(reading(), viewer(), slug)),
             "invite_to_task": link_to("invitations.show"),
         },
     ),
 )
-
-
-def _people(slug: str) -> People:
-    page = role_pages.people(reading(), viewer(), slug)
-    return People(
-        people=tuple(PersonAnswer(account=row.account_id, name=row.name, role=row.role) for row in page.rows)
-    )

@@ -142,7 +142,7 @@ def _settings(slug: str, changed: tuple[str, ...] = ()) -> SettingsAnswer:
 
 def _own(_: object, slug: str) -> OwnTask:
     page = settings_pages.settings_page(reading(), viewer(), slug)
-    state = "archived" if page.archived_at else "published" if page.published_at else "draft"
+    state = "archived" if page.of.archived_at else "published" if page.of.published_at else "draft"
     return OwnTask(task=page.slug, name=page.task, state=state)
 
 

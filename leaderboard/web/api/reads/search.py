@@ -5,8 +5,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from leaderboard.pages.search import AT_MOST, LEAST, MOST, USUAL, search_page
-from leaderboard.web.api.answers import SearchAnswer
+from leaderboard.pages.search import AT_MOST, LEAST, MOST, USUAL, SearchPage, search_page
 from leaderboard.web.api.operations import operation
 from leaderboard.web.session import reading, viewer
 
@@ -22,22 +21,14 @@ class SearchQuery:
     limit: Annotated[int, Meta(ge=1, le=AT_MOST)] = USUAL
 
 
-@operation("GET", "/search", SearchAnswer, query=SearchQuery)
-def search(query: SearchQuery) -> SearchAnswer:
+@operation("GET", "/search", SearchPage, query=SearchQuery)
+def search(query: SearchQuery) -> SearchPage:
     """The tasks, suites, runs and teams that have some words
 
     As far as you may know of them, 20 of each kind unless asked for more. A token for one task finds what is
     in that task.
     """
-    page = search_page(reading(), viewer(), query.q, query.limit)
-    return SearchAnswer(
-        query=page.query,
-        tasks=page.tasks,
-        suites=page.suites,
-        runs=page.runs,
-        teams=page.teams,
-        more=tuple(sorted(page.more)),
-    )
+    return search_page(reading(), viewer(), query.q, query.limit)
 
 
 OPERATIONS = (search,)

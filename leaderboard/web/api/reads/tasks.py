@@ -5,16 +5,16 @@ from typing import Any
 
 from flask import Response
 
+from leaderboard.db.tables import Collection
 from leaderboard.errors import NotFound
 from leaderboard.pages.boards import history, intervals, tables, view
 from leaderboard.pages.boards.view import BoardChoice
 from leaderboard.pages.tasks import news
 from leaderboard.services import collections, snapshots
 from leaderboard.services.boards import board as boards
-from leaderboard.services.collections import CollectionRow
 from leaderboard.services.policy import Scope
 from leaderboard.services.statistics.requests import WaitingResult
-from leaderboard.tables.record import Table, columns_from
+from leaderboard.tables.record import Column, Table
 from leaderboard.web import responses
 from leaderboard.web.api.lists import ListQuery, Rows, part
 from leaderboard.web.api.operations import Done, Reply, operation
@@ -133,7 +133,12 @@ def list_collections(query: ListQuery) -> Reply:
 
     Those that only drafts of others use are not among them.
     """
-    columns = columns_from(CollectionRow, "name stored size link_template")
+    columns: list[Column[Collection]] = [
+        Column("collection", lambda row: row.name),
+        Column("documents", lambda row: row.stored),
+        Column("size", lambda row: row.size),
+        Column("link_template", lambda row: row.link_template),
+    ]
     rows = collections.seen(reading(), viewer())
     return part(Table("collections", "", columns, rows), query, "collection")
 
