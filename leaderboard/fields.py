@@ -245,9 +245,10 @@ def as_sent(record: type) -> type:
     parts: list[Any] = []
     for each in of(record):
         if not each.about.is_carried:
-            kind = Annotated[_plain(each), Meta(extra_json_schema=_limits(each))]
+            kind: Any = _plain(each)
+            with_limits = Annotated[kind, Meta(extra_json_schema=_limits(each))]
             with_default = () if each.is_required else (field(default=each.default),)
-            parts.append((each.name, kind, *with_default))
+            parts.append((each.name, with_limits, *with_default))
     made = make_dataclass(record.__name__, parts, frozen=True, slots=True, kw_only=True)
     made.__doc__ = record.__doc__
     _declared[made] = {each.name: each.about.help or f"{each.about.title}." for each in of(record)}

@@ -14,9 +14,9 @@ from leaderboard.cli.serving.processes import spawning
 from leaderboard.errors import Busy
 from leaderboard.shared import LARGE_BODIES, SETS, WAYS, Memory, Shared, SharedBudgets
 from leaderboard.web.budgets import Budget
-from leaderboard.web.server import channels
-from leaderboard.web.server.channels import Remainders
+from leaderboard.web.server import serving
 from leaderboard.web.server.open_bodies import OpenBodies, OpenBody
+from leaderboard.web.server.serving import Remainders
 
 PATH = "/api/v1/uploads/1"
 
@@ -113,7 +113,7 @@ def test_who_asks_another_process_waits_for_what_was_cut_off(
         if len(pauses) == 3:
             taking.end(PATH)
 
-    monkeypatch.setattr(channels.time, "sleep", pause)
+    monkeypatch.setattr(serving.time, "sleep", pause)
     taking.begin(PATH)
     asked.wait_for(f"{PATH}2")
     asked.wait_for("")

@@ -3,7 +3,6 @@
 from typing import Any, NamedTuple
 
 from sqlalchemy import exists, or_, select
-from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Member, Reproduction, Run, SuiteRunPart, Upload
 
@@ -19,7 +18,7 @@ class RunLinks(NamedTuple):
 
 
 def with_links(selected: Any) -> Any:
-    """A statement over runs with the columns that `note` keeps."""
+    """A statement over runs with the columns that `in_row` reads."""
     in_suites = exists().where(SuiteRunPart.run_id == Run.id)
     reproduces, reproduced = (
         exists().where(column == Run.id) for column in (Reproduction.run_id, Reproduction.original_id)
@@ -33,14 +32,6 @@ def with_links(selected: Any) -> Any:
     )
 
 
-def note(session: Session, run_id: int, row: Any) -> None:
-    """Keep what a row of `with_links` says for the page that this session reads."""
-    session.info[f"links of run {run_id}"] = RunLinks(
-        row.in_suites, row.in_reproductions, row.has_accounts, row.wishes.get("late", "")
-    )
-
-
-def noted(session: Session, run_id: int) -> RunLinks:
-    """What this session read with the run; where it read none, that there may be links."""
-    kept: RunLinks = session.info.get(f"links of run {run_id}", RunLinks())
-    return kept
+def in_row(row: Any) -> RunLinks:
+    """What a row of `with_links` says."""
+    return RunLinks(row.in_suites, row.in_reproductions, row.has_accounts, row.wishes.get("late", ""))

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import aliased
 
 from leaderboard.db.tables import Task, TaskPicture
 
@@ -28,14 +28,3 @@ def with_logo(selected: Any) -> Any:
 def in_row(row: Any) -> TaskLogo | None:
     """The logo in a row of `with_logo`, None where the task has none."""
     return TaskLogo(row.logo_sha256, row.logo_alt) if row.logo_sha256 else None
-
-
-def note(session: Session, slug: str, row: Any) -> None:
-    """Keep the logo in a row of `with_logo` for the page that this session reads."""
-    session.info[f"logo of {slug}"] = in_row(row)
-
-
-def noted(session: Session, slug: str) -> TaskLogo | None:
-    """The logo of the task of that slug, where this session read it for who may know of it."""
-    found: TaskLogo | None = session.info.get(f"logo of {slug}")
-    return found

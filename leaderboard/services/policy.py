@@ -6,7 +6,7 @@ judgments in about twenty uploads. sealed: nothing but that a run is valid, unti
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -17,6 +17,8 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Member, Run, Task, TaskRole
 from leaderboard.errors import Forbidden, NotFound, SecondFactorNeeded, SignInNeeded
 from leaderboard.services import linked, logos, phase_rules
+from leaderboard.services.linked import RunLinks
+from leaderboard.services.logos import TaskLogo
 from leaderboard.services.newest_news import NewestAnnouncement, with_newest
 from leaderboard.services.phase_rules import ALL_TOPICS, PhaseRule, public_part
 
@@ -70,9 +72,10 @@ class Viewer:
     """Number of the edition that was asked for, by `?edition=2` on a page of a task; None: the one shown."""
     executes: frozenset[int] = frozenset()
     """Tasks for whose teams it sends runs: of a runner's token, those of it that its owner organises now."""
+    memo: "Memo | None" = field(default=None, compare=False, repr=False)
+    """What was read for the viewer already; None: every function reads what it needs."""
 
 
-_head_of = "head of {}".format
 ANONYMOUS = Viewer()
 OPERATOR = Viewer(name="operator", is_operator=True, is_organiser=True)
 
@@ -117,6 +120,10 @@ class Sight:
     """Whether its runs have ranks."""
     edition: int | None = None
     """Number of the edition to show; None: the current one."""
+    rule: PhaseRule | None = field(default=None, compare=False, repr=False)
+    """The phase itself."""
+    links: RunLinks = field(default=RunLinks(), compare=False, repr=False)
+    """What may be said beside the run that was asked for."""
 
     def hides(self, measure: str) -> bool:
         """Whether this measure is held back: how much of a run is judged is itself a hint."""
@@ -124,12 +131,33 @@ class Sight:
 
 
 @dataclass(frozen=True, slots=True)
-class SeenTask:
+class TaskContext:
     """A task with what all its pages say under its title."""
 
     task: Task
     phases: tuple[PhaseRule, ...]
     newest: NewestAnnouncement
+
+
+@dataclass(frozen=True, slots=True)
+class Memo:
+    """What a request has read for its viewer, by slug: the frame of a page says it without another statement.
+
+    kinds: what tasks take, logos: None where a task has none; both of tasks of runs too.
+    """
+
+    tasks: dict[str, TaskContext] = field(default_factory=dict)
+    kinds: dict[str, str] = field(default_factory=dict)
+    logos: dict[str, TaskLogo | None] = field(default_factory=dict)
+
+    def note(self, task: Task, row: Any) -> None:
+        """Keep what a task takes and the logo in a row of `with_logo`."""
+        self.kinds[task.slug], self.logos[task.slug] = task.kind, logos.in_row(row)
+
+    def clear(self) -> None:
+        """Forget it: what is read from now on may be other than before."""
+        for noted in (self.tasks, self.kinds, self.logos):
+            noted.clear()
 
 
 OPEN_SIGHT = Sight(False, True, ALL_TOPICS, None, True, "")
@@ -141,15 +169,13 @@ def sight(viewer: Viewer, task: Task, phase: PhaseRule, hidden: Sequence[PhaseRu
     While any phase is hidden no score by topic and no judgment of the task is shown: phases may share topics,
     and judgments of one are pages away from those of another.
     """
-    if reads(viewer, task.id):
-        return Sight(True, True, phase.topic_set, None, True, "")
-    if not hidden:
-        return Sight(False, True, phase.topic_set, None, True, "")
+    if reads(viewer, task.id) or not hidden:
+        return Sight(reads(viewer, task.id), True, phase.topic_set, None, True, "", rule=phase)
     if phase not in hidden:
-        return Sight(False, True, phase.topic_set, BLIND_DECIMALS, False, phase_rules.until_all_show(hidden))
-    if phase.visibility == "blind":
-        return Sight(False, True, public_part(phase.topic_set), BLIND_DECIMALS, False, phase_rules.why(phase))
-    return Sight(False, False, public_part(phase.topic_set), BLIND_DECIMALS, False, phase_rules.why(phase))
+        why, topics = phase_rules.until_all_show(hidden), phase.topic_set
+        return Sight(False, True, topics, BLIND_DECIMALS, False, why, rule=phase)
+    why, topics = phase_rules.why(phase), public_part(phase.topic_set)
+    return Sight(False, phase.visibility == "blind", topics, BLIND_DECIMALS, False, why, rule=phase)
 
 
 def shows_means(viewer: Viewer, task_id: int, phase: PhaseRule, hidden: Sequence[PhaseRule]) -> bool:
@@ -233,29 +259,19 @@ def visible_task(session: Session, viewer: Viewer, slug: str) -> tuple[Task, Sig
     require_bound(viewer, task)
     rows = [row for row in rows if row.Task is task]
     phases = phase_rules.rules(task, rows)
-    # A page says the dates and the news of its task under its title: not worth another statement.
-    session.info[_head_of(slug)] = SeenTask(task, phases, NewestAnnouncement(*rows[0][1:5]))
-    logos.note(session, slug, rows[0])
+    if viewer.memo is not None:
+        # A page says the dates and the news of its task under its title: not worth another statement.
+        viewer.memo.tasks[slug] = TaskContext(task, phases, NewestAnnouncement(*rows[0][1:5]))
+        viewer.memo.note(task, rows[0])
     return task, sight_by_rules(session, viewer, task, phases)
 
 
-def seen_task(session: Session, viewer: Viewer, slug: str) -> SeenTask:
-    """What was read of a task before in this session, or is now; raises NotFound as `visible_task` does."""
-    if _head_of(slug) not in session.info:
-        visible_task(session, viewer, slug)
-    seen: SeenTask = session.info[_head_of(slug)]
-    return seen
-
-
-def is_seen(session: Session, slug: str) -> bool:
-    """Whether the task of that slug was read before in this session, for who may know of it."""
-    return _head_of(slug) in session.info
-
-
-def seen_phase(session: Session, viewer: Viewer, slug: str, sight: Sight) -> PhaseRule:
-    """The phase of a task that a sight is of, by what was read before; raises as `visible_task` does."""
-    phases = seen_task(session, viewer, slug).phases
-    return next(phase for phase in phases if sight.phase_id in (None, phase.id))
+def task_context(session: Session, viewer: Viewer, slug: str) -> TaskContext:
+    """What was read of a task before for the viewer, or is now; raises NotFound as `visible_task` does."""
+    memo = viewer.memo or Memo()
+    if slug not in memo.tasks:
+        visible_task(session, replace(viewer, memo=memo), slug)
+    return memo.tasks[slug]
 
 
 def known_tasks(session: Session, viewer: Viewer, slug: str) -> list[Task]:
@@ -284,10 +300,9 @@ def visible_run(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Tas
         raise NotFound(f"There is no run {run_id}.", run=run_id)
     run, task = rows[0].Run, rows[0].Task
     require_bound(viewer, task)
-    logos.note(session, task.slug, rows[0])
-    linked.note(session, run.id, rows[0])
-    session.info[f"kind of {task.slug}"] = task.kind
-    return run, task, seen
+    if viewer.memo is not None:
+        viewer.memo.note(task, rows[0])
+    return run, task, replace(seen, links=linked.in_row(rows[0]))
 
 
 def sight_of_run(

@@ -12,12 +12,11 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from leaderboard import errors
 from leaderboard.logs import masked
-from leaderboard.services import policy
 from leaderboard.services.policy import ANONYMOUS
 from leaderboard.services.tasks import slugs
 from leaderboard.tables.record import Column, Place, Table, columns_from
 from leaderboard.web.requests import request_id
-from leaderboard.web.session import DEVICE, cookie, in_api, reading, settings
+from leaderboard.web.session import DEVICE, cookie, in_api, memo, reading, settings
 
 log = logging.getLogger(__name__)
 
@@ -131,7 +130,7 @@ def _moved() -> AnyResponse | None:
     slug = (request.view_args or {}).get("slug")
     if request.method not in ("GET", "HEAD") or not slug or request.endpoint is None:
         return None
-    here = None if policy.is_seen(reading(), slug) else slugs.now_at(reading(), slug)
+    here = None if slug in memo().tasks else slugs.now_at(reading(), slug)
     if here is None:
         return None
     query = request.query_string.decode("ascii", "ignore")

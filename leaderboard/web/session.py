@@ -19,7 +19,7 @@ from leaderboard.services.accounts.identities import NEWCOMER_MINUTES
 from leaderboard.services.accounts.sign_in import PENDING_MINUTES, AccountBrowser, NewSession
 from leaderboard.services.accounts.tokens import TokenViewer
 from leaderboard.services.jobs.health import WriteCheck
-from leaderboard.services.policy import ANONYMOUS, Viewer, without_organising
+from leaderboard.services.policy import ANONYMOUS, Memo, Viewer, without_organising
 from leaderboard.services.statistics import asked
 from leaderboard.services.statistics.requests import WaitingResult
 from leaderboard.settings import Settings, is_loopback
@@ -98,9 +98,12 @@ def reading() -> Session:
     return found
 
 
-def is_reading() -> bool:
-    """Whether this request has a reading session: what it read is in it."""
-    return "reading" in g
+def memo() -> Memo:
+    """What this request's reading session read of tasks for its viewer."""
+    if "memo" not in g:
+        g.memo = Memo()
+    found: Memo = g.memo
+    return found
 
 
 @contextmanager
@@ -112,11 +115,15 @@ def writing() -> Iterator[Session]:
     writes between the check and the commit.
     """
     finish_reading()
-    with database().write() as session:
-        if conditions.is_pending():
-            lock_key(session, f"address {request.path}")
-        yield session
-        conditions.meet_condition()
+    try:
+        with database().write() as session:
+            if conditions.is_pending():
+                lock_key(session, f"address {request.path}")
+            yield session
+            conditions.meet_condition()
+    finally:
+        # What was read meanwhile may be undone.
+        memo().clear()
     finish_reading()
 
 
@@ -126,6 +133,8 @@ def finish_reading() -> None:
     g.pop("reading", None)
     if stack is not None:
         stack.close()
+    # What it read was as it was then.
+    memo().clear()
 
 
 def client_ip() -> str:
@@ -165,7 +174,7 @@ def _by_token() -> TokenViewer | None:
 def viewer() -> Viewer:
     """Who asks: the account whose session cookie or, in the API, token came along, else a visitor."""
     if "viewer" not in g:
-        g.viewer = _of_api() if in_api() else _resume()
+        g.viewer = replace(_of_api() if in_api() else _resume(), memo=memo())
         if asked := request.args.get("phase"):
             g.viewer = replace(g.viewer, phase=asked)
         if request.blueprint in OF_AN_EDITION and request.args.get("edition"):

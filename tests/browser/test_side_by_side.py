@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from leaderboard.db.engine import Database
-from leaderboard.services.assessors import links
+from leaderboard.services.judging import links
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.side_by_side import pairs
 from leaderboard.services.side_by_side.pairs import ComparisonRequest

@@ -19,7 +19,7 @@ from leaderboard.db.tables import Account, Assessor, Entry, Member, QrelsRevisio
 from leaderboard.errors import SchemaOutdated
 from leaderboard.services import audit
 from leaderboard.services.accounts import names
-from leaderboard.services.assessors import links
+from leaderboard.services.judging import links
 from leaderboard.services.policy import OPERATOR
 from leaderboard.settings import DATABASE_FILE
 from leaderboard.trec.qrels.qrels import rounds_note

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from leaderboard.db.engine import Database
-from leaderboard.services.assessors import links
-from leaderboard.services.assessors.links import PersonalLink
+from leaderboard.services.judging import links
+from leaderboard.services.judging.links import PersonalLink
 from leaderboard.services.labelling import desks, labels, rounds
 from leaderboard.services.labelling.items import LabelItem
 from leaderboard.services.labelling.labels import SentItemLabel
@@ -69,7 +69,7 @@ def items(database: Database, who: PersonalLink, number: int, topic_id: str) -> 
     """Name -> item of all that an assessor labels of a topic, in order; empty where it is not theirs."""
     with database.read() as session:
         for desk in desks.of_link(session, who.token, number, topic_id):
-            return dict(desk.topics[0].shared.items)
+            return dict(desk.topics[0].shared)
     return {}
 
 

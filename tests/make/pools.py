@@ -9,8 +9,8 @@ from sqlalchemy import func, select, update
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Pool, PoolTopic, Task
 from leaderboard.services.assessors import assignments
-from leaderboard.services.assessors import links as assessors
 from leaderboard.services.assessors.assignments import Plan
+from leaderboard.services.judging import links as assessors
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.pools.documents import PoolDocument, pack
 

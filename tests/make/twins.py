@@ -33,15 +33,15 @@ from leaderboard.db.tables import (
 from leaderboard.pages.bundles import export
 from leaderboard.services import audit, policy, snapshots
 from leaderboard.services.accounts import sessions
-from leaderboard.services.assessors import links
 from leaderboard.services.bundles import writing
 from leaderboard.services.jobs.health import JobHealth
+from leaderboard.services.judging import links
 from leaderboard.services.pools import pools, previews
 from leaderboard.services.pools.plans import Plan
 from leaderboard.services.reproductions import links as reproductions
 from leaderboard.services.reproductions.links import OriginalRuns
 from leaderboard.services.runs.admission import RunRequest
-from leaderboard.services.side_by_side import answers, pairs, questions
+from leaderboard.services.side_by_side import pairs, questions
 from leaderboard.services.tasks import announcements
 from leaderboard.services.tasks.announcements import AnnouncementDraft
 from leaderboard.settings import Settings
@@ -259,8 +259,8 @@ def _compare_by_eye(database: Database, slug: str) -> None:
         pairs.ask(session, policy.OPERATOR, slug, wanted)
     with database.write() as session:
         for asked in questions.of_link(session, link.token).asked:
-            sent = answers.SentAnswer(f"{asked.item}-0", "left", 4, 1)
-            answers.save(session, link.token, asked.item, sent)
+            sent = questions.SentAnswer(f"{asked.item}-0", "left", 4, 1)
+            questions.save(session, link.token, asked.item, sent)
 
 
 def note_at_one_moment(monkeypatch: pytest.MonkeyPatch) -> None:

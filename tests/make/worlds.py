@@ -9,8 +9,9 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Invitation, Job, TaskPicture
 from leaderboard.services import snapshots
 from leaderboard.services.accounts import accounts
-from leaderboard.services.assessors import assignments, links
-from leaderboard.services.assessors.links import PersonalLink
+from leaderboard.services.assessors import assignments
+from leaderboard.services.judging import links
+from leaderboard.services.judging.links import PersonalLink
 from leaderboard.services.pictures.pictures import ADDRESS
 from leaderboard.services.pools import pools, previews
 from leaderboard.services.pools.plans import Plan

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from leaderboard.pooling.methods import method, pool
-from leaderboard.pooling.strata import stratified_sample
+from leaderboard.pooling.methods import method, pool, stratified_sample
 from tests.pooling.worked import RUNS, names
 
 

@@ -1,21 +1,23 @@
 """`leaderboard import`: a task made of an export, or of a folder of files."""
 
 import json
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
 from leaderboard.cli.bundles import datasets as dataset_roads
-from leaderboard.cli.bundles import folders
 from leaderboard.cli.bundles.datasets import DatasetAnswers
-from leaderboard.cli.bundles.folders import Answers
 from leaderboard.cli.site import FILE, data_option, keep_private, opened
 from leaderboard.db.engine import Database
 from leaderboard.errors import Invalid
+from leaderboard.pages.bundles.understood import UnderstoodTask, of_folder
 from leaderboard.pages.tasks import settings as pages
 from leaderboard.services import datasets
-from leaderboard.services.bundles import found, imports, opening
+from leaderboard.services.bundles import found, imports, making, opening
 from leaderboard.services.bundles.found import FoundChoice
 from leaderboard.services.bundles.importing import ImportRequest
 from leaderboard.services.bundles.imports import ImportedTask
@@ -27,6 +29,61 @@ from leaderboard.services.runs.prepare import suggested_name
 from leaderboard.services.tasks import roles
 from leaderboard.tables.words import counted
 from leaderboard.trec.read.lines import Limits
+
+MOST_LISTED = 20
+"""Lines of a kind that the page has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """What the command line says of a folder besides its files."""
+
+    choice: FoundChoice
+    wanted: FolderRequest
+    organiser: str | None
+    is_sure: bool
+    dry_run: bool
+
+
+def bring_in(database: Database, files: BundleFiles, answers: Answers) -> None:
+    """Print what the folder was understood as, then make the task unless something is in doubt."""
+    understood = found.look(files, answers.choice, lambda path: click.echo(f"  {path}", err=True))
+    with tempfile.TemporaryDirectory(prefix="topics-") as folder:
+        task = making.prepared(files, understood, answers.wanted, Path(folder))
+    click.echo("\n".join(page(of_folder(understood, task))))
+    if answers.dry_run:
+        click.echo("A dry run: nothing was stored.")
+        return
+    if understood.doubts and not answers.is_sure:
+        raise Invalid("Nothing was stored. Where all this is right, say --yes.")
+    with database.write() as session:
+        making.make(session, OPERATOR, files, task, understood.runs, answers.wanted.limits)
+        if answers.organiser:
+            roles.give(session, OPERATOR, answers.wanted.slug, answers.organiser, "organiser")
+        else:
+            roles.adopt(session, OPERATOR)
+    click.echo(
+        f"Task {answers.wanted.slug} is published; its {len(understood.runs):,} runs wait to be scored."
+    )
+
+
+def page(understood: UnderstoodTask) -> Iterator[str]:
+    """What the folder was understood as, on one page."""
+    yield f"{understood.name} ({understood.slug})"
+    yield from (f"{head}: {said.removesuffix('.')}." for head, said in understood.facts)
+    yield from _listed(
+        [f"{run.name} ({run.team}): {run.topics:,} topics, {run.path}" for run in understood.runs]
+    )
+    if understood.left_out:
+        yield "Left out:"
+        yield from _listed([f"{why}: {paths}" for why, paths in understood.left_out])
+    yield from (f"Look at this: {doubt}" for doubt in understood.doubts)
+
+
+def _listed(items: list[str]) -> Iterator[str]:
+    yield from (f"  {item}" for item in items[:MOST_LISTED])
+    if len(items) > MOST_LISTED:
+        yield f"  and {len(items) - MOST_LISTED:,} more"
 
 
 def _source(context: click.Context, parameter: click.Parameter, value: str) -> Path | str:
@@ -82,7 +139,7 @@ def import_(
             wanted = ImportRequest(slug=slug, names=_names(map_file), limits=limits)
             _bring_in(database, files, wanted, options["organiser"], dry_run=options["dry_run"])
             return
-        folders.bring_in(database, files, _answers(source, slug, limits, **options))
+        bring_in(database, files, _answers(source, slug, limits, **options))
 
 
 def _dataset(source: str, slug: str, no_documents: bool, options: dict[str, Any]) -> DatasetAnswers:

@@ -6,16 +6,17 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Collection
+from leaderboard.db.tables import Topic
 from leaderboard.errors import Invalid, NotFound
-from leaderboard.services import collections
+from leaderboard.pages.judging.shown import DocumentReading, ReadDocument
 from leaderboard.services.assessors import judged_pools
-from leaderboard.services.assessors.judged_pools import WHOSE, GivenLabel, JudgedPool, PoolFacts
+from leaderboard.services.assessors.judged_pools import JudgedPool, PoolFacts
+from leaderboard.services.judging import judged
+from leaderboard.services.judging.judged import WHOSE, GivenLabel, grades_of
 from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks import topics
 from leaderboard.tables.record import Column, Files, Place, Table, columns_from
 from leaderboard.tables.words import counted
-from leaderboard.trec.documents.marking import Piece, marked, terms
 
 SHOWN = {
     "open": "not decided yet",
@@ -87,12 +88,8 @@ class AdjudicationCase:
     pool: PoolFacts
     wish: AdjudicationChoice
     disagreement: Disagreement
-    description: str
-    narrative: str
-    heading: tuple[Piece, ...]
-    text: tuple[Piece, ...]
-    """Empty where the document is not stored."""
-    link: str
+    topic: Topic
+    document: ReadDocument
     place: int
     """Of this document among those of the list, from 1; 0 where it is no longer in it."""
     total: int
@@ -126,25 +123,20 @@ def case(
     """One document with its text; raises NotFound where no assessor has a label of it."""
     _check(wish)
     task, pool = judged_pools.judged_pool(session, viewer, slug, number)
-    labels = judged_pools.by_document(pool.labels_of(wish.whose)).get((topic_id, docno))
+    labels = judged.by_place(pool.labels_of(wish.whose)).get((topic_id, docno))
     if not labels:
         raise NotFound(f"Nobody has judged document {docno!r} for topic {topic_id!r} in pool {number}.")
     topic = topics.find(session, task, topic_id)
     decision = pool.decided().get((topic_id, docno))
     listed = [(row.topic_id, row.docno) for row in _page(pool, wish).rows]
     place = listed.index((topic_id, docno)) + 1 if (topic_id, docno) in listed else 0
-    collection = session.get_one(Collection, task.collection_id)
-    document = collections.texts(session, collection.id, [docno]).get(docno)
-    words = terms(topic.title, topic.description)
+    reading = DocumentReading.of(session, task, [docno], topic.title, topic.description)
     return AdjudicationCase(
         pool=pool.facts,
         wish=wish,
         disagreement=Disagreement(topic_id, topic.title, docno, tuple(labels), decision),
-        description=topic.description,
-        narrative=topic.narrative,
-        heading=marked(document.title, words) if document else (),
-        text=marked(document.text, words) if document else (),
-        link=collections.link(collection.link_template, docno),
+        topic=topic,
+        document=reading.document(docno),
         place=place,
         total=len(listed),
         next=_after(listed, place),
@@ -218,7 +210,7 @@ FILES = Files(facts=facts, tables={"labels": labels_table, "documents": document
 
 
 def _name(page: AdjudicationPage) -> str:
-    return f"{page.pool.slug}-pool-{page.pool.number}-adjudication"
+    return f"{page.pool.name}-adjudication"
 
 
 def _caption(page: AdjudicationPage) -> str:
@@ -263,10 +255,9 @@ def _disagreements(pool: JudgedPool, whose: str) -> list[Disagreement]:
     titles = {topic.topic_id: topic.title for topic in pool.facts.topics}
     decided = pool.decided()
     documents = []
-    for (topic_id, docno), labels in judged_pools.by_document(pool.labels_of(whose)).items():
-        grades = {label.grade for label in labels if label.grade is not None}
+    for (topic_id, docno), labels in judged.by_place(pool.labels_of(whose)).items():
         decision = decided.get((topic_id, docno))
-        if len(grades) != 1 or decision is not None:
+        if len(grades_of(labels)) != 1 or decision is not None:
             title = titles.get(topic_id, "")
             documents.append(Disagreement(topic_id, title, docno, tuple(labels), decision))
     return documents

@@ -1,29 +1,90 @@
 """How far the assessors of a pool agree, while they judge: pairs of them, all together, topic by topic."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from itertools import pairwise
 from typing import Annotated
 
 import numpy as np
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from leaderboard.db.tables import Assignment
 from leaderboard.errors import Invalid, NotFound
 from leaderboard.pages.assessors.boards_by_assessor import BoardsByAssessor, boards_by_assessor
-from leaderboard.pages.assessors.progress import Progress, progress
-from leaderboard.services.assessors import judged_pools
-from leaderboard.services.assessors.judged_pools import (
-    WHOSE,
-    GivenLabel,
-    PoolAssessor,
-    PoolFacts,
-    TopicOfPool,
-)
+from leaderboard.pages.judging import agreement
+from leaderboard.pages.judging.agreement import PairAgreement
+from leaderboard.services.assessors import assignments, judged_pools
+from leaderboard.services.assessors.judged_pools import JudgedPool, PoolFacts, TopicOfPool
+from leaderboard.services.judging.judged import WHOSE, GivenLabel, Judge
 from leaderboard.services.policy import Viewer
 from leaderboard.stats.assessors import agreement as stats
-from leaderboard.stats.assessors.agreement import Alpha, Confusion, IntArray, Kappa, Ratings, Scale, Share
-from leaderboard.tables.record import Shown
+from leaderboard.stats.assessors.agreement import Alpha, IntArray, Kappa, Ratings, Scale, Share
+from leaderboard.stats.assessors.judging_times import JudgingTimes, judging_times
+from leaderboard.tables.record import Place, Shown
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """One assessor's work in a pool."""
+
+    judge: Judge
+    asked: int
+    """Documents to be judged; 0 where labels were imported."""
+    judged: int
+    skipped: int
+    notes: int
+    relevant: Annotated[float | None, Shown(digits=3)]
+    """Share of the grades that are relevant."""
+    times: JudgingTimes
+    last_at: datetime | None
+
+    @property
+    def left(self) -> int:
+        """Documents still to come."""
+        return max(self.asked - self.judged - self.skipped, 0)
+
+    @property
+    def seconds_left(
+        self,
+    ) -> Annotated[float | None, Shown("To come", key="left", digits=None, shown=Place.PAGE)]:
+        """How long they will take at this pace; None where that is not known."""
+        if not self.left or self.times.trimmed_mean is None:
+            return None
+        return self.left * self.times.trimmed_mean
+
+
+def progress(session: Session, pool: JudgedPool, whose: str, topic_id: str = "") -> tuple[Progress, ...]:
+    """Every assessor with documents or labels in the pool, or in one of its topics."""
+    query = select(Assignment).where(Assignment.pool_id == pool.facts.id)
+    if topic_id:
+        query = query.where(Assignment.topic_id == topic_id)
+    asked = assignments.asked(session.scalars(query), pool.facts.documents_of)
+    labels: dict[int, list[GivenLabel]] = {}
+    for label in pool.labels:
+        labels.setdefault(label.judge.id, []).append(label)
+    return tuple(
+        _progress(judge, asked.get(judge.id, 0), labels.get(judge.id, ()), pool.facts.level)
+        for judge in pool.judges
+        if not judge.is_adjudicator and judge.is_of(whose) and (judge.id in asked or judge.id in labels)
+    )
+
+
+def _progress(judge: Judge, asked: int, labels: Sequence[GivenLabel], level: int) -> Progress:
+    grades = [label.grade for label in labels if label.grade is not None]
+    return Progress(
+        judge=judge,
+        asked=asked,
+        judged=len(grades),
+        skipped=len(labels) - len(grades),
+        notes=sum(bool(label.note) for label in labels),
+        relevant=sum(grade >= level for grade in grades) / len(grades) if grades else None,
+        times=judging_times([label.seconds for label in labels if label.seconds is not None]),
+        last_at=max((label.saved_at for label in labels), default=None),
+    )
+
 
 SCALES: dict[Scale, str] = {
     "nominal": "grades are names",
@@ -32,21 +93,6 @@ SCALES: dict[Scale, str] = {
 }
 Two = tuple[IntArray, IntArray]
 """The grades two assessors gave to the same documents."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PairAgreement:
-    """Two assessors on the documents both graded."""
-
-    first: PoolAssessor
-    second: PoolAssessor
-    documents: int
-    raw: Share
-    plain: Kappa
-    linear: Kappa
-    quadratic: Kappa
-    overlap: Share
-    confusion: Confusion
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +177,8 @@ def agreement_page(
         raise NotFound(f"Pool {number} has no topic {topic_id!r}.", topic=topic_id)
     labels = judged.labels_of(whose)
     scale: Scale = "nominal" if pool.is_binary else "ordinal"
-    table = _ratings(labels)
-    pairs = _pairs(table, {judge.name: judge for judge in judged.judges}, pool)
+    table, grades = agreement.ratings(labels), [grade.value for grade in pool.scale]
+    pairs = agreement.pairs(table, judged.judges, level=pool.level, grades=grades)
     topics = [topic for topic in pool.topics if not topic_id or topic.topic_id == topic_id]
     return AgreementPage(
         pool=pool,
@@ -147,14 +193,6 @@ def agreement_page(
         remarks=_remarks(labels),
         machines=any(judge.is_machine for judge in judged.judges),
         boards=boards_by_assessor(session, viewer, slug, number, whose) if with_boards else None,
-    )
-
-
-def _ratings(labels: Iterable[GivenLabel]) -> Ratings:
-    return stats.ratings(
-        (label.topic_id, label.docno, label.assessor, label.grade)
-        for label in labels
-        if label.grade is not None
     )
 
 
@@ -209,33 +247,6 @@ def _together(table: Ratings, pool: PoolFacts) -> AgreementOfAll:
 def _raw(pairs: Two) -> Share:
     share = stats.raw(stats.confusion(*pairs))
     return share if share.of else Share(None, 0, stats.NOTHING_DOUBLE)
-
-
-def _pairs(table: Ratings, judges: dict[str, PoolAssessor], pool: PoolFacts) -> tuple[PairAgreement, ...]:
-    given = table.given.astype(np.int64)
-    shared = given @ given.T
-    first, second = np.nonzero(np.triu(shared, 1))
-    order = np.argsort(-shared[first, second], kind="stable").tolist()
-    grades = [grade.value for grade in pool.scale]
-    pairs = []
-    for place in order:
-        one, other = int(first[place]), int(second[place])
-        both = stats.pair(table, one, other)
-        confusion = stats.confusion(*both, grades)
-        pairs.append(
-            PairAgreement(
-                first=judges[table.assessors[one]],
-                second=judges[table.assessors[other]],
-                documents=len(both[0]),
-                raw=stats.raw(confusion),
-                plain=stats.cohen(confusion),
-                linear=stats.cohen(confusion, "linear"),
-                quadratic=stats.cohen(confusion, "quadratic"),
-                overlap=stats.overlap(*both, pool.level),
-                confusion=confusion,
-            )
-        )
-    return tuple(pairs)
 
 
 def _chosen(pairs: Sequence[PairAgreement], ids: tuple[int | None, int | None]) -> PairAgreement | None:

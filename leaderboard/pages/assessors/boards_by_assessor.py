@@ -21,10 +21,12 @@ from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import FloatArray, IntArray, Judged, Judgments
 from leaderboard.services import phase_rules
 from leaderboard.services.assessors import judged_pools
-from leaderboard.services.assessors.judged_pools import WHOSE, GivenLabel, JudgedPool, PoolAssessor
+from leaderboard.services.assessors.judged_pools import JudgedPool
 from leaderboard.services.evaluations import choices
 from leaderboard.services.evaluations.choices import RANKED_KIND
 from leaderboard.services.evaluations.columns import column
+from leaderboard.services.judging import judged
+from leaderboard.services.judging.judged import WHOSE, GivenLabel, Judge
 from leaderboard.services.policy import Viewer
 from leaderboard.services.pools import documents as pool_documents
 from leaderboard.services.qrels import left_out
@@ -47,7 +49,7 @@ By = dict[str, dict[bytes, int]]
 class BoardOfAssessor:
     """The order of the runs with one assessor's labels wherever there are any."""
 
-    judge: PoolAssessor
+    judge: Judge
     documents: Annotated[int, Shown("Shared documents")]
     """That others judged too."""
     changed: Annotated[int, Shown("Other grade")]
@@ -182,16 +184,16 @@ def _settled(session: Session, task: Task, pool: JudgedPool, labels: Iterable[Gi
     return {topic_id: grades for topic_id, grades in settled.items() if grades}
 
 
-def _own(labels: Iterable[GivenLabel]) -> dict[PoolAssessor, list[GivenLabel]]:
+def _own(labels: Iterable[GivenLabel]) -> dict[Judge, list[GivenLabel]]:
     """Assessor -> labels of documents that others judged too, of those who have any."""
-    own: dict[PoolAssessor, list[GivenLabel]] = {}
-    for given in judged_pools.by_document(labels).values():
+    own: dict[Judge, list[GivenLabel]] = {}
+    for given in judged.by_place(labels).values():
         for label in given if len(given) > 1 else ():
             own.setdefault(label.judge, []).append(label)
     return dict(sorted(own.items(), key=lambda item: item[0].name))
 
 
-def _why_not(runs: Mapping[int, str], settled: By, own: Mapping[PoolAssessor, object]) -> str:
+def _why_not(runs: Mapping[int, str], settled: By, own: Mapping[Judge, object]) -> str:
     if len(runs) < 2:
         return "There are fewer than two ranked runs to put in an order."
     if not own:
@@ -267,7 +269,7 @@ def _scores(
 
 
 def _row(
-    judge: PoolAssessor,
+    judge: Judge,
     labels: Sequence[GivenLabel],
     settled: By,
     names: Sequence[str],

@@ -10,8 +10,8 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Assessment, Assessor
 from leaderboard.errors import NotFound
-from leaderboard.services.assessors import links
 from leaderboard.services.policy import Viewer
+from leaderboard.services.pools import pools
 from leaderboard.tables.text import csv_lines
 
 FORMS = {"csv": "text/csv", "jsonl": "application/x-ndjson"}
@@ -39,7 +39,7 @@ def events(session: Session, viewer: Viewer, slug: str, number: int, form: str) 
     Raises NotFound for another form than those of FORMS, SignInNeeded or Forbidden unless the viewer
     organises the task.
     """
-    _, pool = links.seen_pool(session, viewer, slug, number)
+    _, pool = pools.seen_pool(session, viewer, slug, number)
     if form not in FORMS:
         raise NotFound(f"Events are given as {' or '.join(FORMS)}, not as {form[:10]!r}.")
     rows = session.execute(

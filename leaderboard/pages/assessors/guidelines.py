@@ -4,12 +4,14 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Pool, Task
+from leaderboard.db.tables import Assessor, Pool, Task
 from leaderboard.pages.assessors import judging
-from leaderboard.pages.assessors.judging import JudgingTopic
+from leaderboard.pages.judging.desk import DeskTopic
 from leaderboard.services import collections
-from leaderboard.services.assessors import links, log
+from leaderboard.services.assessors import log
+from leaderboard.services.assessors.judged_pools import PoolFacts, pool_facts
 from leaderboard.services.policy import Viewer
+from leaderboard.services.pools import pools
 from leaderboard.services.tasks import grade_scales
 from leaderboard.services.tasks.grade_scales import Grade
 
@@ -29,26 +31,21 @@ class SolvedExample:
 class GuidelinesPage:
     """What assessors of a pool read first."""
 
-    assessor_id: int
-    task: str
-    number: int
-    text: str
-    """Markdown."""
+    assessor: Assessor
+    task: Task
+    pool: Pool
     grades: tuple[Grade, ...]
     examples: tuple[SolvedExample, ...]
-    topics: tuple[JudgingTopic, ...]
+    topics: tuple[DeskTopic, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class GuidelinesForm:
     """A pool's guidelines as its organisers edit them."""
 
-    task: str
-    slug: str
-    number: int
+    pool: PoolFacts
     text: str
     shown: tuple[SolvedExample, ...]
-    grades: tuple[Grade, ...]
 
 
 def guidelines_page(session: Session, token: str, number: int) -> GuidelinesPage:
@@ -56,10 +53,9 @@ def guidelines_page(session: Session, token: str, number: int) -> GuidelinesPage
     assessor, pool = log.assessor_and_pool(session, token, number)
     task = session.get_one(Task, pool.task_id)
     return GuidelinesPage(
-        assessor_id=assessor.id,
-        task=task.name,
-        number=pool.number,
-        text=pool.guidelines,
+        assessor=assessor,
+        task=task,
+        pool=pool,
         grades=grade_scales.scale(task),
         examples=solved_examples(session, task, pool),
         topics=judging.topics(session, assessor, [pool])[pool.id],
@@ -68,15 +64,9 @@ def guidelines_page(session: Session, token: str, number: int) -> GuidelinesPage
 
 def guidelines_form(session: Session, viewer: Viewer, slug: str, number: int) -> GuidelinesForm:
     """A pool's guidelines to be edited."""
-    task, pool = links.seen_pool(session, viewer, slug, number)
-    return GuidelinesForm(
-        task=task.name,
-        slug=slug,
-        number=number,
-        text=pool.guidelines,
-        shown=solved_examples(session, task, pool),
-        grades=grade_scales.scale(task),
-    )
+    task, pool = pools.seen_pool(session, viewer, slug, number)
+    shown = solved_examples(session, task, pool)
+    return GuidelinesForm(pool_facts(session, task, pool), pool.guidelines, shown)
 
 
 def solved_examples(session: Session, task: Task, pool: Pool) -> tuple[SolvedExample, ...]:

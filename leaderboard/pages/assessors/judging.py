@@ -3,126 +3,73 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
-from leaderboard.db.tables import Assessor, Assignment, Collection, Pool, PoolTopic, Task, Topic
+from leaderboard.db.tables import Assessor, Assignment, Pool, PoolTopic, Task, Topic
 from leaderboard.errors import NotFound
+from leaderboard.pages.judging import desk as desk_pages
+from leaderboard.pages.judging.desk import DeskPart, DeskTopic
+from leaderboard.pages.judging.shown import DocumentReading, ReadDocument
 from leaderboard.services import collections
-from leaderboard.services.assessors import assignments, links, log, queues
+from leaderboard.services.assessors import assignments, log, queues
+from leaderboard.services.assessors.assignments import size
+from leaderboard.services.assessors.log import Label
 from leaderboard.services.assessors.queues import ComingDocument, Queue
-from leaderboard.services.assessors.shares import size
+from leaderboard.services.judging import links
 from leaderboard.services.tasks import grade_scales
 from leaderboard.services.tasks.grade_scales import Grade
-from leaderboard.tables.record import Column, Shown, Table, columns_from
-from leaderboard.trec.documents.documents import Document
-from leaderboard.trec.documents.marking import Piece, marked, terms
+from leaderboard.tables.record import Column, Table
 
 
 @dataclass(frozen=True, slots=True)
-class JudgingTopic:
-    """A topic as its assessor's list shows it."""
-
-    pool: int
-    """The pool's number."""
-    topic_id: Annotated[str, Shown(key="topic")]
-    title: str
-    documents: Annotated[int, Shown("Of")]
-    judged: int
-
-    @property
-    def left(self) -> int:
-        """Documents that have no grade yet."""
-        return max(self.documents - self.judged, 0)
-
-
-@dataclass(frozen=True, slots=True)
-class JudgingPool:
+class JudgingPool(DeskPart):
     """A pool in which the assessor has something to do."""
 
-    number: int
-    state: str
-    adaptive: bool
-    has_guidelines: bool
-    topics: tuple[JudgingTopic, ...]
+    pool: Pool
 
     @property
-    def documents(self) -> int:
-        """How many documents the topics have."""
-        return sum(topic.documents for topic in self.topics)
-
-    @property
-    def judged(self) -> int:
-        """How many of them have a grade."""
-        return sum(min(topic.judged, topic.documents) for topic in self.topics)
-
-    @property
-    def next_topic(self) -> JudgingTopic | None:
-        """The first topic with something left."""
-        return next((topic for topic in self.topics if topic.left), None)
+    def has_guidelines(self) -> bool:
+        """Whether there is something to read first."""
+        return has_guidelines(self.pool)
 
 
 @dataclass(frozen=True, slots=True)
 class AssessorDesk:
     """An assessor's first page."""
 
-    assessor_id: int
-    name: str
-    task: str
+    assessor: Assessor
+    task: Task
     pools: tuple[JudgingPool, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class ShownDocument:
-    """A document to judge, the topic's words marked."""
+class ShownDocument(ReadDocument):
+    """A document to judge."""
 
-    docno: str
     condition: str
-    heading: tuple[Piece, ...]
-    text: tuple[Piece, ...]
-    link: str
-    is_judged: bool = False
-    grade: int | None = None
-    note: str = ""
+    label: Label | None
+    """What the assessor said of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwnLabel:
     """What the assessor said of a document."""
 
-    docno: Annotated[str, Shown("Document")]
     title: str
-    grade: Annotated[int | None, Shown(digits=None)]
-    note: str
+    label: Label
 
 
 @dataclass(frozen=True, slots=True)
 class JudgingPage:
     """One document of a topic to be judged, and those that come next."""
 
-    assessor_id: int
-    task: str
-    number: int
-    state: str
-    adaptive: bool
-    level: int
-    topic_id: str
-    title: str
-    description: str
-    narrative: str
-    grades: tuple[Grade, ...]
+    queue: Queue
     shown: ShownDocument | None
     """None where every document has a label."""
     coming: tuple[ShownDocument, ...]
-    total: int
-    judged: int
-    skipped: tuple[str, ...]
-    can_undo: bool
-    pace: float | None
-    """Seconds a document takes."""
     own: tuple[OwnLabel, ...]
     """What the assessor decided; empty unless it was asked for or nothing is left."""
     next_topic: str | None
@@ -132,9 +79,9 @@ class JudgingPage:
     """Whether there are guidelines and the assessor has judged nothing yet."""
 
     @property
-    def done(self) -> int:
-        """Documents with a label, skipped ones too."""
-        return self.judged + len(self.skipped)
+    def grades(self) -> tuple[Grade, ...]:
+        """What may be given."""
+        return grade_scales.scale(self.queue.task)
 
 
 def desk(session: Session, token: str) -> AssessorDesk:
@@ -150,32 +97,25 @@ def desk(session: Session, token: str) -> AssessorDesk:
         .order_by(Pool.number)
     ).all()
     of_pool = topics(session, assessor, pools)
-    return AssessorDesk(
-        assessor_id=assessor.id,
-        name=assessor.name,
-        task=task.name,
-        pools=tuple(
-            JudgingPool(pool.number, pool.state, pool.adaptive, _has_guidelines(pool), of_pool[pool.id])
-            for pool in pools
-        ),
-    )
+    own = tuple(JudgingPool(of_pool[pool.id], pool) for pool in pools)
+    return AssessorDesk(assessor, task, own)
 
 
-def topics_table(pool: JudgingPool) -> Table[JudgingTopic]:
+def topics_table(pool: JudgingPool) -> Table[DeskTopic]:
     """An assessor's topics in a pool."""
-    columns = columns_from(
-        JudgingTopic, "topic_id judged documents", Column("progress", lambda row: row.judged, "Progress")
-    )
     caption = "Your topics: documents with a grade, of those you are asked to judge"
-    return Table("topics", caption, columns, pool.topics)
+    return desk_pages.topics_table(pool, "Judged", caption)
 
 
 def labels_table(page: JudgingPage) -> Table[OwnLabel]:
     """What the assessor said of the topic's documents."""
-    columns = columns_from(OwnLabel, "docno grade note")
-    caption = (
-        f"Your judgments of topic {page.topic_id}, by document id; follow a link to judge a document anew"
-    )
+    columns: list[Column[OwnLabel]] = [
+        Column("docno", lambda row: row.label.docno, "Document"),
+        Column("grade", lambda row: row.label.grade, "Grade"),
+        Column("note", lambda row: row.label.note, "Note"),
+    ]
+    topic_id = page.queue.topic.topic_id
+    caption = f"Your judgments of topic {topic_id}, by document id; follow a link to judge a document anew"
     return Table("judgments", caption, columns, page.own)
 
 
@@ -193,39 +133,23 @@ def judging_page(
     Raises NotFound for a dead link, a topic that is not the assessor's or a document of others.
     """
     queue = queues.queue(session, token, number, topic_id)
-    pool, topic = queue.pool, queue.topic
     if docno is not None and docno not in queue.docnos and docno != queue.first():
         raise NotFound(f"Document {docno} is not among those you are asked to judge for topic {topic_id}.")
     shown = docno if docno is not None else queue.first()
-    is_open = pool.state == "open"
     documents: tuple[ShownDocument, ...] = ()
-    if shown is not None and is_open:
+    if shown is not None and queue.pool.state == "open":
         documents = _documents(session, queue, (ComingDocument(shown), *queue.ahead(shown)))
-    own_topics = topics(session, queue.assessor, [pool])[pool.id]
+    own_topics = topics(session, queue.assessor, [queue.pool])[queue.pool.id]
     others_left = (other.topic_id for other in own_topics if other.left and other.topic_id != topic_id)
+    is_new = not queue.own and not any(known.done for known in own_topics)
     return JudgingPage(
-        assessor_id=queue.assessor.id,
-        task=queue.task.name,
-        number=number,
-        state=pool.state,
-        adaptive=pool.adaptive,
-        level=queue.task.level,
-        topic_id=topic_id,
-        title=topic.title,
-        description=topic.description,
-        narrative=topic.narrative,
-        grades=grade_scales.scale(queue.task),
+        queue=queue,
         shown=documents[0] if documents else None,
         coming=documents[1:],
-        total=queue.total,
-        judged=queue.judged,
-        skipped=queue.skipped,
-        can_undo=bool(queue.own) and is_open,
-        pace=queue.pace(),
         own=_own_labels(session, queue) if with_labels or not documents else (),
         next_topic=next(others_left, None),
         at=now(session),
-        must_read=_has_guidelines(pool) and not queue.own and not any(known.judged for known in own_topics),
+        must_read=has_guidelines(queue.pool) and is_new,
     )
 
 
@@ -237,42 +161,23 @@ def ahead(session: Session, token: str, number: int, topic_id: str, after: str) 
 
 
 def _documents(session: Session, queue: Queue, coming: Sequence[ComingDocument]) -> tuple[ShownDocument, ...]:
-    collection = session.get_one(Collection, queue.task.collection_id)
-    texts = collections.texts(session, collection.id, [following.docno for following in coming])
-    words = terms(queue.topic.title, queue.topic.description)
+    docnos = [following.docno for following in coming]
+    reading = DocumentReading.of(session, queue.task, docnos, queue.topic.title, queue.topic.description)
     return tuple(
-        _shown(following, queue, texts.get(following.docno), words, collection.link_template)
-        for following in coming
-    )
-
-
-def _shown(
-    coming: ComingDocument, queue: Queue, document: Document | None, words: frozenset[str], link_template: str
-) -> ShownDocument:
-    label = queue.own.get(coming.docno)
-    return ShownDocument(
-        docno=coming.docno,
-        condition=coming.condition,
-        heading=marked(document.title, words) if document else (),
-        text=marked(document.text, words) if document else (),
-        link=collections.link(link_template, coming.docno),
-        is_judged=label is not None,
-        grade=label.grade if label else None,
-        note=label.note if label else "",
+        ShownDocument(**reading.fields(one.docno), condition=one.condition, label=queue.own.get(one.docno))
+        for one in coming
     )
 
 
 def _own_labels(session: Session, queue: Queue) -> tuple[OwnLabel, ...]:
     texts = collections.texts(session, queue.task.collection_id, list(queue.own))
     return tuple(
-        OwnLabel(docno, texts[docno].title if docno in texts else "", label.grade, label.note)
+        OwnLabel(texts[docno].title if docno in texts else "", label)
         for docno, label in sorted(queue.own.items())
     )
 
 
-def topics(
-    session: Session, assessor: Assessor, pools: Sequence[Pool]
-) -> dict[int, tuple[JudgingTopic, ...]]:
+def topics(session: Session, assessor: Assessor, pools: Sequence[Pool]) -> dict[int, tuple[DeskTopic, ...]]:
     """Pool -> the assessor's topics in the task's order."""
     ids = [pool.id for pool in pools]
     rows = session.execute(
@@ -285,19 +190,20 @@ def topics(
         .order_by(Topic.position)
     )
     judged = queues.judged_topics(session, assessor.id, ids)
-    of_pool: dict[int, list[JudgingTopic]] = {pool_id: [] for pool_id in ids}
+    of_pool: dict[int, list[DeskTopic]] = {pool_id: [] for pool_id in ids}
     numbers = {pool.id: pool.number for pool in pools}
     for assignment, documents, title in rows:
-        topic = JudgingTopic(
-            pool=numbers[assignment.pool_id],
+        topic = DeskTopic(
+            number=numbers[assignment.pool_id],
             topic_id=assignment.topic_id,
             title=title,
-            documents=size(assignments.share_of(assignment), documents),
-            judged=judged.get((assignment.pool_id, assignment.topic_id), 0),
+            items=size(assignments.share_of(assignment), documents),
+            done=judged.get((assignment.pool_id, assignment.topic_id), 0),
         )
         of_pool[assignment.pool_id].append(topic)
     return {pool_id: tuple(own) for pool_id, own in of_pool.items()}
 
 
-def _has_guidelines(pool: Pool) -> bool:
+def has_guidelines(pool: Pool) -> bool:
+    """Whether assessors of a pool have something to read first."""
     return bool(pool.guidelines.strip() or pool.examples)

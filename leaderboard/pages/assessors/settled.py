@@ -62,7 +62,7 @@ def judgments_table(settled: SettledPool) -> Table[SettledJudgment]:
         for docno, grade in grades.items()
     ]
     caption = f"Settled judgments of pool {settled.pool.number} of {settled.pool.task}"
-    return Table(_name(settled, "judgments"), caption, columns, rows)
+    return Table(f"{settled.pool.name}-judgments", caption, columns, rows)
 
 
 def fates_table(settled: SettledPool) -> Table[DocumentFate]:
@@ -80,7 +80,7 @@ def fates_table(settled: SettledPool) -> Table[DocumentFate]:
     ]
     caption = f"Documents of the pool: {len(settled.documents):,}"
     return Table(
-        _name(settled, "documents"),
+        f"{settled.pool.name}-documents",
         caption,
         columns_from(DocumentFate, "kind documents fate"),
         [row for row in rows if row.documents],
@@ -98,7 +98,7 @@ def grades_table(settled: SettledPool) -> Table[GradeCount]:
     ]
     rows = [GradeCount(grade, count, count / settled.size) for grade, count in settled.grades.items()]
     caption = f"Judgments by grade: {settled.size:,}"
-    return Table(_name(settled, "grades"), caption, columns, rows)
+    return Table(f"{settled.pool.name}-grades", caption, columns, rows)
 
 
 FILES = Files(
@@ -139,7 +139,3 @@ def _graded(settled: SettledPool, topic: str, docno: str, grade: int) -> Settled
     if document is None:
         return SettledJudgment(topic, docno, grade, "", None)
     return SettledJudgment(topic, docno, grade, document.stratum, document.probability)
-
-
-def _name(settled: SettledPool, table: str) -> str:
-    return f"{settled.pool.slug}-pool-{settled.pool.number}-{table}"

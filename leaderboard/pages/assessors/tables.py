@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from leaderboard.pages.assessors import boards_by_assessor
-from leaderboard.pages.assessors.agreement import SCALES, AgreementPage, PairAgreement, TopicAgreement
+from leaderboard.pages.assessors.agreement import SCALES, AgreementPage, Progress, TopicAgreement
 from leaderboard.pages.assessors.boards_by_assessor import BoardOfAssessor
-from leaderboard.pages.assessors.progress import Progress
-from leaderboard.services.assessors.judged_pools import GivenLabel
+from leaderboard.pages.judging.agreement import PairAgreement
+from leaderboard.services.judging.judged import GivenLabel
 from leaderboard.stats.assessors.agreement import Alpha, Kappa, Share
 from leaderboard.tables.record import Column, Files, Place, Table, columns_from
 
@@ -212,7 +212,7 @@ def _table(
 ) -> Table[Any]:
     """A table of the page; what is printed says whose labels they are."""
     pool = f"{page.pool.task}, pool {page.pool.number}, {page.together.judged:,} documents judged."
-    return Table(f"{page.pool.slug}-pool-{page.pool.number}-{name}", caption, columns, rows, legend=pool)
+    return Table(f"{page.pool.name}-{name}", caption, columns, rows, legend=pool)
 
 
 def _coefficient(key: str, head: str, result: Callable[[Any], Result]) -> Column[Any]:

@@ -10,7 +10,7 @@ from leaderboard.services.policy import Viewer
 
 def citation(session: Session, viewer: Viewer, slug: str, site: str = "") -> TaskCitation:
     """How a task that the viewer may know of is cited; site: where the site is, '' for no address."""
-    return citation_of(policy.seen_task(session, viewer, slug).task, site)
+    return citation_of(policy.task_context(session, viewer, slug).task, site)
 
 
 def citation_of(task: Task, site: str = "") -> TaskCitation:

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from leaderboard.pages.cards.card import of_board
 from leaderboard.services import policy
 from leaderboard.services.boards.board import Board
-from leaderboard.services.policy import ANONYMOUS
+from leaderboard.services.policy import Viewer
 
 SHORTEST, LONGEST = 50, 5000
 """Characters of a description that search engines take."""
@@ -37,9 +37,9 @@ class TaskData:
     """Whether a visitor may have the judgments."""
 
 
-def task_data(session: Session, shown: Board) -> TaskData:
+def task_data(session: Session, viewer: Viewer, shown: Board) -> TaskData:
     """The data of the task of a board that a visitor was given; no statement that the board did not need."""
-    seen = policy.seen_task(session, ANONYMOUS, shown.slug)
+    seen = policy.task_context(session, viewer, shown.slug)
     task, basis = seen.task, shown.basis
     opens = [phase.opens_at for phase in seen.phases if phase.opens_at is not None]
     closes = [phase.closes_at for phase in seen.phases if phase.closes_at is not None]

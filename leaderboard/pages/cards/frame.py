@@ -1,6 +1,6 @@
 """The bare board of a task, for a frame within a page elsewhere: its first runs by one measure."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy.orm import Session
 
@@ -9,6 +9,7 @@ from leaderboard.services import policy
 from leaderboard.services.boards import board as boards
 from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import Row
+from leaderboard.services.policy import Memo
 from leaderboard.tables.record import Column, Table, columns_from
 
 ROWS, MOST_ROWS = 10, 50
@@ -32,7 +33,7 @@ def frame(session: Session, slug: str, measure: str | None, rows: int, phase: st
 
     Raises NotFound where a visitor may not know of the task or the phase, UnknownMeasure as the board does.
     """
-    asker = visitor(phase)
+    asker = replace(visitor(phase), memo=Memo())
     shown = boards.board(session, asker, slug, measure)
     scored = tuple(row for row in shown.rows if row.scores.get(shown.sorted_by) is not None)
     listed = scored[: max(1, min(rows, MOST_ROWS))]
@@ -41,7 +42,7 @@ def frame(session: Session, slug: str, measure: str | None, rows: int, phase: st
         rows=listed,
         more=len(shown.rows) - len(listed),
         basis=rests_on(shown.basis),
-        origins=origins_of(policy.seen_task(session, asker, slug).task.frames),
+        origins=origins_of(policy.task_context(session, asker, slug).task.frames),
     )
 
 

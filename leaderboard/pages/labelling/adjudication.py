@@ -5,12 +5,11 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Task
+from leaderboard.db.tables import LabellingRound, Task, Topic
 from leaderboard.errors import NotFound
-from leaderboard.pages.labelling.shown import ReadItem, TopicHead, head_of, read_item
+from leaderboard.pages.labelling.shown import ReadItem, read_item
 from leaderboard.services.labelling import rounds
-from leaderboard.services.labelling.items import LabelItem, name_of
-from leaderboard.services.labelling.kinds import KINDS, NUGGETS, UNSURE, RoundKind
+from leaderboard.services.labelling.items import KINDS, NUGGETS, UNSURE, LabelItem, RoundKind, name_of
 from leaderboard.services.labelling.settled import RoundLabels, round_labels
 from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks import topics
@@ -33,7 +32,7 @@ class ReadDisagreement:
     """One of them with all that is needed to decide; following: the next without a decision."""
 
     disagreement: ItemDisagreement
-    topic: TopicHead
+    topic: Topic
     shown: ReadItem
     following: str | None
 
@@ -42,12 +41,15 @@ class ReadDisagreement:
 class DisagreementPage:
     """The disagreements of a round, undecided ones first; one: the one that is looked at."""
 
-    task: str
-    slug: str
-    number: int
-    kind: RoundKind
+    task: Task
+    here: LabellingRound
     rows: tuple[ItemDisagreement, ...]
     one: ReadDisagreement | None
+
+    @property
+    def kind(self) -> RoundKind:
+        """What the round makes."""
+        return KINDS[self.here.kind]
 
     @property
     def open(self) -> int:
@@ -71,9 +73,7 @@ def disagreement_page(
         if row is None:
             raise NotFound("Assessors do not differ on this item, or the round does not have it.")
         one = _read(session, task, made, row, found[row], rows)
-    return DisagreementPage(
-        task=task.name, slug=slug, number=number, kind=KINDS[here.kind], rows=tuple(rows), one=one
-    )
+    return DisagreementPage(task=task, here=here, rows=tuple(rows), one=one)
 
 
 def rows_table(page: DisagreementPage) -> Table[ItemDisagreement]:
@@ -88,27 +88,27 @@ def rows_table(page: DisagreementPage) -> Table[ItemDisagreement]:
         ),
         Column("decision", lambda row: row.decision, "Decision"),
     ]
-    caption = f"Items that assessors of round {page.number} label differently, undecided ones first"
-    return Table(f"{page.slug}-labelling-{page.number}-differ", caption, columns, page.rows)
+    number = page.here.number
+    caption = f"Items that assessors of round {number} label differently, undecided ones first"
+    return Table(f"{page.task.slug}-labelling-{number}-differ", caption, columns, page.rows)
 
 
 def _disagreements(made: RoundLabels) -> Mapping[ItemDisagreement, LabelItem]:
-    words = {label.value: label.name for label in KINDS[made.here.kind].labels}
-    names = {one.id: one.name for one in made.assessors}
-    decided = {one.item: one.label for one in made.given if one.assessor_id in made.adjudicators}
+    words: dict[int | None, str] = {label.value: label.name for label in KINDS[made.here.kind].labels}
+    # Who could not say gave no grade.
+    words[None] = words.get(UNSURE, "")
+    decisions = sorted(made.decisions, key=lambda label: label.saved_at)
+    decided = {made.items[label.place]: words[label.grade] for label in decisions}
     found = {}
-    for item, labels in sorted(made.by_item.items()):
-        given = {person: label for person, label in labels.items() if person not in made.adjudicators}
-        if len(set(given.values()) - {UNSURE}) > 1:
-            row = ItemDisagreement(
-                name=name_of(made.here.secret, item),
-                topic_id=item.topic_id,
-                labels=tuple(
-                    (names[person], words[given[person]]) for person in sorted(given, key=names.__getitem__)
-                ),
-                decision=words[decided[item]] if item in decided else None,
-            )
-            found[row] = item
+    for item, labels in made.disagreements.items():
+        by_name = sorted(labels, key=lambda label: label.assessor)
+        row = ItemDisagreement(
+            name=name_of(made.here.secret, item),
+            topic_id=item.topic_id,
+            labels=tuple((label.assessor, words[label.grade]) for label in by_name),
+            decision=decided.get(item),
+        )
+        found[row] = item
     return found
 
 
@@ -123,7 +123,7 @@ def _read(
     others = (each.name for each in rows if each.decision is None and each is not row)
     return ReadDisagreement(
         disagreement=row,
-        topic=head_of(topics.find(session, task, item.topic_id)),
+        topic=topics.find(session, task, item.topic_id),
         shown=read_item(session, task, made.here.kind, made.topics[item.topic_id], item),
         following=next(others, None),
     )

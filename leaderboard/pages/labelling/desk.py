@@ -9,58 +9,21 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Topic
 from leaderboard.errors import NotFound
-from leaderboard.pages.labelling.shown import ReadItem, TopicHead, head_of, read_item
+from leaderboard.pages.judging import desk as desk_pages
+from leaderboard.pages.judging.desk import DeskPart, DeskTopic
+from leaderboard.pages.labelling.shown import ReadItem, read_item
 from leaderboard.services.labelling import desks, labels
 from leaderboard.services.labelling.desks import RoundDesk, TopicDesk
-from leaderboard.services.labelling.items import LabelItem, size
-from leaderboard.services.labelling.kinds import KINDS, NUGGETS, RoundKind
-from leaderboard.services.labelling.rounds import OPEN
+from leaderboard.services.labelling.items import NUGGETS, LabelItem, size
 from leaderboard.services.tasks import topics
 from leaderboard.tables.record import Column, Shown, Table, columns_from
 
 
 @dataclass(frozen=True, slots=True)
-class DeskTopic:
-    """A topic as its assessor's list shows it; items: labels asked for, or 1 where nuggets are written."""
-
-    number: int
-    topic_id: Annotated[str, Shown(key="topic")]
-    title: str
-    items: Annotated[int, Shown("Of")]
-    done: int
-
-    @property
-    def left(self) -> int:
-        """What is still to be done."""
-        return max(self.items - self.done, 0)
-
-
-@dataclass(frozen=True, slots=True)
-class DeskRound:
+class DeskRound(DeskPart):
     """A round in which the assessor has something to do."""
 
-    assessor_id: int
-    task: str
-    number: int
-    kind: RoundKind
-    is_open: bool
-    guidelines: str
-    topics: tuple[DeskTopic, ...]
-
-    @property
-    def items(self) -> int:
-        """All that is asked for."""
-        return sum(topic.items for topic in self.topics)
-
-    @property
-    def done(self) -> int:
-        """How much of it is done."""
-        return sum(topic.done for topic in self.topics)
-
-    @property
-    def next_topic(self) -> DeskTopic | None:
-        """The first topic with something left."""
-        return next((topic for topic in self.topics if topic.left), None)
+    desk: RoundDesk
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +41,8 @@ class OwnItem:
 class ItemPage:
     """One item of a topic to be labelled; number counts the assessor's items of the topic from 1."""
 
-    assessor_id: int
-    task: str
-    number: int
-    kind: RoundKind
-    is_open: bool
-    topic: TopicHead
+    desk: RoundDesk
+    topic: Topic
     name: str
     shown: ReadItem | None
     """None where every item has a label and none was asked for."""
@@ -95,7 +54,6 @@ class ItemPage:
     following: str | None
     own: tuple[OwnItem, ...]
     """All items of the answer that is shown; of the topic, where none is."""
-    can_undo: bool
 
 
 def rounds_of(session: Session, token: str) -> tuple[DeskRound, ...]:
@@ -110,11 +68,7 @@ def round_page(session: Session, token: str, number: int) -> DeskRound:
 
 def topics_table(page: DeskRound) -> Table[DeskTopic]:
     """An assessor's topics in a round."""
-    columns = columns_from(
-        DeskTopic, "topic_id done items", Column("progress", lambda row: row.done, "Progress")
-    )
-    caption = f"Your topics of round {page.number}"
-    return Table("topics", caption, columns, page.topics)
+    return desk_pages.topics_table(page, "Done", f"Your topics of round {page.desk.here.number}")
 
 
 def item_page(session: Session, token: str, number: int, topic_id: str, name: str | None = None) -> ItemPage:
@@ -123,7 +77,7 @@ def item_page(session: Session, token: str, number: int, topic_id: str, name: st
     Raises NotFound for a dead link, a topic that is not the assessor's, or an item of others.
     """
     desk, here = desks.topic_desk(session, token, number, topic_id)
-    items = here.shared.items
+    items = here.shared
     if name is not None and name not in items:
         raise NotFound("This is not among what you are asked to label.")
     given = _given(session, here)
@@ -131,15 +85,11 @@ def item_page(session: Session, token: str, number: int, topic_id: str, name: st
     names = list(items)
     at = names.index(chosen) if chosen is not None else len(names)
     shown = None
-    if chosen is not None and (here.here.state == OPEN or name is not None):
+    if chosen is not None and (desk.is_open or name is not None):
         shown = read_item(session, desk.task, here.here.kind, here.topic, items[chosen])
     return ItemPage(
-        assessor_id=desk.assessor.id,
-        task=desk.task.name,
-        number=number,
-        kind=KINDS[here.here.kind],
-        is_open=here.here.state == OPEN,
-        topic=head_of(topics.find(session, desk.task, topic_id)),
+        desk=desk,
+        topic=topics.find(session, desk.task, topic_id),
         name=chosen or "",
         shown=shown,
         at=at + 1,
@@ -149,13 +99,12 @@ def item_page(session: Session, token: str, number: int, topic_id: str, name: st
         before=names[at - 1] if 0 < at < len(names) else None,
         following=names[at + 1] if at + 1 < len(names) else None,
         own=_own(here, given, items[chosen].run_id if chosen is not None and shown is not None else None),
-        can_undo=bool(given) and here.here.state == OPEN,
     )
 
 
 def own_table(page: ItemPage) -> Table[OwnItem]:
     """What the assessor said of the answer that is shown, or of all of the topic."""
-    words = {label.value: label.name for label in page.kind.labels}
+    words = {label.value: label.name for label in page.desk.kind.labels}
     columns = columns_from(
         OwnItem,
         "number answer of",
@@ -177,13 +126,7 @@ def _round(session: Session, desk: RoundDesk) -> DeskRound:
     }
     done = _done(session, desk)
     return DeskRound(
-        assessor_id=desk.assessor.id,
-        task=desk.task.name,
-        number=desk.here.number,
-        kind=KINDS[desk.here.kind],
-        is_open=desk.here.state == OPEN,
-        guidelines=desk.here.guidelines,
-        topics=tuple(
+        tuple(
             DeskTopic(
                 number=desk.here.number,
                 topic_id=here.topic.topic_id,
@@ -193,6 +136,7 @@ def _round(session: Session, desk: RoundDesk) -> DeskRound:
             )
             for here in desk.topics
         ),
+        desk,
     )
 
 
@@ -213,10 +157,10 @@ def _given(session: Session, here: TopicDesk) -> dict[LabelItem, int]:
 
 
 def _own(here: TopicDesk, given: dict[LabelItem, int], run_id: int | None) -> tuple[OwnItem, ...]:
-    runs = list(dict.fromkeys(item.run_id for item in here.shared.items.values()))
+    runs = list(dict.fromkeys(item.run_id for item in here.shared.values()))
     return tuple(
         OwnItem(name, number, f"answer {runs.index(item.run_id) + 1}", _words(here, item), given.get(item))
-        for number, (name, item) in enumerate(here.shared.items.items(), start=1)
+        for number, (name, item) in enumerate(here.shared.items(), start=1)
         if run_id in (None, item.run_id)
     )
 

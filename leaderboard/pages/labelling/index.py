@@ -10,14 +10,12 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Assessor, LabellingRound, Topic
 from leaderboard.errors import NotFound
 from leaderboard.services import policy
-from leaderboard.services.assessors import links
+from leaderboard.services.judging import links
 from leaderboard.services.labelling import labels, rounds
-from leaderboard.services.labelling.items import size
-from leaderboard.services.labelling.kinds import KINDS, NUGGETS
+from leaderboard.services.labelling.items import KINDS, NUGGETS, size
 from leaderboard.services.labelling.rounds import RunChoice
 from leaderboard.services.nuggets import stored
 from leaderboard.services.policy import Viewer
-from leaderboard.services.side_by_side.pairs import able
 from leaderboard.tables.record import Files, Shown, Table, columns_from
 
 
@@ -35,14 +33,6 @@ class RoundRow:
     created_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class AssessorChoice:
-    """An assessor whose link works."""
-
-    assessor_id: int
-    name: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundList:
     """The rounds of a task, newest first; has_nuggets: whether there is a nugget set to assign."""
@@ -50,7 +40,8 @@ class RoundList:
     task: str
     slug: str
     rounds: tuple[RoundRow, ...]
-    assessors: tuple[AssessorChoice, ...]
+    assessors: dict[int, str]
+    """Those whose links work."""
     runs: tuple[RunChoice, ...]
     topics: int
     has_nuggets: bool
@@ -71,7 +62,7 @@ def round_list(session: Session, viewer: Viewer, slug: str) -> RoundList:
         task=task.name,
         slug=task.slug,
         rounds=tuple(_row(session, here) for here in found),
-        assessors=tuple(AssessorChoice(one.id, one.name) for one in able(session, task.id)),
+        assessors=links.able(session, task.id),
         runs=rounds.runs(session, task.id),
         topics=topics or 0,
         has_nuggets=judged is not None and bool(judged.judgments.nuggets.topics),

@@ -2,21 +2,20 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from itertools import combinations
 from typing import Annotated, Any
 
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import WrittenNugget
-from leaderboard.pages.labelling import progress
-from leaderboard.pages.labelling.progress import AssessorProgress, TopicProgress
+from leaderboard.db.tables import LabellingRound, LabellingShare, Task, WrittenNugget
+from leaderboard.pages.judging import agreement
+from leaderboard.pages.judging.agreement import PairAgreement
 from leaderboard.services import policy
-from leaderboard.services.labelling import files, rounds
-from leaderboard.services.labelling.items import name_of
-from leaderboard.services.labelling.kinds import KINDS, NUGGETS, UNSURE, RoundKind
-from leaderboard.services.labelling.rounds import OPEN
+from leaderboard.services.judging.judged import GivenLabel, by_place
+from leaderboard.services.labelling import nuggets, rounds, settled
+from leaderboard.services.labelling.items import KINDS, NUGGETS, OPEN, RoundKind, name_of, size
 from leaderboard.services.labelling.settled import (
     USUAL,
     RoundLabels,
@@ -25,21 +24,110 @@ from leaderboard.services.labelling.settled import (
     settled_nuggets,
 )
 from leaderboard.services.policy import Viewer
-from leaderboard.stats.assessors import agreement
-from leaderboard.stats.assessors.agreement import Alpha, Kappa, Share
-from leaderboard.tables.record import Shown
+from leaderboard.stats.assessors.agreement import Alpha, alpha
+from leaderboard.tables.record import Column, Files, Shown, Table, columns_from
 
 
 @dataclass(frozen=True, slots=True)
-class PairAgreement:
-    """Two assessors on the items both labelled; kappa plain, and with labels that are close half agreeing."""
+class AssessorProgress:
+    """One assessor's work in a round: labels, or topics where nuggets are written."""
 
-    first: str
-    second: str
-    items: int
-    raw: Share
-    plain: Kappa
-    linear: Kappa
+    name: Annotated[str, Shown(key="assessor")]
+    topics: int
+    asked: Annotated[int, Shown("Of")]
+    done: int
+    unsure: int
+    """Labels that say that the assessor could not."""
+    written: int
+    """Nuggets that count."""
+    last_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class TopicProgress:
+    """A topic of a round: what was asked of its assessors together, and where they differ."""
+
+    topic_id: Annotated[str, Shown(key="topic")]
+    assessors: str
+    asked: Annotated[int, Shown("Of")]
+    done: int
+    twice: Annotated[int, Shown("Made twice")]
+    """Items with the labels of two assessors; 1 where two wrote nuggets."""
+    disagreements: Annotated[int, Shown("Differ")]
+    open: Annotated[int, Shown("Undecided")]
+    """Of them those without a decision."""
+
+
+def written_of(session: Session, made: RoundLabels) -> tuple[WrittenNugget, ...]:
+    """The nuggets of a round that count; of other kinds of rounds nothing is read."""
+    if made.here.kind != NUGGETS:
+        return ()
+    return tuple(filter(nuggets.stands, nuggets.written(session, made.here.id)))
+
+
+def by_assessor(made: RoundLabels, written: Sequence[WrittenNugget]) -> tuple[AssessorProgress, ...]:
+    """Every assessor of the round but those who decide, by name."""
+    asked = Counter[int]()
+    for share in made.shares:
+        asked[share.assessor_id] += _asked(made, share)
+    topics = Counter(share.assessor_id for share in made.shares)
+    given = {one.id: [label for label in made.labels if label.judge is one] for one in made.judges}
+    own = {one.id: [nugget for nugget in written if nugget.assessor_id == one.id] for one in made.judges}
+    return tuple(
+        AssessorProgress(
+            name=one.name,
+            topics=topics[one.id],
+            asked=asked[one.id],
+            done=len(given[one.id])
+            + sum(_is_done(share) for share in made.shares if share.assessor_id == one.id),
+            unsure=sum(label.grade is None for label in given[one.id]),
+            written=len(own[one.id]),
+            last_at=max(_moments(given[one.id], own[one.id]), default=None),
+        )
+        for one in made.judges
+        if not one.is_adjudicator
+    )
+
+
+def by_topic(
+    made: RoundLabels, open_topics: Sequence[str], open_items: Counter[str]
+) -> tuple[TopicProgress, ...]:
+    """Every topic; open_topics: those whose lists of nuggets differ, open_items: undecided items by topic."""
+    names = {one.id: one.name for one in made.judges if not one.is_adjudicator}
+    found = []
+    given = Counter(label.topic_id for label in made.labels)
+    twice = Counter(topic_id for (topic_id, _), labels in by_place(made.labels).items() if len(labels) > 1)
+    differing = Counter(item.topic_id for item in made.disagreements)
+    for topic_id in made.topics:
+        shares = [share for share in made.shares if share.topic_id == topic_id and share.assessor_id in names]
+        is_open = topic_id in open_topics
+        found.append(
+            TopicProgress(
+                topic_id=topic_id,
+                assessors=", ".join(names[share.assessor_id] for share in shares),
+                asked=sum(_asked(made, share) for share in shares),
+                done=given[topic_id] + sum(map(_is_done, shares)),
+                twice=twice[topic_id] or int(made.here.kind == NUGGETS and len(shares) > 1),
+                disagreements=differing[topic_id] or int(is_open),
+                open=open_items[topic_id] or int(is_open),
+            )
+        )
+    return tuple(found)
+
+
+def _asked(made: RoundLabels, share: LabellingShare) -> int:
+    """What an assessor is asked for a topic: labels, or one list of nuggets."""
+    if made.here.kind == NUGGETS:
+        return 1
+    return size(made.here, made.topics[share.topic_id], share)
+
+
+def _moments(given: Sequence[GivenLabel], own: Sequence[WrittenNugget]) -> list[datetime]:
+    return [*(label.saved_at for label in given), *(nugget.saved_at for nugget in own)]
+
+
+def _is_done(share: LabellingShare) -> bool:
+    return share.done_at is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +158,8 @@ class SettledCount:
 class RoundPage:
     """All that organisers see of a round."""
 
-    task: str
-    slug: str
-    number: int
-    kind: RoundKind
-    is_open: bool
-    revision: int | None
-    every_citation: bool
-    twice: float
-    guidelines: str
-    created_at: datetime
+    task: Task
+    here: LabellingRound
     may_change: bool
     may_publish: bool
     assessors: tuple[AssessorProgress, ...]
@@ -92,6 +172,21 @@ class RoundPage:
     settled: SettledCount
     first_open: str | None
     """The name of the first item, or the topic, that waits for a decision."""
+
+    @property
+    def kind(self) -> RoundKind:
+        """What it makes."""
+        return KINDS[self.here.kind]
+
+    @property
+    def name(self) -> str:
+        """What its tables are called."""
+        return f"{self.task.slug}-labelling-{self.here.number}"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it takes labels."""
+        return self.here.state == OPEN
 
     @property
     def asked(self) -> int:
@@ -113,27 +208,19 @@ def round_page(session: Session, viewer: Viewer, slug: str, number: int, rule: s
     """A round as it is now, settled by a rule; raises as `seen_round`, and Invalid for another rule."""
     task, here = rounds.seen_round(session, viewer, slug, number)
     made = round_labels(session, here)
-    written = progress.written_of(session, made)
-    is_written = here.kind == NUGGETS
+    written = written_of(session, made)
+    is_written, table = here.kind == NUGGETS, agreement.ratings(made.labels)
     topics, items = _open(session, made)
     first_open = next(iter(topics if is_written else items), None)
     return RoundPage(
-        task=task.name,
-        slug=task.slug,
-        number=number,
-        kind=KINDS[here.kind],
-        is_open=here.state == OPEN,
-        revision=here.revision,
-        every_citation=here.every_citation,
-        twice=here.twice,
-        guidelines=here.guidelines,
-        created_at=here.created_at,
+        task=task,
+        here=here,
         may_change=policy.coordinates(viewer, task.id),
         may_publish=policy.organises(viewer, task.id),
-        assessors=progress.by_assessor(made, written),
-        topics=progress.by_topic(made, topics, Counter(items.values())),
-        alpha=None if is_written else agreement.alpha(_ratings(made), "ordinal"),
-        pairs=() if is_written else tuple(_pairs(made)),
+        assessors=by_assessor(made, written),
+        topics=by_topic(made, topics, Counter(items.values())),
+        alpha=None if is_written else alpha(table, "ordinal"),
+        pairs=() if is_written else agreement.pairs(table, made.judges),
         lists=tuple(_lists(made, written)),
         rule=rule,
         settled=_settled(session, made, rule),
@@ -153,42 +240,12 @@ def _settled(session: Session, made: RoundLabels, rule: str) -> SettledCount:
         found = settled_nuggets(session, made)
         return SettledCount(len(found.topics), len(found.open), 0, len(found.left), len(found.topics))
     labels = settled_labels(made, rule)
-    whole = len(files.cells(made, labels))
+    whole = len(settled.cells(made, labels))
     return SettledCount(len(labels.labels), len(labels.open), len(labels.unsure), labels.left, whole)
 
 
-def _ratings(made: RoundLabels) -> agreement.Ratings:
-    """Labels of those who do not decide; who could not say gave none."""
-    names = {one.id: one.name for one in made.assessors if not one.is_adjudicator}
-    return agreement.ratings(
-        (one.item.topic_id, " ".join(map(str, one.item[1:])), names[one.assessor_id], one.label)
-        for one in made.given
-        if one.assessor_id in names and one.label != UNSURE
-    )
-
-
-def _pairs(made: RoundLabels) -> Sequence[PairAgreement]:
-    table = _ratings(made)
-    found = []
-    for first, second in combinations(range(len(table.assessors)), 2):
-        one, other = agreement.pair(table, first, second)
-        if one.size:
-            confusion = agreement.confusion(one, other)
-            found.append(
-                PairAgreement(
-                    first=table.assessors[first],
-                    second=table.assessors[second],
-                    items=int(one.size),
-                    raw=agreement.raw(confusion),
-                    plain=agreement.cohen(confusion),
-                    linear=agreement.cohen(confusion, "linear"),
-                )
-            )
-    return sorted(found, key=lambda pair: -pair.items)
-
-
 def _lists(made: RoundLabels, written: Sequence[WrittenNugget]) -> Sequence[ListAgreement]:
-    names = {one.id: one.name for one in made.assessors if not one.is_adjudicator}
+    names = {one.id: one.name for one in made.judges if not one.is_adjudicator}
     texts: dict[tuple[str, int], set[str]] = {}
     for one in written:
         texts.setdefault((one.topic_id, one.assessor_id), set()).add(one.text)
@@ -204,25 +261,74 @@ def _lists(made: RoundLabels, written: Sequence[WrittenNugget]) -> Sequence[List
 
 def facts(page: RoundPage) -> dict[str, Any]:
     """The round in plain values."""
-    settled = page.settled
     return {
-        "task": page.slug,
-        "round": page.number,
+        "task": page.task.slug,
+        "round": page.here.number,
         "kind": page.kind.part,
         "open": page.is_open,
-        "revision": page.revision,
-        "every_citation": page.every_citation,
-        "twice": page.twice,
+        "revision": page.here.revision,
+        "every_citation": page.here.every_citation,
+        "twice": page.here.twice,
         "asked": page.asked,
         "done": page.done,
         "disagreements": page.disagreements,
         "alpha": page.alpha.value if page.alpha else None,
         "rule": page.rule,
-        "settled": {
-            "settled": settled.settled,
-            "open": settled.open,
-            "unsure": settled.unsure,
-            "left": settled.left,
-            "whole": settled.whole,
-        },
+        "settled": asdict(page.settled),
     }
+
+
+def assessors_table(page: RoundPage) -> Table[AssessorProgress]:
+    """How far each assessor is."""
+    columns = columns_from(AssessorProgress, "name topics done asked")
+    if page.kind.labels:
+        columns.append(Column("unsure", lambda row: row.unsure, "Cannot say", digits=0))
+    else:
+        columns.append(Column("nuggets", lambda row: row.written, "Nuggets", digits=0))
+    columns.append(Column("last_at", _last, "Last"))
+    what = "labels given, of those asked for" if page.kind.labels else "topics done, of those asked for"
+    caption = f"Assessors of round {page.here.number} of {page.task.name}: {what}"
+    return Table(f"{page.name}-assessors", caption, columns, page.assessors)
+
+
+def topics_table(page: RoundPage) -> Table[TopicProgress]:
+    """How far each topic is, and where its assessors differ."""
+    columns = columns_from(TopicProgress, "topic_id assessors done asked twice disagreements open")
+    caption = f"Topics of round {page.here.number} of {page.task.name}"
+    return Table(f"{page.name}-topics", caption, columns, page.topics)
+
+
+def pairs_table(page: RoundPage) -> Table[PairAgreement]:
+    """How far two assessors agree on what both labelled."""
+    columns = columns_from(
+        PairAgreement,
+        Column("first", lambda row: row.first.name, "First"),
+        Column("second", lambda row: row.second.name, "Second"),
+        Column("items", lambda row: row.documents, "Items", digits=0),
+        "raw.value plain.value plain.low plain.high",
+        Column("linear", lambda row: row.linear.value, "κ, linear", digits=3),
+    )
+    caption = f"Agreement in round {page.here.number} of {page.task.name}: Cohen's κ with its 95% interval"
+    return Table(f"{page.name}-agreement", caption, columns, page.pairs)
+
+
+def lists_table(page: RoundPage) -> Table[ListAgreement]:
+    """How many nuggets two assessors wrote for a topic, and how many alike."""
+    caption = f"Topics of round {page.here.number} of {page.task.name} that two assessors have"
+    return Table(f"{page.name}-lists", caption, columns_from(ListAgreement), page.lists)
+
+
+FILES = Files(
+    facts=lambda page: {
+        **facts(page),
+        "assessors": assessors_table(page).facts(),
+        "topics": topics_table(page).facts(),
+        "pairs": pairs_table(page).facts(),
+        "lists": lists_table(page).facts(),
+    },
+    tables={"assessors": assessors_table, "topics": topics_table, "pairs": pairs_table, "lists": lists_table},
+)
+
+
+def _last(row: AssessorProgress) -> Any:
+    return row.last_at.astimezone(UTC).isoformat(timespec="seconds") if row.last_at else None

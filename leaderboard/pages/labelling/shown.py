@@ -5,23 +5,11 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Collection, LabellingTopic, Task, Topic
-from leaderboard.services import collections
+from leaderboard.db.tables import LabellingTopic, Task
+from leaderboard.pages.judging.shown import DocumentReading, ReadDocument
 from leaderboard.services.answers import store
-from leaderboard.services.labelling.items import LabelItem
-from leaderboard.services.labelling.kinds import SUPPORT
+from leaderboard.services.labelling.items import SUPPORT, LabelItem
 from leaderboard.trec.answers.record import Answer
-from leaderboard.trec.documents.marking import Piece, marked, terms
-
-
-@dataclass(frozen=True, slots=True)
-class TopicHead:
-    """What the topic asks for."""
-
-    topic_id: str
-    title: str
-    description: str
-    narrative: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +18,6 @@ class ReadSegment:
 
     text: str
     is_asked: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ReadDocument:
-    """A cited document, the segment's words marked; no text where the collection has none."""
-
-    docno: str
-    heading: tuple[Piece, ...]
-    text: tuple[Piece, ...]
-    link: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +34,6 @@ class ReadItem:
     def segment(self) -> str:
         """The text of the segment that is asked about; empty where it is a nugget."""
         return next((segment.text for segment in self.segments if segment.is_asked), "")
-
-
-def head_of(topic: Topic) -> TopicHead:
-    """What the topic asks for."""
-    return TopicHead(topic.topic_id, topic.title, topic.description, topic.narrative)
 
 
 def read_item(session: Session, task: Task, kind: str, topic: LabellingTopic, item: LabelItem) -> ReadItem:
@@ -82,15 +55,7 @@ def _document(session: Session, task: Task, answer: Answer | None, item: LabelIt
         return None
     segment = answer.segments[item.place]
     docno = segment.citations[item.citation].docno
-    found = collections.texts(session, task.collection_id, [docno]).get(docno)
-    words = terms(segment.text)
-    template = session.get_one(Collection, task.collection_id).link_template
-    return ReadDocument(
-        docno=docno,
-        heading=marked(found.title, words) if found else (),
-        text=marked(found.text, words) if found else (),
-        link=collections.link(template, docno),
-    )
+    return DocumentReading.of(session, task, [docno], segment.text).document(docno)
 
 
 def answers_of(session: Session, topic: LabellingTopic, order: Mapping[int, int]) -> tuple[Answer, ...]:

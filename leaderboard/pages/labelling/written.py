@@ -5,15 +5,13 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Assessor, LabellingRound, WrittenNugget
+from leaderboard.db.tables import Assessor, LabellingRound, Topic, WrittenNugget
 from leaderboard.errors import NotFound
-from leaderboard.pages.labelling.shown import TopicHead, answers_of, head_of
-from leaderboard.services.assessors import links
+from leaderboard.pages.labelling.shown import answers_of
+from leaderboard.services.judging import links
 from leaderboard.services.labelling import decisions, desks, nuggets, rounds
-from leaderboard.services.labelling.desks import TopicDesk
+from leaderboard.services.labelling.desks import RoundDesk, TopicDesk
 from leaderboard.services.labelling.items import in_order
-from leaderboard.services.labelling.kinds import KINDS, NUGGETS, RoundKind
-from leaderboard.services.labelling.rounds import OPEN
 from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks import topics
 
@@ -54,12 +52,8 @@ class ListByAssessor:
 class NuggetPage:
     """A topic with the answers to it, each its segments' texts, and the list of who writes."""
 
-    assessor_id: int
-    task: str
-    number: int
-    kind: RoundKind
-    is_open: bool
-    topic: TopicHead
+    desk: RoundDesk
+    topic: Topic
     answers: tuple[tuple[str, ...], ...]
     listed: NuggetList
 
@@ -71,7 +65,7 @@ class NuggetDecision:
     task: str
     slug: str
     number: int
-    topic: TopicHead
+    topic: Topic
     answers: tuple[tuple[str, ...], ...]
     lists: tuple[ListByAssessor, ...]
     listed: NuggetList | None
@@ -81,12 +75,8 @@ def nugget_page(session: Session, token: str, number: int, topic_id: str) -> Nug
     """A topic for its assessor; raises NotFound for a dead link or a topic of others."""
     desk, here = desks.topic_desk(session, token, number, topic_id)
     return NuggetPage(
-        assessor_id=desk.assessor.id,
-        task=desk.task.name,
-        number=number,
-        kind=KINDS[NUGGETS],
-        is_open=here.here.state == OPEN,
-        topic=head_of(topics.find(session, desk.task, topic_id)),
+        desk=desk,
+        topic=topics.find(session, desk.task, topic_id),
         answers=_answers(session, here),
         listed=_list(session, here),
     )
@@ -101,7 +91,7 @@ def decision_page(session: Session, viewer: Viewer, slug: str, number: int, topi
         task=task.name,
         slug=task.slug,
         number=number,
-        topic=head_of(topics.find(session, task, topic_id)),
+        topic=topics.find(session, task, topic_id),
         answers=_answers(session, written[0][1]),
         lists=tuple(ListByAssessor(name, _list(session, desk)) for name, desk in written),
         listed=_list(session, own) if own is not None else None,

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Run, Task
-from leaderboard.services import linked
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.reproductions import links, sides
 from leaderboard.services.reproductions.links import KIND, ReproductionLink
@@ -47,7 +46,7 @@ def mentions(
     Of what is not for the viewer's eyes nothing is said: both tasks must show scores by topic, and neither
     run of a replication may go by a pseudonym. The team that said it, and the organisers, read it always.
     """
-    if task.kind != KIND or not linked.noted(session, run.id).in_reproductions:
+    if task.kind != KIND or not sight.links.in_reproductions:
         return RunMentions()
     here = RunSide(run, task, sight, names)
     own = links.links_to(session, [run.id])

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Edition, Evaluation, Run, Task
 from leaderboard.errors import NotFound
-from leaderboard.services import linked, policy, shown_names
+from leaderboard.services import policy, shown_names
 from leaderboard.services.boards.rows import Row, rank, read_rows
 from leaderboard.services.evaluations import choices, score
 from leaderboard.services.evaluations.columns import MeasureColumn, column_of
@@ -142,7 +142,7 @@ def seen_run(session: Session, viewer: Viewer, run_id: int) -> SeenRun:
     """The run; raises NotFound where there is none or the viewer may not know of it."""
     run, task, sight = policy.visible_run(session, viewer, run_id)
     names = shown_names.shown_names(session, viewer, task)
-    masked, has_accounts = names.is_masked(run.team_id), linked.noted(session, run.id).has_accounts
+    masked, has_accounts = names.is_masked(run.team_id), sight.links.has_accounts
     return SeenRun(
         viewer=viewer,
         run=run,

@@ -15,7 +15,7 @@ from leaderboard.pages.runs.actions import RunActions, actions_of
 from leaderboard.pages.runs.head import RunHead, SeenRun, caption, head_facts, seen_run
 from leaderboard.pages.runs.scores import MeasureValue, RivalRun, RunStanding, explained, stand
 from leaderboard.pages.scores.fields import chosen
-from leaderboard.services import linked, policy, shown_names
+from leaderboard.services import policy, shown_names
 from leaderboard.services.boards.rows import place_facts
 from leaderboard.services.evaluations.choices import is_over
 from leaderboard.services.jobs import queue
@@ -132,7 +132,7 @@ def run_page(session: Session, viewer: Viewer, run_id: int, measure: str | None 
 
 
 def _late(session: Session, seen: SeenRun) -> str:
-    reason = linked.noted(session, seen.run.id).late
+    reason = seen.sight.links.late
     # A reason may name the team.
     return "the reason is shown with the team's name." if reason and seen.masked else reason
 
@@ -141,7 +141,7 @@ def _suites(session: Session, seen: SeenRun) -> tuple[SuitePart, ...]:
     """Where a suite may tell whose a run is, or what it got, it is not named."""
     if seen.masked or seen.run.withdrawn_at is not None or not (seen.sight.details or seen.is_own):
         return ()
-    if not linked.noted(session, seen.run.id).in_suites:
+    if not seen.sight.links.in_suites:
         return ()
     return tuple(
         SuitePart(slug=suite.slug, title=suite.title, suite_run_id=made.id, name=made.name)

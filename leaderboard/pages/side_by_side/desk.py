@@ -11,9 +11,8 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Assessor, Run, SideBySide, SideBySidePair, Task, Topic
 from leaderboard.pages.side_by_side.results import majorities, outstanding
 from leaderboard.services import policy
-from leaderboard.services.assessors import links
-from leaderboard.services.assessors.links import PersonalLink
 from leaderboard.services.evaluations.shown import means, shown_edition
+from leaderboard.services.judging import links
 from leaderboard.services.policy import Viewer
 from leaderboard.services.side_by_side import pairs as side_by_side
 from leaderboard.services.side_by_side.pairs import Answer, Pair
@@ -144,12 +143,6 @@ def assessors_table(page: DeskPage) -> Table[AssessorRow]:
     return Table(f"{page.slug}-side-by-side-assessors", caption, columns, page.assessors)
 
 
-def links_table(links: Sequence[PersonalLink]) -> Table[PersonalLink]:
-    """New personal links, for the one page that shows them."""
-    caption = "One link an assessor; it works until it is revoked"
-    return Table("links", caption, columns_from(PersonalLink, "name token"), links)
-
-
 FILES = Files(facts=facts, tables={"pairs": pairs_table, "assessors": assessors_table})
 
 
@@ -268,7 +261,7 @@ def _pair(
 def _assessors(
     session: Session, task: Task, asked: Sequence[SideBySidePair], given: Sequence[Answer]
 ) -> tuple[AssessorRow, ...]:
-    able = {assessor.id for assessor in side_by_side.able(session, task.id)}
+    able = links.able(session, task.id)
     rows = (
         AssessorRow(
             assessor_id=assessor.id,

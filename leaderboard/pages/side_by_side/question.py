@@ -6,17 +6,16 @@ from dataclasses import dataclass
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Collection, SideBySide, Task, Topic
+from leaderboard.db.tables import SideBySide, Task, Topic
 from leaderboard.errors import NotFound
-from leaderboard.services import collections
+from leaderboard.pages.judging.shown import DocumentReading, ReadDocument
 from leaderboard.services.answers import store
 from leaderboard.services.rankings.stored import ordered
 from leaderboard.services.side_by_side import questions
 from leaderboard.services.side_by_side.pairs import Answer
-from leaderboard.services.side_by_side.questions import AskedQuestion
+from leaderboard.services.side_by_side.questions import AskedQuestion, Questions
 from leaderboard.tables.record import Column, Table
-from leaderboard.trec.documents.documents import Document
-from leaderboard.trec.documents.marking import Piece, marked, snippet, terms
+from leaderboard.trec.documents.marking import Piece, snippet
 
 SIDES = ("left", "right")
 SHOWN = 10
@@ -27,46 +26,12 @@ OPENED = 4000
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """Two rankings to be compared, as the assessor's list shows them."""
-
-    item: str
-    topic_id: str
-    title: str
-    answered: bool
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionList:
-    """All that an assessor is asked to compare."""
-
-    assessor_id: int
-    name: str
-    task: str
-    questions: tuple[Question, ...]
-
-    @property
-    def answered(self) -> int:
-        """How many have an answer."""
-        return sum(question.answered for question in self.questions)
-
-    @property
-    def following(self) -> Question | None:
-        """The first without an answer."""
-        return next((question for question in self.questions if not question.answered), None)
-
-
-@dataclass(frozen=True, slots=True)
-class ListedDocument:
+class ListedDocument(ReadDocument):
     """A document of a ranking; text is its beginning, and length the characters of all of it."""
 
     place: int
-    docno: str
-    heading: tuple[Piece, ...]
     snippet: tuple[Piece, ...]
-    text: tuple[Piece, ...]
     length: int
-    link: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,79 +51,57 @@ class _Side:
 
 
 @dataclass(frozen=True, slots=True)
+class RankingSide:
+    """The documents that a run ranks first; of an answer what it says, and those that it cites."""
+
+    documents: tuple[ListedDocument, ...]
+    said: tuple[SaidSegment, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class QuestionPage:
-    """Two rankings of one topic, or two answers, without any name.
+    """Two rankings of one topic, or two answers, without any name."""
 
-    left, right: the documents ranked first, or those that are cited; said_left, said_right: what an answer
-    says, of the kind of task that takes them.
-    """
-
-    assessor_id: int
-    task: str
-    item: str
-    number: int
-    total: int
-    answered: int
-    topic_id: str
-    title: str
-    description: str
-    narrative: str
-    left: tuple[ListedDocument, ...]
-    right: tuple[ListedDocument, ...]
-    given: Answer | None
-    """The answer in force."""
+    mine: Questions
+    asked: AskedQuestion
+    left: RankingSide
+    right: RankingSide
     key: str
     """Of the next answer: what is sent twice under it is stored once."""
-    later: str | None
-    """The next one without an answer."""
-    kind: str
-    """rankings or answers."""
-    said_left: tuple[SaidSegment, ...]
-    said_right: tuple[SaidSegment, ...]
+
+    @property
+    def number(self) -> int:
+        """Which of the assessor's questions it is, from 1."""
+        return self.mine.asked.index(self.asked) + 1
+
+    @property
+    def given(self) -> Answer | None:
+        """The answer in force."""
+        return self.mine.answer(self.asked)
+
+    @property
+    def later(self) -> AskedQuestion | None:
+        """The next one without an answer."""
+        return self.mine.following(self.asked)
 
 
 @dataclass(frozen=True, slots=True)
 class TextPage:
     """The whole text of a document."""
 
-    assessor_id: int
-    task: str
-    item: str
-    topic_id: str
-    title: str
-    docno: str
-    heading: tuple[Piece, ...]
-    text: tuple[Piece, ...]
-    link: str
+    mine: Questions
+    asked: AskedQuestion
+    document: ReadDocument
 
 
-def question_list(session: Session, token: str) -> QuestionList:
-    """All questions of the assessor whose link it is; raises NotFound for a dead link."""
-    mine = questions.of_link(session, token)
-    return QuestionList(
-        assessor_id=mine.assessor.id,
-        name=mine.assessor.name,
-        task=mine.task.name,
-        questions=tuple(
-            Question(
-                item=asked.item,
-                topic_id=asked.topic.topic_id,
-                title=asked.topic.title,
-                answered=asked.place in mine.answers,
-            )
-            for asked in mine.asked
-        ),
-    )
-
-
-def list_table(page: QuestionList) -> Table[Question]:
+def list_table(mine: Questions) -> Table[AskedQuestion]:
     """All that an assessor is asked to compare."""
-    columns: list[Column[Question]] = [
-        Column("topic", lambda row: row.topic_id, "Topic"),
-        Column("answer", lambda row: "given" if row.answered else None, "Answer"),
+    columns: list[Column[AskedQuestion]] = [
+        Column("topic", lambda row: row.topic.topic_id, "Topic"),
+        Column("answer", lambda row: "given" if mine.answer(row) else None, "Answer"),
     ]
     caption = "Your comparisons in the order they are asked in"
-    return Table("comparisons", caption, columns, page.questions)
+    return Table("comparisons", caption, columns, mine.asked)
 
 
 def question_page(session: Session, token: str, item: str) -> QuestionPage:
@@ -166,27 +109,13 @@ def question_page(session: Session, token: str, item: str) -> QuestionPage:
     mine = questions.of_link(session, token)
     asked = mine.find(item)
     left, right = (_side(session, mine.task, run_id, asked.topic) for run_id in asked.runs)
-    reading = _Reading.of(session, mine.task, asked.topic, [*left.docnos, *right.docnos])
-    later = mine.following(asked)
+    reading = _reading(session, mine, asked, (*left.docnos, *right.docnos))
     return QuestionPage(
-        assessor_id=mine.assessor.id,
-        task=mine.task.name,
-        item=item,
-        number=mine.asked.index(asked) + 1,
-        total=len(mine.asked),
-        answered=mine.answered,
-        topic_id=asked.topic.topic_id,
-        title=asked.topic.title,
-        description=asked.topic.description,
-        narrative=asked.topic.narrative,
-        left=reading.listed(left.docnos),
-        right=reading.listed(right.docnos),
-        given=mine.answer(asked),
+        mine=mine,
+        asked=asked,
+        left=RankingSide(_listed(reading, left.docnos), left.said),
+        right=RankingSide(_listed(reading, right.docnos), right.said),
         key=f"{item}-{_times(session, asked)}",
-        later=later.item if later else None,
-        kind=mine.task.kind,
-        said_left=left.said,
-        said_right=right.said,
     )
 
 
@@ -200,51 +129,26 @@ def text_page(session: Session, token: str, item: str, side: str, place: int) ->
     if not 1 <= place <= len(docnos):
         raise NotFound("There is no document at this place.")
     docno = docnos[place - 1]
-    reading = _Reading.of(session, mine.task, asked.topic, [docno])
-    document = reading.texts.get(docno)
-    return TextPage(
-        assessor_id=mine.assessor.id,
-        task=mine.task.name,
-        item=item,
-        topic_id=asked.topic.topic_id,
-        title=asked.topic.title,
-        docno=docno,
-        heading=marked(document.title, reading.words) if document else (),
-        text=marked(document.text, reading.words) if document else (),
-        link=collections.link(reading.link_template, docno),
-    )
+    return TextPage(mine, asked, _reading(session, mine, asked, [docno]).document(docno))
 
 
-@dataclass(frozen=True, eq=False)
-class _Reading:
-    """Stored documents, and the topic's words to mark in them."""
+def _reading(
+    session: Session, mine: Questions, asked: AskedQuestion, docnos: Sequence[str]
+) -> DocumentReading:
+    return DocumentReading.of(session, mine.task, docnos, asked.topic.title, asked.topic.description)
 
-    texts: dict[str, Document]
-    words: frozenset[str]
-    link_template: str
 
-    @classmethod
-    def of(cls, session: Session, task: Task, topic: Topic, docnos: Sequence[str]) -> "_Reading":
-        collection = session.get_one(Collection, task.collection_id)
-        texts = collections.texts(session, collection.id, docnos)
-        return cls(texts, terms(topic.title, topic.description), collection.link_template)
-
-    def listed(self, docnos: Sequence[str]) -> tuple[ListedDocument, ...]:
-        return tuple(self._one(place, docno) for place, docno in enumerate(docnos, start=1))
-
-    def _one(self, place: int, docno: str) -> ListedDocument:
-        link, document = collections.link(self.link_template, docno), self.texts.get(docno)
-        if document is None:
-            return ListedDocument(place, docno, (), (), (), 0, link)
-        return ListedDocument(
+def _listed(reading: DocumentReading, docnos: Sequence[str]) -> tuple[ListedDocument, ...]:
+    found = ((place, docno, reading.texts.get(docno)) for place, docno in enumerate(docnos, start=1))
+    return tuple(
+        ListedDocument(
+            **reading.fields(docno, OPENED),
             place=place,
-            docno=docno,
-            heading=marked(document.title, self.words),
-            snippet=snippet(document.text, self.words, SNIPPET),
-            text=marked(document.text[:OPENED], self.words),
-            length=len(document.text),
-            link=link,
+            snippet=snippet(document.text, reading.words, SNIPPET) if document else (),
+            length=len(document.text) if document else 0,
         )
+        for place, docno, document in found
+    )
 
 
 def _side(session: Session, task: Task, run_id: int, topic: Topic) -> _Side:

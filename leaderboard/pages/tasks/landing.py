@@ -224,7 +224,7 @@ def about(session: Session, viewer: Viewer, slug: str) -> AboutPage:
 
 def _is_open(session: Session, viewer: Viewer, slug: str) -> bool:
     """Whether nothing of a task that was read before is held back from anybody."""
-    return not phase_rules.hidden(session, policy.seen_task(session, viewer, slug).phases)
+    return not phase_rules.hidden(session, policy.task_context(session, viewer, slug).phases)
 
 
 def measures(page: AboutPage) -> Table[BoundMeasure]:

@@ -75,7 +75,7 @@ def newest(session: Session, viewer: Viewer, slug: str, at: datetime) -> NewsHea
 
     Raises NotFound where the viewer may not know of the task. For a visitor it takes no statement.
     """
-    seen = policy.seen_task(session, viewer, slug)
+    seen = policy.task_context(session, viewer, slug)
     task, for_all = seen.task, seen.newest
     head = NewsHead(for_all.id, for_all.title or "", for_all.at) if for_all.id and for_all.at else None
     if for_all.last_id != for_all.id and (viewer.team_ids or policy.knows(viewer, task.id)):

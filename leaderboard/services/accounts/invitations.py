@@ -62,7 +62,7 @@ class TeamInvitation:
 class TaskInvitation(TeamInvitation):
     """Who is invited as what; uses: how often the link works, null for any number; days: for how long."""
 
-    role: Annotated[str, Field(title="As", choices=ROLES)] = ""
+    role: Annotated[str, Field(title="As", help="The role that the link gives.", choices=ROLES)] = ""
     uses: Annotated[int | None, Field(title="How many people may use it", most=MOST_USES)] = 1
 
 

@@ -41,7 +41,10 @@ class TeamChanges:
     affiliation: Annotated[str | None, Field(title="Affiliation", longest=DETAIL_CHARACTERS)] = None
     country: Annotated[str | None, Field(title="Country", longest=DETAIL_CHARACTERS)] = None
     home_page: Annotated[str | None, Field(title="Home page (https)", longest=DETAIL_CHARACTERS)] = None
-    name: Annotated[str | None, Field(title="Name", longest=names.MAX_CHARACTERS)] = None
+    name: Annotated[
+        str | None,
+        Field(title="Name", help="For its captain to change; null: it stays.", longest=names.MAX_CHARACTERS),
+    ] = None
 
 
 def count_creation(session: Session, viewer: Viewer, name: str) -> None:

@@ -1,17 +1,119 @@
 """Who judges which documents of a pool: by topic, by share or everybody everything, with planned overlap."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
+from math import ceil
 
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Assessor, Assignment, Pool, PoolTopic, Topic
+from leaderboard.db.tables import Assignment, Pool, PoolTopic, Topic
 from leaderboard.errors import Closed, Invalid, Problem
 from leaderboard.services import audit
-from leaderboard.services.assessors import links
-from leaderboard.services.assessors.shares import ORDERS, Share, share_of_topic
+from leaderboard.services.judging import links
 from leaderboard.services.policy import Viewer
+from leaderboard.services.pools import pools
+from leaderboard.services.pools.documents import PoolDocument
+
+ORDERS = {
+    "docno": "by document id: the rank is hidden",
+    "random": "at random: another order for each assessor",
+    "score": "by priority: what the method thinks relevant comes first",
+}
+"""Name of an order -> how a form calls it; the first is the default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """An assessor's part of a topic's documents.
+
+    The documents are divided into `parts`; part counts from 0. A part beyond them has no documents of its
+    own. overlap: share of every other part's documents that this assessor judges too; who judges what of
+    another part is divided so that no document has more than two assessors while the shares allow it.
+    """
+
+    parts: int = 1
+    part: int = 0
+    overlap: float = 0.0
+    order: str = "docno"
+    seed: int = 0
+
+
+def own_and_shared(
+    rows: Sequence[PoolDocument], share: Share, pool_seed: int, topic_id: str
+) -> tuple[list[PoolDocument], list[PoolDocument]]:
+    """The documents of a share's own part, and those of other parts that it has too, in stored order.
+
+    Documents whose judgment is used again are in neither. pool_seed says how the topic is divided.
+
+    >>> rows = [PoolDocument(f"d{number}") for number in range(10)]
+    >>> own, shared = own_and_shared(rows, Share(parts=2, part=1, overlap=0.2), 1, "t")
+    >>> len(own), len(shared), {row.docno for row in own} & {row.docno for row in shared}
+    (5, 1, set())
+    """
+    waiting = [row for row in rows if row.grade is None]
+    if (share.parts, share.part) == (1, 0):
+        return waiting, []
+    by_chance = sorted(waiting, key=lambda row: _digest(pool_seed, topic_id, row.docno))
+    own: set[str] = set()
+    shared: set[str] = set()
+    for part in range(share.parts):
+        documents = [row.docno for row in by_chance[part :: share.parts]]
+        if part == share.part:
+            own.update(documents)
+        else:
+            first, last = _between(share, part, len(documents))
+            shared.update(documents[first:last])
+    return ([row for row in waiting if row.docno in own], [row for row in waiting if row.docno in shared])
+
+
+def size(share: Share, documents: int) -> int:
+    """How many documents the share has, of a topic with n documents to be judged.
+
+    >>> size(Share(parts=2, part=1, overlap=0.2), 10), size(Share(parts=1, part=1, overlap=0.15), 10)
+    (6, 2)
+    """
+    count = 0
+    for part in range(share.parts):
+        here = len(range(part, documents, share.parts))
+        first, last = (0, here) if part == share.part else _between(share, part, here)
+        count += max(min(last, here) - min(first, here), 0)
+    return count
+
+
+def in_order(rows: Sequence[PoolDocument], share: Share, topic_id: str) -> list[PoolDocument]:
+    """The documents as the assessor gets them; rows are in the order of their priority."""
+    if share.order == "score":
+        return list(rows)
+    if share.order == "docno":
+        return sorted(rows, key=lambda row: row.docno.encode("utf-8", "surrogateescape"))
+    return sorted(rows, key=lambda row: _digest(share.seed, topic_id, row.docno))
+
+
+def share_of_topic(overlap: float, assessors: int) -> float:
+    """The overlap that each of several assessors with parts needs so that a share of a topic is judged twice.
+
+    >>> share_of_topic(0.2, 2), share_of_topic(0.2, 3), share_of_topic(0.2, 1)
+    (0.2, 0.1, 0.0)
+    """
+    return overlap / (assessors - 1) if assessors > 1 else 0.0
+
+
+def _between(share: Share, part: int, documents: int) -> tuple[int, int]:
+    """The piece that the share has of another part of n documents: each assessor takes the next."""
+    place = (share.part - part) % share.parts if share.part < share.parts else share.part
+    return (
+        ceil(round((place - 1) * share.overlap * documents, 9)),
+        ceil(round(place * share.overlap * documents, 9)),
+    )
+
+
+def _digest(seed: int, topic_id: str, docno: str) -> bytes:
+    text = f"{seed}\n{topic_id}\n{docno}".encode("utf-8", "surrogateescape")
+    return blake2b(text, digest_size=16).digest()
+
 
 WAYS = {
     "topic": "by topic: each topic is one assessor’s",
@@ -44,7 +146,7 @@ def assign(session: Session, viewer: Viewer, slug: str, number: int, plan: Plan)
     Judgments that were made stay, no matter who has the documents now. Raises Invalid for a plan that cannot
     be, Closed for a closed pool.
     """
-    task, pool = links.own_pool(session, viewer, slug, number)
+    task, pool = pools.own_pool(session, viewer, slug, number)
     if pool.state == "closed":
         raise Closed("This pool is closed; open it again before its documents are assigned anew.")
     people = _people(session, task.id, plan)
@@ -91,6 +193,14 @@ def share_of(assignment: Assignment) -> Share:
     )
 
 
+def asked(given: Iterable[Assignment], documents: Mapping[str, int]) -> Counter[int]:
+    """Id of an assessor -> how many documents some assignments ask for; documents: of each topic."""
+    counts = Counter[int]()
+    for assignment in given:
+        counts[assignment.assessor_id] += size(share_of(assignment), documents.get(assignment.topic_id, 0))
+    return counts
+
+
 def _people(session: Session, task_id: int, plan: Plan) -> list[int]:
     """The ids of the plan's assessors, checked; raises Invalid."""
     problems = []
@@ -104,17 +214,7 @@ def _people(session: Session, task_id: int, plan: Plan) -> list[int]:
     if not 0 <= plan.seed <= LARGEST_SEED:
         problems.append(Problem(f"must be a whole number up to {LARGEST_SEED:,}.", field="seed"))
     chosen = list(dict.fromkeys(plan.assessor_ids))
-    able = set(
-        session.scalars(
-            select(Assessor.id).where(
-                Assessor.task_id == task_id,
-                Assessor.origin == links.HUMAN,
-                Assessor.token_sha256.is_not(None),
-                Assessor.id.in_(chosen),
-            )
-        )
-    )
-    if not chosen or able != set(chosen):
+    if not chosen or not links.able(session, task_id).keys() >= set(chosen):
         rule = "must be people of this task whose link works."
         problems.append(Problem(rule, "Add assessors first, then choose at least one.", field="assessors"))
     if problems:

@@ -7,8 +7,8 @@ from sqlalchemy.orm import Session
 
 from leaderboard.errors import Invalid, NotFound, Problem
 from leaderboard.services import audit, collections, prose
-from leaderboard.services.assessors import links
 from leaderboard.services.policy import Viewer
+from leaderboard.services.pools import pools
 from leaderboard.services.tasks import grade_scales
 
 EXAMPLE_CHARACTERS = 20_000
@@ -17,7 +17,7 @@ MOST_EXAMPLES = 50
 
 def set_text(session: Session, viewer: Viewer, slug: str, number: int, text: str) -> None:
     """Set what assessors read first, as Markdown; raises Invalid where it is too long."""
-    _, pool = links.own_pool(session, viewer, slug, number)
+    _, pool = pools.own_pool(session, viewer, slug, number)
     if rule := prose.broken_rule(text):
         raise Invalid(f"The guidelines {rule} Write them more simply.")
     pool.guidelines = text.replace("\r\n", "\n").strip()
@@ -29,7 +29,7 @@ def add_example(session: Session, viewer: Viewer, slug: str, number: int, exampl
 
     Raises Invalid where a part is missing or does not fit.
     """
-    task, pool = links.own_pool(session, viewer, slug, number)
+    task, pool = pools.own_pool(session, viewer, slug, number)
     tidy = {name: str(example.get(name, "")).strip() for name in ("topic", "docno", "text", "why")}
     problems = []
     if len(pool.examples) >= MOST_EXAMPLES:
@@ -55,7 +55,7 @@ def add_example(session: Session, viewer: Viewer, slug: str, number: int, exampl
 
 def remove_example(session: Session, viewer: Viewer, slug: str, number: int, place: int) -> None:
     """Remove the example at a place, counted from 1; raises NotFound where there is none."""
-    _, pool = links.own_pool(session, viewer, slug, number)
+    _, pool = pools.own_pool(session, viewer, slug, number)
     if not 1 <= place <= len(pool.examples):
         raise NotFound(f"There is no example {place} any more.")
     pool.examples = [example for index, example in enumerate(pool.examples, 1) if index != place]

@@ -1,58 +1,20 @@
 """A pool and what was judged in it: who gave which grade to what, as agreement and settling need it."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Annotated, Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Assessment, Assessor, Pool, PoolTopic, Task, Topic
+from leaderboard.db.tables import Assessment, Pool, PoolTopic, Task, Topic
 from leaderboard.memory import keep_by
-from leaderboard.services.assessors import links, log
+from leaderboard.services.assessors import log
+from leaderboard.services.judging.judged import GivenLabel, Judge, JudgedLabels, judges_of
 from leaderboard.services.policy import Viewer
+from leaderboard.services.pools import pools
 from leaderboard.services.tasks import grade_scales
 from leaderboard.services.tasks.grade_scales import Grade
 from leaderboard.tables.record import Place, Shown
-
-WHOSE = {"human": "people", "machine": "machines", "all": "people and machines beside each other"}
-"""Whose labels a page looks at, by its name in an address, and how a form calls it."""
-
-
-@dataclass(frozen=True, slots=True)
-class PoolAssessor:
-    """A person or a machine with labels in a pool, or asked for them."""
-
-    id: int
-    name: Annotated[str, Shown(key="assessor")]
-    is_machine: bool
-    machine: Annotated[str, Shown(shown=~Place.PAGE)]
-    """Which one; empty of people."""
-    is_adjudicator: bool
-
-    @property
-    def origin(self) -> Annotated[str, Shown(shown=~Place.PAGE)]:
-        """`machine` or `human`."""
-        return links.MACHINE if self.is_machine else links.HUMAN
-
-
-@dataclass(frozen=True, slots=True)
-class GivenLabel:
-    """A judge's label of a document that is in force; grade None where the document was skipped."""
-
-    topic_id: Annotated[str, Shown(key="topic")]
-    docno: Annotated[str, Shown("Document")]
-    judge: PoolAssessor
-    grade: Annotated[int | None, Shown(digits=None)]
-    note: str
-    saved_at: datetime
-    seconds: float | None
-
-    @property
-    def assessor(self) -> str:
-        """The judge's name."""
-        return self.judge.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +34,16 @@ class PoolFacts:
     """In the task's order."""
 
     @property
+    def name(self) -> str:
+        """What its tables are called."""
+        return f"{self.slug}-pool-{self.number}"
+
+    @property
+    def documents_of(self) -> dict[str, int]:
+        """Topic -> documents to be judged."""
+        return {topic.topic_id: topic.documents for topic in self.topics}
+
+    @property
     def is_binary(self) -> bool:
         """Whether there are two grades only."""
         return len(self.scale) <= 2
@@ -87,31 +59,11 @@ class TopicOfPool:
     """To be judged."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class JudgedPool:
-    """A pool with everybody's labels, adjudicators' apart."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class JudgedPool(JudgedLabels):
+    """A pool with everybody's labels, by topic, document and assessor."""
 
     facts: PoolFacts
-    judges: tuple[PoolAssessor, ...]
-    """All of the task: people first, then machines, by name."""
-    labels: tuple[GivenLabel, ...]
-    """Of assessors, by topic, document and assessor."""
-    decisions: tuple[GivenLabel, ...]
-    """Of adjudicators."""
-
-    def labels_of(self, whose: str) -> tuple[GivenLabel, ...]:
-        """Assessors' labels of people, of machines, or of both."""
-        return tuple(label for label in self.labels if is_of(label.judge, whose))
-
-    def decided(self) -> dict[tuple[str, str], GivenLabel]:
-        """(topic, docno) -> the adjudicators' last decision."""
-        by_time = sorted(self.decisions, key=lambda label: label.saved_at)
-        return {(label.topic_id, label.docno): label for label in by_time if label.grade is not None}
-
-
-def is_of(judge: PoolAssessor, whose: str) -> bool:
-    """Whether a judge is one of people, machines or all."""
-    return whose == "all" or judge.is_machine == (whose == "machine")
 
 
 def judged_pool(
@@ -121,7 +73,7 @@ def judged_pool(
 
     Raises SignInNeeded, Forbidden or NotFound.
     """
-    task, pool = links.seen_pool(session, viewer, slug, number)
+    task, pool = pools.seen_pool(session, viewer, slug, number)
     facts = pool_facts(session, task, pool)
     judges = judges_of(session, task)
     adjudicators = tuple(judge for judge in judges if judge.is_adjudicator)
@@ -131,15 +83,10 @@ def judged_pool(
     if topic_id is not None:
         labels = tuple(label for label in labels if label.topic_id == topic_id)
         decisions = tuple(label for label in decisions if label.topic_id == topic_id)
-    return task, JudgedPool(facts, judges, labels, decisions)
+    return task, JudgedPool(judges=judges, labels=labels, decisions=decisions, facts=facts)
 
 
-def judges_of(session: Session, task: Task) -> tuple[PoolAssessor, ...]:
-    """Who judges or judged for a task: people first, then machines, by name; one statement."""
-    return tuple(_judge(assessor) for assessor in links.of_task(session, task.id))
-
-
-def _state(session: Session, pool: Pool, judges: tuple[PoolAssessor, ...]) -> tuple[Any, ...]:
+def _state(session: Session, pool: Pool, judges: tuple[Judge, ...]) -> tuple[Any, ...]:
     """What tells the labels of a pool at one time from those at any other.
 
     The log of a pool only grows: an event is never deleted, and it is changed in one way only, when it is
@@ -160,22 +107,22 @@ def _state(session: Session, pool: Pool, judges: tuple[PoolAssessor, ...]) -> tu
 # be newer than its counts, never older.
 @keep_by(lambda *given: given[-1])
 def _kept_labels(
-    session: Session, pool: Pool, judges: tuple[PoolAssessor, ...], state: tuple[Any, ...]
+    session: Session, pool: Pool, judges: tuple[Judge, ...], state: tuple[Any, ...]
 ) -> tuple[GivenLabel, ...]:
     return _labels(session, pool.id, judges)
 
 
-def _labels(session: Session, pool_id: int, judges: tuple[PoolAssessor, ...]) -> tuple[GivenLabel, ...]:
+def _labels(session: Session, pool_id: int, judges: tuple[Judge, ...]) -> tuple[GivenLabel, ...]:
     by_id = {judge.id: judge for judge in judges}
     return tuple(
         GivenLabel(
-            topic_id=label.topic_id,
-            docno=label.docno,
-            judge=by_id[label.assessor_id],
-            grade=label.grade,
-            note=label.note,
-            saved_at=label.saved_at,
-            seconds=label.seconds,
+            label.topic_id,
+            label.docno,
+            by_id[label.assessor_id],
+            label.grade,
+            label.saved_at,
+            label.note,
+            label.seconds,
         )
         for label in log.in_force(session, pool_id, assessor_ids=list(by_id))
     )
@@ -201,22 +148,4 @@ def pool_facts(session: Session, task: Task, pool: Pool) -> PoolFacts:
         scale=scale,
         grade_names={grade.value: grade.name for grade in scale if grade.name},
         topics=tuple(TopicOfPool(row.topic_id, row.title or "", row.documents) for row in ordered),
-    )
-
-
-def by_document(labels: Iterable[GivenLabel]) -> dict[tuple[str, str], list[GivenLabel]]:
-    """(topic, docno) -> its labels, in the order given."""
-    documents: dict[tuple[str, str], list[GivenLabel]] = {}
-    for label in labels:
-        documents.setdefault((label.topic_id, label.docno), []).append(label)
-    return documents
-
-
-def _judge(assessor: Assessor) -> PoolAssessor:
-    return PoolAssessor(
-        id=assessor.id,
-        name=assessor.name,
-        is_machine=assessor.origin == links.MACHINE,
-        machine=assessor.origin_name,
-        is_adjudicator=assessor.role == links.ADJUDICATOR,
     )

@@ -17,9 +17,9 @@ from leaderboard.db.engine import now
 from leaderboard.db.tables import Assessment, PoolTopic
 from leaderboard.errors import Closed, Invalid, Problem
 from leaderboard.services import audit
-from leaderboard.services.assessors import links
+from leaderboard.services.judging import links
 from leaderboard.services.policy import Viewer
-from leaderboard.services.pools import documents
+from leaderboard.services.pools import documents, pools
 from leaderboard.services.tasks import grade_scales
 from leaderboard.trec.qrels.qrels import read_qrels
 from leaderboard.trec.read.json_objects import objects
@@ -141,7 +141,7 @@ def add(
     Labels of a machine stay marked as such: its assessor is one, and no other may have its name. Raises
     Closed for a closed pool, Invalid for grades that the task does not have, and what links.ensure raises.
     """
-    task, pool = links.own_pool(session, viewer, slug, number)
+    task, pool = pools.own_pool(session, viewer, slug, number)
     if pool.state == "closed":
         raise Closed("This pool is closed; open it again before labels are added.")
     _refuse_grades(prepared, grade_scales.grades(task))

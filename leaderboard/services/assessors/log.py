@@ -1,26 +1,25 @@
-"""The log of what assessors decided: every event is stored once, in whatever order they come."""
+"""What assessors of pools say, and what adjudicators decide where they differ: events of one log."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import select, update
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Assessment, Assessor, Assignment, Pool, PoolTopic, Task
-from leaderboard.errors import Closed, Conflict, Invalid, NotFound, Problem
-from leaderboard.services import throttles
-from leaderboard.services.assessors import links
-from leaderboard.services.pools import documents
+from leaderboard.errors import Closed, Invalid, NotFound, Problem
+from leaderboard.services.judging import links, log
+from leaderboard.services.policy import Viewer
+from leaderboard.services.pools import documents, pools
 from leaderboard.services.tasks import grade_scales
 
-KEY_CHARACTERS = 64
-NOTE_CHARACTERS = 2000
 EVENTS_A_MINUTE = 900
 """Of one assessor: far more than any person judges, enough for a day's work after a lost connection."""
+PLACE = ("pool_id", "topic_id", "docno")
+"""What an event is of."""
 LONGEST = timedelta(days=60)
 """How old a judgment may be when it is sent."""
 
@@ -119,44 +118,20 @@ def save(session: Session, checked: CheckedLabel) -> bool:
     was taken back stays so even where it is sent again. Raises OverQuota, NotFound where the link was
     revoked meanwhile, Conflict where another judgment has the key.
     """
-    throttles.spend(session, f"judge:{checked.assessor_id}", EVENTS_A_MINUTE, timedelta(minutes=1))
+    log.spend(session, "judge", checked.assessor_id, EVENTS_A_MINUTE)
     if session.scalar(select(Assessor.token_sha256).where(Assessor.id == checked.assessor_id)) is None:
         raise NotFound(links.DEAD_LINK)
-    stored = _of_key(session, checked)
-    if stored is None:
-        try:
-            with session.begin_nested():
-                session.add(_row(session, checked))
-            return True
-        except IntegrityError:
-            # The same judgment came by another connection at this very moment.
-            stored = _of_key(session, checked)
-    if stored is None or not _is_same(stored, checked):
-        raise Conflict("Another judgment was stored under this key.")
-    if checked.sent.undone and not stored.undone:
-        stored.undone = True
-    return False
+    same, another = (*PLACE, "grade"), "Another judgment was stored under this key."
+    return log.store(session, _row(session, checked), same, another)
 
 
 def undo_last(session: Session, token: str, number: int, topic_id: str) -> str | None:
     """Take back what the assessor decided last on a topic; its document, None where there is nothing."""
     assessor, pool = assessor_and_pool(session, token, number)
     require_open(pool)
-    last = session.execute(
-        select(Assessment.id, Assessment.docno)
-        .where(
-            Assessment.assessor_id == assessor.id,
-            Assessment.pool_id == pool.id,
-            Assessment.topic_id == topic_id,
-            Assessment.undone.is_(False),
-        )
-        .order_by(Assessment.saved_at.desc(), Assessment.id.desc())
-        .limit(1)
-    ).one_or_none()
-    if last is None:
-        return None
-    session.execute(update(Assessment).where(Assessment.id == last.id).values(undone=True))
-    return str(last.docno)
+    of_topic = Assessment.pool_id == pool.id, Assessment.topic_id == topic_id
+    last = log.undo_last(session, Assessment, *of_topic, Assessment.assessor_id == assessor.id)
+    return last.docno if last is not None else None
 
 
 def in_force(
@@ -171,36 +146,13 @@ def in_force(
 
     A label whose grade is None says that the assessor skipped the document, or looked at it anew and did.
     """
-    query = select(
-        Assessment.topic_id,
-        Assessment.docno,
-        Assessment.assessor_id,
-        Assessment.grade,
-        Assessment.note,
-        Assessment.saved_at,
-        Assessment.seconds,
-        Assessment.key,
-    ).where(Assessment.pool_id == pool_id, Assessment.undone.is_(False))
+    where = [Assessment.pool_id == pool_id]
     if topic_id is not None:
-        query = query.where(Assessment.topic_id == topic_id)
+        where.append(Assessment.topic_id == topic_id)
     if assessor_ids is not None:
-        query = query.where(Assessment.assessor_id.in_(assessor_ids))
-    rows = session.execute(query.order_by(Assessment.saved_at, Assessment.id))
-    last = {(row.topic_id, row.docno, row.assessor_id): Label._make(row) for row in rows}
-    return tuple(last[key] for key in sorted(last))
-
-
-def _of_key(session: Session, checked: CheckedLabel) -> Assessment | None:
-    return session.scalar(
-        select(Assessment).where(
-            Assessment.assessor_id == checked.assessor_id, Assessment.key == checked.sent.key
-        )
-    )
-
-
-def _is_same(stored: Assessment, checked: CheckedLabel) -> bool:
-    place = (checked.pool_id, checked.topic_id, checked.sent.docno, checked.sent.grade)
-    return (stored.pool_id, stored.topic_id, stored.docno, stored.grade) == place
+        where.append(Assessment.assessor_id.in_(assessor_ids))
+    found = log.in_force(session, Assessment, Label, lambda label: label[:3], *where)
+    return tuple(sorted(found, key=lambda label: label[:3]))
 
 
 def _row(session: Session, checked: CheckedLabel) -> Assessment:
@@ -234,16 +186,74 @@ def _moments(sent: SentLabel, at: datetime) -> tuple[datetime, float | None]:
 
 
 def _tidy(sent: SentLabel, grades: Collection[int]) -> SentLabel:
-    problems = []
-    if not sent.key or len(sent.key) > KEY_CHARACTERS or not sent.key.isprintable():
-        rule = f"must be 1 to {KEY_CHARACTERS} characters."
-        problems.append(Problem(rule, "Make one at random for each judgment.", field="key"))
+    problems = log.key_problems(sent.key, "Make one at random for each judgment.")
     if sent.grade is not None and sent.grade not in grades:
         rule = f"must be one of {', '.join(map(str, sorted(grades)))}, or nothing to skip."
         problems.append(Problem(rule, "", field="grade", value=str(sent.grade)))
-    if len(sent.note) > NOTE_CHARACTERS:
-        rule = f"may have at most {NOTE_CHARACTERS:,} characters."
-        problems.append(Problem(rule, "Shorten it.", field="note"))
+    problems += log.note_problems(sent.note)
     if problems:
         raise Invalid("This judgment cannot be stored.", problems)
     return sent._replace(note=sent.note.strip())
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """An adjudicator's grade of a document; key is chosen by the form, so that it is stored once."""
+
+    topic_id: str
+    docno: str
+    grade: int
+    note: str
+    key: str
+
+
+def decide(session: Session, viewer: Viewer, slug: str, number: int, made: Decision) -> bool:
+    """Store the viewer's decision as an adjudicator's label; whether it is new: a key is stored once.
+
+    Raises Invalid for a grade that the task does not have, a bad key or note, NotFound for a document
+    that nobody judged, Closed for a pool that is still a draft.
+    """
+    task, pool = pools.own_pool(session, viewer, slug, number)
+    _check_decision(task, pool, made)
+    topic_id, docno = made.topic_id, made.docno
+    judged = select(Assessment.id).where(
+        Assessment.pool_id == pool.id, Assessment.topic_id == topic_id, Assessment.docno == docno
+    )
+    if session.scalar(judged.limit(1)) is None:
+        raise NotFound(f"Nobody has judged document {docno!r} for topic {topic_id!r} in pool {number}.")
+    adjudicator, at = links.adjudicator_of(session, viewer, task), now(session)
+    event = Assessment(
+        pool_id=pool.id,
+        topic_id=topic_id,
+        docno=docno,
+        assessor_id=adjudicator.id,
+        grade=made.grade,
+        note=made.note.strip(),
+        saved_at=at,
+        sent_at=at,
+        key=made.key,
+    )
+    return log.store(session, event)
+
+
+def undo(session: Session, viewer: Viewer, slug: str, number: int) -> tuple[str, str]:
+    """Take back the viewer's last decision in a pool; its topic and docno. Raises NotFound for none."""
+    task, pool = pools.own_pool(session, viewer, slug, number)
+    own = Assessment.assessor_id == links.adjudicator_of(session, viewer, task).id
+    last = log.undo_last(session, Assessment, own, Assessment.pool_id == pool.id)
+    if last is None:
+        raise NotFound("You have decided on nothing in this pool that could be taken back.")
+    return last.topic_id, last.docno
+
+
+def _check_decision(task: Task, pool: Pool, made: Decision) -> None:
+    if pool.state == "draft":
+        raise Closed("Judging has not begun yet, so there is nothing to decide.")
+    problems = []
+    grades = grade_scales.grades(task)
+    if made.grade not in grades:
+        rule = f"must be one of {', '.join(map(str, sorted(grades)))}."
+        problems.append(Problem(rule, field="grade", value=str(made.grade)))
+    problems += [*log.key_problems(made.key), *log.note_problems(made.note)]
+    if problems:
+        raise Invalid("This decision cannot be stored.", problems)

@@ -12,8 +12,8 @@ from leaderboard.db.tables import Assessment, Assessor, Assignment, Pool, PoolTo
 from leaderboard.errors import NotFound
 from leaderboard.services.assessors import adaptive, assignments, log
 from leaderboard.services.assessors.adaptive import LiveTopic
+from leaderboard.services.assessors.assignments import Share, in_order, own_and_shared, size
 from leaderboard.services.assessors.log import Label
-from leaderboard.services.assessors.shares import Share, in_order, own_and_shared, size
 from leaderboard.services.pools import documents
 from leaderboard.services.pools.documents import PoolDocument
 

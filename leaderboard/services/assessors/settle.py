@@ -11,7 +11,8 @@ from leaderboard.db.tables import PoolTopic, Task
 from leaderboard.errors import Conflict, Invalid
 from leaderboard.services import kinds
 from leaderboard.services.assessors import judged_pools
-from leaderboard.services.assessors.judged_pools import GivenLabel, JudgedPool, PoolFacts
+from leaderboard.services.assessors.judged_pools import JudgedPool, PoolFacts
+from leaderboard.services.judging.judged import GivenLabel, Place, settled_by
 from leaderboard.services.policy import Viewer
 from leaderboard.services.pools import documents as pool_documents
 from leaderboard.services.pools.documents import PoolDocument
@@ -19,7 +20,7 @@ from leaderboard.services.qrels import files, lines
 from leaderboard.services.qrels.files import Change, PreparedQrels
 from leaderboard.services.qrels.judged_inputs import MAIN
 from leaderboard.services.revisions import drafts, publish
-from leaderboard.stats.assessors.settling import RULES, RuleKey, Settled, settle
+from leaderboard.stats.assessors.settling import RULES, RuleKey
 from leaderboard.trec.qrels.packed_judgments import unpack_judgments
 from leaderboard.trec.read.lines import bytes_of
 
@@ -41,8 +42,6 @@ _RULES: dict[str, RuleKey] = {str(key): key for key in RULES}
 
 Bodies = tuple[tuple[str, bytes], ...]
 """Topic and packed documents of a pool."""
-Place = tuple[str, str]
-"""Topic and docno."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,12 +289,12 @@ def settled_grades(
 
 def _sorted(pool: JudgedPool, documents: Mapping[Place, PoolDocument], choice: Choice) -> _Sorting:
     labels = _labels(pool, choice)
-    settled = _settle(labels, choice.rule)
+    settled = settled_by(labels, _RULES[choice.rule])
     sorting = _Sorting()
     for place in settled.open:
         sorting.put(place, "open", choice.open)
     if choice.open == "majority":
-        by_majority = _settle(labels, "majority").grades
+        by_majority = settled_by(labels, "majority").grades
         sorting.grades.update({place: by_majority[place] for place in settled.open})
     for place in settled.skipped:
         sorting.put(place, "skipped", choice.skipped)
@@ -319,11 +318,6 @@ def _labels(pool: JudgedPool, choice: Choice) -> tuple[GivenLabel, ...]:
     if choice.origin == PEOPLE:
         return (*pool.labels_of("human"), *pool.decisions)
     return tuple(label for label in pool.labels_of("machine") if label.judge.machine == choice.machine)
-
-
-def _settle(labels: tuple[GivenLabel, ...], rule: str) -> Settled:
-    adjudicators = {label.assessor for label in labels if label.judge.is_adjudicator}
-    return settle(labels, _RULES[rule], adjudicators=adjudicators)
 
 
 def _spared(

@@ -23,7 +23,8 @@ from leaderboard.services import audit, policy
 from leaderboard.services.actions import Action
 from leaderboard.services.assessors import judged_pools, settle
 from leaderboard.services.assessors.judged_pools import JudgedPool
-from leaderboard.services.assessors.settle import Choice, Place
+from leaderboard.services.assessors.settle import Choice
+from leaderboard.services.judging.judged import Place
 from leaderboard.services.policy import OPERATOR, Viewer
 from leaderboard.services.pools import plans, pools, previews
 from leaderboard.services.pools.documents import PoolDocument

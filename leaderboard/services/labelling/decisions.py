@@ -6,12 +6,12 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import Assessor, LabellingRound, LabellingShare, LabellingTopic
 from leaderboard.errors import Conflict, NotFound
-from leaderboard.services.assessors import links
-from leaderboard.services.assessors.adjudication import adjudicator_of
+from leaderboard.services.judging import links
+from leaderboard.services.judging.links import adjudicator_of
+from leaderboard.services.judging.log import KEY_CHARACTERS
 from leaderboard.services.labelling import labels, nuggets, rounds
 from leaderboard.services.labelling.desks import TopicDesk
-from leaderboard.services.labelling.items import LabelItem, name_of, of_answer
-from leaderboard.services.labelling.kinds import NUGGETS
+from leaderboard.services.labelling.items import NUGGETS, LabelItem, name_of, of_answer
 from leaderboard.services.labelling.labels import SentItemLabel
 from leaderboard.services.policy import Viewer
 
@@ -58,7 +58,7 @@ def begin(session: Session, viewer: Viewer, slug: str, number: int, topic_id: st
             importance[one.text] = one.importance
     at = now(session).isoformat()
     for place, (text, of) in enumerate(importance.items()):
-        nuggets.add(session, desk, text, of, f"{here.id}-{topic_id}-{at}-{place}"[-labels.KEY_CHARACTERS :])
+        nuggets.add(session, desk, text, of, f"{here.id}-{topic_id}-{at}-{place}"[-KEY_CHARACTERS:])
 
 
 def decision_desk(session: Session, here: LabellingRound, topic_id: str) -> TopicDesk | None:

@@ -8,8 +8,8 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Assessor, LabellingRound, LabellingShare, LabellingTopic, Task
 from leaderboard.errors import NotFound
-from leaderboard.services.assessors import links
-from leaderboard.services.labelling.items import SharedItems, shared
+from leaderboard.services.judging import links
+from leaderboard.services.labelling.items import KINDS, OPEN, LabelItem, RoundKind, shared
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +28,8 @@ class TopicDesk:
         return self.share.assessor_id
 
     @cached_property
-    def shared(self) -> SharedItems:
-        """What the assessor labels, in order."""
+    def shared(self) -> dict[str, LabelItem]:
+        """What the assessor labels by name, in order."""
         return shared(self.here, self.topic, self.share)
 
 
@@ -41,6 +41,16 @@ class RoundDesk:
     task: Task
     here: LabellingRound
     topics: tuple[TopicDesk, ...]
+
+    @property
+    def kind(self) -> RoundKind:
+        """What is made."""
+        return KINDS[self.here.kind]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the round takes labels."""
+        return self.here.state == OPEN
 
 
 def of_link(

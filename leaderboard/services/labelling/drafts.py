@@ -9,8 +9,8 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Run, Task
 from leaderboard.errors import Conflict, Invalid
 from leaderboard.services.answers import store
-from leaderboard.services.labelling import files, rounds
-from leaderboard.services.labelling.kinds import ASSIGNMENTS, NUGGETS
+from leaderboard.services.labelling import rounds, settled
+from leaderboard.services.labelling.items import ASSIGNMENTS, NUGGETS
 from leaderboard.services.labelling.settled import RoundLabels, round_labels, settled_labels, settled_nuggets
 from leaderboard.services.nuggets import reading, stored
 from leaderboard.services.nuggets.prepared import of_answers
@@ -59,7 +59,7 @@ def _sent(
         if not topics:
             raise Conflict("There is nothing to publish yet: no topic is done and decided.")
         return AnswerJudgments(NuggetSet({**old.nuggets.topics, **topics}))
-    cells = files.cells(made, settled_labels(made, rule))
+    cells = settled.cells(made, settled_labels(made, rule))
     if not cells:
         raise Conflict("There is nothing to publish yet: no answer is labelled and decided.")
     digests = _digests(session, task)
@@ -72,7 +72,7 @@ def _sent(
     for (run, topic), labels in cells.items():
         answer = store.of_topic(session, run, topic)
         if answer is not None:
-            supported[digests[run], topic] = LabelledSegments(files.supported(labels, answer))
+            supported[digests[run], topic] = LabelledSegments(settled.supported(labels, answer))
     whole = SupportLabels({**old.support.answers, **supported})
     return replace(AnswerJudgments(before.nuggets), support=whole)
 
@@ -83,7 +83,7 @@ def _digests(session: Session, task: Task) -> dict[int, str]:
 
 
 def _assigned(labels: Mapping[tuple[int, int], int]) -> AssignedNuggets:
-    given = (files.ASSIGNED[labels[place]] for place in sorted(labels))
+    given = (settled.ASSIGNED[labels[place]] for place in sorted(labels))
     return AssignedNuggets(tuple(given))
 
 

@@ -1,12 +1,76 @@
-"""What is labelled, one by one: under names and in an order that tell nothing of runs, and stay the same."""
+"""What is labelled: kinds with their labels, and items whose names and order tell nothing of runs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from math import ceil
 from typing import Any, NamedTuple
 
 from leaderboard.db.tables import LabellingRound, LabellingShare, LabellingTopic
+from leaderboard.services.judging.shares import keyed
+from leaderboard.trec.nuggets.packing import Part
+
+NUGGETS: Part = "nuggets"
+ASSIGNMENTS: Part = "assignments"
+SUPPORT: Part = "support"
+OPEN, CLOSED = "open", "closed"
+"""States of a round."""
+UNSURE = -1
+"""The label of who could not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelChoice:
+    """One label that an assessor can give: its number, its name, what it means and the key that gives it."""
+
+    value: int
+    name: str
+    meaning: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class RoundKind:
+    """One thing that people make: what it is called, what is asked, and the labels; none where they write."""
+
+    part: Part
+    title: str
+    asked: str
+    labels: tuple[LabelChoice, ...] = ()
+
+    @property
+    def values(self) -> frozenset[int]:
+        """The labels by number."""
+        return frozenset(label.value for label in self.labels)
+
+
+KINDS: dict[str, RoundKind] = {
+    kind.part: kind
+    for kind in (
+        RoundKind(
+            SUPPORT,
+            "Support labels",
+            "Does the cited document bear the segment out?",
+            (
+                LabelChoice(2, "full support", "the document bears out all that the segment says", "2"),
+                LabelChoice(1, "partial support", "it bears out some of it", "1"),
+                LabelChoice(0, "no support", "it bears out nothing of it", "0"),
+                LabelChoice(UNSURE, "cannot say", "the text is missing or cannot be judged", "c"),
+            ),
+        ),
+        RoundKind(
+            ASSIGNMENTS,
+            "Assignments",
+            "Does the answer hold the nugget?",
+            (
+                LabelChoice(2, "support", "the answer says all of it", "2"),
+                LabelChoice(1, "partial support", "it says some of it", "1"),
+                LabelChoice(0, "not support", "it says nothing of it, or the contrary", "0"),
+            ),
+        ),
+        RoundKind(NUGGETS, "Nuggets", "Which facts does a good answer hold?"),
+    )
+}
+"""Kind of a round -> what it makes, in the order of the form."""
 
 
 class LabelItem(NamedTuple):
@@ -17,18 +81,10 @@ class LabelItem(NamedTuple):
     place: int
     citation: int
 
-
-@dataclass(frozen=True, eq=False)
-class SharedItems:
-    """What one assessor labels of a topic, in order, by name; answers are at random, each in one piece."""
-
-    items: Mapping[str, LabelItem]
-
-    def after(self, name: str) -> str | None:
-        """The name of the item behind this one; None at the end."""
-        names = list(self.items)
-        at = names.index(name) + 1
-        return names[at] if at < len(names) else None
+    @property
+    def name(self) -> str:
+        """What it is called among the items of its topic; it tells the run."""
+        return " ".join(map(str, self[1:]))
 
 
 def of_answer(topic_id: str, answer: Mapping[str, Any]) -> Iterator[LabelItem]:
@@ -49,17 +105,19 @@ def name_of(secret: bytes, item: LabelItem) -> str:
     >>> name_of(b"k", item) == name_of(b"k", item) != name_of(b"l", item)
     True
     """
-    # Keyed, so that nobody finds out the run by trying all.
-    return _digest(secret, "item", *item).hex()
+    return keyed(secret, "item", *item).hex()
 
 
-def shared(here: LabellingRound, topic: LabellingTopic, share: LabellingShare) -> SharedItems:
-    """What an assessor has of a topic: all answers, or as the second one those that are labelled twice."""
+def shared(here: LabellingRound, topic: LabellingTopic, share: LabellingShare) -> dict[str, LabelItem]:
+    """What an assessor has of a topic, by name: all answers, or as the second one those labelled twice.
+
+    Answers come at random, each in one piece.
+    """
     mine = _answers(here, topic, share)
     place = {run: at for at, run in enumerate(in_order(here, topic, share.assessor_id))}
     ordered = sorted(mine, key=lambda answer: place[answer["run"]])
     items = (item for answer in ordered for item in of_answer(topic.topic_id, answer))
-    return SharedItems({name_of(here.secret, item): item for item in items})
+    return {name_of(here.secret, item): item for item in items}
 
 
 def size(here: LabellingRound, topic: LabellingTopic, share: LabellingShare) -> int:
@@ -71,7 +129,7 @@ def in_order(here: LabellingRound, topic: LabellingTopic, assessor_id: int) -> l
     """The runs that answer a topic as an assessor meets their answers."""
     # Another order for each assessor: what one gets tired of is not what the other does.
     runs = [answer["run"] for answer in topic.answers]
-    return sorted(runs, key=lambda run: _digest(here.secret, "order", assessor_id, topic.topic_id, run))
+    return sorted(runs, key=lambda run: keyed(here.secret, "order", assessor_id, topic.topic_id, run))
 
 
 def _answers(here: LabellingRound, topic: LabellingTopic, share: LabellingShare) -> Sequence[dict[str, Any]]:
@@ -86,13 +144,9 @@ def labelled_twice(here: LabellingRound, topic: LabellingTopic) -> list[dict[str
 
 def by_chance(secret: bytes, topic_id: str, answers: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Answers in a random order that is always the same."""
-    return sorted(answers, key=lambda answer: _digest(secret, "draw", topic_id, answer["run"]))
+    return sorted(answers, key=lambda answer: keyed(secret, "draw", topic_id, answer["run"]))
 
 
 def topics_by_chance(secret: bytes, topics: Sequence[str]) -> list[str]:
     """Topics in a random order that is always the same."""
-    return sorted(topics, key=lambda topic: _digest(secret, "topic", topic))
-
-
-def _digest(secret: bytes, *facts: object) -> bytes:
-    return blake2b("\n".join(map(str, facts)).encode(), key=secret, digest_size=8).digest()
+    return sorted(topics, key=lambda topic: keyed(secret, "topic", topic))

@@ -1,19 +1,17 @@
 """Nuggets that assessors write at the desk: written once, changed, merged, taken out and put back."""
 
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import NamedTuple
 
 from sqlalchemy import select
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import LabellingRound, LabellingShare, WrittenNugget
 from leaderboard.errors import Conflict, Invalid, NotFound, Problem
-from leaderboard.services import throttles
+from leaderboard.services.judging import log
 from leaderboard.services.labelling.desks import TopicDesk
-from leaderboard.services.labelling.labels import KEY_CHARACTERS, require_open
+from leaderboard.services.labelling.labels import require_open
 from leaderboard.trec.answers.record import folded
 
 VITAL, OKAY = "vital", "okay"
@@ -57,7 +55,7 @@ def write(session: Session, desk: TopicDesk, sent: SentNugget) -> None:
     """
     _begin(session, desk)
     text = _checked(sent)
-    if not sent.key.isprintable() or not 1 <= len(sent.key) <= KEY_CHARACTERS:
+    if log.key_problems(sent.key):
         raise Invalid("This nugget cannot be written: open the page again.")
     if _of_key(session, desk.assessor_id, sent.key) is not None:
         return
@@ -79,12 +77,7 @@ def add(session: Session, desk: TopicDesk, text: str, importance: str, key: str)
         saved_at=now(session),
         key=key,
     )
-    try:
-        with session.begin_nested():
-            session.add(row)
-    except IntegrityError:
-        if _of_key(session, desk.assessor_id, key) is None:
-            raise
+    log.store(session, row)
 
 
 def rewrite(session: Session, desk: TopicDesk, nugget_id: int, sent: SentNugget) -> None:
@@ -147,7 +140,7 @@ def _begin(session: Session, desk: TopicDesk) -> None:
     _require_open(desk)
     if desk.share.done_at is not None:
         raise Conflict("You said that this topic is done; take that back to change its nuggets.")
-    throttles.spend(session, f"nugget:{desk.assessor_id}", ACTS_A_MINUTE, timedelta(minutes=1))
+    log.spend(session, "nugget", desk.assessor_id, ACTS_A_MINUTE)
     # Two tabs at once could write one text twice.
     lock_row(session, LabellingRound, desk.here.id)
 

@@ -1,7 +1,7 @@
 """Rounds of labelling: what is made, of which topics and runs, by whom; opened, closed, found again."""
 
 import secrets
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 
@@ -13,16 +13,22 @@ from leaderboard.db.tables import LabellingRound, LabellingShare, LabellingTopic
 from leaderboard.errors import Conflict, Invalid, NotFound, Problem
 from leaderboard.services import audit, policy, prose
 from leaderboard.services.answers import store
-from leaderboard.services.labelling.items import topics_by_chance
-from leaderboard.services.labelling.kinds import ASSIGNMENTS, KINDS, NUGGETS, SUPPORT
+from leaderboard.services.judging import shares
+from leaderboard.services.labelling.items import (
+    ASSIGNMENTS,
+    CLOSED,
+    KINDS,
+    NUGGETS,
+    OPEN,
+    SUPPORT,
+    topics_by_chance,
+)
 from leaderboard.services.nuggets import stored
 from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels import files
-from leaderboard.services.side_by_side.pairs import able, shared_out
 from leaderboard.trec.answers.record import Answer
 from leaderboard.trec.nuggets.sets import Nugget
 
-OPEN, CLOSED = "open", "closed"
 SECRET_BYTES = 32
 GUIDELINE_CHARACTERS = 20_000
 
@@ -220,14 +226,14 @@ def _share_out(session: Session, made: LabellingRound, topics: Sequence[str], pl
     twice = drawn if plan.kind != NUGGETS else drawn[: ceil(round(plan.twice * len(drawn), 9))]
     rows = [
         {"topic_id": topic, "assessor_id": person, "is_second": False}
-        for person, mine in shared_out(drawn, plan.assessors, 1).items()
+        for person, mine in shares.shared_out(drawn, plan.assessors, 1).items()
         for topic in mine
     ]
     if plan.twice > 0:
         turned = (*plan.assessors[1:], plan.assessors[0])
         rows += [
             {"topic_id": topic, "assessor_id": person, "is_second": True}
-            for person, mine in shared_out(drawn, turned, 1).items()
+            for person, mine in shares.shared_out(drawn, turned, 1).items()
             for topic in mine
             if topic in twice
         ]
@@ -235,13 +241,13 @@ def _share_out(session: Session, made: LabellingRound, topics: Sequence[str], pl
 
 
 def _check(session: Session, task: Task, plan: RoundPlan, offered: Sequence[RunChoice]) -> None:
-    people = {assessor.id for assessor in able(session, task.id)}
-    topics = set(session.scalars(select(Topic.topic_id).where(Topic.task_id == task.id)))
     problems = [
-        *_unknown("kind", [plan.kind], KINDS, "Choose what is made."),
-        *_unknown("run", plan.runs, {run.run_id for run in offered}, "Choose runs that are not withdrawn."),
-        *_unknown("topics", plan.topics, topics, "Write ids as they are in the topics file."),
-        *_unknown("assessor", plan.assessors, people, "Choose assessors whose links work."),
+        *shares.unknown("kind", [plan.kind], KINDS, "Choose what is made."),
+        *shares.unknown(
+            "run", plan.runs, {run.run_id for run in offered}, "Choose runs that are not withdrawn."
+        ),
+        *shares.unknown_topics(session, task.id, plan.topics),
+        *shares.unknown_people(session, task.id, plan.assessors),
         *_wrong(plan),
     ]
     if problems:
@@ -249,8 +255,7 @@ def _check(session: Session, task: Task, plan: RoundPlan, offered: Sequence[RunC
 
 
 def _wrong(plan: RoundPlan) -> Iterator[Problem]:
-    if not plan.assessors or len(set(plan.assessors)) < len(plan.assessors):
-        yield Problem("must be at least one assessor.", "Choose who is asked.", field="assessor")
+    yield from shares.missing_people(plan.assessors)
     if not 0 <= plan.twice <= 1:
         yield Problem("must be from 0 to 100 percent.", "Write 20 for a fifth.", field="twice")
     elif plan.twice > 0 and len(plan.assessors) == 1:
@@ -260,11 +265,3 @@ def _wrong(plan: RoundPlan) -> Iterator[Problem]:
         yield Problem(rule, "Shorten them.", field="guidelines")
     elif rule := prose.broken_rule(plan.guidelines):
         yield Problem(rule, "Write them more simply.", field="guidelines")
-
-
-def _unknown(
-    field: str, chosen: Sequence[object], known: Collection[object], remedy: str
-) -> Iterator[Problem]:
-    for value in chosen:
-        if value not in known:
-            yield Problem("is not there to be chosen.", remedy, field=field, value=str(value)[:40])

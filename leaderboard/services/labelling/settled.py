@@ -1,77 +1,86 @@
-"""From what assessors made in a round to one label an item, or one list of nuggets a topic."""
+"""What came of a round: one label an item or one list of nuggets a topic, and the file that it makes."""
 
-from collections.abc import Mapping
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cached_property
+from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Assessor, LabellingRound, LabellingShare, LabellingTopic, WrittenNugget
+from leaderboard.db.tables import (
+    LabellingRound,
+    LabellingShare,
+    LabellingTopic,
+    Run,
+    Task,
+    Team,
+    Topic,
+    WrittenNugget,
+)
 from leaderboard.errors import Invalid
-from leaderboard.services.assessors import links
-from leaderboard.services.labelling import labels, nuggets, rounds
-from leaderboard.services.labelling.items import LabelItem, of_answer
-from leaderboard.services.labelling.kinds import UNSURE
-from leaderboard.services.labelling.labels import GivenItemLabel
-from leaderboard.stats.assessors.settling import RULES, settle
+from leaderboard.measures.answers.judged import Assignment
+from leaderboard.services.answers import store
+from leaderboard.services.judging.judged import (
+    GivenLabel,
+    JudgedLabels,
+    Place,
+    by_place,
+    grades_of,
+    judges_of,
+    settled_by,
+)
+from leaderboard.services.labelling import labels as given_labels
+from leaderboard.services.labelling import nuggets, rounds
+from leaderboard.services.labelling.items import ASSIGNMENTS, NUGGETS, UNSURE, LabelItem, of_answer
+from leaderboard.stats.assessors.settling import RULES
+from leaderboard.trec.answers.counting import words
+from leaderboard.trec.answers.record import Answer
 from leaderboard.trec.nuggets.sets import Nugget
 
 USUAL = "adjudicated"
 
 
-@dataclass(frozen=True, slots=True)
-class RoundAssessor:
-    """Somebody who made something in a round, or was asked to."""
-
-    id: int
-    name: str
-    is_adjudicator: bool
-
-
-@dataclass(frozen=True, eq=False)
-class RoundLabels:
-    """A round with all that was labelled in it; assessors by name, adjudicators last."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RoundLabels(JudgedLabels):
+    """A round with all that was labelled in it; judges by name, adjudicators last."""
 
     here: LabellingRound
     topics: Mapping[str, LabellingTopic]
     shares: tuple[LabellingShare, ...]
-    assessors: tuple[RoundAssessor, ...]
-    given: tuple[GivenItemLabel, ...]
 
     @cached_property
-    def items(self) -> tuple[LabelItem, ...]:
-        """All that there is to be labelled."""
-        return tuple(
-            item
+    def items(self) -> dict[Place, LabelItem]:
+        """All that there is to be labelled, by topic and name."""
+        return {
+            (item.topic_id, item.name): item
             for topic in self.topics.values()
             for answer in topic.answers
             for item in of_answer(topic.topic_id, answer)
-        )
+        }
 
     @cached_property
     def adjudicators(self) -> frozenset[int]:
         """The ids of those whose labels decide."""
-        return frozenset(one.id for one in self.assessors if one.is_adjudicator)
+        return frozenset(one.id for one in self.judges if one.is_adjudicator)
 
     @cached_property
-    def by_item(self) -> dict[LabelItem, dict[int, int]]:
-        """Item -> assessor -> label in force."""
-        found: dict[LabelItem, dict[int, int]] = {}
-        for one in self.given:
-            found.setdefault(one.item, {})[one.assessor_id] = one.label
-        return found
+    def disagreements(self) -> dict[LabelItem, list[GivenLabel]]:
+        """The items that assessors label differently, in their order, with what they say."""
+        found = {
+            self.items[place]: labels
+            for place, labels in by_place(self.labels).items()
+            if len(grades_of(labels)) > 1
+        }
+        return dict(sorted(found.items()))
 
-    @property
+    @cached_property
     def undecided(self) -> tuple[LabelItem, ...]:
-        """Items that assessors label differently and nobody decided on, in their order."""
-        deciding = self.adjudicators
-        return tuple(
-            item
-            for item, labels in sorted(self.by_item.items())
-            if deciding.isdisjoint(labels) and len(set(labels.values()) - {UNSURE}) > 1
-        )
+        """Those of them that nobody decided on."""
+        decided = {self.items[label.place] for label in self.decisions}
+        return tuple(item for item in self.disagreements if item not in decided)
 
 
 @dataclass(frozen=True)
@@ -99,31 +108,29 @@ class SettledNuggets:
 
 def round_labels(session: Session, here: LabellingRound) -> RoundLabels:
     """All of a round; a few statements."""
-    of_task = Assessor.task_id == here.task_id
-    rows = session.execute(select(Assessor.id, Assessor.name, Assessor.role).where(of_task)).all()
-    given, shares = labels.in_force(session, here.id), tuple(rounds.shares_of(session, here.id))
+    shares = tuple(rounds.shares_of(session, here.id))
+    given = given_labels.in_force(session, here.id)
     there = {one.assessor_id for one in given} | {share.assessor_id for share in shares}
-    people = [
-        RoundAssessor(row.id, row.name, row.role == links.ADJUDICATOR) for row in rows if row.id in there
+    task = session.get_one(Task, here.task_id)
+    judges = {judge.id: judge for judge in judges_of(session, task) if judge.id in there}
+    said = [
+        GivenLabel(
+            topic_id=one.topic_id,
+            docno=one.item.name,
+            judge=judges[one.assessor_id],
+            grade=None if one.label == UNSURE else one.label,
+            saved_at=one.saved_at,
+        )
+        for one in given
     ]
     return RoundLabels(
+        judges=tuple(sorted(judges.values(), key=lambda one: (one.is_adjudicator, one.name, one.id))),
+        labels=tuple(label for label in said if not label.judge.is_adjudicator),
+        decisions=tuple(label for label in said if label.judge.is_adjudicator),
         here=here,
         topics={topic.topic_id: topic for topic in rounds.topics_of(session, here.id)},
         shares=shares,
-        assessors=tuple(sorted(people, key=lambda one: (one.is_adjudicator, one.name, one.id))),
-        given=given,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Event:
-    """A label as rules of settling read it."""
-
-    topic_id: str
-    docno: str
-    assessor: str
-    grade: int | None
-    saved_at: datetime
 
 
 def settled_labels(made: RoundLabels, rule: str = USUAL) -> SettledLabels:
@@ -133,26 +140,14 @@ def settled_labels(made: RoundLabels, rule: str = USUAL) -> SettledLabels:
     """
     if rule not in RULES:
         raise Invalid(f"Labels are settled by one of {', '.join(RULES)}, not {rule[:20]!r}.")
-    by_name = {str(at): item for at, item in enumerate(made.items)}
-    place = {item: name for name, item in by_name.items()}
-    events = [
-        _Event(
-            topic_id=one.item.topic_id,
-            docno=place[one.item],
-            assessor=str(one.assessor_id),
-            grade=None if one.label == UNSURE else one.label,
-            saved_at=one.saved_at,
-        )
-        for one in made.given
-        if one.item in place
-    ]
-    found = settle(events, RULES[rule].key, adjudicators={str(one) for one in made.adjudicators})
+    given = [label for label in (*made.labels, *made.decisions) if label.place in made.items]
+    found = settled_by(given, RULES[rule].key)
     return SettledLabels(
         rule=rule,
-        labels={by_name[name]: label for (_, name), label in found.grades.items()},
-        open=tuple(by_name[name] for _, name in found.open),
-        unsure=tuple(by_name[name] for _, name in found.skipped),
-        left=len(place) - len({event.docno for event in events}),
+        labels={made.items[place]: label for place, label in found.grades.items()},
+        open=tuple(made.items[place] for place in found.open),
+        unsure=tuple(made.items[place] for place in found.skipped),
+        left=len(made.items) - len({label.place for label in given}),
     )
 
 
@@ -181,3 +176,103 @@ def _listed(written: list[WrittenNugget]) -> tuple[Nugget, ...]:
     """The nuggets of a list, vital ones first."""
     ordered = sorted(written, key=lambda one: (one.importance != nuggets.VITAL, one.id))
     return tuple(Nugget(one.text, "vital" if one.importance == nuggets.VITAL else "okay") for one in ordered)
+
+
+ASSIGNED: dict[int, Assignment] = {2: "support", 1: "partial_support", 0: "not_support"}
+"""A label -> what files call it."""
+
+
+def lines(session: Session, made: RoundLabels, rule: str) -> Iterator[str]:
+    """What was settled by a rule, as lines of a file that can be sent back; a topic or answer a line."""
+    titles = _titles(session, made)
+    if made.here.kind == NUGGETS:
+        for topic, nuggets in settled_nuggets(session, made).topics.items():
+            yield _line({"query": titles[topic], "qid": topic, "nuggets": list(map(_of_nugget, nuggets))})
+        return
+    names = run_names(session, made.here.task_id)
+    for (run_id, topic), labels in cells(made, settled_labels(made, rule)).items():
+        answer = store.of_topic(session, run_id, topic)
+        if answer is None:
+            continue
+        facts = {"query": titles[topic], "run_id": names[run_id]}
+        if made.here.kind == ASSIGNMENTS:
+            yield _line(_assigned(made, topic, labels, answer) | facts)
+        else:
+            yield _line(_supported(topic, labels, answer) | facts)
+
+
+def cells(made: RoundLabels, settled: SettledLabels) -> dict[tuple[int, str], dict[tuple[int, int], int]]:
+    """(run, topic) -> (place, citation) -> label: answers with all nuggets assigned, or a citation labelled.
+
+    An answer whose nuggets are not all assigned is not judged: files know no nugget without a label.
+    """
+    found: dict[tuple[int, str], dict[tuple[int, int], int]] = {}
+    for item, label in settled.labels.items():
+        found.setdefault((item.run_id, item.topic_id), {})[item.place, item.citation] = label
+    if made.here.kind == ASSIGNMENTS:
+        whole = {topic: len(there.nuggets) for topic, there in made.topics.items()}
+        found = {cell: labels for cell, labels in found.items() if len(labels) == whole[cell[1]]}
+    return dict(sorted(found.items(), key=lambda cell: (cell[0][1], cell[0][0])))
+
+
+def supported(labels: Mapping[tuple[int, int], int], answer: Answer) -> tuple[tuple[int, ...], ...]:
+    """The support labels of an answer's segments, a citation each; -1 where it was not labelled."""
+    return tuple(
+        tuple(labels.get((place, citation), UNSURE) for citation in range(len(segment.citations)))
+        for place, segment in enumerate(answer.segments)
+    )
+
+
+def run_names(session: Session, task_id: int) -> dict[int, str]:
+    """Run id -> its name; TEAM/NAME where several runs of the task have the name."""
+    rows = session.execute(
+        select(Run.id, Run.name, Team.name.label("team"))
+        .join(Team, Team.id == Run.team_id)
+        .where(Run.task_id == task_id)
+    ).all()
+    times = Counter(row.name for row in rows)
+    return {row.id: row.name if times[row.name] == 1 else f"{row.team}/{row.name}" for row in rows}
+
+
+def _titles(session: Session, made: RoundLabels) -> dict[str, str]:
+    rows = session.execute(
+        select(Topic.topic_id, Topic.title).where(
+            Topic.task_id == made.here.task_id, Topic.topic_id.in_(made.topics)
+        )
+    )
+    return dict.fromkeys(made.topics, "") | {topic: title for topic, title in rows}
+
+
+def _of_nugget(nugget: Nugget) -> dict[str, str]:
+    return {"text": nugget.text, "importance": nugget.importance}
+
+
+def _assigned(
+    made: RoundLabels, topic: str, labels: Mapping[tuple[int, int], int], answer: Answer
+) -> dict[str, Any]:
+    nuggets = [
+        {**nugget, "assignment": ASSIGNED[labels[place, 0]]}
+        for place, nugget in enumerate(made.topics[topic].nuggets)
+    ]
+    length = words(answer.texts)
+    return {"qid": topic, "answer_text": answer.text, "response_length": length, "nuggets": nuggets}
+
+
+def _supported(topic: str, labels: Mapping[tuple[int, int], int], answer: Answer) -> dict[str, Any]:
+    given = supported(labels, answer)
+    sentences = [
+        {
+            "sentenceID": place,
+            "text": segment.text,
+            "citations": [
+                {"citationID": at, "reference": citation.docno, "support": str(given[place][at])}
+                for at, citation in enumerate(segment.citations)
+            ],
+        }
+        for place, segment in enumerate(answer.segments)
+    ]
+    return {"topic_id": topic, "sentences": sentences}
+
+
+def _line(record: Mapping[str, Any]) -> str:
+    return f"{json.dumps(record, ensure_ascii=False)}\n"

@@ -239,6 +239,18 @@ def discard(session: Session, viewer: Viewer, slug: str, number: int) -> None:
     session.execute(delete(Pool).where(Pool.id == pool.id))
 
 
+def own_pool(session: Session, viewer: Viewer, slug: str, number: int) -> tuple[Task, Pool]:
+    """The pool of a task whose assessors the viewer looks after; raises as `own_task` does."""
+    task = policy.own_task(session, viewer, slug, policy.coordinates)
+    return task, find(session, task, number)
+
+
+def seen_pool(session: Session, viewer: Viewer, slug: str, number: int) -> tuple[Task, Pool]:
+    """The pool as whoever has a role in its task may look at it; raises as `own_pool` does."""
+    task = policy.own_task(session, viewer, slug, policy.knows)
+    return task, find(session, task, number)
+
+
 def find(session: Session, task: Task, number: int) -> Pool:
     """The task's pool of that number; raises NotFound."""
     pool = session.scalar(select(Pool).where(Pool.task_id == task.id, Pool.number == number))

@@ -1,19 +1,18 @@
 """Two unlabelled rankings of one topic beside each other: who is asked what, and which of them is left."""
 
 import secrets
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
-from leaderboard.db.tables import Assessor, Run, SideBySide, SideBySidePair, Task, Topic
+from leaderboard.db.tables import Run, SideBySide, SideBySidePair, Task, Topic
 from leaderboard.errors import Conflict, Invalid, NotFound, Problem
 from leaderboard.services import audit, kinds, policy
-from leaderboard.services.assessors import links as assessors
+from leaderboard.services.judging import log, shares
 from leaderboard.services.policy import Viewer
 
 MOST_RUNS = 50
@@ -82,15 +81,12 @@ def digest(key: bytes, pair: Pair, topic_id: str, assessor_id: int) -> str:
     >>> digest(b"key", (1, 2), "t", 3) == digest(b"key", (1, 2), "t", 3) != digest(b"key", (1, 3), "t", 3)
     True
     """
-    # Keyed, so that nobody can find out the runs by trying all pairs.
-    text = "\n".join(("side by side", *map(str, pair), str(assessor_id), topic_id))
-    return blake2b(text.encode(), key=key, digest_size=8).hexdigest()
+    return shares.keyed(key, "side by side", *pair, assessor_id, topic_id).hex()
 
 
 def left_first(key: bytes, pair: Pair, topic_id: str, assessor_id: int) -> bool:
     """The coin: whether the first run of the pair is on the left; the same whenever it is tossed."""
-    text = "\n".join(("coin", *map(str, pair), str(assessor_id), topic_id))
-    return blake2b(text.encode(), key=key, digest_size=1).digest()[0] < 128
+    return shares.keyed(key, "coin", *pair, assessor_id, topic_id, size=1)[0] < 128
 
 
 def ask(session: Session, viewer: Viewer, slug: str, request: ComparisonRequest) -> int:
@@ -153,34 +149,12 @@ def answers(
     session: Session, task_id: int, pair: Pair | None = None, assessor_id: int | None = None
 ) -> tuple[Answer, ...]:
     """The answers in force, of each assessor, topic and pair the last; in the order they were given."""
-    query = select(
-        SideBySide.assessor_id,
-        SideBySide.topic_id,
-        SideBySide.left_run_id,
-        SideBySide.right_run_id,
-        SideBySide.verdict,
-        SideBySide.left_satisfaction,
-        SideBySide.right_satisfaction,
-        SideBySide.note,
-    ).where(SideBySide.task_id == task_id, SideBySide.undone.is_(False))
+    where = [SideBySide.task_id == task_id]
     if pair is not None:
-        query = query.where(SideBySide.left_run_id.in_(pair), SideBySide.right_run_id.in_(pair))
+        where += [SideBySide.left_run_id.in_(pair), SideBySide.right_run_id.in_(pair)]
     if assessor_id is not None:
-        query = query.where(SideBySide.assessor_id == assessor_id)
-    last = {}
-    for row in session.execute(query.order_by(SideBySide.saved_at, SideBySide.id)):
-        answer = Answer._make(row)
-        last[answer.place] = answer
-    return tuple(last.values())
-
-
-def able(session: Session, task_id: int) -> tuple[Assessor, ...]:
-    """The task's assessors who can be asked: people whose personal link works."""
-    return tuple(
-        assessor
-        for assessor in assessors.of_task(session, task_id)
-        if assessor.origin == assessors.HUMAN and assessor.token_sha256 is not None
-    )
+        where.append(SideBySide.assessor_id == assessor_id)
+    return log.in_force(session, SideBySide, Answer, lambda answer: answer.place, *where)
 
 
 def comparable_runs(session: Session, task_id: int) -> dict[int, str]:
@@ -200,7 +174,7 @@ def _ask_pair(session: Session, task: Task, pair: Pair, request: ComparisonReque
         )
     rows = {row.assessor_id: row for row in pairs(session, task.id, pair)}
     asked = 0
-    for assessor_id, mine in shared_out(topics, request.assessors, request.each).items():
+    for assessor_id, mine in shares.shared_out(topics, request.assessors, request.each).items():
         row = rows.get(assessor_id)
         if row is None:
             row = SideBySidePair(
@@ -219,22 +193,6 @@ def _ask_pair(session: Session, task: Task, pair: Pair, request: ComparisonReque
     return asked
 
 
-def shared_out(topics: Sequence[str], people: Sequence[int], n: int | None) -> dict[int, list[str]]:
-    """Assessor -> topics, so that n assessors have each topic (all where n is None), and all about as many.
-
-    >>> shared_out(["a", "b", "c"], [1, 2], 1)
-    {1: ['a', 'c'], 2: ['b']}
-    >>> shared_out(["a", "b", "c"], [1, 2, 3], 2)
-    {1: ['a', 'b'], 2: ['a', 'c'], 3: ['b', 'c']}
-    """
-    count = len(people) if n is None else min(n, len(people))
-    shares: dict[int, list[str]] = {person: [] for person in people}
-    for place, topic in enumerate(topics):
-        for step in range(count):
-            shares[people[(place * count + step) % len(people)]].append(topic)
-    return {person: mine for person, mine in shares.items() if mine}
-
-
 def _topics(session: Session, task: Task, pair: Pair, request: ComparisonRequest) -> list[str]:
     """The topics to compare the pair on: of those that either run has, in random order."""
     ranked = kinds.of(task.kind).topics_of(session, pair)
@@ -242,19 +200,17 @@ def _topics(session: Session, task: Task, pair: Pair, request: ComparisonRequest
     able_to = [topic for topic in dict.fromkeys(request.topics or known) if topic in ranked]
     # The same for every pair of a task, so that a sample is of the same topics.
     key = secret(task)
-    drawn = sorted(able_to, key=lambda topic: blake2b(topic.encode(), key=key, digest_size=16).digest())
+    drawn = sorted(able_to, key=lambda topic: shares.keyed(key, topic, size=16))
     return drawn if request.sample is None else drawn[: request.sample]
 
 
 def _check(session: Session, task: Task, request: ComparisonRequest) -> None:
     runs = comparable_runs(session, task.id)
-    people = {assessor.id for assessor in able(session, task.id)}
-    topics = set(session.scalars(select(Topic.topic_id).where(Topic.task_id == task.id)))
     problems = [
-        *_unknown("run", [request.run], runs, "Choose a run of this task that is not withdrawn."),
-        *_unknown("other", request.others, runs, "Choose runs of this task that are not withdrawn."),
-        *_unknown("assessor", request.assessors, people, "Choose assessors whose links work."),
-        *_unknown("topics", request.topics, topics, "Write ids as they are in the topics file."),
+        *shares.unknown("run", [request.run], runs, "Choose a run of this task that is not withdrawn."),
+        *shares.unknown("other", request.others, runs, "Choose runs of this task that are not withdrawn."),
+        *shares.unknown_people(session, task.id, request.assessors),
+        *shares.unknown_topics(session, task.id, request.topics),
         *_missing(request),
     ]
     if problems:
@@ -265,14 +221,7 @@ def _missing(request: ComparisonRequest) -> Iterable[Problem]:
     others = set(request.others)
     if not others or request.run in others or len(others) > MOST_RUNS or len(others) < len(request.others):
         yield Problem(f"must be 1 to {MOST_RUNS} other runs.", "Choose at least one.", field="other")
-    if not request.assessors or len(set(request.assessors)) < len(request.assessors):
-        yield Problem("must be at least one assessor.", "Choose who is asked.", field="assessor")
+    yield from shares.missing_people(request.assessors)
     for name, number in (("sample", request.sample), ("each", request.each)):
         if number is not None and number < 1:
             yield Problem("must be at least 1.", "Leave it empty for all.", field=name, value=str(number))
-
-
-def _unknown(field: str, chosen: Iterable[Any], known: Collection[Any], remedy: str) -> Iterable[Problem]:
-    for value in chosen:
-        if value not in known:
-            yield Problem("is not there to be chosen.", remedy, field=field, value=str(value)[:40])

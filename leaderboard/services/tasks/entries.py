@@ -56,7 +56,7 @@ class EntryRequest:
 class Entering(EntryRequest):
     """Which team enters, by which code, and which version of the agreement it agrees to."""
 
-    team_id: Annotated[int, Field(title="Team")]
+    team_id: Annotated[int, Field(title="Team", help="The number of the team that enters.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -70,7 +70,7 @@ class ScoredTopics:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Archiving:
+class TaskArchiving:
     """Into the archive, or out of it."""
 
     back: Annotated[bool, Field(title="Bring it back", help="Bring it back.")] = False
@@ -131,7 +131,7 @@ def _clone(session: Session, viewer: Viewer, slug: str, wanted: TaskCopy) -> Tas
     return wanted
 
 
-def _archive(session: Session, viewer: Viewer, slug: str, asked: Archiving) -> None:
+def _archive(session: Session, viewer: Viewer, slug: str, asked: TaskArchiving) -> None:
     (life.restore if asked.back else life.archive)(session, viewer, slug)
 
 
@@ -244,7 +244,7 @@ LIFE = (
         name="archive",
         summary="Take no more runs, stand apart in the list of tasks, stay readable",
         form="/tasks/<slug>/archive",
-        record=Archiving,
+        record=TaskArchiving,
         act=_archive,
         done=lambda asked, _: "back" if asked.back else "archived",
         **_SETTINGS,

@@ -24,7 +24,7 @@ class RoleBody:
     """An account by its name, and its role: organiser, coordinator or reader."""
 
     account: Annotated[str, Field(title="Name of an account of this site", longest=100)]
-    role: Annotated[str, Field(title="Role", choices=MEANINGS)]
+    role: Annotated[str, Field(title="Role", help="What the account may do in the task.", choices=MEANINGS)]
 
 
 def give(session: Session, viewer: Viewer, slug: str, account_name: str, role: str) -> None:

@@ -1,15 +1,15 @@
 """Board files to values by measure, run and topic, in whichever order their columns stand."""
 
+import json
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from leaderboard.errors import Problem
-from leaderboard.trec.boards.board_checks import warnings_of
-from leaderboard.trec.boards.cells import cells_of
-from leaderboard.trec.boards.orders import ALL, ORDERS, Line, order_of
-from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, Problems, shown
+from leaderboard.errors import Invalid, Problem
+from leaderboard.trec.boards.orders import ALL, ORDERS, Line, heading, holds, order_of
+from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, Problems, numbered_lines, shown
 
 Values = Mapping[str, Mapping[str, float]]
 """Run -> topic -> value."""
@@ -186,3 +186,98 @@ def _run_of(path: Path, runs: Collection[str]) -> str:
 def _bare(path: Path) -> str:
     """The name of a file less that of its form, and of a folder as it is."""
     return path.name if path.is_dir() else Path(path.name.removesuffix(".gz")).stem
+
+
+LEAST_LINES, LEAST_RUNS = 5, 2
+
+
+def warnings_of(cells: Collection[tuple[str, str, str]], lines: int) -> tuple[Problem, ...]:
+    """The warnings on a file of so many lines whose cells are (measure, run, topic)."""
+    return tuple(_found(cells, lines))
+
+
+def _found(cells: Collection[tuple[str, str, str]], lines: int) -> Iterator[Problem]:
+    if lines < LEAST_LINES:
+        yield Problem(f"The file has fewer than {LEAST_LINES} lines: {lines}.")
+    measures_of: dict[str, set[str]] = {}
+    for measure, run, _ in cells:
+        measures_of.setdefault(run, set()).add(measure)
+    if len(measures_of) < LEAST_RUNS:
+        yield Problem(f"The file has fewer than {LEAST_RUNS} runs.")
+    every = set().union(*measures_of.values())
+    if lacking := [run for run, measures in measures_of.items() if measures != every]:
+        rule = "The run lacks a measure that others have."
+        yield Problem(rule, "", None, "run", shown(lacking[0]), len(lacking))
+    bare = [
+        f"{run} {measure}"
+        for run, measures in measures_of.items()
+        for measure in sorted(measures)
+        if (measure, run, ALL) not in cells
+    ]
+    if bare:
+        rule = f"There is no `{ALL}` line for them."
+        yield Problem(rule, "", None, "run and measure", shown(bare[0]), len(bare))
+
+
+_WIDTHS = {len(columns) for columns in ORDERS.values()}
+_REMEDY = 'Write {"run_id": ..., "topic_id": ..., "measure": ..., "value": ...}.'
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The lines of a file but blank ones, comments and the heading.
+
+    head: what the columns hold by the heading, () without one; of JSON lines the cells stand in the order
+    `jsonl`.
+    """
+
+    lines: list[Line]
+    head: tuple[str, ...]
+    is_json: bool
+
+
+def cells_of(path: Path, limits: Limits) -> Cells:
+    """The cells of a board file; raises Invalid where a line of JSON is not an object with all four keys."""
+    head: tuple[str, ...] = ()
+    is_json, lines = False, list[Line]()
+    for number, text in _filled(path, limits):
+        if not lines:
+            is_json = text.startswith("{")
+            if not head and (head := heading(_parted(text))):
+                continue
+        lines.append(Line(number, _of_json(number, text) if is_json else _parted(text)))
+    return Cells(lines, head, is_json)
+
+
+def _filled(path: Path, limits: Limits) -> Iterator[tuple[int, str]]:
+    for number, line in numbered_lines(path, limits):
+        if (text := line.strip()) and not text.startswith("#"):
+            yield number, text
+
+
+def _parted(text: str) -> tuple[str, ...]:
+    """The columns: between tabs where that makes as many as some order has, else between blanks."""
+    by_tabs = [cell.strip() for cell in text.split("\t")]
+    return tuple(by_tabs if len(by_tabs) in _WIDTHS and all(by_tabs) else text.split())
+
+
+def _of_json(number: int, text: str) -> tuple[str, ...]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise _refused(Problem("The line is not a JSON object.", _REMEDY, number, "", shown(text)))
+    by_column = {holds(str(key)): value for key, value in found.items()}
+    missing = [column for column in ORDERS["jsonl"] if column not in by_column]
+    if missing:
+        raise _refused(Problem(f"The object has no {missing[0]}.", _REMEDY, number, "", shown(text)))
+    return tuple(_plain(by_column[column]) for column in ORDERS["jsonl"])
+
+
+def _plain(value: Any) -> str:
+    return value.strip() if isinstance(value, str) else json.dumps(value)
+
+
+def _refused(problem: Problem) -> Invalid:
+    return Invalid(f"The board file cannot be read: {problem}", [problem])

@@ -12,7 +12,7 @@ from leaderboard.measures.answers.record import Basis
 from leaderboard.measures.answers.registry import NAMES, parse
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.judged import FloatArray
-from leaderboard.trec.answers.files import read_answers
+from leaderboard.trec.answers.check import AnswerRules, check_answers
 from leaderboard.trec.answers.record import Answer
 from leaderboard.trec.nuggets.argue import read_argued
 from leaderboard.trec.nuggets.assignments import read_assignments
@@ -183,3 +183,19 @@ def _read(reader: Callable[[Path], Read], path: Path) -> Read:
     except LeaderboardError as error:
         problems = error.problems if isinstance(error, Invalid) else ()
         raise Invalid(f"{path}: {error.message}", problems) from error
+
+
+def read_answers(path: Path, rules: AnswerRules | None = None) -> tuple[str, dict[str, Answer]]:
+    """The run a file is of, and its answers by topic in the file's order, without the lines they came on.
+
+    Nothing is cut or refused for its length unless the rules say so. Raises Invalid with the check's errors.
+    """
+    answers: dict[str, Answer] = {}
+
+    def keep(answer: Answer) -> None:
+        answers[answer.topic] = replace(answer, line="")
+
+    report = check_answers(path, rules or AnswerRules(over="warn", subset=True), keep)
+    if report.problems:
+        raise Invalid("The answers cannot be read.", report.problems)
+    return next(iter(answers.values())).run, answers

@@ -25,7 +25,7 @@ typedef unsigned char byte;
 /* Bytes that must be readable behind the end of a block: words are loaded whole. */
 enum { SLACK = 16 };
 
-/* Most digits of a grade; numpy_fields.py has the same. */
+/* Most digits of a grade; numpy_kernel.py has the same. */
 enum { GRADE_DIGITS = 9 };
 
 enum { FLAG_SECOND = 1, FLAG_RANK = 2, FLAG_AGAINST = 4, FLAG_TAGS = 8, FLAG_COMMENTS = 16, FLAG_BYTES = 32 };

@@ -1,19 +1,21 @@
 """Operations of assessors: the personal link lets in, no token does."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Annotated
 
 from msgspec import Meta
 
 from leaderboard.pages.assessors import judging
 from leaderboard.pages.assessors.judging import JudgingPage, JudgingPool, ShownDocument
+from leaderboard.pages.judging.shown import ReadDocument
 from leaderboard.pages.side_by_side import question as questions
 from leaderboard.pages.side_by_side.question import ListedDocument
 from leaderboard.services.assessors import log
 from leaderboard.services.assessors.log import SentLabel
-from leaderboard.services.side_by_side import answers as compared
-from leaderboard.services.side_by_side.answers import SentAnswer
-from leaderboard.trec.documents.marking import Piece
+from leaderboard.services.judging.log import KEY_CHARACTERS
+from leaderboard.services.side_by_side import questions as compared
+from leaderboard.services.side_by_side import questions as compared_questions
+from leaderboard.services.side_by_side.questions import SentAnswer
 from leaderboard.web.api.answers import Moment
 from leaderboard.web.api.operations import Done, operation
 from leaderboard.web.api.organise.assessors import GradeName
@@ -94,7 +96,7 @@ class LabelBody:
     undone: takes an earlier judgment of the document back. shown_at and saved_at: for the pace.
     """
 
-    key: Annotated[str, Meta(min_length=1, max_length=log.KEY_CHARACTERS)]
+    key: Annotated[str, Meta(min_length=1, max_length=KEY_CHARACTERS)]
     docno: str
     grade: int | None
     note: str = ""
@@ -132,7 +134,7 @@ class ComparisonAnswer:
 class ComparisonBody:
     """Which ranking is better: left, equal or right; how content one is with either, from 0 to 4."""
 
-    key: Annotated[str, Meta(min_length=1, max_length=compared.KEY_CHARACTERS)]
+    key: Annotated[str, Meta(min_length=1, max_length=KEY_CHARACTERS)]
     verdict: str
     left: int
     right: int
@@ -146,13 +148,14 @@ def desk(token: str) -> DeskAnswer:
     The last part of the personal link stands for the assessor.
     """
     page = judging.desk(reading(), token)
-    asked = questions.question_list(reading(), token)
+    mine = compared_questions.of_link(reading(), token)
     return DeskAnswer(
-        assessor=page.name,
-        task=page.task,
+        assessor=page.assessor.name,
+        task=page.task.name,
         pools=tuple(map(_pool, page.pools)),
         comparisons=tuple(
-            OwnComparison(item=one.item, topic=one.topic_id, answered=one.answered) for one in asked.questions
+            OwnComparison(item=one.item, topic=one.topic.topic_id, answered=one.place in mine.answers)
+            for one in mine.asked
         ),
     )
 
@@ -179,15 +182,7 @@ def judge(token: str, number: int, topic_id: str, body: LabelBody) -> Done:
 
     Sent again under its key it is stored once.
     """
-    sent = SentLabel(
-        key=body.key,
-        docno=body.docno,
-        grade=body.grade,
-        note=body.note,
-        shown_at=body.shown_at,
-        saved_at=body.saved_at,
-        undone=body.undone,
-    )
+    sent = SentLabel(**asdict(body))
     checked = log.check(reading(), token, number, topic_id, sent)
     finish_reading()
     with writing() as session:
@@ -209,14 +204,15 @@ def undo_judgment(token: str, number: int, topic_id: str) -> Done:
 def comparison_to_judge(token: str, item: str) -> ComparisonAnswer:
     """Two rankings to compare"""
     page = questions.question_page(reading(), token, item)
+    topic = page.asked.topic
     return ComparisonAnswer(
-        item=page.item,
-        topic=page.topic_id,
-        title=page.title,
-        description=page.description,
-        narrative=page.narrative,
-        left=tuple(map(_ranked, page.left)),
-        right=tuple(map(_ranked, page.right)),
+        item=page.asked.item,
+        topic=topic.topic_id,
+        title=topic.title,
+        description=topic.description,
+        narrative=topic.narrative,
+        left=tuple(map(_ranked, page.left.documents)),
+        right=tuple(map(_ranked, page.right.documents)),
         key=page.key,
     )
 
@@ -243,48 +239,42 @@ OPERATIONS = (desk, next_document, judge, undo_judgment, comparison_to_judge, an
 
 def _pool(pool: JudgingPool) -> OwnPool:
     return OwnPool(
-        pool=pool.number,
-        state=pool.state,
+        pool=pool.pool.number,
+        state=pool.pool.state,
         topics=tuple(
-            OwnTopic(topic=row.topic_id, title=row.title, documents=row.documents, judged=row.judged)
+            OwnTopic(topic=row.topic_id, title=row.title, documents=row.items, judged=row.done)
             for row in pool.topics
         ),
     )
 
 
 def _next(page: JudgingPage) -> NextAnswer:
+    topic = page.queue.topic
     return NextAnswer(
-        topic=page.topic_id,
-        title=page.title,
-        description=page.description,
-        narrative=page.narrative,
+        topic=topic.topic_id,
+        title=topic.title,
+        description=topic.description,
+        narrative=topic.narrative,
         grades=tuple(GradeName(grade=grade.value, name=grade.name) for grade in page.grades),
         document=_document(page.shown) if page.shown else None,
-        judged=page.judged,
-        total=page.total,
+        judged=page.queue.judged,
+        total=page.queue.total,
     )
 
 
 def _document(shown: ShownDocument) -> DocumentAnswer:
     return DocumentAnswer(
-        docno=shown.docno,
-        title=_text(shown.heading),
-        text=_text(shown.text),
-        link=shown.link,
-        grade=shown.grade,
-        note=shown.note,
+        **_read(shown),
+        grade=shown.label.grade if shown.label else None,
+        note=shown.label.note if shown.label else "",
     )
 
 
 def _ranked(listed: ListedDocument) -> RankedAnswer:
-    return RankedAnswer(
-        place=listed.place,
-        docno=listed.docno,
-        title=_text(listed.heading),
-        text=_text(listed.text),
-        link=listed.link,
-    )
+    return RankedAnswer(**_read(listed), place=listed.place)
 
 
-def _text(pieces: tuple[Piece, ...]) -> str:
-    return "".join(piece.text for piece in pieces)
+def _read(document: ReadDocument) -> dict[str, str]:
+    """What is the same of every document that is read."""
+    title, text = ("".join(piece.text for piece in each) for each in (document.heading, document.text))
+    return {"docno": document.docno, "title": title, "text": text, "link": document.link}

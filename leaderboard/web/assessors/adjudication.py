@@ -9,12 +9,12 @@ from flask.typing import ResponseReturnValue
 from leaderboard.errors import Invalid, LeaderboardError, Problem
 from leaderboard.pages.assessors import adjudication
 from leaderboard.pages.assessors.adjudication import AdjudicationCase, AdjudicationChoice, AdjudicationPage
-from leaderboard.services.assessors import adjudication as decisions
-from leaderboard.services.assessors.adjudication import Decision
-from leaderboard.services.assessors.judged_pools import WHOSE
+from leaderboard.services.assessors import log as decisions
+from leaderboard.services.assessors.log import Decision
+from leaderboard.services.judging.judged import WHOSE
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept
-from leaderboard.web.errors import status_of, wants_json
+from leaderboard.web.desks import or_again
 from leaderboard.web.rankings import highlighted
 from leaderboard.web.rules import SIGNED_IN, rule
 from leaderboard.web.session import reading, viewer, writing
@@ -59,16 +59,12 @@ def case(slug: str, number: int) -> ResponseReturnValue:
 
 @blueprint.post("/tasks/<slug>/pools/<id:number>/adjudication/document")
 @rule(SIGNED_IN)
+@or_again(lambda slug, number, error: _case_page(_case(slug, number), error), Invalid)
 def decide(slug: str, number: int) -> ResponseReturnValue:
     """Store a decision and go on to the next document."""
     asker, following = viewer(), _case(slug, number).next
-    try:
-        with writing() as session:
-            decisions.decide(session, asker, slug, number, _decision())
-    except Invalid as error:
-        if wants_json():
-            raise
-        return _case_page(_case(slug, number), error), status_of(error)
+    with writing() as session:
+        decisions.decide(session, asker, slug, number, _decision())
     if following is None:
         return redirect(url_for("adjudication.show", slug=slug, number=number, **_state()), 303)
     return redirect(_address(slug, number, *following), 303)

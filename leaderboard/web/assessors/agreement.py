@@ -7,7 +7,7 @@ from leaderboard.errors import NotFound
 from leaderboard.pages.assessors import agreement, tables
 from leaderboard.pages.assessors import events as event_log
 from leaderboard.pages.assessors.agreement import AgreementPage
-from leaderboard.services.assessors.judged_pools import WHOSE
+from leaderboard.services.judging.judged import WHOSE
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept, whole
 from leaderboard.web.charts import heat_step

@@ -1,6 +1,5 @@
 """An organiser's pages of a pool's assessors: links, assignments, guidelines, imported labels."""
 
-from collections.abc import Callable
 from typing import Any
 
 from flask import Blueprint, redirect, render_template, request, url_for
@@ -12,15 +11,15 @@ from leaderboard.pages.assessors import guidelines as guidelines_pages
 from leaderboard.pages.assessors.assessors import AssessorsPage
 from leaderboard.services.assessors import assignments, labels
 from leaderboard.services.assessors import guidelines as guideline_texts
-from leaderboard.services.assessors import links as assessors
-from leaderboard.services.assessors.assignments import Plan
+from leaderboard.services.assessors.assignments import ORDERS, Plan
 from leaderboard.services.assessors.labels import ImportedLabels
-from leaderboard.services.assessors.links import PersonalLink
-from leaderboard.services.assessors.shares import ORDERS
+from leaderboard.services.judging import links as assessors
+from leaderboard.services.judging.links import PersonalLink
+from leaderboard.services.pools import pools
 from leaderboard.services.tasks import grade_scales
 from leaderboard.web import responses
 from leaderboard.web.addresses import whole
-from leaderboard.web.errors import status_of, wants_json
+from leaderboard.web.desks import ids, or_again
 from leaderboard.web.files import number as form_number
 from leaderboard.web.files import received
 from leaderboard.web.rules import SIGNED_IN, Body, rule
@@ -29,7 +28,36 @@ from leaderboard.web.session import finish_reading, reading, settings, viewer, w
 blueprint = Blueprint("assessors", __name__)
 
 MOST_PERCENT = 100
-ID_DIGITS = 18
+
+
+def _page(
+    slug: str,
+    number: int,
+    *,
+    links: tuple[PersonalLink, ...] = (),
+    imported: ImportedLabels | None = None,
+    error: LeaderboardError | None = None,
+) -> str:
+    page = _assessors(slug, number)
+    return render_template(
+        "assessors/show.html",
+        page=page,
+        table=assessor_pages.assessors_table(page),
+        topics_table=assessor_pages.topics_table(page),
+        links=[(link.name, url_for("judging.desk", token=link.token, _external=True)) for link in links],
+        imported=imported,
+        error=error,
+        sent=request.form,
+        ways=assignments.WAYS,
+        orders=ORDERS,
+        overlap=round(100 * assignments.DEFAULT_OVERLAP),
+        days=settings().assessor_link_days,
+    )
+
+
+def _guidelines(slug: str, number: int, error: LeaderboardError | None = None) -> str:
+    form = guidelines_pages.guidelines_form(reading(), viewer(), slug, number)
+    return render_template("assessors/guidelines.html", page=form, error=error, sent=request.form)
 
 
 @blueprint.get("/tasks/<slug>/pools/<id:number>/assessors")
@@ -48,34 +76,28 @@ def export(slug: str, number: int, form: str) -> ResponseReturnValue:
 
 @blueprint.post("/tasks/<slug>/pools/<id:number>/assessors")
 @rule(SIGNED_IN)
+@or_again(_page, LeaderboardError)
 def add(slug: str, number: int) -> ResponseReturnValue:
     """Add assessors by name, one a line, and show their links, this once."""
     asker, form = viewer(), request.form
-
-    def act() -> ResponseReturnValue:
-        names = form.get("names", "").splitlines()
-        with writing() as session:
-            assessors.own_pool(session, asker, slug, number)
-            role = form.get("role", assessors.ASSESSOR)
-            links = assessors.add(session, asker, slug, names, role, settings().assessor_link_days)
-        return _page(slug, number, links=links), 201
-
-    return _or_page(slug, number, act)
+    names = form.get("names", "").splitlines()
+    with writing() as session:
+        pools.own_pool(session, asker, slug, number)
+        role = form.get("role", assessors.ASSESSOR)
+        links = assessors.add(session, asker, slug, names, role, settings().assessor_link_days)
+    return _page(slug, number, links=links), 201
 
 
 @blueprint.post("/tasks/<slug>/pools/<id:number>/assessors/<id:assessor_id>/link")
 @rule(SIGNED_IN)
+@or_again(_page, LeaderboardError)
 def renew(slug: str, number: int, assessor_id: int) -> ResponseReturnValue:
     """Make a new link in place of the old one, and show it, this once."""
     asker = viewer()
-
-    def act() -> ResponseReturnValue:
-        with writing() as session:
-            assessors.own_pool(session, asker, slug, number)
-            link = assessors.renew(session, asker, slug, assessor_id, settings().assessor_link_days)
-        return _page(slug, number, links=(link,)), 201
-
-    return _or_page(slug, number, act)
+    with writing() as session:
+        pools.own_pool(session, asker, slug, number)
+        link = assessors.renew(session, asker, slug, assessor_id, settings().assessor_link_days)
+    return _page(slug, number, links=(link,)), 201
 
 
 @blueprint.post("/tasks/<slug>/pools/<id:number>/assessors/<id:assessor_id>/prolong")
@@ -84,7 +106,7 @@ def prolong(slug: str, number: int, assessor_id: int) -> ResponseReturnValue:
     """Let an assessor's link work for longer."""
     asker = viewer()
     with writing() as session:
-        assessors.own_pool(session, asker, slug, number)
+        pools.own_pool(session, asker, slug, number)
         assessors.prolong(session, asker, slug, assessor_id, settings().assessor_link_days)
     return redirect(url_for("assessors.show", slug=slug, number=number), 303)
 
@@ -95,52 +117,46 @@ def revoke(slug: str, number: int, assessor_id: int) -> ResponseReturnValue:
     """Revoke an assessor's link; the judgments stay."""
     asker = viewer()
     with writing() as session:
-        assessors.own_pool(session, asker, slug, number)
+        pools.own_pool(session, asker, slug, number)
         assessors.revoke(session, asker, slug, assessor_id)
     return redirect(url_for("assessors.show", slug=slug, number=number), 303)
 
 
 @blueprint.post("/tasks/<slug>/pools/<id:number>/assignments")
 @rule(SIGNED_IN)
+@or_again(_page, LeaderboardError)
 def assign(slug: str, number: int) -> ResponseReturnValue:
     """Assign the pool's documents to assessors."""
     asker = viewer()
-
-    def act() -> ResponseReturnValue:
-        with writing() as session:
-            assignments.assign(session, asker, slug, number, _plan())
-        return redirect(url_for("assessors.show", slug=slug, number=number), 303)
-
-    return _or_page(slug, number, act)
+    with writing() as session:
+        assignments.assign(session, asker, slug, number, _plan())
+    return redirect(url_for("assessors.show", slug=slug, number=number), 303)
 
 
 @blueprint.post("/tasks/<slug>/pools/<id:number>/labels")
 @rule(SIGNED_IN, Body.FILES)
+@or_again(_page, LeaderboardError)
 def add_labels(slug: str, number: int) -> ResponseReturnValue:
     """Add the labels of one assessor, or of a machine, from a file."""
     asker, form = viewer(), request.form
-    assessors.own_pool(reading(), asker, slug, number)
+    pools.own_pool(reading(), asker, slug, number)
     finish_reading()
-
-    def act() -> ResponseReturnValue:
-        file = received("labels")
-        if file is None:
-            raise Invalid("Choose a file of labels.")
-        prepared = labels.prepare(file.path, form.get("name", ""))
-        with writing() as session:
-            done = labels.add(
-                session,
-                asker,
-                slug,
-                number,
-                prepared,
-                name=form.get("name", ""),
-                origin=form.get("origin", ""),
-                origin_name=form.get("origin_name", ""),
-            )
-        return _page(slug, number, imported=done), 201
-
-    return _or_page(slug, number, act)
+    file = received("labels")
+    if file is None:
+        raise Invalid("Choose a file of labels.")
+    prepared = labels.prepare(file.path, form.get("name", ""))
+    with writing() as session:
+        done = labels.add(
+            session,
+            asker,
+            slug,
+            number,
+            prepared,
+            name=form.get("name", ""),
+            origin=form.get("origin", ""),
+            origin_name=form.get("origin_name", ""),
+        )
+    return _page(slug, number, imported=done), 201
 
 
 @blueprint.get("/tasks/<slug>/pools/<id:number>/guidelines")
@@ -152,34 +168,29 @@ def guidelines(slug: str, number: int) -> ResponseReturnValue:
 
 @blueprint.post("/tasks/<slug>/pools/<id:number>/guidelines")
 @rule(SIGNED_IN)
+@or_again(_guidelines, Invalid)
 def set_guidelines(slug: str, number: int) -> ResponseReturnValue:
     """Change the guidelines, the names of grades or the examples: one form each."""
     asker, form = viewer(), request.form
-    try:
-        with writing() as session:
-            if "text" in form:
-                guideline_texts.set_text(session, asker, slug, number, form["text"])
-            elif "names" in form:
-                assessors.own_pool(session, asker, slug, number)
-                grade_scales.rename(session, asker, slug, _grades(form["names"]))
-            elif "remove" in form:
-                place = form_number("remove", 0) or 0
-                guideline_texts.remove_example(session, asker, slug, number, place)
-            else:
-                guideline_texts.add_example(session, asker, slug, number, _example())
-    except Invalid as error:
-        if wants_json():
-            raise
-        return _guidelines(slug, number, error), status_of(error)
+    with writing() as session:
+        if "text" in form:
+            guideline_texts.set_text(session, asker, slug, number, form["text"])
+        elif "names" in form:
+            pools.own_pool(session, asker, slug, number)
+            grade_scales.rename(session, asker, slug, _grades(form["names"]))
+        elif "remove" in form:
+            place = form_number("remove", 0) or 0
+            guideline_texts.remove_example(session, asker, slug, number, place)
+        else:
+            guideline_texts.add_example(session, asker, slug, number, _example())
     return redirect(url_for("assessors.guidelines", slug=slug, number=number), 303)
 
 
 def _plan() -> Plan:
     form = request.form
-    chosen = (whole(text, digits=ID_DIGITS) for text in form.getlist("assessor"))
     percent = form_number("overlap", round(100 * assignments.DEFAULT_OVERLAP)) or 0
     return Plan(
-        assessor_ids=[assessor_id for assessor_id in chosen if assessor_id is not None],
+        assessor_ids=[assessor_id for assessor_id in ids("assessor") if assessor_id],
         way=form.get("way", next(iter(assignments.WAYS))),
         overlap=percent / MOST_PERCENT,
         order=form.get("order", next(iter(ORDERS))),
@@ -219,43 +230,3 @@ def _grade(text: str) -> int | None:
 
 def _assessors(slug: str, number: int) -> AssessorsPage:
     return assessor_pages.assessors_page(reading(), viewer(), slug, number)
-
-
-def _page(
-    slug: str,
-    number: int,
-    *,
-    links: tuple[PersonalLink, ...] = (),
-    imported: ImportedLabels | None = None,
-    error: LeaderboardError | None = None,
-) -> str:
-    page = _assessors(slug, number)
-    return render_template(
-        "assessors/show.html",
-        page=page,
-        table=assessor_pages.assessors_table(page),
-        topics_table=assessor_pages.topics_table(page),
-        links=[(link.name, url_for("judging.desk", token=link.token, _external=True)) for link in links],
-        imported=imported,
-        error=error,
-        sent=request.form,
-        ways=assignments.WAYS,
-        orders=ORDERS,
-        overlap=round(100 * assignments.DEFAULT_OVERLAP),
-        days=settings().assessor_link_days,
-    )
-
-
-def _guidelines(slug: str, number: int, error: LeaderboardError | None = None) -> str:
-    form = guidelines_pages.guidelines_form(reading(), viewer(), slug, number)
-    return render_template("assessors/guidelines.html", page=form, error=error, sent=request.form)
-
-
-def _or_page(slug: str, number: int, act: Callable[[], ResponseReturnValue]) -> ResponseReturnValue:
-    """What the act answers, or the page with the error."""
-    try:
-        return act()
-    except LeaderboardError as error:
-        if wants_json() or status_of(error) in (401, 403, 404):
-            raise
-        return _page(slug, number, error=error), status_of(error)

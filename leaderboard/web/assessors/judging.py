@@ -13,10 +13,12 @@ from leaderboard.errors import Invalid, Problem
 from leaderboard.pages.assessors import guidelines as guidelines_pages
 from leaderboard.pages.assessors import judging
 from leaderboard.pages.labelling import desk as labelling
-from leaderboard.pages.side_by_side import question
-from leaderboard.services.assessors import links, log
+from leaderboard.services.assessors import log
 from leaderboard.services.assessors.log import SentLabel
+from leaderboard.services.judging import links
+from leaderboard.services.side_by_side import questions
 from leaderboard.web.addresses import whole
+from leaderboard.web.desks import private, unkept
 from leaderboard.web.rankings import highlighted
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.security import is_storable
@@ -33,11 +35,11 @@ LONGEST_MOMENT = 40
 def desk(token: str) -> ResponseReturnValue:
     """The assessor's topics."""
     desk = judging.desk(reading(), token)
-    compared = question.question_list(reading(), token)
-    return _private(
+    compared = questions.of_link(reading(), token)
+    return private(
         "assessors/judging/desk.html",
         token,
-        desk.assessor_id,
+        desk.assessor,
         desk.task,
         desk=desk,
         topics_table=judging.topics_table,
@@ -55,8 +57,8 @@ def guidelines(token: str, number: int) -> ResponseReturnValue:
     known = [topic.topic_id for topic in page.topics]
     left = [topic.topic_id for topic in page.topics if topic.left]
     begin = chosen if chosen in known else next(iter(left), None)
-    return _private(
-        "assessors/judging/guidelines.html", token, page.assessor_id, page.task, page=page, begin=begin
+    return private(
+        "assessors/judging/guidelines.html", token, page.assessor, page.task, page=page, begin=begin
     )
 
 
@@ -69,11 +71,11 @@ def topic(token: str, number: int, topic_id: str) -> ResponseReturnValue:
     )
     if page.must_read and "read" not in request.args:
         return redirect(url_for("judging.guidelines", token=token, number=number, topic=topic_id), 303)
-    return _private(
+    return private(
         "assessors/judging/topic.html",
         token,
-        page.assessor_id,
-        page.task,
+        page.queue.assessor,
+        page.queue.task,
         page=page,
         table=judging.labels_table(page),
         key=secrets.token_urlsafe(12),
@@ -88,7 +90,7 @@ def documents(token: str, number: int, topic_id: str) -> ResponseReturnValue:
     """What comes after the document ?after=, as pieces of a page."""
     coming = judging.ahead(reading(), token, number, topic_id, request.args.get("after", ""))
     html = render_template("assessors/judging/documents.html", documents=coming, highlighted=highlighted)
-    return _unkept(Response(html, mimetype="text/html"))
+    return unkept(Response(html, mimetype="text/html"))
 
 
 @blueprint.post("/judge/<token>/<id:number>/<topic:topic_id>/assessments")
@@ -192,14 +194,3 @@ def _moment(name: str, text: Any) -> datetime | None:
 
 def _unreadable(field: str, rule: str) -> Invalid:
     return Invalid(f"This judgment cannot be read: {field} {rule}", [Problem(rule, field=field)])
-
-
-def _private(template: str, token: str, assessor_id: int, task: str, **facts: Any) -> Response:
-    """A page that only the assessor sees, and no cache keeps."""
-    html = render_template(template, token=token, assessor_id=assessor_id, task=task, **facts)
-    return _unkept(Response(html, mimetype="text/html"))
-
-
-def _unkept(response: Response) -> Response:
-    response.headers["Cache-Control"] = "no-store"
-    return response

@@ -1,16 +1,18 @@
 """From the labels of a pool to judgments: how to settle, what that comes to, a draft of a new revision."""
 
+from typing import Any
+
 from flask import Blueprint, Response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from leaderboard.errors import Conflict, Invalid, LeaderboardError
+from leaderboard.errors import LeaderboardError
 from leaderboard.pages.assessors import settled as outcome
 from leaderboard.services.assessors import settle
 from leaderboard.services.assessors.settle import BLANKS, MODES, OPEN, Choice, SettledPool
 from leaderboard.stats.assessors.settling import RULES
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept
-from leaderboard.web.errors import status_of, wants_json
+from leaderboard.web.desks import or_again
 from leaderboard.web.requests import hands_out_judgments
 from leaderboard.web.rules import SIGNED_IN, rule
 from leaderboard.web.session import reading, viewer, writing
@@ -64,16 +66,12 @@ def qrels(slug: str, number: int) -> ResponseReturnValue:
 
 @blueprint.post("/tasks/<slug>/pools/<id:number>/publish")
 @rule(SIGNED_IN)
+@or_again(_publish_page)
 def publish(slug: str, number: int) -> ResponseReturnValue:
     """Keep the judgments as a draft of a revision, and show what it would change."""
     asker, note = viewer(), request.form.get("note", "")
-    try:
-        with writing() as session:
-            token = settle.keep(session, asker, slug, number, _choice(), note, "other_scale" in request.form)
-    except (Invalid, Conflict) as error:
-        if wants_json():
-            raise
-        return _publish_page(slug, number, error), status_of(error)
+    with writing() as session:
+        token = settle.keep(session, asker, slug, number, _choice(), note, "other_scale" in request.form)
     return redirect(url_for("revisions.draft", slug=slug, token=token), 303)
 
 
@@ -83,13 +81,5 @@ def _settled(slug: str, number: int) -> SettledPool:
 
 def _choice() -> Choice:
     """What the address says of how to settle."""
-    given, usual = request.args, Choice()
-    return Choice(
-        rule=given.get("rule") or usual.rule,
-        whose=given.get("whose") or usual.whose,
-        open=given.get("open") or usual.open,
-        skipped=given.get("skipped") or usual.skipped,
-        unjudged=given.get("unjudged") or usual.unjudged,
-        reused=given.get("reused") != "no",
-        mode=given.get("mode") or usual.mode,
-    )
+    given: dict[str, Any] = {name: value for name in STATE if (value := request.args.get(name))}
+    return Choice(**given | {"reused": given.get("reused") != "no"})

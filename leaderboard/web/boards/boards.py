@@ -163,7 +163,7 @@ def _head(shown: Board) -> Head | None:
     if {*CHOSEN, "topics"} & request.args.keys():
         return None
     head = heads.for_visitors(lambda: card.of_board(shown))
-    return head and replace(head, dataset=datasets.block(task_data(reading(), shown)))
+    return head and replace(head, dataset=datasets.block(task_data(reading(), viewer(), shown)))
 
 
 def _means(shown: Board) -> BoardMeans | None:

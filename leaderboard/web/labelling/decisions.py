@@ -5,13 +5,13 @@ import secrets
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from leaderboard.errors import Conflict, Invalid, LeaderboardError
+from leaderboard.errors import LeaderboardError
 from leaderboard.pages.labelling import adjudication, written
 from leaderboard.services.labelling import decisions, rounds
 from leaderboard.services.labelling.nuggets import IMPORTANCES
 from leaderboard.web import responses
-from leaderboard.web.errors import status_of, wants_json
-from leaderboard.web.labelling.sent import act, item_label
+from leaderboard.web.desks import or_again
+from leaderboard.web.labelling.desk import act, item_label
 from leaderboard.web.rankings import highlighted
 from leaderboard.web.rules import SIGNED_IN, rule
 from leaderboard.web.session import reading, viewer, writing
@@ -19,57 +19,8 @@ from leaderboard.web.session import reading, viewer, writing
 blueprint = Blueprint("labelling_decisions", __name__)
 
 
-@blueprint.get("/tasks/<slug>/labelling/<id:number>/adjudication")
-@rule(SIGNED_IN)
-def show(slug: str, number: int) -> ResponseReturnValue:
-    """The items that assessors label differently, or the one of ?item=."""
-    return responses.page(_page(slug, number, request.args.get("item", "")))
-
-
-@blueprint.post("/tasks/<slug>/labelling/<id:number>/adjudication")
-@rule(SIGNED_IN)
-def decide(slug: str, number: int) -> ResponseReturnValue:
-    """Store a decision and go on to the next item."""
-    asker, sent = viewer(), item_label()
-    try:
-        with writing() as session:
-            decisions.decide(session, asker, slug, number, sent)
-    except (Invalid, Conflict) as error:
-        if wants_json():
-            raise
-        return _page(slug, number, sent.item, error), status_of(error)
-    page = adjudication.disagreement_page(reading(), asker, slug, number)
-    following = next((row.name for row in page.rows if row.decision is None), None)
-    return redirect(url_for("labelling_decisions.show", slug=slug, number=number, item=following), 303)
-
-
-@blueprint.get("/tasks/<slug>/labelling/<id:number>/nuggets/<topic:topic_id>")
-@rule(SIGNED_IN)
-def topic(slug: str, number: int, topic_id: str) -> ResponseReturnValue:
-    """The lists of nuggets that assessors wrote of a topic, and the one that decides."""
-    return responses.page(_topic(slug, number, topic_id))
-
-
-@blueprint.post("/tasks/<slug>/labelling/<id:number>/nuggets/<topic:topic_id>")
-@rule(SIGNED_IN)
-def write(slug: str, number: int, topic_id: str) -> ResponseReturnValue:
-    """Begin the list that decides, or do to it what the form says."""
-    asker = viewer()
-    rounds.own_round(reading(), asker, slug, number)
-    try:
-        with writing() as session:
-            if request.form.get("act") == "begin":
-                decisions.begin(session, asker, slug, number, topic_id)
-            else:
-                act(session, decisions.own_decision_desk(session, asker, slug, number, topic_id))
-    except (Invalid, Conflict) as error:
-        if wants_json():
-            raise
-        return _topic(slug, number, topic_id, error), status_of(error)
-    return redirect(url_for("labelling_decisions.topic", slug=slug, number=number, topic_id=topic_id), 303)
-
-
-def _page(slug: str, number: int, item: str, error: LeaderboardError | None = None) -> str:
+def _page(slug: str, number: int, error: LeaderboardError | None = None) -> str:
+    item = request.form.get("item") or request.args.get("item", "")
     page = adjudication.disagreement_page(reading(), viewer(), slug, number, item)
     return render_template(
         "labelling/adjudication.html",
@@ -90,3 +41,45 @@ def _topic(slug: str, number: int, topic_id: str, error: LeaderboardError | None
         sent=request.form,
         error=error,
     )
+
+
+@blueprint.get("/tasks/<slug>/labelling/<id:number>/adjudication")
+@rule(SIGNED_IN)
+def show(slug: str, number: int) -> ResponseReturnValue:
+    """The items that assessors label differently, or the one of ?item=."""
+    return responses.page(_page(slug, number))
+
+
+@blueprint.post("/tasks/<slug>/labelling/<id:number>/adjudication")
+@rule(SIGNED_IN)
+@or_again(_page)
+def decide(slug: str, number: int) -> ResponseReturnValue:
+    """Store a decision and go on to the next item."""
+    asker, sent = viewer(), item_label()
+    with writing() as session:
+        decisions.decide(session, asker, slug, number, sent)
+    page = adjudication.disagreement_page(reading(), asker, slug, number)
+    following = next((row.name for row in page.rows if row.decision is None), None)
+    return redirect(url_for("labelling_decisions.show", slug=slug, number=number, item=following), 303)
+
+
+@blueprint.get("/tasks/<slug>/labelling/<id:number>/nuggets/<topic:topic_id>")
+@rule(SIGNED_IN)
+def topic(slug: str, number: int, topic_id: str) -> ResponseReturnValue:
+    """The lists of nuggets that assessors wrote of a topic, and the one that decides."""
+    return responses.page(_topic(slug, number, topic_id))
+
+
+@blueprint.post("/tasks/<slug>/labelling/<id:number>/nuggets/<topic:topic_id>")
+@rule(SIGNED_IN)
+@or_again(_topic)
+def write(slug: str, number: int, topic_id: str) -> ResponseReturnValue:
+    """Begin the list that decides, or do to it what the form says."""
+    asker = viewer()
+    rounds.own_round(reading(), asker, slug, number)
+    with writing() as session:
+        if request.form.get("act") == "begin":
+            decisions.begin(session, asker, slug, number, topic_id)
+        else:
+            act(session, decisions.own_decision_desk(session, asker, slug, number, topic_id))
+    return redirect(url_for("labelling_decisions.topic", slug=slug, number=number, topic_id=topic_id), 303)

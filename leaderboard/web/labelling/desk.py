@@ -1,19 +1,25 @@
 """The desk of who makes nuggets and labels, by a personal link: topics, one item at a time, one key each."""
 
 import secrets
+from collections.abc import Callable
 from typing import Any
 
-from flask import Blueprint, Response, redirect, render_template, request, url_for
+from flask import Blueprint, Response, redirect, request, url_for
 from flask.typing import ResponseReturnValue
+from sqlalchemy.orm import Session
 
-from leaderboard.errors import Conflict, Invalid, LeaderboardError
+from leaderboard.errors import Invalid, LeaderboardError
 from leaderboard.pages.labelling import desk as pages
 from leaderboard.pages.labelling import written
-from leaderboard.services.labelling import desks, labels
-from leaderboard.services.labelling.kinds import NUGGETS
-from leaderboard.services.labelling.nuggets import IMPORTANCES
-from leaderboard.web.errors import status_of, wants_json
-from leaderboard.web.labelling.sent import act, item_label
+from leaderboard.pages.labelling.desk import DeskRound, ItemPage
+from leaderboard.pages.labelling.written import NuggetPage
+from leaderboard.services.labelling import desks, labels, nuggets
+from leaderboard.services.labelling.desks import TopicDesk
+from leaderboard.services.labelling.items import NUGGETS
+from leaderboard.services.labelling.labels import SentItemLabel
+from leaderboard.services.labelling.nuggets import IMPORTANCES, SentNugget
+from leaderboard.web.addresses import whole
+from leaderboard.web.desks import ids, or_again, private
 from leaderboard.web.rankings import highlighted
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import reading, writing
@@ -21,12 +27,25 @@ from leaderboard.web.session import reading, writing
 blueprint = Blueprint("labelling_desk", __name__)
 
 
+def _topic(token: str, number: int, topic_id: str, error: LeaderboardError | None = None) -> Response:
+    session, key = reading(), secrets.token_urlsafe(12)
+    _, here = desks.topic_desk(session, token, number, topic_id)
+    if here.here.kind == NUGGETS:
+        nuggets = written.nugget_page(session, token, number, topic_id)
+        shown = {"importances": IMPORTANCES, "sent": request.form}
+        return _private(token, "nuggets", nuggets, key=key, error=error, **shown)
+    page = pages.item_page(session, token, number, topic_id, request.args.get("item"))
+    table = pages.own_table(page)
+    facts = {"table": table, "highlighted": highlighted}
+    return _private(token, "item", page, key=key, error=error, **facts)
+
+
 @blueprint.get("/judge/<token>/labels/<id:number>")
 @rule(PUBLIC)
 def topics(token: str, number: int) -> ResponseReturnValue:
     """The assessor's topics of a round, what the labels mean, and the guidelines."""
     page = pages.round_page(reading(), token, number)
-    return _private("labelling/desk/round.html", token, page, table=pages.topics_table(page))
+    return _private(token, "round", page, table=pages.topics_table(page))
 
 
 @blueprint.get("/judge/<token>/labels/<id:number>/<topic:topic_id>")
@@ -38,19 +57,15 @@ def topic(token: str, number: int, topic_id: str) -> ResponseReturnValue:
 
 @blueprint.post("/judge/<token>/labels/<id:number>/<topic:topic_id>")
 @rule(PUBLIC)
+@or_again(_topic)
 def save(token: str, number: int, topic_id: str) -> ResponseReturnValue:
     """Store the label of the form, or do to the nuggets what it says, and go on."""
-    try:
-        with writing() as session:
-            _, here = desks.topic_desk(session, token, number, topic_id)
-            if here.here.kind == NUGGETS:
-                act(session, here)
-            else:
-                labels.save(session, here, item_label())
-    except (Invalid, Conflict) as error:
-        if wants_json():
-            raise
-        return _topic(token, number, topic_id, error), status_of(error)
+    with writing() as session:
+        _, here = desks.topic_desk(session, token, number, topic_id)
+        if here.here.kind == NUGGETS:
+            act(session, here)
+        else:
+            labels.save(session, here, item_label())
     return redirect(_address(token, number, topic_id), 303)
 
 
@@ -64,28 +79,53 @@ def undo(token: str, number: int, topic_id: str) -> ResponseReturnValue:
     return redirect(_address(token, number, topic_id, item), 303)
 
 
-def _topic(token: str, number: int, topic_id: str, error: LeaderboardError | None = None) -> Response:
-    session, key = reading(), secrets.token_urlsafe(12)
-    _, here = desks.topic_desk(session, token, number, topic_id)
-    if here.here.kind == NUGGETS:
-        nuggets = written.nugget_page(session, token, number, topic_id)
-        shown = {"importances": IMPORTANCES, "sent": request.form}
-        return _private("labelling/desk/nuggets.html", token, nuggets, key=key, error=error, **shown)
-    page = pages.item_page(session, token, number, topic_id, request.args.get("item"))
-    table = pages.own_table(page)
-    facts = {"table": table, "highlighted": highlighted}
-    return _private("labelling/desk/item.html", token, page, key=key, error=error, **facts)
-
-
 def _address(token: str, number: int, topic_id: str, item: str | None = None) -> str:
     return url_for("labelling_desk.topic", token=token, number=number, topic_id=topic_id, item=item)
 
 
-def _private(template: str, token: str, page: Any, **facts: Any) -> Response:
-    """A page that only the assessor sees, and no cache keeps."""
-    about = {"assessor_id": page.assessor_id, "task": page.task}
-    response = Response(
-        render_template(template, token=token, page=page, **about, **facts), mimetype="text/html"
-    )
-    response.headers["Cache-Control"] = "no-store"
-    return response
+def _private(token: str, name: str, page: DeskRound | ItemPage | NuggetPage, **facts: Any) -> Response:
+    desk, template = page.desk, f"labelling/desk/{name}.html"
+    return private(template, token, desk.assessor, desk.task, page=page, **facts)
+
+
+def item_label() -> SentItemLabel:
+    """The label of the form; a button pressed twice is one label, another button of the page is another."""
+    form, given = request.form, request.form.get("label", "")
+    key = form.get("key", "")
+    label = whole(given.removeprefix("-"), digits=1)
+    value = -label if label is not None and given.startswith("-") else label
+    return SentItemLabel(form.get("item", ""), value, f"{key}:{given}"[:100] if key else "")
+
+
+def act(session: Session, desk: TopicDesk) -> None:
+    """Do to a list of nuggets what the form says; raises Invalid for what it cannot say."""
+    named = request.form.get("act", "")
+    if named not in _ACTS:
+        raise Invalid("Nothing was changed: press one of the buttons.")
+    _ACTS[named](session, desk)
+
+
+def _nugget() -> SentNugget:
+    form = request.form
+    return SentNugget(form.get("text", ""), form.get("importance", ""), form.get("key", ""))
+
+
+def _id() -> int:
+    """The nugget of the form."""
+    return next(iter(ids("nugget")), 0)
+
+
+def _merge(session: Session, desk: TopicDesk) -> None:
+    nuggets.merge(session, desk, ids("nugget"))
+
+
+_ACTS: dict[str, Callable[[Session, TopicDesk], None]] = {
+    "write": lambda session, desk: nuggets.write(session, desk, _nugget()),
+    "rewrite": lambda session, desk: nuggets.rewrite(session, desk, _id(), _nugget()),
+    "merge": _merge,
+    "out": lambda session, desk: nuggets.take_out(session, desk, _id()),
+    "back": lambda session, desk: nuggets.put_back(session, desk, _id()),
+    "done": lambda session, desk: nuggets.finish(session, desk, is_done=True),
+    "again": lambda session, desk: nuggets.finish(session, desk, is_done=False),
+}
+"""What a button of the list is called -> what it does."""

@@ -3,29 +3,45 @@
 from flask import Blueprint, Response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from leaderboard.errors import Conflict, Invalid, LeaderboardError
+from leaderboard.errors import LeaderboardError
 from leaderboard.pages.labelling import index as lists
+from leaderboard.pages.labelling import round
 from leaderboard.pages.labelling import round as pages
-from leaderboard.pages.labelling import tables
 from leaderboard.pages.labelling.round import RoundPage
-from leaderboard.pages.side_by_side.desk import links_table
 from leaderboard.services import policy
-from leaderboard.services.assessors import links
-from leaderboard.services.labelling import drafts, files, rounds, settled
-from leaderboard.services.labelling.kinds import KINDS
+from leaderboard.services.labelling import drafts, rounds, settled
+from leaderboard.services.labelling.items import KINDS
 from leaderboard.services.labelling.rounds import RoundPlan
 from leaderboard.stats.assessors.settling import RULES
-from leaderboard.web import responses
-from leaderboard.web.addresses import whole
-from leaderboard.web.errors import status_of, wants_json
+from leaderboard.web import desks, responses
+from leaderboard.web.desks import ids, or_again
 from leaderboard.web.files import number as form_number
 from leaderboard.web.requests import hands_out_judgments
 from leaderboard.web.rules import SIGNED_IN, rule
-from leaderboard.web.session import reading, settings, viewer, writing
+from leaderboard.web.session import reading, viewer, writing
 
 blueprint = Blueprint("labelling", __name__)
 
-ID_DIGITS = 18
+
+def _list(slug: str, error: LeaderboardError | None = None) -> str:
+    page = lists.round_list(reading(), viewer(), slug)
+    table = lists.rounds_table(page)
+    return render_template(
+        "labelling/index.html", page=page, table=table, kinds=KINDS, error=error, sent=request.form
+    )
+
+
+def _page(slug: str, number: int, error: LeaderboardError | None = None) -> str:
+    page = _round(slug, number)
+    return render_template(
+        "labelling/round.html",
+        page=page,
+        tables=pages,
+        rules={key: f"{rule.title}: {rule.question}" for key, rule in RULES.items()},
+        modes=drafts.MODES,
+        error=error,
+        sent=request.form,
+    )
 
 
 @blueprint.get("/tasks/<slug>/labelling")
@@ -44,36 +60,25 @@ def index_export(slug: str, form: str) -> ResponseReturnValue:
 
 @blueprint.post("/tasks/<slug>/labelling")
 @rule(SIGNED_IN)
+@or_again(_list)
 def open_round(slug: str) -> ResponseReturnValue:
     """Have assessors make what the form says."""
     asker = viewer()
     rounds.require_answers(policy.own_task(reading(), asker, slug, policy.coordinates))
-    try:
-        plan = _plan()
-        with writing() as session:
-            number = rounds.open_round(session, asker, slug, plan)
-    except (Invalid, Conflict) as error:
-        if wants_json():
-            raise
-        return _list(slug, error), status_of(error)
+    plan = _plan()
+    with writing() as session:
+        number = rounds.open_round(session, asker, slug, plan)
     return redirect(url_for("labelling.show", slug=slug, number=number), 303)
 
 
 @blueprint.post("/tasks/<slug>/labelling/assessors")
 @rule(SIGNED_IN)
+@or_again(_list)
 def add_assessors(slug: str) -> ResponseReturnValue:
-    """New assessors, one name a line; their links are on the page that answers, and nowhere else."""
-    asker = viewer()
-    rounds.require_answers(policy.own_task(reading(), asker, slug, policy.coordinates))
-    try:
-        with writing() as session:
-            names = request.form.get("names", "").splitlines()
-            made = links.add(session, asker, slug, names, days=settings().assessor_link_days)
-    except (Invalid, Conflict) as error:
-        if wants_json():
-            raise
-        return _list(slug, error), status_of(error)
-    return render_template("labelling/links.html", slug=slug, table=links_table(made)), 201
+    """New assessors, and their links."""
+    rounds.require_answers(policy.own_task(reading(), viewer(), slug, policy.coordinates))
+    words = {"name": "Labelling", "does": "labels", "begin": "make"}
+    return desks.add_assessors(slug, "labelling.index", **words)
 
 
 @blueprint.get("/tasks/<slug>/labelling/<id:number>")
@@ -87,7 +92,7 @@ def show(slug: str, number: int) -> ResponseReturnValue:
 @rule(SIGNED_IN)
 def export(slug: str, number: int, form: str) -> ResponseReturnValue:
     """The round as a file; with ?table= topics, pairs or lists."""
-    return responses.export(form, tables.FILES, _round(slug, number))
+    return responses.export(form, round.FILES, _round(slug, number))
 
 
 @blueprint.post("/tasks/<slug>/labelling/<id:number>/state")
@@ -108,7 +113,7 @@ def made(slug: str, number: int) -> ResponseReturnValue:
     session = reading()
     _, here = rounds.seen_round(session, viewer(), slug, number)
     found = settled.round_labels(session, here)
-    text = "".join(files.lines(session, found, _rule()))
+    text = "".join(settled.lines(session, found, _rule()))
     response = Response(text, mimetype="application/jsonl")
     name = f"{slug}-round-{number}-{here.kind}.jsonl"
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
@@ -117,39 +122,14 @@ def made(slug: str, number: int) -> ResponseReturnValue:
 
 @blueprint.post("/tasks/<slug>/labelling/<id:number>/publish")
 @rule(SIGNED_IN)
+@or_again(_page)
 def publish(slug: str, number: int) -> ResponseReturnValue:
     """Keep what was settled as a draft of a revision, and show what it would change."""
     asker, form = viewer(), request.form
-    try:
-        with writing() as session:
-            facts = {"rule": _rule(), "mode": form.get("mode", "merge"), "note": form.get("note", "")}
-            token = drafts.keep(session, asker, slug, number, **facts)
-    except (Invalid, Conflict) as error:
-        if wants_json():
-            raise
-        return _page(slug, number, error), status_of(error)
+    with writing() as session:
+        facts = {"rule": _rule(), "mode": form.get("mode", "merge"), "note": form.get("note", "")}
+        token = drafts.keep(session, asker, slug, number, **facts)
     return redirect(url_for("revisions.draft", slug=slug, token=token), 303)
-
-
-def _list(slug: str, error: LeaderboardError | None = None) -> str:
-    page = lists.round_list(reading(), viewer(), slug)
-    table = lists.rounds_table(page)
-    return render_template(
-        "labelling/index.html", page=page, table=table, kinds=KINDS, error=error, sent=request.form
-    )
-
-
-def _page(slug: str, number: int, error: LeaderboardError | None = None) -> str:
-    page = _round(slug, number)
-    return render_template(
-        "labelling/round.html",
-        page=page,
-        tables=tables,
-        rules={key: f"{rule.title}: {rule.question}" for key, rule in RULES.items()},
-        modes=drafts.MODES,
-        error=error,
-        sent=request.form,
-    )
 
 
 def _round(slug: str, number: int) -> RoundPage:
@@ -164,15 +144,10 @@ def _plan() -> RoundPlan:
     form = request.form
     return RoundPlan(
         kind=form.get("kind", ""),
-        assessors=_ids("assessor"),
+        assessors=ids("assessor"),
         topics=tuple(form.get("topics", "").split()),
-        runs=_ids("run"),
+        runs=ids("run"),
         twice=(form_number("twice", 0) or 0) / 100,
         every_citation=form.get("citations") == "all",
         guidelines=form.get("guidelines", "").replace("\r\n", "\n"),
     )
-
-
-def _ids(field: str) -> tuple[int, ...]:
-    """The ids of a field; 0, which nothing has, for what is not an id."""
-    return tuple(whole(text, digits=ID_DIGITS) or 0 for text in request.form.getlist(field))

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from flask import Blueprint, Response, redirect, render_template, request, url_for
+from flask import Blueprint, Response, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import Conflict, Invalid
 from leaderboard.pages.side_by_side import question as side_by_side_pages
-from leaderboard.services.side_by_side import answers
-from leaderboard.services.side_by_side.answers import SentAnswer
-from leaderboard.web.errors import status_of, wants_json
+from leaderboard.services.side_by_side import questions
+from leaderboard.services.side_by_side.questions import Questions, SentAnswer
+from leaderboard.web.desks import or_again, private
 from leaderboard.web.rankings import highlighted
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import reading, writing
@@ -19,12 +19,34 @@ blueprint = Blueprint("side_by_side_judging", __name__)
 SATISFIED = {0: "not at all", 1: "a little", 2: "half", 3: "mostly", 4: "fully"}
 
 
+def _question(token: str, item: str, error: Invalid | Conflict | None = None) -> Response:
+    page = side_by_side_pages.question_page(reading(), token, item)
+    given = page.given
+    chosen = SentAnswer("", "", None, None)
+    if error is not None:
+        chosen = _sent()
+    elif given is not None:
+        left, right = given.left_satisfaction, given.right_satisfaction
+        chosen = SentAnswer("", given.verdict, left, right, given.note)
+    return _private(
+        "question",
+        token,
+        page.mine,
+        page=page,
+        chosen=chosen,
+        error=error,
+        satisfied=SATISFIED,
+        opened=side_by_side_pages.OPENED,
+        highlighted=highlighted,
+    )
+
+
 @blueprint.get("/judge/<token>/side-by-side")
 @rule(PUBLIC)
 def desk(token: str) -> ResponseReturnValue:
     """All that the assessor is asked to compare."""
-    page = side_by_side_pages.question_list(reading(), token)
-    return _private("side_by_side/desk.html", token, page, table=side_by_side_pages.list_table(page))
+    mine = questions.of_link(reading(), token)
+    return _private("desk", token, mine, page=mine, table=side_by_side_pages.list_table(mine))
 
 
 @blueprint.get("/judge/<token>/side-by-side/<item>")
@@ -36,23 +58,11 @@ def question(token: str, item: str) -> ResponseReturnValue:
 
 @blueprint.post("/judge/<token>/side-by-side/<item>")
 @rule(PUBLIC)
+@or_again(_question)
 def answer(token: str, item: str) -> ResponseReturnValue:
     """Store an answer and go on with the next question."""
-    form = request.form
-    sent = SentAnswer(
-        key=form.get("key", ""),
-        verdict=form.get("verdict", ""),
-        left=_rating("left"),
-        right=_rating("right"),
-        note=form.get("note", "").replace("\r\n", "\n"),
-    )
-    try:
-        with writing() as session:
-            later = answers.save(session, token, item, sent)
-    except (Invalid, Conflict) as error:
-        if wants_json():
-            raise
-        return _question(token, item, sent=sent, error=error), status_of(error)
+    with writing() as session:
+        later = questions.save(session, token, item, _sent())
     if later is None:
         return redirect(url_for("side_by_side_judging.desk", token=token), 303)
     return redirect(url_for("side_by_side_judging.question", token=token, item=later), 303)
@@ -63,32 +73,7 @@ def answer(token: str, item: str) -> ResponseReturnValue:
 def text(token: str, item: str, side: str, place: int) -> ResponseReturnValue:
     """The whole text of a document."""
     page = side_by_side_pages.text_page(reading(), token, item, side, place)
-    return _private("side_by_side/text.html", token, page, highlighted=highlighted)
-
-
-def _question(
-    token: str, item: str, sent: SentAnswer | None = None, error: Invalid | Conflict | None = None
-) -> Response:
-    page = side_by_side_pages.question_page(reading(), token, item)
-    given = page.given
-    if sent is None and given is not None:
-        sent = SentAnswer(
-            key="",
-            verdict=given.verdict,
-            left=given.left_satisfaction,
-            right=given.right_satisfaction,
-            note=given.note,
-        )
-    return _private(
-        "side_by_side/question.html",
-        token,
-        page,
-        chosen=sent or SentAnswer("", "", None, None),
-        error=error,
-        satisfied=SATISFIED,
-        opened=side_by_side_pages.OPENED,
-        highlighted=highlighted,
-    )
+    return _private("text", token, page.mine, page=page, highlighted=highlighted)
 
 
 def _rating(name: str) -> int | None:
@@ -96,11 +81,16 @@ def _rating(name: str) -> int | None:
     return int(given) if len(given) == 1 and given in "0123456789" else None
 
 
-def _private(template: str, token: str, page: Any, **facts: Any) -> Response:
-    """A page that only the assessor sees, and no cache keeps."""
-    html = render_template(
-        template, token=token, assessor_id=page.assessor_id, task=page.task, page=page, **facts
+def _sent() -> SentAnswer:
+    form = request.form
+    return SentAnswer(
+        key=form.get("key", ""),
+        verdict=form.get("verdict", ""),
+        left=_rating("left"),
+        right=_rating("right"),
+        note=form.get("note", "").replace("\r\n", "\n"),
     )
-    response = Response(html, mimetype="text/html")
-    response.headers["Cache-Control"] = "no-store"
-    return response
+
+
+def _private(name: str, token: str, mine: Questions, **facts: Any) -> Response:
+    return private(f"side_by_side/{name}.html", token, mine.assessor, mine.task, **facts)

@@ -7,19 +7,16 @@ from leaderboard.errors import Invalid, LeaderboardError, NotFound
 from leaderboard.pages.side_by_side import desk, results
 from leaderboard.pages.side_by_side.results import Results
 from leaderboard.services import policy
-from leaderboard.services.assessors import links as assessors
 from leaderboard.services.side_by_side import pairs
 from leaderboard.services.side_by_side.pairs import ComparisonRequest
-from leaderboard.web import responses
+from leaderboard.web import desks, responses
 from leaderboard.web.addresses import whole
-from leaderboard.web.errors import status_of, wants_json
+from leaderboard.web.desks import ID_DIGITS, ids, or_again
 from leaderboard.web.files import number
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
-from leaderboard.web.session import reading, settings, viewer, writing
+from leaderboard.web.session import reading, viewer, writing
 
 blueprint = Blueprint("side_by_side", __name__)
-
-ID_DIGITS = 18
 
 
 @blueprint.get("/tasks/<slug>/side-by-side")
@@ -57,36 +54,25 @@ def answers_export(slug: str, form: str) -> ResponseReturnValue:
 
 @blueprint.post("/tasks/<slug>/side-by-side")
 @rule(SIGNED_IN)
+@or_again(_page, LeaderboardError)
 def ask(slug: str) -> ResponseReturnValue:
     """Have assessors compare a run with others."""
     asker = viewer()
     policy.own_task(reading(), asker, slug)
-    try:
-        asked_for = _request()
-        with writing() as session:
-            pairs.ask(session, asker, slug, asked_for)
-    except LeaderboardError as error:
-        if wants_json():
-            raise
-        return _page(slug, error), status_of(error)
+    asked_for = _request()
+    with writing() as session:
+        pairs.ask(session, asker, slug, asked_for)
     return redirect(url_for("side_by_side.show", slug=slug), 303)
 
 
 @blueprint.post("/tasks/<slug>/side-by-side/assessors")
 @rule(SIGNED_IN)
+@or_again(_page, LeaderboardError)
 def add_assessors(slug: str) -> ResponseReturnValue:
-    """New assessors, one name a line; their links are on the page that answers, and nowhere else."""
-    asker = viewer()
-    policy.own_task(reading(), asker, slug)
-    names = request.form.get("names", "").splitlines()
-    try:
-        with writing() as session:
-            links = assessors.add(session, asker, slug, names, days=settings().assessor_link_days)
-    except LeaderboardError as error:
-        if wants_json():
-            raise
-        return _page(slug, error), status_of(error)
-    return render_template("side_by_side/links.html", slug=slug, table=desk.links_table(links)), 201
+    """New assessors, and their links."""
+    policy.own_task(reading(), viewer(), slug)
+    words = {"name": "Side by side", "does": "answers", "begin": "compare"}
+    return desks.add_assessors(slug, "side_by_side.show", **words)
 
 
 @blueprint.post("/tasks/<slug>/side-by-side/end")
@@ -121,14 +107,9 @@ def _request() -> ComparisonRequest:
     form = request.form
     return ComparisonRequest(
         run=whole(form.get("run"), digits=ID_DIGITS) or 0,
-        others=_ids("other"),
-        assessors=_ids("assessor"),
+        others=ids("other"),
+        assessors=ids("assessor"),
         topics=tuple(form.get("topics", "").split()),
         sample=number("sample", None),
         each=number("each", None),
     )
-
-
-def _ids(field: str) -> tuple[int, ...]:
-    """The ids of a field; 0, which nothing has, for what is not an id."""
-    return tuple(whole(text, digits=ID_DIGITS) or 0 for text in request.form.getlist(field))

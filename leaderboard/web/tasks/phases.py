@@ -17,7 +17,7 @@ from leaderboard.services.tasks.phases import PhaseChange, PhaseExtension, Phase
 from leaderboard.web import actions, responses
 from leaderboard.web.addresses import absolute
 from leaderboard.web.rules import PUBLIC, rule
-from leaderboard.web.session import reading, viewer
+from leaderboard.web.session import memo, reading, viewer
 
 blueprint = Blueprint("phases", __name__)
 
@@ -30,7 +30,7 @@ def register(app: Flask) -> None:
 def dates_of(slug: str) -> tuple[DateRow, ...]:
     """What the strip under a task's title says; nothing for a task that the reader may not know of."""
     try:
-        known = policy.seen_task(reading(), viewer(), slug).phases
+        known = policy.task_context(reading(), viewer(), slug).phases
     except NotFound:
         return ()
     # The clock of this machine is good enough for how many days are left, and costs no statement.
@@ -40,10 +40,10 @@ def dates_of(slug: str) -> tuple[DateRow, ...]:
 def takes(slug: str) -> RunKind:
     """What a task takes: rankings unless it is known to take something else."""
     # A run's page knows its task, and has no statement to spare for the tabs above it.
-    if kind := reading().info.get(f"kind of {slug}"):
-        return kinds.of(str(kind))
+    if kind := memo().kinds.get(slug):
+        return kinds.of(kind)
     try:
-        return kinds.of(policy.seen_task(reading(), viewer(), slug).task.kind)
+        return kinds.of(policy.task_context(reading(), viewer(), slug).task.kind)
     except NotFound:
         return kinds.of(kinds.RANKINGS)
 

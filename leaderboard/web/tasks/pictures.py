@@ -4,14 +4,14 @@ from flask import Blueprint, Flask, Response, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import LeaderboardError
-from leaderboard.services import logos, policy
+from leaderboard.services import policy
 from leaderboard.services.logos import TaskLogo
 from leaderboard.services.pictures import pictures, prepare
 from leaderboard.services.pictures.pictures import PictureRequest
 from leaderboard.web import responses
 from leaderboard.web.files import received
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, Body, rule
-from leaderboard.web.session import finish_reading, is_reading, reading, viewer, writing
+from leaderboard.web.session import finish_reading, memo, reading, viewer, writing
 from leaderboard.web.tasks import settings
 
 blueprint = Blueprint("pictures", __name__)
@@ -25,7 +25,7 @@ def register(app: Flask) -> None:
 
 def logo_of(slug: str) -> TaskLogo | None:
     """The logo of a task that this request has read."""
-    return logos.noted(reading(), slug) if is_reading() else None
+    return memo().logos.get(slug)
 
 
 def picture_address(slug: str, sha256: str) -> str:

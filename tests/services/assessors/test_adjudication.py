@@ -11,8 +11,8 @@ from leaderboard.db.tables import Assessment, Assessor, Pool
 from leaderboard.errors import Closed, Conflict, Invalid, LeaderboardError, NotFound, SignInNeeded
 from leaderboard.pages.assessors import adjudication as pages
 from leaderboard.pages.assessors.adjudication import AdjudicationCase, AdjudicationChoice, AdjudicationPage
-from leaderboard.services.assessors import adjudication
-from leaderboard.services.assessors.adjudication import Decision
+from leaderboard.services.assessors import log
+from leaderboard.services.assessors.log import Decision
 from leaderboard.services.policy import ANONYMOUS, OPERATOR
 from tests.make import judged
 
@@ -30,7 +30,7 @@ def _case(database: Database, docno: str, topic_id: str = "1", **wish: str) -> A
 def _decide(database: Database, docno: str, grade: int, key: str = "k", **options: Any) -> bool:
     asker, note = options.pop("viewer", OPERATOR), options.pop("note", "")
     with database.write() as session:
-        return adjudication.decide(session, asker, "t", 1, Decision("1", docno, grade, note, key))
+        return log.decide(session, asker, "t", 1, Decision("1", docno, grade, note, key))
 
 
 def test_documents_with_different_grades_are_listed(database: Database, tmp_path: Path) -> None:
@@ -59,10 +59,10 @@ def test_a_decision_takes_a_document_off_the_list_and_is_undone(database: Databa
     assert [each.docno for each in _page(database).rows] == ["d1", "d7", "d9"]
     with database.write() as session:
         assert session.scalar(select(Assessor.token_sha256).where(Assessor.role == "adjudicator")) is None
-        assert adjudication.undo(session, OPERATOR, "t", 1) == ("1", "d4")
+        assert log.undo(session, OPERATOR, "t", 1) == ("1", "d4")
     assert len(_page(database).rows) == 4
     with database.write() as session, pytest.raises(NotFound):
-        adjudication.undo(session, OPERATOR, "t", 1)
+        log.undo(session, OPERATOR, "t", 1)
 
 
 @pytest.mark.dialect

@@ -11,9 +11,9 @@ from leaderboard.db.tables import Assessment, Assessor, Assignment, Task
 from leaderboard.errors import Closed, Conflict, Forbidden, Invalid, NotFound, SignInNeeded
 from leaderboard.pages.assessors import assessors as assessor_pages
 from leaderboard.services.assessors import assignments, labels, log, queues
-from leaderboard.services.assessors import links as assessors
 from leaderboard.services.assessors.assignments import Plan
 from leaderboard.services.assessors.labels import ImportedLabels
+from leaderboard.services.judging import links as assessors
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from tests.make import build, pools
 from tests.make.copies import built_once
@@ -81,7 +81,11 @@ def test_given_out_anew_for_some_topics_alone(database: Database, people: list[s
     with database.read() as session:
         page = assessor_pages.assessors_page(session, OPERATOR, "t", 1)
     assert [each.assessors for each in page.topics] == [("Ada",), ("Grace",), ("Ada",)]
-    assert {each.name: each.documents for each in page.assessors} == {"Ada": 33, "Edsger": 0, "Grace": 2}
+    assert {each.assessor.name: each.documents for each in page.assessors} == {
+        "Ada": 33,
+        "Edsger": 0,
+        "Grace": 2,
+    }
 
 
 @pytest.mark.parametrize(
@@ -163,11 +167,11 @@ def test_labels_of_a_machine_stay_marked(database: Database, people: list[str], 
         page = assessor_pages.assessors_page(session, OPERATOR, "t", 1)
         assert len(log.in_force(session, 1)) == 2
     machine = page.assessors[-1]
-    assert (machine.is_machine, machine.origin_name, machine.judged) == (True, "model 3", 2)
+    assert (machine.is_machine, machine.assessor.origin_name, machine.judged) == (True, "model 3", 2)
     assert page.topics[0].judged == 0
     assert machine not in page.people
     with database.write() as session, pytest.raises(Conflict):
-        assessors.renew(session, OPERATOR, "t", machine.id)
+        assessors.renew(session, OPERATOR, "t", machine.assessor.id)
 
 
 def test_labels_never_change_sides(database: Database, people: list[str], tmp_path: Path) -> None:

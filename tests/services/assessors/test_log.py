@@ -12,8 +12,9 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Assessment, Pool
 from leaderboard.errors import Closed, Conflict, Invalid, NotFound, OverQuota
 from leaderboard.services import throttles
-from leaderboard.services.assessors import links, log
+from leaderboard.services.assessors import log
 from leaderboard.services.assessors.log import Label, SentLabel
+from leaderboard.services.judging import links
 from leaderboard.services.policy import OPERATOR
 from tests.make import build, pools
 from tests.make.copies import built_once

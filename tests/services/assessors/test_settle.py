@@ -11,8 +11,8 @@ import pytest
 from leaderboard.db.engine import Database
 from leaderboard.errors import Conflict, Forbidden, Invalid, NotFound
 from leaderboard.pages.assessors import events, settled
-from leaderboard.services.assessors import adjudication, settle
-from leaderboard.services.assessors.adjudication import Decision
+from leaderboard.services.assessors import log, settle
+from leaderboard.services.assessors.log import Decision
 from leaderboard.services.assessors.settle import Choice, SettledPool
 from leaderboard.services.policy import OPERATOR, Viewer
 from leaderboard.services.pools.documents import PoolDocument
@@ -56,7 +56,7 @@ def test_the_adjudicator_s_grade_goes_first_and_the_rest_stays_open(
     """One of four is decided; the others are left out, marked or settled by majority, as chosen."""
     judged.judged_by_two(database, tmp_path)
     with database.write() as session:
-        adjudication.decide(session, OPERATOR, "t", 1, Decision("1", "d1", 2, "", "k"))
+        log.decide(session, OPERATOR, "t", 1, Decision("1", "d1", 2, "", "k"))
     out = _settled(database)
     assert (out.counts.settled, out.counts.open, out.size) == (7, 3, 7)
     assert _grades(out)["d1"] == 2

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from leaderboard.services.assessors.shares import (
+from leaderboard.services.assessors.assignments import (
     ORDERS,
     Share,
     in_order,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard.services.bundles.recognising import QRELS, RUN, TOPICS, kind_of
+from leaderboard.services.bundles.found import QRELS, RUN, TOPICS, kind_of
 from tests.trec.read import test_forms as forms
 from tests.trec.topics import test_forms as topic_forms
 

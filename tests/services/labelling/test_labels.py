@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import AnswerLabel, Run
 from leaderboard.errors import Closed, Conflict, Invalid, NotFound
-from leaderboard.services.labelling import decisions, desks, drafts, files, labels, nuggets, rounds, settled
+from leaderboard.services.labelling import decisions, desks, drafts, labels, nuggets, rounds, settled
 from leaderboard.services.labelling.labels import SentItemLabel
 from leaderboard.services.labelling.rounds import RoundPlan
 from leaderboard.services.labelling.settled import SettledLabels
@@ -31,7 +31,7 @@ def _settled(database: Database, number: int, rule: str = settled.USUAL) -> Sett
 def _lines(database: Database, number: int) -> list[str]:
     with database.read() as session:
         _, here = rounds.seen_round(session, OPERATOR, "t", number)
-        return list(files.lines(session, settled.round_labels(session, here), settled.USUAL))
+        return list(settled.lines(session, settled.round_labels(session, here), settled.USUAL))
 
 
 def _publish(database: Database, number: int, mode: str = "merge") -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from leaderboard.db.engine import Database
 from leaderboard.errors import Closed, Conflict, Invalid, NotFound
-from leaderboard.services.assessors.links import PersonalLink
-from leaderboard.services.labelling import decisions, desks, drafts, files, nuggets, rounds, settled
+from leaderboard.services.judging.links import PersonalLink
+from leaderboard.services.labelling import decisions, desks, drafts, nuggets, rounds, settled
 from leaderboard.services.labelling.nuggets import SentNugget
 from leaderboard.services.labelling.settled import SettledNuggets
 from leaderboard.services.nuggets import stored
@@ -113,7 +113,7 @@ def test_two_lists_are_decided_and_published(database: Database, tmp_path: Path)
     assert [(one.text, one.importance) for one in found] == [("same", "vital"), ("one", "okay")]
     with database.read() as session:
         _, here = rounds.seen_round(session, OPERATOR, "t", number)
-        (line,) = files.lines(session, settled.round_labels(session, here), settled.USUAL)
+        (line,) = settled.lines(session, settled.round_labels(session, here), settled.USUAL)
     path = tmp_path / "made.jsonl"
     path.write_text(line)
     assert read_nuggets(path).topics["1"] == found

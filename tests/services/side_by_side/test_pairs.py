@@ -17,12 +17,11 @@ from leaderboard.pages.side_by_side import question
 from leaderboard.pages.side_by_side import results as side_by_side_results
 from leaderboard.pages.side_by_side.question import QuestionPage
 from leaderboard.pages.side_by_side.results import Results
-from leaderboard.services.assessors import links as assessors
+from leaderboard.services.judging import links as assessors
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
-from leaderboard.services.side_by_side import answers, pairs, questions
-from leaderboard.services.side_by_side.answers import SentAnswer
+from leaderboard.services.side_by_side import pairs, questions
 from leaderboard.services.side_by_side.pairs import ComparisonRequest
-from leaderboard.services.side_by_side.questions import AskedQuestion
+from leaderboard.services.side_by_side.questions import AskedQuestion, SentAnswer
 from tests.make import build
 from tests.make.copies import built_once
 
@@ -60,7 +59,7 @@ class Desk:
     def send(self, item: str, sent: SentAnswer, person: int = 0) -> str | None:
         """Save an answer as it is sent."""
         with self.database.write() as session:
-            return answers.save(session, self.links[person], item, sent)
+            return questions.save(session, self.links[person], item, sent)
 
     def prefer(self, topic: str, run: int | None, person: int = 0, ratings: tuple[int, int] = (3, 1)) -> None:
         """Answer a topic for a run, or for none; ratings are of the first and the second run."""
@@ -177,9 +176,11 @@ def test_left_and_right_stay_where_they_were(desk: Desk) -> None:
     for asked in desk.asked():
         page = desk.page(asked.item)
         first, second = (ONE, TWO) if asked.left_first else (TWO, ONE)
-        assert [each.docno for each in page.left] == first.get(asked.topic.topic_id, [])
-        assert [each.docno for each in page.right] == second.get(asked.topic.topic_id, [])
-        assert desk.page(asked.item) == page
+        assert [each.docno for each in page.left.documents] == first.get(asked.topic.topic_id, [])
+        assert [each.docno for each in page.right.documents] == second.get(asked.topic.topic_id, [])
+        again = desk.page(asked.item)
+        assert (again.asked.runs, again.number) == (page.asked.runs, page.number)
+        assert (again.left, again.right, again.key) == (page.left, page.right, page.key)
         desk.send(asked.item, SentAnswer(page.key, "left", 4, 0))
     with desk.database.read() as session:
         rows = session.execute(select(SideBySide.topic_id, SideBySide.left_run_id, SideBySide.right_run_id))
@@ -245,7 +246,7 @@ def test_nobody_answers_for_others_or_too_fast(desk: Desk, monkeypatch: pytest.M
     ):
         with pytest.raises(NotFound):
             open_it()
-    monkeypatch.setattr(answers, "ANSWERS_A_MINUTE", 2)
+    monkeypatch.setattr(questions, "ANSWERS_A_MINUTE", 2)
     for number in range(2):
         desk.send(item, SentAnswer(f"{item}-{number}", "left", 1, 1))
     with pytest.raises(OverQuota):

@@ -60,7 +60,7 @@ def _extremes(setting: Asked, kind: str) -> tuple[str, ...]:
         return tuple(setting.about.choices)
     if isinstance(read := setting.about.read, IntegerValue):
         return (str(read.low), str(read.high), *([""] if read.may_be_empty else []))
-    return (OF_ANSWERS if kind == "answers" else {}).get(setting.key) or TYPED[setting.name]
+    return (OF_ANSWERS if kind == "answers" else {}).get(setting.name) or TYPED[setting.name]
 
 
 def test_every_setting_has_extremes() -> None:

@@ -13,10 +13,10 @@ from leaderboard.measures.grammar import parse
 from leaderboard.trec.qrels import preferences
 from leaderboard.trec.qrels.align import align
 from leaderboard.trec.qrels.compiling import compile_qrels
-from leaderboard.trec.qrels.preference_levels import preferred
 from leaderboard.trec.qrels.preferences import (
     PreferenceJudgments,
     preferences_of,
+    preferred,
     read_preferences,
     with_documents,
 )

@@ -4,9 +4,8 @@ import numpy as np
 
 from leaderboard.measures.grammar import parse
 from leaderboard.trec.qrels.align import align
-from leaderboard.trec.qrels.compiling import compile_qrels
+from leaderboard.trec.qrels.compiling import compile_qrels, subtopics_of
 from leaderboard.trec.qrels.qrels import read_qrels
-from leaderboard.trec.qrels.subtopics import subtopics_of
 from leaderboard.trec.runs.runs import Ranking
 from tests.trec.conftest import Written
 

@@ -126,9 +126,8 @@ def test_judging_with_buttons_alone(client: FlaskClient, token: str, database: D
     client.post(f"/judge/{token}/1/1", data={**pages.form(again, f"/judge/{token}/1/1"), "grade": "1"})
     assert "This topic is done" in pages.main(client.get(f"/judge/{token}/1/1"))
     with database.read() as session:
-        rows = session.execute(
-            select(Assessment.docno, Assessment.grade, Assessment.undone, Assessment.seconds)
-        )
+        columns = Assessment.docno, Assessment.grade, Assessment.undone, Assessment.seconds
+        rows = session.execute(select(*columns).order_by(Assessment.id))
         found = [tuple(row) for row in rows]
     assert [row[:3] for row in found] == [
         *(("a", 2, False), ("b", None, True), ("b", 0, False)),

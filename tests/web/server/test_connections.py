@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from leaderboard.web.server import channels, requests
+from leaderboard.web.server import requests, serving
 from tests.make.servers import TIMEOUT_S, Served, ending, served
 from tests.web.conftest import Site
 
@@ -64,7 +64,7 @@ def test_half_a_header_is_not_waited_for(site: Site, monkeypatch: pytest.MonkeyP
         kept = running.client()
         kept.request("GET", "/healthz")
         assert kept.getresponse().read()
-        monkeypatch.setattr(channels, "HEADER_S", 0.0)
+        monkeypatch.setattr(serving, "HEADER_S", 0.0)
         with _half_open(running, "127.0.0.1") as half, running.connect() as silent:
             assert ending(half) == ending(silent) == b""
         kept.request("GET", "/healthz")
@@ -84,11 +84,9 @@ def test_a_body_must_come_at_some_rate(site: Site, monkeypatch: pytest.MonkeyPat
 
 def test_an_answer_must_be_taken(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who asks for much and reads nothing is left, so that no thread waits for him."""
-    monkeypatch.setattr(channels, "STALLED_S", 0.0)
+    monkeypatch.setattr(serving, "STALLED_S", 0.0)
     ended = threading.Event()
-    monkeypatch.setattr(
-        channels.SiteChannel, "del_channel", _and_then(channels.SiteChannel.del_channel, ended)
-    )
+    monkeypatch.setattr(serving.SiteChannel, "del_channel", _and_then(serving.SiteChannel.del_channel, ended))
     with served(site.app, site.settings) as running, running.connect() as lazy:
         asked = b"GET /static/vendor/htmx-2.0.11.min.js HTTP/1.1\r\nHost: localhost\r\n\r\n"
         with suppress(ConnectionError):  # It may be ended before all was asked for.

@@ -6,12 +6,14 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from leaderboard.services.assessors import adjudication, assignments, guidelines, labels, links
-from leaderboard.services.assessors.adjudication import Decision
+from leaderboard.services.assessors import assignments, guidelines, labels, log
 from leaderboard.services.assessors.assignments import Plan
 from leaderboard.services.assessors.labels import ImportedLabels
-from leaderboard.services.assessors.links import PersonalLink
+from leaderboard.services.assessors.log import Decision
+from leaderboard.services.judging import links
+from leaderboard.services.judging.links import PersonalLink
 from leaderboard.services.policy import Scope
+from leaderboard.services.pools import pools
 from leaderboard.services.tasks import grade_scales
 from leaderboard.web.addresses import absolute
 from leaderboard.web.api import limits
@@ -116,7 +118,7 @@ def add_assessors(slug: str, number: int, body: NewAssessors) -> AssessorLinks:
     Each gets a personal link, which cannot be read again: send it to them.
     """
     with writing() as session:
-        links.own_pool(session, viewer(), slug, number)
+        pools.own_pool(session, viewer(), slug, number)
         made = links.add(session, viewer(), slug, body.names, body.role, settings().assessor_link_days)
     return AssessorLinks(assessors=tuple(map(linked, made)))
 
@@ -134,7 +136,7 @@ def renew_link(slug: str, number: int, assessor_id: int) -> AssessorLink:
     The old one works no more.
     """
     with writing() as session:
-        links.own_pool(session, viewer(), slug, number)
+        pools.own_pool(session, viewer(), slug, number)
         made = links.renew(session, viewer(), slug, assessor_id, settings().assessor_link_days)
     return linked(made)
 
@@ -145,7 +147,7 @@ def renew_link(slug: str, number: int, assessor_id: int) -> AssessorLink:
 def prolong_link(slug: str, number: int, assessor_id: int) -> Done:
     """Let an assessor's link work for longer"""
     with writing() as session:
-        links.own_pool(session, viewer(), slug, number)
+        pools.own_pool(session, viewer(), slug, number)
         links.prolong(session, viewer(), slug, assessor_id, settings().assessor_link_days)
     return Done(done="prolonged")
 
@@ -157,7 +159,7 @@ def revoke_link(slug: str, number: int, assessor_id: int) -> Done:
     The judgments stay.
     """
     with writing() as session:
-        links.own_pool(session, viewer(), slug, number)
+        pools.own_pool(session, viewer(), slug, number)
         links.revoke(session, viewer(), slug, assessor_id)
     return Done(done="revoked")
 
@@ -187,7 +189,7 @@ def add_labels(slug: str, number: int, query: LabelsQuery, file: Path) -> Import
     known already are counted and stay.
     """
     asker = viewer()
-    links.own_pool(reading(), asker, slug, number)
+    pools.own_pool(reading(), asker, slug, number)
     finish_reading()
     prepared = labels.prepare(file, query.name)
     with writing() as session:
@@ -219,7 +221,7 @@ def name_grades(slug: str, number: int, body: GradeNames) -> Done:
     For all pools of the task.
     """
     with writing() as session:
-        links.own_pool(session, viewer(), slug, number)
+        pools.own_pool(session, viewer(), slug, number)
         grade_scales.rename(session, viewer(), slug, {named.grade: named.name for named in body.grades})
     return Done(done="grades named")
 
@@ -252,7 +254,7 @@ def decide(slug: str, number: int, body: DecisionBody) -> Done:
     """Decide on a document that assessors disagree about"""
     made = Decision(body.topic, body.docno, body.grade, body.note, body.key)
     with writing() as session:
-        is_new = adjudication.decide(session, viewer(), slug, number, made)
+        is_new = log.decide(session, viewer(), slug, number, made)
     return Done(done="decided" if is_new else "decided before")
 
 
@@ -260,7 +262,7 @@ def decide(slug: str, number: int, body: DecisionBody) -> Done:
 def undo_decision(slug: str, number: int) -> Done:
     """Take your last decision back"""
     with writing() as session:
-        topic_id, docno = adjudication.undo(session, viewer(), slug, number)
+        topic_id, docno = log.undo(session, viewer(), slug, number)
     return Done(done=f"decision on {docno} for topic {topic_id} taken back")
 
 

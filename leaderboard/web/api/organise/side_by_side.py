@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from leaderboard.services import policy
-from leaderboard.services.assessors import links
+from leaderboard.services.judging import links
 from leaderboard.services.side_by_side import pairs
 from leaderboard.services.side_by_side.pairs import ComparisonRequest
 from leaderboard.web.api import limits

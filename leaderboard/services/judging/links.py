@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Annotated
+from typing import Annotated, Any
 
 from sqlalchemy import ColumnElement, or_, select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.engine import now
-from leaderboard.db.tables import Assessor, Pool, Task
+from leaderboard.db.engine import lock_row, now
+from leaderboard.db.tables import Assessor, Task
 from leaderboard.errors import Conflict, Invalid, NotFound, Problem
 from leaderboard.services import audit, policy
 from leaderboard.services.accounts import names, sessions
@@ -30,23 +30,6 @@ class PersonalLink:
     assessor_id: int
     name: str
     token: Annotated[str, Shown(key="link", shown=Place.PAGE)]
-
-
-def own_pool(session: Session, viewer: Viewer, slug: str, number: int) -> tuple[Task, Pool]:
-    """The pool of a task whose assessors the viewer looks after; raises as `own_task` does."""
-    return _pool(session, policy.own_task(session, viewer, slug, policy.coordinates), number)
-
-
-def seen_pool(session: Session, viewer: Viewer, slug: str, number: int) -> tuple[Task, Pool]:
-    """The pool as whoever has a role in its task may look at it; raises as `own_pool` does."""
-    return _pool(session, policy.own_task(session, viewer, slug, policy.knows), number)
-
-
-def _pool(session: Session, task: Task, number: int) -> tuple[Task, Pool]:
-    pool = session.scalar(select(Pool).where(Pool.task_id == task.id, Pool.number == number))
-    if pool is None:
-        raise NotFound(f"{task.name} has no pool {number}.", pool=number)
-    return task, pool
 
 
 def add(
@@ -72,17 +55,10 @@ def add(
     made = []
     for name in tidy:
         token = sessions.new_token()
-        assessor = Assessor(
-            task_id=task.id,
-            name=name,
-            role=role,
-            token_sha256=sessions.digest(token),
-            expires_at=_end(session, days),
-            created_at=now(session),
+        ends, facts = _end(session, days), {"task": slug, "name": name}
+        assessor = _made(
+            session, viewer, task, facts, role=role, token_sha256=sessions.digest(token), expires_at=ends
         )
-        session.add(assessor)
-        session.flush()
-        audit.record(session, viewer, "assessor.add", f"assessor:{assessor.id}", task=slug, name=name)
         made.append(PersonalLink(assessor.id, name, token))
     return tuple(made)
 
@@ -144,6 +120,15 @@ def of_task(session: Session, task_id: int) -> tuple[Assessor, ...]:
     )
 
 
+def able(session: Session, task_id: int) -> dict[int, str]:
+    """Id -> name of a task's assessors who can be asked: people whose personal link works."""
+    return {
+        assessor.id: assessor.name
+        for assessor in of_task(session, task_id)
+        if assessor.origin == HUMAN and assessor.token_sha256 is not None
+    }
+
+
 def of_name(session: Session, task_id: int, name: str) -> Assessor | None:
     """The assessor of a task with a name like this one; None where there is none."""
     canonical = names.canonical(name)
@@ -170,19 +155,35 @@ def ensure(
         raise Invalid("Labels of a machine need its name.", [problem])
     assessor = of_name(session, task.id, shown)
     if assessor is None:
-        assessor = Assessor(
-            task_id=task.id,
-            name=shown,
-            origin=origin,
-            origin_name=origin_name if origin == MACHINE else "",
-            created_at=now(session),
-        )
-        session.add(assessor)
-        session.flush()
-        audit.record(session, viewer, "assessor.add", f"assessor:{assessor.id}", name=shown, origin=origin)
+        machine = origin_name if origin == MACHINE else ""
+        facts = {"name": shown, "origin": origin}
+        assessor = _made(session, viewer, task, facts, origin=origin, origin_name=machine)
     elif assessor.origin != origin or (origin == MACHINE and assessor.origin_name != origin_name):
         what = f"the machine {assessor.origin_name}" if assessor.origin == MACHINE else "a person"
         raise Conflict(f"{assessor.name} is {what} in this task; choose another name for these labels.")
+    return assessor
+
+
+def adjudicator_of(session: Session, viewer: Viewer, task: Task) -> Assessor:
+    """The assessor whose labels are the viewer's decisions, made at the first one; it has no link."""
+    name = f"{viewer.name or 'operator'} (adjudicator)"
+    # Two first decisions at once would make two assessors of one name.
+    lock_row(session, Task, task.id)
+    adjudicator = of_name(session, task.id, name)
+    if adjudicator is None:
+        facts = {"task": task.slug, "name": name}
+        adjudicator = _made(session, viewer, task, facts, role=ADJUDICATOR)
+    if adjudicator.role != ADJUDICATOR:
+        raise Conflict(f"{name} is an assessor of this task; decisions need a name of their own.")
+    return adjudicator
+
+
+def _made(session: Session, viewer: Viewer, task: Task, told: dict[str, str], **columns: Any) -> Assessor:
+    """A new assessor with the name that is told to the audit."""
+    assessor = Assessor(task_id=task.id, name=told["name"], created_at=now(session), **columns)
+    session.add(assessor)
+    session.flush()
+    audit.record(session, viewer, "assessor.add", f"assessor:{assessor.id}", **told)
     return assessor
 
 
