@@ -50,7 +50,7 @@ def test_a_device_gets_a_token_once_its_owner_approved(database: Database) -> No
     with database.read() as session:
         shown = device_logins.waiting(session, asker, typed)
         assert codes.device_code not in str([vars(row) for row in session.scalars(select(DeviceRequest))])
-    assert (shown.label, shown.scopes, shown.ip) == ("gpu box", BOTH, "203.0.113.9")
+    assert (shown.label, tuple(shown.scopes), shown.ip) == ("gpu box", BOTH, "203.0.113.9")
     _approve(database, owner, typed, ("submit",))
 
     def ask(_: int) -> DeviceAnswer:
