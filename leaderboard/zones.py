@@ -2,11 +2,16 @@
 
 import re
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from typing import Annotated
 from zoneinfo import ZoneInfo, available_timezones
+
+from msgspec import Meta
 
 from leaderboard.errors import Invalid, Problem
 from leaderboard.tables.words import day_and_time, utc_time
 
+Moment = Annotated[datetime, Meta(tz=True)]
+"""An instant, as JSON has it: with its zone."""
 AOE = "AoE"
 """Anywhere on Earth: a day ends when it ends in the last zone, UTC-12 (IEEE 802.16 and most conferences)."""
 AOE_ZONE = timezone(timedelta(hours=-12), AOE)

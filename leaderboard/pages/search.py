@@ -72,17 +72,22 @@ class SearchPage:
     """What was found of each kind: tasks, newest first, suites by title, runs by task, teams by name."""
 
     query: str
-    tasks: tuple[FoundTask, ...] = ()
-    suites: tuple[FoundSuite, ...] = ()
-    runs: tuple[FoundRun, ...] = ()
-    teams: tuple[FoundTeam, ...] = ()
-    more: tuple[str, ...] = ()
+    tasks: tuple[FoundTask, ...]
+    suites: tuple[FoundSuite, ...]
+    runs: tuple[FoundRun, ...]
+    teams: tuple[FoundTeam, ...]
+    more: tuple[str, ...]
     """The kinds of which there is more than is given."""
 
     @property
     def found(self) -> int:
         """How much is given in all."""
         return len(self.tasks) + len(self.suites) + len(self.runs) + len(self.teams)
+
+
+def nothing_found(query: str) -> SearchPage:
+    """What is given where nothing is searched for."""
+    return SearchPage(query=query, tasks=(), suites=(), runs=(), teams=(), more=())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,7 +123,7 @@ def search_page(session: Session, viewer: Viewer, query: str, most: int = USUAL)
     """
     text = " ".join(query.split())
     if not text:
-        return SearchPage(query="")
+        return nothing_found("")
     if not LEAST <= len(text) <= MOST:
         rule = f"has from {LEAST} to {MOST} characters."
         raise Invalid(f"What is searched for {rule}", [Problem(rule, field="q", value=text[:40])])

@@ -15,6 +15,7 @@ from leaderboard.services.policy import Viewer
 from leaderboard.services.webhooks import webhooks
 from leaderboard.services.webhooks.webhooks import MEANINGS, OF_TEAMS, WebhookOwner
 from leaderboard.tables.record import Column, Shown, Table, columns_from
+from leaderboard.zones import Moment
 
 MOST_DELIVERIES = 100
 """Of one webhook that are listed, newest first."""
@@ -31,8 +32,8 @@ class WebhookRow:
     state: str
     why: str
     made_by: str
-    failing_since: datetime | None
-    created_at: datetime
+    failing_since: Moment | None
+    created_at: Moment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,15 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Annotated, Any
+from typing import Any
 
-from msgspec import Meta, convert
+from msgspec import convert
 
 from leaderboard.errors import Problem
 from leaderboard.pages.webhooks import WebhookRow
+from leaderboard.zones import Moment
 
-Moment = Annotated[datetime, Meta(tz=True)]
 """ISO 8601 with its offset from UTC."""
 
 

@@ -16,11 +16,11 @@ from leaderboard.services.judging.log import KEY_CHARACTERS
 from leaderboard.services.side_by_side import questions as compared
 from leaderboard.services.side_by_side import questions as compared_questions
 from leaderboard.services.side_by_side.questions import SentAnswer
-from leaderboard.web.api.answers import Moment
 from leaderboard.web.api.operations import Done, operation
 from leaderboard.web.api.organise.assessors import GradeName
 from leaderboard.web.rules import PUBLIC, Rule
 from leaderboard.web.session import finish_reading, reading, writing
+from leaderboard.zones import Moment
 
 BY_LINK = Rule(PUBLIC)
 

@@ -23,7 +23,6 @@ from leaderboard.web.api.answers import (
     BoardAnswer,
     BoardRow,
     LeaderAnswer,
-    Moment,
     PhaseAnswer,
     QuotaAnswer,
     TaskAnswer,
@@ -33,6 +32,7 @@ from leaderboard.web.api.answers import (
 from leaderboard.web.api.operations import LOOK, Reply, operation
 from leaderboard.web.rules import SIGNED_IN, Rule
 from leaderboard.web.session import reading, settings, viewer
+from leaderboard.zones import Moment
 
 TASKS = 20
 """Tasks in an answer that is not asked for more."""

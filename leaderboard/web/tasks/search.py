@@ -21,7 +21,7 @@ def show() -> ResponseReturnValue:
     try:
         page, error = _page(search.AT_MOST if "all" in request.args else search.USUAL), None
     except Invalid as wrong:
-        page, error = SearchPage(query=request.args.get("q", "")[: search.MOST]), wrong
+        page, error = search.nothing_found(request.args.get("q", "")[: search.MOST]), wrong
     html = render_template(
         "search.html",
         page=page,

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from leaderboard.db.tables import Collection
-from leaderboard.web.api.answers import Moment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
