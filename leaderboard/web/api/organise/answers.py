@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from leaderboard.db.tables import Collection
+from leaderboard.zones import Moment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
