@@ -44,10 +44,10 @@ def _said(kind: RunKind, database: Database, run_id: int) -> Iterator[str]:
     yield from kind.damage(database, run)
 
 
-CHECKS = (
-    DamageCheck("files as sent", "upload", _uploads, _file),
-    *(
+def checks() -> tuple[DamageCheck, ...]:
+    """The checks of runs, of each kind in turn."""
+    said = (
         DamageCheck(kind.stored, "run", partial(_runs, kind), partial(_said, kind))
         for kind in map(kinds.of, kinds.KINDS)
-    ),
-)
+    )
+    return DamageCheck("files as sent", "upload", _uploads, _file), *said
