@@ -169,7 +169,7 @@ def _make_token(session: Session, viewer: Viewer, name: str, wanted: TokenReques
 
 MAKE, REVOKE = tokens.ACTIONS
 _made = command(
-    replace(MAKE, form="<name>", act=_make_token, site=None), say=lambda made, **_: str(made.secret)
+    replace(MAKE, form="<name>", act=_make_token, site=None), say=lambda done, **_: str(done.result.secret)
 )
 token.add_command(_made)
 token.add_command(command(REVOKE, say=lambda _, token_id: f"Token {token_id} is revoked."))

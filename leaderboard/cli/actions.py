@@ -17,13 +17,12 @@ FIELD = "field_"
 
 
 def command(
-    action: Action, *, says: str = "", say: Callable[..., str] | None = None, asks: str = ""
+    action: Action, *, say: Callable[..., str] | None = None, asks: Callable[..., str] | None = None
 ) -> click.Command:
     """The command of an action; what is not given of a record that is there already stays as it is.
 
-    says: what is printed if not what was done, with names of what it was done to and of the outcome in
-    braces; say: a function that makes it of what the action returned and its placeholders. asks: what has
-    to be confirmed first unless `--yes` says so, with what it is done to in braces.
+    say: what is printed if not what was done, of the outcome and the names of what it was done to; asks:
+    what has to be confirmed first unless `--yes` says so, of these names.
     """
 
     def run(data: Path | None, yes: bool = False, **given: Any) -> None:
@@ -33,17 +32,15 @@ def command(
             if key.startswith(FIELD) and value not in (None, ())
         }
         at = {name: given[name] for name in action.placeholders}
-        if asks and not yes:
-            click.confirm(asks.format(**at), abort=True)
+        if asks is not None and not yes:
+            click.confirm(asks(**at), abort=True)
         with opened(data) as (database, settings):
             with database.read() as session:
                 known = fields.values(action.now(session, OPERATOR, *at.values())) if action.now else {}
             asked = known | _chosen(action.record, said) if action.record else None
             outcome = action.do(database.write, OPERATOR, at, asked, settings)
-            usual = (says or ("{slug}: {done}." if "slug" in at else "{done}.")).format(
-                **at, **outcome._asdict()
-            )
-            click.echo(usual if say is None else say(outcome.result, **at))
+            usual = f"{at['slug']}: {outcome.done}." if "slug" in at else f"{outcome.done}."
+            click.echo(usual if say is None else say(outcome, **at))
             if action.warning is not None:
                 with database.read() as session:
                     if warning := action.warning(session, OPERATOR, *at.values()):

@@ -72,7 +72,7 @@ class Viewer:
     """Number of the edition that was asked for, by `?edition=2` on a page of a task; None: the one shown."""
     executes: frozenset[int] = frozenset()
     """Tasks for whose teams it sends runs: of a runner's token, those of it that its owner organises now."""
-    memo: "Memo | None" = field(default=None, compare=False, repr=False)
+    memo: "TaskMemo | None" = field(default=None, compare=False, repr=False)
     """What was read for the viewer already; None: every function reads what it needs."""
 
 
@@ -140,7 +140,7 @@ class TaskContext:
 
 
 @dataclass(frozen=True, slots=True)
-class Memo:
+class TaskMemo:
     """What a request has read for its viewer, by slug: the frame of a page says it without another statement.
 
     kinds: what tasks take, logos: None where a task has none; both of tasks of runs too.
@@ -268,7 +268,7 @@ def visible_task(session: Session, viewer: Viewer, slug: str) -> tuple[Task, Sig
 
 def task_context(session: Session, viewer: Viewer, slug: str) -> TaskContext:
     """What was read of a task before for the viewer, or is now; raises NotFound as `visible_task` does."""
-    memo = viewer.memo or Memo()
+    memo = viewer.memo or TaskMemo()
     if slug not in memo.tasks:
         visible_task(session, replace(viewer, memo=memo), slug)
     return memo.tasks[slug]

@@ -19,7 +19,7 @@ from leaderboard.services.accounts.identities import NEWCOMER_MINUTES
 from leaderboard.services.accounts.sign_in import PENDING_MINUTES, AccountBrowser, NewSession
 from leaderboard.services.accounts.tokens import TokenViewer
 from leaderboard.services.jobs.health import WriteCheck
-from leaderboard.services.policy import ANONYMOUS, Memo, Viewer, without_organising
+from leaderboard.services.policy import ANONYMOUS, TaskMemo, Viewer, without_organising
 from leaderboard.services.statistics import asked
 from leaderboard.services.statistics.requests import WaitingResult
 from leaderboard.settings import Settings, is_loopback
@@ -98,11 +98,11 @@ def reading() -> Session:
     return found
 
 
-def memo() -> Memo:
+def memo() -> TaskMemo:
     """What this request's reading session read of tasks for its viewer."""
     if "memo" not in g:
-        g.memo = Memo()
-    found: Memo = g.memo
+        g.memo = TaskMemo()
+    found: TaskMemo = g.memo
     return found
 
 

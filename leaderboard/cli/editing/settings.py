@@ -1,5 +1,6 @@
 """`leaderboard task set`, `show` and more: what the settings page of a task does, from the command line."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -144,20 +145,18 @@ def organiser(slug: str, account: str, role: str, data: Path | None) -> None:
         click.echo(f"{account} {acts[role]} {slug}.")
 
 
-SAYS = {
-    "date_task": "{slug} takes runs {asked.span}.",
-    "publish_task": "{slug} is published.",
-    "unpublish_task": "{slug} is a draft.",
-    "archive": "{slug} is {done}.",
-    "discard_task": "{slug} is gone.",
+SAYS: dict[str, Callable[..., str]] = {
+    "date_task": lambda done, slug: f"{slug} takes runs {done.asked.span}.",
+    "publish_task": lambda done, slug: f"{slug} is published.",
+    "unpublish_task": lambda done, slug: f"{slug} is a draft.",
+    "archive": lambda done, slug: f"{slug} is {done.done}.",
+    "discard_task": lambda done, slug: f"{slug} is gone.",
 }
 """Action with a command -> what the command prints."""
+ASKS: dict[str, Callable[..., str]] = {"discard_task": lambda slug: f"Delete the draft {slug} for ever?"}
+"""Action -> what has to be confirmed first."""
 LIFE = tuple(
-    command(
-        action,
-        says=SAYS[action.name],
-        asks="Delete the draft {slug} for ever?" if action.name == "discard_task" else "",
-    )
+    command(action, say=SAYS[action.name], asks=ASKS.get(action.name))
     for action in (*organise.DESK, *organise.LIFE)
     if action.name in SAYS
 )

@@ -9,7 +9,7 @@ from leaderboard.services import policy
 from leaderboard.services.boards import board as boards
 from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import Row
-from leaderboard.services.policy import Memo
+from leaderboard.services.policy import TaskMemo
 from leaderboard.tables.record import Column, Table, columns_from
 
 ROWS, MOST_ROWS = 10, 50
@@ -33,7 +33,7 @@ def frame(session: Session, slug: str, measure: str | None, rows: int, phase: st
 
     Raises NotFound where a visitor may not know of the task or the phase, UnknownMeasure as the board does.
     """
-    asker = replace(visitor(phase), memo=Memo())
+    asker = replace(visitor(phase), memo=TaskMemo())
     shown = boards.board(session, asker, slug, measure)
     scored = tuple(row for row in shown.rows if row.scores.get(shown.sorted_by) is not None)
     listed = scored[: max(1, min(rows, MOST_ROWS))]

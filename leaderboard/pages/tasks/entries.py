@@ -1,4 +1,4 @@
-"""Entering a task as teams see it, and the list of entries as organisers do."""
+"""TeamEntering a task as teams see it, and the list of entries as organisers do."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -119,6 +119,11 @@ def own_team(session: Session, viewer: Viewer, team_id: int) -> Team:
     return team
 
 
+def name_of(session: Session, team_id: int) -> str:
+    """The name of a team, as its members know it."""
+    return session.get_one(Team, team_id).name
+
+
 def add_member(session: Session, team_id: int, account_id: int) -> None:
     """Put an account that was invited into a team; raises Conflict for someone who is in it already."""
     lock_row(session, Team, team_id)

@@ -26,7 +26,7 @@ SEED_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Redraw:
+class PseudonymRedraw:
     """Which pseudonyms; is_sure: needed where the old ones were shown already."""
 
     kind: Annotated[str, Field(title="Named after", choices=TITLES)] = "animals"
@@ -34,7 +34,7 @@ class Redraw:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Naming(Redraw):
+class Naming(PseudonymRedraw):
     """Which pseudonyms, and until when teams go by them: date (`names_at`, in UTC where it names no
     zone; a day alone is its beginning), close, or team.
 
@@ -213,7 +213,7 @@ ACTIONS = (
         summary="Draw all pseudonyms anew",
         path="/tasks/<slug>/pseudonyms/draw",
         form="/tasks/<slug>/pseudonyms/draw",
-        record=Redraw,
+        record=PseudonymRedraw,
         act=lambda session, viewer, slug, asked: draw_again(
             session, viewer, slug, asked.kind, is_sure=asked.is_sure
         ),

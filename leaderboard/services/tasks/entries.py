@@ -1,4 +1,4 @@
-"""Entering a task: freely, by an organiser's yes or by a code, with an agreement where the task has one.
+"""TeamEntering a task: freely, by an organiser's yes or by a code, with an agreement where the task has one.
 
 A free task without an agreement is entered by the first run. What a new version of the agreement changes is
 asked for before the next run; runs that were sent stay.
@@ -53,7 +53,7 @@ class EntryRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entering(EntryRequest):
+class TeamEntering(EntryRequest):
     """Which team enters, by which code, and which version of the agreement it agrees to."""
 
     team_id: Annotated[int, Field(title="Team", help="The number of the team that enters.")]
@@ -219,7 +219,7 @@ ENTER = Action(
     form="/tasks/<slug>/enter",
     scopes=(Scope.SUBMIT,),
     may=by_account,
-    record=Entering,
+    record=TeamEntering,
     count=lambda session, viewer, slug, asked: (
         count_code(session, viewer, slug) if asked.code.strip() else None
     ),

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from leaderboard.pages import teams as team_pages
 from leaderboard.services.accounts import invitations, teams
 from leaderboard.services.pseudonyms import pseudonyms, reviews
 from leaderboard.services.tasks import entries, filed
@@ -11,7 +10,7 @@ from leaderboard.web.addresses import absolute
 from leaderboard.web.api import actions
 from leaderboard.web.api.answers import TeamAnswer
 from leaderboard.web.api.operations import LinkAnswer
-from leaderboard.web.session import reading, token, viewer
+from leaderboard.web.session import reading, token
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +30,7 @@ def _require_free() -> None:
 
 def _team(made: int | None, team_id: int | None = None) -> TeamAnswer:
     number = team_id or made or 0
-    name = team_pages.team_page(reading(), viewer(), number).name
-    return TeamAnswer(team=number, team_id=number, name=name)
+    return TeamAnswer(team=number, team_id=number, name=teams.name_of(reading(), number))
 
 
 def link_to(endpoint: str) -> actions.Answer:

@@ -1,4 +1,4 @@
-"""Entering a task, and the organisers' list of who has."""
+"""TeamEntering a task, and the organisers' list of who has."""
 
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue

@@ -1,4 +1,4 @@
-"""Entering a task: freely, by approval, by code; agreements; what keeps a team from sending."""
+"""TeamEntering a task: freely, by approval, by code; agreements; what keeps a team from sending."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

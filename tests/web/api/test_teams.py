@@ -68,7 +68,7 @@ def test_a_token_for_one_task_organises_no_other(site: Site, program: Programs) 
     assert bound.ask("POST", "/tasks/draft/clone", json={"slug": "x", "name": "X"}).status_code == 403
     for path in ("/tasks/robots/settings", "/tasks/robots/people", "/tasks/robots/entries"):
         assert bound.ask("GET", path).status_code == 403, path
-    assert bound.ask("POST", "/tasks/robots/pools/1/settle", json={}).status_code == 403
+    assert bound.ask("POST", "/tasks/robots/pools/1/settle", json={"note": "x"}).status_code == 403
     assert bound.ask("GET", "/tasks/draft/settings").status_code == 200
 
 

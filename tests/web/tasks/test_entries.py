@@ -1,4 +1,4 @@
-"""Entering a task in a browser: the page, the organisers' list, and what the upload page says."""
+"""TeamEntering a task in a browser: the page, the organisers' list, and what the upload page says."""
 
 from pathlib import Path
 
