@@ -64,6 +64,15 @@ class FloatArray(TypeDecorator[npt.NDArray[np.float64]]):
         return None if value is None else np.frombuffer(numbers(value, "scores"), dtype="<f8")
 
 
+SECRETS = frozenset(
+    {
+        *("password_hash", "token_sha256", "secret", "old_secret", "idempotency_key", "dedupe_key"),
+        *("entry_code", "pseudonym_seed", "click_key"),
+    }
+)
+"""Columns, of any table, that no page shows unless its own record says so."""
+
+
 class Base(DeclarativeBase):
     """Base of all tables."""
 

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from flask import Flask, request
+from flask.templating import Environment as FlaskEnvironment
 from jinja2 import Environment, FileSystemBytecodeCache, StrictUndefined
 
 from leaderboard import __version__, temporary
 from leaderboard.counters import WebCounter
+from leaderboard.db.base import SECRETS, Base
 from leaderboard.db.engine import Database
 from leaderboard.resources import bundled
 from leaderboard.services import run_kinds
@@ -184,12 +186,33 @@ OUTSIDE = frozenset(("token", "_external", "_scheme"))
 """Of the values of an address, those with which it is a secret, or another one for each host."""
 
 
+class _Templates(FlaskEnvironment):
+    """Templates, which read of a row of the database what may be shown, never a secret that is beside it."""
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """As Jinja has it; raises PermissionError for a secret of a row."""
+        _refuse_secret(obj, attribute)
+        return super().getattr(obj, attribute)
+
+    def getitem(self, obj: Any, argument: Any) -> Any:
+        """As Jinja has it; raises PermissionError for a secret of a row."""
+        _refuse_secret(obj, argument)
+        return super().getitem(obj, argument)
+
+
+def _refuse_secret(obj: Any, attribute: Any) -> None:
+    if isinstance(obj, Base) and attribute in SECRETS:
+        raise PermissionError(f"A template asks a row of {type(obj).__name__} for its {attribute}.")
+
+
 class _Application(Flask):
     """An application none of whose views is a coroutine: to ask each time takes a fiftieth of a request.
 
     Nor does it build an address twice: a page of a large task has some thousand, most of them those of the
     page before.
     """
+
+    jinja_environment = _Templates
 
     def __init__(self, *names: Any, **options: Any) -> None:
         super().__init__(*names, **options)

@@ -1,11 +1,14 @@
 """Templates are compiled once for a version of the program, and loaded before the first reader comes."""
 
+import re
 from pathlib import Path
 
 import pytest
 from jinja2 import Environment
 
+from leaderboard.db.base import SECRETS
 from leaderboard.db.engine import Database
+from leaderboard.db.tables import Task, metadata
 from leaderboard.settings import Settings
 from leaderboard.web import COMPILED, create_app, load_templates
 
@@ -40,3 +43,17 @@ def test_a_folder_that_takes_no_files_stops_no_start(database: Database, tmp_pat
     app = create_app(Settings(data=tmp_path), database)
     load_templates(app, tmp_path)
     assert app.test_client().get("/").status_code == 200
+
+
+def test_a_template_reads_no_secret_of_a_row(database: Database, tmp_path: Path) -> None:
+    """Whatever row a page's record holds; all columns that are named like secrets are among them."""
+    environment = create_app(Settings(data=tmp_path), database).jinja_env
+    row = Task(name="Robots", entry_code="let me in")
+    assert environment.from_string("{{ row.name }}").render(row=row) == "Robots"
+    for asked in ("row.entry_code", "row['entry_code']"):
+        with pytest.raises(PermissionError, match="Task for its entry_code"):
+            environment.from_string("{{ " + asked + " }}").render(row=row)
+    columns = {column.name for table in metadata.tables.values() for column in table.columns}
+    assert columns >= SECRETS
+    named = {name for name in columns if re.search(r"(^|_)(password_hash|secret|token_sha256)$", name)}
+    assert named <= SECRETS

@@ -35,6 +35,11 @@ class NamingPage(OfTask):
     snapshots: int
     teams: tuple[NamedTeam, ...]
 
+    @property
+    def seed(self) -> str:
+        """What the pseudonyms are drawn by; empty where nothing is drawn."""
+        return self.of.pseudonym_seed
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnTeam(NamedTeam):
@@ -67,7 +72,7 @@ def naming_page(session: Session, viewer: Viewer, slug: str) -> NamingPage:
 
 def facts(page: NamingPage) -> dict[str, Any]:
     """The map as plain values."""
-    return {"task": page.slug, "seed": page.of.pseudonym_seed, "teams": table(page).facts()}
+    return {"task": page.slug, "seed": page.seed, "teams": table(page).facts()}
 
 
 def table(page: NamingPage) -> Table[NamedTeam]:
