@@ -26,7 +26,7 @@ from leaderboard.db.tables import Evaluation, Job, Run, Upload
 from leaderboard.services.accounts import accounts, teams, tokens
 from leaderboard.services.accounts.tokens import TokenRequest
 from leaderboard.services.policy import OPERATOR, viewer_of
-from leaderboard.services.tasks import create, drafts
+from leaderboard.services.tasks import drafts
 from leaderboard.services.tasks.drafts import TaskDraft
 from tests.make.sites import Site, running_site
 
@@ -57,8 +57,8 @@ def _prepared(folder: Path, count: int) -> tuple[Database, list[str]]:
     draft = TaskDraft("t", "Task", topics, qrels=judged, qrels_name="qrels.txt", measures=MEASURES)
     prepared = drafts.prepare(draft)
     with database.write() as session:
-        create.create(session, OPERATOR, prepared)
-        create.publish(session, OPERATOR, "t")
+        drafts.create(session, OPERATOR, prepared)
+        drafts.publish(session, OPERATOR, "t")
     secrets = []
     for number in range(count):
         with database.write() as session:

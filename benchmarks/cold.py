@@ -30,7 +30,7 @@ from benchmarks.sites import cookie_of_member, made, objects
 from leaderboard.db.engine import Database
 from leaderboard.settings import Settings
 from leaderboard.web import create_app
-from leaderboard.web.kept import pages as kept_pages
+from leaderboard.web import kept as kept_pages
 
 TARGET_MS = 60.0
 MOST_KB, MOST_KB_OF_A_RUN = 40.0, 60.0
@@ -116,7 +116,7 @@ def warm(folder: Path) -> Ready:
     url = f"sqlite:///{file}"
     database = Database(url)
     app = create_app(Settings(data=folder, database_url=url), database)
-    kept_pages.register(app, 0)
+    kept_pages.register_pages(app, 0)
     about = objects(database)
     client, member = app.test_client(), app.test_client()
     member.set_cookie("session", cookie_of_member(database))
@@ -162,7 +162,7 @@ def _measure(answer: Connection, ready: Ready, path: str, cookie: str, repeats: 
         asked(client, path)
     by_visitor = [asked(client, path) for _ in range(repeats)]
     by_member = [asked(member, path) for _ in range(repeats)]
-    kept_pages.register(app, 2**30)
+    kept_pages.register_pages(app, 2**30)
     packed = len(client.get(path, headers=PACKED).data)
     answer.send(Costs(first, by_visitor, by_member, packed, len(sent), at_first))
     answer.close()

@@ -24,7 +24,7 @@ from sqlalchemy import LargeBinary, RowMapping, Table, select, text, type_coerce
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import metadata
-from leaderboard.services.checks.check import checks
+from leaderboard.services.checks import all_checks
 from leaderboard.settings import DATABASE_FILE
 
 OF_EVALUATIONS = ("revision_id", "run_id", "dialect")
@@ -127,7 +127,7 @@ def _put(database: Database, place: Number, value: float) -> bool:
 def is_number_found(database: Database, place: Number) -> bool:
     """Whether the checks that belong to a number find anything now."""
     names = PLAIN[place.table][0], "references"
-    asked = [check for check in checks() if check.name in names]
+    asked = [check for check in all_checks() if check.name in names]
     return any(check.damage(database, one) for check in asked for one in check.places(database))
 
 
@@ -167,7 +167,7 @@ def rows_of(database: Database, kind: Kind) -> list[RowMapping]:
 
 def is_found(database: Database, kind: Kind, row: RowMapping, bit: int) -> bool:
     """Whether the check of the kind says something about its place while a bit is turned over."""
-    check = next(check for check in checks() if check.name == kind.check)
+    check = next(check for check in all_checks() if check.name == kind.check)
     parts: tuple[Any, ...] = tuple(row[name] for name in kind.place)
     table, changed = metadata.tables[kind.table], turned(row["stored_bytes"], bit)
     with damaged(database, table, kind.column, row, changed):

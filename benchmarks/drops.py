@@ -25,7 +25,7 @@ from sqlalchemy import func, select
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Job, Run, Upload
-from leaderboard.services.tasks import create, drafts
+from leaderboard.services.tasks import drafts
 from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.settings import Settings
 from leaderboard.worker import Evaluator
@@ -89,9 +89,9 @@ def _measure(data: Path, settings: Settings) -> int:
     organiser = people.account(database, "Olga", is_organiser=True)
     draft = drafts.prepare(TaskDraft("covid", "Covid", data / "topics", qrels=data / "qrels"))
     with database.write() as session:
-        create.create(session, people.viewer(database, organiser), draft)
+        drafts.create(session, people.viewer(database, organiser), draft)
     with database.write() as session:
-        create.publish(session, people.viewer(database, organiser), "covid")
+        drafts.publish(session, people.viewer(database, organiser), "covid")
     client = browser(application(settings, database))
     enter(database, client, "Olga")
     body = _archive(data)

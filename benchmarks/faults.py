@@ -100,14 +100,14 @@ FAULTS = (
     ),
     Fault(
         "assessors",
-        "leaderboard/services/judging/log.py",
+        "leaderboard/services/judging.py",
         '    if getattr(event, "undone", False):',
         "    if stored.undone:",
         "tests/services/assessors",
     ),
     Fault(
         "revisions",
-        "leaderboard/services/revisions/publish.py",
+        "leaderboard/services/revisions.py",
         "if base is not None and base != number:",
         "if base is not None and base > number:",
         "tests/services/revisions tests/web/test_revisions.py",
@@ -121,7 +121,7 @@ FAULTS = (
     ),
     Fault(
         "side by side",
-        "leaderboard/services/side_by_side/pairs.py",
+        "leaderboard/services/side_by_side.py",
         "size=1)[0] < 128",
         "size=1)[0] < 256",
         "tests/services/side_by_side",
@@ -156,7 +156,7 @@ FAULTS = (
     ),
     Fault(
         "charts",
-        "leaderboard/web/charts/heat_colours.py",
+        "leaderboard/web/charts/matrix.py",
         'STEPS - 1)}"',
         'STEPS)}"',
         "tests/web/charts tests/web/scores leaderboard/web/charts",

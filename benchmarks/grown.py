@@ -58,7 +58,7 @@ from leaderboard.services.statistics.requests import of_leaders
 from leaderboard.settings import Settings
 from leaderboard.stats import arrays
 from leaderboard.web import create_app, load_templates
-from leaderboard.web.kept import pages as kept_pages
+from leaderboard.web import kept as kept_pages
 from leaderboard.web.rehearsal import rehearse
 
 STRIDE = 1_000_000
@@ -269,7 +269,7 @@ def _open(answer: Pipe, url: str, folder: Path, path: str) -> None:
     database = Database(url)
     app = create_app(Settings(data=folder, database_url=url), database)
     load_templates(app, folder)
-    kept_pages.register(app, 0)
+    kept_pages.register_pages(app, 0)
     rehearse(app, database)
     # Copies share the digests of what is computed of them: what was rehearsed would be found for all.
     memory.budget.most = 0
@@ -299,7 +299,7 @@ def scanned(database: Database, sent: Mapping[str, Any]) -> set[str]:
 def measured(database: Database, folder: Path, repeats: int) -> Iterator[str]:
     """A row of the table for every kind of page of the last task."""
     app = create_app(Settings(data=folder, database_url=str(database.engine.url)), database)
-    kept_pages.register(app, 0)
+    kept_pages.register_pages(app, 0)
     client = app.test_client()
     first, last = sites.objects(database), sites.objects(database, -1)
     for title, address in cold.KINDS:

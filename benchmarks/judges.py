@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leaderboard.stats.judges.certainty import RESAMPLES, at_least, ceiling, resampled_taus
-from leaderboard.stats.judges.decided import guaranteed_range
+from leaderboard.stats.judges import RESAMPLES, at_least, ceiling, guaranteed_range, resampled_taus
 from leaderboard.stats.orders.rank_correlation import tau_b
 
 FloatArray = NDArray[np.float64]

@@ -30,19 +30,19 @@ from leaderboard.pooling.methods import DEFAULT
 from leaderboard.services.accounts import teams
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.pools import previews
-from leaderboard.services.pools.plans import Plan
-from leaderboard.services.runs import admission, prepare, uploads
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.pools.previews import Plan
+from leaderboard.services.runs import limits, prepare, uploads
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.services.runs.uploads import Delivery
 from leaderboard.services.statistics.procedures import pool_reusability
-from leaderboard.services.suites import changes, parts
-from leaderboard.services.suites.drafts import MemberDraft, SuiteDraft
-from leaderboard.services.tasks import create, drafts
+from leaderboard.services.suites import changes, sending
+from leaderboard.services.suites.changes import MemberDraft, SuiteDraft
+from leaderboard.services.tasks import drafts
 from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.settings import Settings
 from leaderboard.trec.read.lines import Limits
 from leaderboard.web import create_app
-from leaderboard.web.kept import pages as kept_pages
+from leaderboard.web import kept as kept_pages
 from leaderboard.worker import Evaluator
 
 PACKED = {"Accept-Encoding": "gzip, deflate, br, zstd"}
@@ -120,7 +120,7 @@ def _join(database: Database, slugs: Sequence[str]) -> None:
         for run_id, name, team_id, slug in rows:
             by_name.setdefault((name, team_id), {})[slug] = run_id
         for (name, team_id), runs in by_name.items():
-            parts.put_together(session, OPERATOR, "s", team_id, name, runs)
+            sending.put_together(session, OPERATOR, "s", team_id, name, runs)
 
 
 def _fill(database: Database, folder: Path, size: Site, seed: int, slug: str) -> None:
@@ -128,8 +128,8 @@ def _fill(database: Database, folder: Path, size: Site, seed: int, slug: str) ->
     relevant = {topic: int(rng.integers(3, max(4, size.judged // 8))) for topic in range(1, size.topics + 1)}
     prepared = drafts.prepare(_draft(folder, size, relevant, rng, slug))
     with database.write() as session:
-        create.create(session, OPERATOR, prepared)
-        create.publish(session, OPERATOR, slug)
+        drafts.create(session, OPERATOR, prepared)
+        drafts.publish(session, OPERATOR, slug)
     quality = np.sort(rng.beta(3, 3, size.runs))
     common = rng.normal(size=(size.topics, size.pooled))
     for number in range(size.runs):
@@ -184,7 +184,7 @@ def _send(database: Database, path: Path, team: str, slug: str) -> None:
     with database.write() as session:
         team_id = teams.ensure(session, OPERATOR, team)
     with database.read() as session:
-        rules = admission.rules_for(session, OPERATOR, slug, team_id)
+        rules = limits.rules_for(session, OPERATOR, slug, team_id)
     prepared = prepare.prepare(path, path.name, rules, Limits())
     with database.write() as session:
         wishes = RunRequest(path.stem)
@@ -223,13 +223,13 @@ class Timing:
 def timed(client: FlaskClient, database: Database, path: str, repeats: int) -> Timing:
     """The median of so many answers of each sort; the first is one of a process that has just begun."""
     app = client.application
-    kept_pages.register(app, 0)
+    kept_pages.register_pages(app, 0)
     first, _ = _asked(client, path, {})
     with counted(database) as sent:
         client.get(path)
     statements = len(sent)
     warm = median(_asked(client, path, {})[0] for _ in range(repeats))
-    kept_pages.register(app, 2**30)
+    kept_pages.register_pages(app, 2**30)
     begun = _asked(client, path, PACKED)[1]
     kept = median(_asked(client, path, PACKED)[0] for _ in range(repeats))
     known = {**PACKED, "If-None-Match": begun.headers["ETag"]}

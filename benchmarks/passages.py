@@ -20,10 +20,10 @@ from benchmarks.measuring import measure
 from leaderboard.db.engine import Database
 from leaderboard.services.accounts import teams
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.runs import admission, prepare, uploads
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs import limits, prepare, uploads
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.services.runs.uploads import Delivery
-from leaderboard.services.tasks import create, drafts
+from leaderboard.services.tasks import drafts
 from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.settings import DATABASE_FILE, Settings
 from leaderboard.trec.read.lines import Limits
@@ -94,11 +94,11 @@ def _task(database: Database, folder: Path, count: int, topics: int) -> int:
     )
     prepared = drafts.prepare(draft)
     with database.write() as session:
-        create.create(session, OPERATOR, prepared)
-        create.publish(session, OPERATOR, "passages")
+        drafts.create(session, OPERATOR, prepared)
+        drafts.publish(session, OPERATOR, "passages")
         team_id = teams.ensure(session, OPERATOR, "Team")
     with database.read() as session:
-        rules = admission.rules_for(session, OPERATOR, "passages", team_id, "")
+        rules = limits.rules_for(session, OPERATOR, "passages", team_id, "")
     file = prepare.prepare(folder / "drawn.txt", "drawn.txt", rules, Limits())
     with database.write() as session:
         delivery = Delivery(

@@ -17,10 +17,10 @@ from pathlib import Path
 from benchmarks.outages import on_postgresql
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
+from leaderboard.services import revisions
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.qrels import files
-from leaderboard.services.revisions import publish
-from leaderboard.services.revisions.publish import NewRevision
+from leaderboard.services.revisions import NewRevision
 from tests.make import build
 
 TOPICS = 50
@@ -56,7 +56,7 @@ def _measure(database: Database, folder: Path, judgments: int) -> tuple[float, l
     def publish_it() -> None:
         begun = time.monotonic()
         with database.write() as session:
-            publish.revise(session, OPERATOR, "t", NewRevision(prepared=prepared, note=""))
+            revisions.revise(session, OPERATOR, "t", NewRevision(prepared=prepared, note=""))
         took.append(time.monotonic() - begun)
 
     thread = threading.Thread(target=publish_it)

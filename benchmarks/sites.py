@@ -12,8 +12,8 @@ from benchmarks.pages import Site, fill
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Judgment, Member, Qrels, QrelsRevision, Run, Task, Topic
+from leaderboard.services import combined
 from leaderboard.services.accounts import accounts, sessions, teams
-from leaderboard.services.combined import samples
 from leaderboard.services.demo import loading
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.pools import pools
@@ -73,9 +73,9 @@ def _add_sample(database: Database) -> None:
             update(Qrels).where(Qrels.origin != "machine").values(origin="machine", origin_name="made up")
         )
         slug = session.scalars(select(Task.slug)).one()
-        number = samples.draw(session, OPERATOR, slug, SHARE, seed=1)
+        number = combined.draw_sample(session, OPERATOR, slug, SHARE, seed=1)
         pools.change(session, OPERATOR, slug, number, pools.OPEN, highest_grade=3, without_texts=True)
-        samples.show(session, OPERATOR, slug, number, True)
+        combined.show_sample(session, OPERATOR, slug, number, True)
     with database.read() as session:
         newest = session.scalars(select(func.max(Judgment.revision_id))).one()
         grades = {

@@ -18,11 +18,10 @@ from benchmarks import measuring, table
 from leaderboard.stats.orders.rbo_all_pairs import rbo_of_all_pairs
 from leaderboard.stats.pairs.bootstrap import bootstrap_intervals
 from leaderboard.stats.pairs.methods import all_pairs, method
-from leaderboard.stats.reliability.reliability import reliability, split_half
-from leaderboard.stats.standing.rank_intervals import first_places, rank_intervals
-from leaderboard.stats.standing.standing import verdicts
-from leaderboard.stats.suites.board import MemberScores
-from leaderboard.stats.suites.board import board as suite_board
+from leaderboard.stats.reliability import reliability, split_half
+from leaderboard.stats.standing import first_places, rank_intervals, verdicts
+from leaderboard.stats.suites import MemberScores
+from leaderboard.stats.suites import board as suite_board
 
 BOARD, LARGE = (129, 50), (100, 6980)
 SUITE = (100, 50)

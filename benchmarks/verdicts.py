@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaderboard.stats.pairs.methods import all_pairs, method
-from leaderboard.stats.standing.standing import verdicts
+from leaderboard.stats.standing import verdicts
 
 FloatArray = NDArray[np.float64]
 METHODS = ("t+holm", "guarded_t+holm")

@@ -23,8 +23,7 @@ from leaderboard.db.engine import Database
 from leaderboard.services.accounts import accounts, sessions, teams
 from leaderboard.services.policy import Viewer
 from leaderboard.settings import Settings
-from leaderboard.web import create_app
-from leaderboard.web.kept import pages
+from leaderboard.web import create_app, kept
 
 PACKAGE = "leaderboard"
 SITE = Site(runs=14, topics=20, retrieved=100, pooled=200, judged=120)
@@ -82,7 +81,7 @@ def walk(database: Database, request: Callable[[], TestResponse]) -> Walk:
 def warm(database: Database, client: FlaskClient, path: str) -> Walk:
     """What a page enters and sends that was asked for before, and is made again."""
     client.get(path)
-    pages.register(client.application, 0)
+    kept.register_pages(client.application, 0)
     return walk(database, lambda: client.get(path))
 
 

@@ -17,18 +17,16 @@ from leaderboard import logs, traces
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Job
 from leaderboard.errors import LeaderboardError, StoreAway
-from leaderboard.services import finishing, run_kinds
-from leaderboard.services.evaluations import damaged, score
-from leaderboard.services.jobs import leases, queue, workers
+from leaderboard.services import finishing, mail, objects, run_kinds
+from leaderboard.services.evaluations import score
+from leaderboard.services.jobs import health, leases, queue
 from leaderboard.services.jobs.queue import Claim, ClaimLost
-from leaderboard.services.mail import outbox
-from leaderboard.services.mail import server as mail_server
-from leaderboard.services.objects import moves, sweeping
-from leaderboard.services.runs import admission, batches, fixing, partial_uploads, prepare, uploads
-from leaderboard.services.runs.files import StoredFile
+from leaderboard.services.runs import batches, fixing, partial_uploads, prepare, uploads
+from leaderboard.services.runs import limits as runs_limits
+from leaderboard.services.runs.fixing import StoredFile
 from leaderboard.services.runs.prepare import PreparedUpload
 from leaderboard.services.statistics import computing, prepared, requests
-from leaderboard.services.webhooks import calls, deliveries, events
+from leaderboard.services.webhooks import calls, deliveries, webhooks
 from leaderboard.settings import Settings
 from leaderboard.trec.read.lines import Limits
 
@@ -86,7 +84,7 @@ class Evaluator:
         self._lost_at: float | None = None
         self._deliverers: list[_Deliverer] = []
         self._is_over = False
-        self._mail_server = mail_server.server_of(settings)
+        self._mail_server = mail.server_of(settings)
         self._webhook_networks = calls.networks(settings.webhook_networks)
         self._kinds = {
             queue.EVALUATE: self._evaluate,
@@ -119,7 +117,7 @@ class Evaluator:
             lost = leases.sweep(session, self.settings.lease_s)
             _tell_failed(session, lost)
             if self._mail_server is not None:
-                outbox.queue_due(session)
+                mail.queue_due(session)
             deliveries.queue_due(session)
             if time.monotonic() - self._expired_at > EXPIRE_S:
                 batches.expire(session)
@@ -129,7 +127,7 @@ class Evaluator:
                 self._expired_at = time.monotonic()
         self._count_lost(len(lost))
         if time.monotonic() - self._mended_at > EXPIRE_S:
-            damaged.drop_damaged(self.database)
+            score.drop_damaged(self.database)
             self._mended_at = time.monotonic()
         self.database.shorten_log()
         if self.database.objects is not None:
@@ -139,18 +137,18 @@ class Evaluator:
         """Queue the files that are to go to the object store; remove what is left over there."""
         if time.monotonic() - self._moved_at > MOVE_S:
             with self.database.write(is_shown=False) as session:
-                moves.queue_due(session, self.settings.objects_bytes)
+                objects.queue_due(session, self.settings.objects_bytes)
             self._moved_at = time.monotonic()
         if time.monotonic() - self._objects_at > OBJECTS_S:
             try:
-                sweeping.sweep(self.database, self.settings.objects_keep_days)
+                objects.sweep(self.database, self.settings.objects_keep_days)
             except StoreAway as away:
                 log.warning("the object store was not swept: %s", away.facts["why"])
             self._objects_at = time.monotonic()
 
     def _say_here(self) -> None:
         with self.database.write(is_shown=False) as session:
-            workers.seen(session, self.owner)
+            health.seen(session, self.owner)
 
     def run(self, stopping: Callable[[], bool], wait: Callable[[float], object]) -> None:
         """Work until stopping() is true; wait(seconds) returns early when there may be something to do.
@@ -190,7 +188,7 @@ class Evaluator:
     def _return(self, away_s: float) -> None:
         """Begin anew after the database was away: what was held then is given back."""
         with self.database.write() as session:
-            workers.seen(session, self.owner)
+            health.seen(session, self.owner)
             leases.return_unspent(session, self.owner)
         log.warning("the database answers again, after %.0f s", away_s)
         self._lost_at = None
@@ -265,13 +263,13 @@ class Evaluator:
     def _fail(self, job: Claim, message: str, *, again: bool) -> None:
         with self.database.write() as session:
             if queue.fail(session, job, message, again=again):
-                events.job_failed(session, job.job_id)
+                webhooks.job_failed(session, job.job_id)
             if job.kind == queue.COMPARE:
                 prepared.prepare_next(session, job.subject_id)
 
     def _push_on(self, job: Claim) -> bool:
         with self.database.write(is_shown=False) as session:
-            workers.seen(session, self.owner)
+            health.seen(session, self.owner)
             return queue.heartbeat(session, job, self.settings.lease_s)
 
     def _evaluate(self, job: Claim) -> None:
@@ -287,7 +285,7 @@ class Evaluator:
         unfixed = fixing.apply(self.database, job.subject_id, limits)
         with self.database.read() as session:
             name, sha256, size = uploads.stored(session, job.subject_id)
-            rules = admission.check_rules(session, job.subject_id)
+            rules = runs_limits.check_rules(session, job.subject_id)
             # What ranks no documents is scored once it is stored.
             ahead = score.ahead(session, rules.task_id) if rules.kind.ranks_documents else []
         # One reading finds damage; the next one checks, packs and scores.
@@ -314,14 +312,14 @@ class Evaluator:
     def _mail(self, job: Claim) -> None:
         assert self._mail_server is not None, "mail is claimed only where there is a server"
         with self.database.write() as session:
-            letter = outbox.take(session, job.subject_id, self.settings.mails_an_hour)
+            letter = mail.take_mail(session, job.subject_id, self.settings.mails_an_hour)
             if letter is None:
                 queue.finish(session, job)
                 return
-        result = mail_server.send(self._mail_server, letter)
+        result = mail.send_mail(self._mail_server, letter)
         with self.database.write() as session:
             queue.finish(session, job)
-            outbox.store(session, letter, result)
+            mail.store_mail(session, letter, result)
 
     def _webhook(self, job: Claim) -> None:
         with self.database.write() as session:
@@ -335,11 +333,11 @@ class Evaluator:
             deliveries.store(session, request, answer)
 
     def _move(self, job: Claim) -> None:
-        put = moves.put(self.database, job.subject_id)
+        put = objects.put_moved(self.database, job.subject_id)
         with self.database.write(is_shown=False) as session:
             queue.finish(session, job)
             if put is not None:
-                moves.settle(session, put)
+                objects.settle(session, put)
 
     @contextmanager
     def _heartbeat(self, job: Claim) -> Iterator[None]:
@@ -422,7 +420,7 @@ def free_dead_owners(database: Database) -> int:
 def _tell_failed(session: Session, jobs: Iterable[Job]) -> None:
     for job in jobs:
         if job.state == "failed":
-            events.job_failed(session, job.id)
+            webhooks.job_failed(session, job.id)
 
 
 def _is_running(owner: str) -> bool:

@@ -17,7 +17,7 @@ CLIENTS = {"requests", "httpx", "aiohttp", "urllib3", "smtplib", "ftplib", "ldap
 OUTGOING = {"urllib.request", "http.client", "xmlrpc.client"}
 CALLERS = {
     "leaderboard/cli/serving/health.py": {"http.client"},
-    "leaderboard/services/mail/server.py": {"smtplib"},
+    "leaderboard/services/mail.py": {"smtplib"},
     "leaderboard/services/webhooks/calls.py": {"http.client"},
     "leaderboard/web/accounts/openid_client.py": {"requests"},
 }

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from leaderboard.cli import COMMANDS, main
 from leaderboard.services.runs.facts import RUNTIME
 from leaderboard.settings import PREFIX, Settings
-from leaderboard.trec.facts.fields import FIELDS
+from leaderboard.trec.facts import FIELDS
 from tests.conftest import ROOT
 from tests.make import smtp
 from tests.make.documents import commands

@@ -11,8 +11,8 @@ from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Job, Run, StoredObject, Upload, UploadChunk
 from leaderboard.errors import Damaged, Invalid, StoreAway
 from leaderboard.objects import PART_BYTES, ObjectStore
-from leaderboard.services.objects import moves, sweeping
-from leaderboard.services.runs.files import StoredFile
+from leaderboard.services import objects
+from leaderboard.services.runs.fixing import StoredFile
 from leaderboard.settings import Settings
 from leaderboard.worker import Evaluator
 from tests.make import build, stores
@@ -111,13 +111,13 @@ def test_no_accepted_run_is_lost_however_often_the_server_is_killed(
             sent[build.submit(database, path).upload_id] = path.read_bytes()
             number += 1
         with database.write() as session:
-            moves.queue_due(session, 1)
+            objects.queue_due(session, 1)
             # A minute later, as far as the jobs know.
             session.execute(update(Job).where(Job.state == "queued").values(run_after=now(session)))
         evaluator.drain()
     killer.join()
     with database.write() as session:
-        moves.queue_due(session, 1)
+        objects.queue_due(session, 1)
         session.execute(update(Job).where(Job.state == "queued").values(run_after=now(session)))
     evaluator.drain()
     with database.read() as session:
@@ -129,4 +129,4 @@ def test_no_accepted_run_is_lost_however_often_the_server_is_killed(
     for upload_id, content in sent.items():
         with StoredFile(database, upload_id).open() as file:
             assert file.read() == content
-    assert sweeping.sweep(database, 1) == 0
+    assert objects.sweep(database, 1) == 0

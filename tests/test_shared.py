@@ -13,10 +13,9 @@ from leaderboard import shared
 from leaderboard.cli.serving.processes import spawning
 from leaderboard.errors import Busy
 from leaderboard.shared import LARGE_BODIES, SETS, WAYS, Memory, Shared, SharedBudgets
+from leaderboard.web import server
 from leaderboard.web.budgets import Budget
-from leaderboard.web.server import serving
-from leaderboard.web.server.open_bodies import OpenBodies, OpenBody
-from leaderboard.web.server.serving import Remainders
+from leaderboard.web.server import OpenBodies, OpenBody, Remainders
 
 PATH = "/api/v1/uploads/1"
 
@@ -113,7 +112,7 @@ def test_who_asks_another_process_waits_for_what_was_cut_off(
         if len(pauses) == 3:
             taking.end(PATH)
 
-    monkeypatch.setattr(serving.time, "sleep", pause)
+    monkeypatch.setattr(server.time, "sleep", pause)
     taking.begin(PATH)
     asked.wait_for(f"{PATH}2")
     asked.wait_for("")

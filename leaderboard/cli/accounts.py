@@ -10,15 +10,7 @@ from leaderboard.cli.actions import command
 from leaderboard.cli.site import data_option, opened, site_address
 from leaderboard.errors import Conflict
 from leaderboard.pages import tokens as token_pages
-from leaderboard.services.accounts import (
-    accounts,
-    closing,
-    merges,
-    passwords,
-    second_factors,
-    token_secrets,
-    tokens,
-)
+from leaderboard.services.accounts import accounts, closing, passwords, sessions, teams, tokens
 from leaderboard.services.accounts.passwords import AccountPassword
 from leaderboard.services.accounts.tokens import PERSONAL, NewToken, TokenRequest
 from leaderboard.services.policy import OPERATOR, Viewer
@@ -81,9 +73,9 @@ def remove_second_factor(name: str, data: Path | None) -> None:
     with opened(data) as (database, _):
         with database.write() as session:
             account_id = accounts.find(session, name)
-            if not second_factors.is_on(session, account_id):
+            if not sessions.is_on(session, account_id):
                 raise Conflict(f"{name} has no second factor.")
-            second_factors.remove(session, OPERATOR, account_id)
+            sessions.remove_second_factor(session, OPERATOR, account_id)
             accounts.sign_out_everywhere(session, account_id)
         click.echo(f"The second factor of {name} was removed; a password or a link is enough again.")
 
@@ -137,7 +129,7 @@ def merge_teams(team: str, into: str, data: Path | None) -> None:
     """Give members, runs and limits of TEAM to the team INTO; this cannot be undone."""
     with opened(data) as (database, _):
         with database.write() as session:
-            merges.merge(session, OPERATOR, team, into)
+            teams.merge(session, OPERATOR, team, into)
         click.echo(f"{team} is a part of {into} now.")
 
 
@@ -149,7 +141,7 @@ def token() -> None:
 @token.command("secret")
 def print_secret() -> None:
     """Print the secret of a token that is not made yet, for LEADERBOARD_FIRST_TOKEN_FILE."""
-    click.echo(token_secrets.made(PERSONAL))
+    click.echo(tokens.made(PERSONAL))
 
 
 @token.command("list")

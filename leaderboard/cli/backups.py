@@ -7,10 +7,8 @@ import click
 
 from leaderboard.cli.site import FILE, data_option, keep_private, open_database, opened
 from leaderboard.db.engine import Database
-from leaderboard.services.backups import backups
-from leaderboard.services.backups.archives import TableCount
-from leaderboard.services.backups.backups import Backup
-from leaderboard.services.objects import moves
+from leaderboard.services import backups, objects
+from leaderboard.services.backups import Backup, TableCount
 from leaderboard.settings import Settings
 
 TARGET = click.Path(dir_okay=False, path_type=Path)
@@ -64,7 +62,7 @@ def end_shown() -> None:
 def _elsewhere(database: Database) -> str:
     """A line about files that no backup has, where there are any."""
     with database.read() as session:
-        kept = moves.count(session)
+        kept = objects.count_moves(session)
     if not kept.files:
         return ""
     return (

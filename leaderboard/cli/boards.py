@@ -8,13 +8,12 @@ import click
 
 from leaderboard.cli.site import data_option, opened
 from leaderboard.errors import Invalid
-from leaderboard.pages.boards import methods, tables
-from leaderboard.pages.combined import tables as combined_tables
-from leaderboard.pages.combined.board import CombinedChoice, CombinedPage, combined_page
+from leaderboard.pages import combined as combined_tables
+from leaderboard.pages.boards import snapshot, tables
+from leaderboard.pages.combined import CombinedChoice, CombinedPage, combined_page
 from leaderboard.services.boards import board as boards
 from leaderboard.services.boards.board import Board
-from leaderboard.services.boards.moves import EditionBefore
-from leaderboard.services.boards.rows import Row
+from leaderboard.services.boards.rows import EditionBefore, Row
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.statistics.standings import Place
 from leaderboard.tables.latex import latex_text
@@ -84,7 +83,7 @@ def board(
             return
         shown = boards.board(session, OPERATOR, slug, measure, one_per_team=one_per_team, group=group)
     if paper:
-        said = methods.methods(shown)
+        said = snapshot.methods(shown)
         click.echo({"txt": said.plain, "tex": said.latex, "bib": said.bibtex}[paper], nl=False)
         return
     click.echo({"table": _table, "json": _json, "csv": _csv, "tex": _tex, "md": _md}[form](shown), nl=False)
@@ -92,16 +91,16 @@ def board(
 
 def _by_line(session: "Session", slug: str, name: str, measure: str | None, form: str) -> str:
     """The board by another line in a form; its modules are those of answers and judges."""
-    from leaderboard.pages.nuggets import line_tables
+    from leaderboard.pages.nuggets import line as nuggets_line
     from leaderboard.pages.nuggets.line import line_page, number_of
 
     page = line_page(session, OPERATOR, slug, number_of(session, OPERATOR, slug, name), measure)
-    table = line_tables.runs_table(page)
+    table = nuggets_line.runs_table(page)
     if form == "json":
-        return json.dumps(line_tables.facts(page), indent=2, ensure_ascii=False) + "\n"
+        return json.dumps(nuggets_line.line_facts(page), indent=2, ensure_ascii=False) + "\n"
     if form != "table":
         return {"csv": csv_text, "tex": latex_text, "md": markdown_text}[form](table)
-    return "\n".join((table.caption, *line_tables.in_words(page), markdown_text(table)))
+    return "\n".join((table.caption, *nuggets_line.in_words(page), markdown_text(table)))
 
 
 def _json(shown: Board) -> str:
@@ -129,7 +128,7 @@ def _combined_md(page: CombinedPage) -> str:
 
 
 def _combined_json(page: CombinedPage) -> str:
-    return json.dumps(combined_tables.facts(page), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(combined_tables.combined_facts(page), indent=2, ensure_ascii=False) + "\n"
 
 
 def _combined_csv(page: CombinedPage) -> str:

@@ -7,8 +7,7 @@ import click
 from leaderboard.cli.site import FILE, data_option, opened
 from leaderboard.pages import clicks as pages
 from leaderboard.pooling.clicks import READINGS
-from leaderboard.services.clicks import imports
-from leaderboard.services.clicks import preferences as click_preferences
+from leaderboard.services import clicks as clicks_services
 from leaderboard.services.policy import OPERATOR
 from leaderboard.trec.read.lines import Limits
 
@@ -31,11 +30,11 @@ def add(slug: str, file: Path, no_user: bool, data: Path | None) -> None:
     """
     with opened(data) as (database, settings):
         with database.write() as session:
-            rules = imports.rules_for(session, OPERATOR, slug)
+            rules = clicks_services.rules_for(session, OPERATOR, slug)
         limits = Limits(plain_bytes=settings.plain_bytes)
-        prepared = imports.prepare(file, file.name, rules, keep_users=not no_user, limits=limits)
+        prepared = clicks_services.prepare(file, file.name, rules, keep_users=not no_user, limits=limits)
         with database.write() as session:
-            done = imports.add(session, OPERATOR, slug, prepared)
+            done = clicks_services.add_import(session, OPERATOR, slug, prepared)
     click.echo(f"Log {done.number} of {slug}: {done.sessions} sessions on {done.topics} topics.")
     if done.ignored:
         click.echo(f"warning: columns that are not known: {', '.join(done.ignored)}", err=True)
@@ -66,7 +65,7 @@ def show(slug: str, data: Path | None) -> None:
 def remove(slug: str, number: int, data: Path | None) -> None:
     """Delete an imported log; revisions made of it stay."""
     with opened(data) as (database, _), database.write() as session:
-        imports.remove(session, OPERATOR, slug, number)
+        clicks_services.remove_import(session, OPERATOR, slug, number)
 
 
 @clicks.command()
@@ -80,7 +79,7 @@ def remove(slug: str, number: int, data: Path | None) -> None:
 )
 @click.option(
     "--least",
-    default=str(click_preferences.LEAST),
+    default=str(clicks_services.LEAST),
     show_default=True,
     help="Sessions that must show a preference.",
 )
@@ -102,13 +101,13 @@ def preferences(
     data: Path | None,
 ) -> None:
     """Print the preferences that clicks show, as a preference file: topic, better, worse, weight."""
-    choice = click_preferences.choice(rule, least, keep, count, p, logs)
+    choice = clicks_services.preference_choice(rule, least, keep, count, p, logs)
     with opened(data) as (database, _):
         with database.read() as session:
-            found = click_preferences.find(session, OPERATOR, slug, choice)
+            found = clicks_services.find_preference(session, OPERATOR, slug, choice)
         if publish is None:
-            click.echo(click_preferences.as_file(found), nl=False)
+            click.echo(clicks_services.as_file(found), nl=False)
             return
         with database.write() as session:
-            done = click_preferences.publish(session, OPERATOR, slug, found, publish)
+            done = clicks_services.publish(session, OPERATOR, slug, found, publish)
     click.echo(f"Revision {done.number} of {slug}: {len(found.preferences)} preferences from clicks.")

@@ -10,9 +10,9 @@ from leaderboard.cli.backups import end_shown, shown
 from leaderboard.cli.site import data_option, keep_private, open_database, opened
 from leaderboard.db import files, schema
 from leaderboard.db.engine import Database
-from leaderboard.services.backups import backups, copies
-from leaderboard.services.checks import check as check_list
-from leaderboard.services.checks.damage import Damage, DamageCheck
+from leaderboard.services import backups
+from leaderboard.services import checks as check_list
+from leaderboard.services.checks import Damage, DamageCheck
 from leaderboard.settings import Settings
 
 
@@ -51,7 +51,7 @@ def check(sample: int | None, scores: bool, data: Path | None) -> None:
     """Look for damage in everything that is stored; exit code 1 and a list where there is any."""
     found: list[Damage] = []
     with opened(data) as (database, _):
-        for kind in check_list.checks(with_scores=scores):
+        for kind in check_list.all_checks(with_scores=scores):
             found += _damage(database, kind, sample)
         with database.read() as session:
             at = backups.last_backup(session)
@@ -83,7 +83,7 @@ def copy(url: str, data: Path | None) -> None:
     with opened(data) as (source, _):
         target = Database(url)
         try:
-            counts = copies.copy(source, target, progress=shown)
+            counts = backups.copy(source, target, progress=shown)
         finally:
             target.dispose()
     end_shown()

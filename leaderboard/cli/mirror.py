@@ -9,7 +9,7 @@ import click
 from leaderboard.cli.site import data_option, opened, site_address
 from leaderboard.db.engine import Database
 from leaderboard.mirror import mirror as mirrors
-from leaderboard.pages.bundles import mirrored
+from leaderboard.pages import bundles
 from leaderboard.services.policy import ANONYMOUS
 from leaderboard.web import create_app, load_templates
 
@@ -44,7 +44,7 @@ def mirror(folder: Path, slug: str | None, data: Path | None) -> None:
 
 def _runs(database: Database, slug: str) -> frozenset[int]:
     with database.read() as session:
-        return mirrored.runs_of(session, ANONYMOUS, slug)
+        return bundles.runs_of(session, ANONYMOUS, slug)
 
 
 def _tell(done: int, known: int) -> None:

@@ -9,13 +9,12 @@ import click
 from leaderboard.cli.site import FILE, data_option, opened
 from leaderboard.cli.usual import note_option
 from leaderboard.pages.nuggets.facts import AnswersFacts
-from leaderboard.pages.revisions import previews
-from leaderboard.services.nuggets import uploads
-from leaderboard.services.nuggets.reading import PartFile
-from leaderboard.services.nuggets.senders import maker
+from leaderboard.pages.revisions import rank_changes
+from leaderboard.services import revisions
+from leaderboard.services.nuggets import reading
+from leaderboard.services.nuggets.reading import PartFile, maker
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.qrels.judged_inputs import MAIN
-from leaderboard.services.revisions import drafts
+from leaderboard.services.qrels.files import MAIN
 from leaderboard.trec.nuggets.packing import PARTS, MadeBy, Part
 
 MOST_TOPICS = 20
@@ -70,22 +69,22 @@ def add(
     files = {part: PartFile(path, path.name) for part in PARTS if (path := sent[part]) is not None}
     with opened(data) as (database, _):
         with database.read() as session:
-            prepared = uploads.prepare(
+            prepared = reading.prepare(
                 session, OPERATOR, slug, files, _made_by(makers), leaves_out=leaves_out, line=line
             )
         with database.write() as session:
-            token = drafts.keep(session, OPERATOR, slug, prepared, note or "a preview", line=line)
+            token = revisions.keep_draft(session, OPERATOR, slug, prepared, note or "a preview", line=line)
         with database.read() as session:
-            found = previews.preview(session, OPERATOR, slug, token)
+            found = rank_changes.preview(session, OPERATOR, slug, token)
         assert found.of_answers is not None, "the draft is of answers"
         _tell(found.of_answers)
         asked = not yes and not found.refused and sys.stdin.isatty() and not only_preview
         if only_preview or (asked and not click.confirm("Add it?")):
             with database.write() as session:
-                drafts.discard(session, OPERATOR, slug, token)
+                revisions.discard(session, OPERATOR, slug, token)
             return
         with database.write() as session:
-            made = drafts.publish(session, OPERATOR, slug, token, base=found.base)
+            made = revisions.publish(session, OPERATOR, slug, token, base=found.base)
         held, where = found.of_answers, slug if line == MAIN else f"line {line} of {slug}"
         click.echo(
             f"Revision {made.number} of {where}: {held.nuggets} nuggets, {made.judgments} labels of "

@@ -8,7 +8,7 @@ import click
 
 from leaderboard.cli.site import data_option, opened
 from leaderboard.db.engine import Database
-from leaderboard.services.objects import moves
+from leaderboard.services import objects as objects_services
 
 
 @click.group()
@@ -21,8 +21,8 @@ def objects() -> None:
 def show(data: Path | None) -> None:
     """Say how many files are in the object store, and how many are to go there."""
     with opened(data) as (database, settings), database.read() as session:
-        kept = moves.count(session)
-        waiting = len(moves.due(session, settings.objects_bytes)) if settings.objects_bytes else 0
+        kept = objects_services.count_moves(session)
+        waiting = len(objects_services.due(session, settings.objects_bytes)) if settings.objects_bytes else 0
     click.echo(
         f"{kept.files:,} files are in the object store, {kept.bytes:,} bytes; {waiting:,} are to go there."
     )
@@ -33,10 +33,10 @@ def show(data: Path | None) -> None:
 def out(data: Path | None) -> None:
     """Move files larger than LEADERBOARD_OBJECTS_BYTES into the object store, while the site runs or not."""
     with opened(data) as (database, settings):
-        moves.store_of(database)
+        objects_services.store_of(database)
         with database.read() as session:
-            waiting = moves.due(session, settings.objects_bytes) if settings.objects_bytes else []
-        moved = _moved(database, waiting, moves.move_out)
+            waiting = objects_services.due(session, settings.objects_bytes) if settings.objects_bytes else []
+        moved = _moved(database, waiting, objects_services.move_out)
     click.echo(f"{moved:,} files were moved into the object store.")
 
 
@@ -49,10 +49,10 @@ def in_(data: Path | None) -> None:
     LEADERBOARD_OBJECTS_BYTES=0 before.
     """
     with opened(data) as (database, _):
-        moves.store_of(database)
+        objects_services.store_of(database)
         with database.read() as session:
-            kept = moves.kept_elsewhere(session)
-        moved = _moved(database, kept, moves.move_back)
+            kept = objects_services.kept_elsewhere(session)
+        moved = _moved(database, kept, objects_services.move_back)
     click.echo(f"{moved:,} files were moved into the database.")
 
 

@@ -156,7 +156,7 @@ def make(
     """Make a pool of a task's runs, as a draft unless it is opened."""
     from leaderboard.services.policy import OPERATOR
     from leaderboard.services.pools import pools, previews
-    from leaderboard.services.pools.plans import Plan
+    from leaderboard.services.pools.previews import Plan
 
     plan = Plan(
         spec=_spec(name, then, depth, budget, values),
@@ -212,7 +212,7 @@ def sample(
 
     `leaderboard board SLUG --combined` is the board that both make together.
     """
-    from leaderboard.services.combined import samples
+    from leaderboard.services import combined
     from leaderboard.services.policy import OPERATOR
     from leaderboard.services.pools import pools
 
@@ -222,13 +222,13 @@ def sample(
     opened_with: dict[str, Any] = {"highest_grade": highest_grade, "without_texts": without_texts}
     with opened(data) as (database, _), database.write() as session:
         if topics is not None:
-            number = samples.draw_topics(session, OPERATOR, slug, topics, **wishes)
+            number = combined.draw_topics(session, OPERATOR, slug, topics, **wishes)
         else:
-            number = samples.draw(session, OPERATOR, slug, 0.2 if share is None else share, **wishes)
+            number = combined.draw_sample(session, OPERATOR, slug, 0.2 if share is None else share, **wishes)
         if opening:
             pools.change(session, OPERATOR, slug, number, pools.OPEN, **opened_with)
         if shown:
-            samples.show(session, OPERATOR, slug, number, True)
+            combined.show_sample(session, OPERATOR, slug, number, True)
     click.echo(f"Pool {number} of {slug} is {'open to assessors' if opening else 'a draft'}.")
 
 
@@ -256,7 +256,7 @@ def show(slug: str, data: Path | None) -> None:
 def export(slug: str, number: int, form: str, data: Path | None) -> None:
     """Print a pool's documents."""
     from leaderboard.services.policy import OPERATOR
-    from leaderboard.services.pools.files import exported
+    from leaderboard.services.pools.pools import exported
 
     with opened(data) as (database, _), database.read() as session:
         for piece in exported(session, OPERATOR, slug, number, form):
@@ -272,11 +272,11 @@ def export(slug: str, number: int, form: str, data: Path | None) -> None:
 def bring_in(slug: str, file: Path, seconds: int, note: str, data: Path | None) -> None:
     """Make a pool of a file: NIST's form, CSV or JSON lines."""
     from leaderboard.services.policy import OPERATOR
-    from leaderboard.services.pools import files as pool_files
+    from leaderboard.services.pools import pools as pools_pools
 
-    found = pool_files.read(file)
+    found = pools_pools.read_pool_file(file)
     with opened(data) as (database, _), database.write() as session:
-        number = pool_files.bring_in(session, OPERATOR, slug, found, file.name, note=note, seconds=seconds)
+        number = pools_pools.bring_in(session, OPERATOR, slug, found, file.name, note=note, seconds=seconds)
     documents = sum(map(len, found.values()))
     click.echo(f"Pool {number} of {slug} is a draft: {_documents(documents, len(found))}.")
 

@@ -10,19 +10,18 @@ import click
 from leaderboard.cli.files.kinds import mapping_option, tell_notes
 from leaderboard.cli.site import FILE, data_option, opened
 from leaderboard.cli.usual import note_option
-from leaderboard.pages.revisions import files, lists, previews
-from leaderboard.services import policy
+from leaderboard.pages.revisions import lists, rank_changes
+from leaderboard.pages.revisions import revision as revisions_revision
+from leaderboard.services import policy, revisions
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.qrels import files as service
-from leaderboard.services.revisions import drafts, rounds
 from leaderboard.trec.qrels.distractors import read_distractors
 from leaderboard.trec.read import forms
 
 if TYPE_CHECKING:
     from leaderboard.pages.revisions.judgment_changes import LeftOutChange
-    from leaderboard.pages.revisions.previews import Preview
-    from leaderboard.pages.revisions.rank_changes import RankChanges
-    from leaderboard.services.revisions.publish import Revision
+    from leaderboard.pages.revisions.rank_changes import Preview, RankChanges
+    from leaderboard.services.revisions import Revision
 
 MOST_RUNS = 20
 """Runs of which a preview tells the ranks."""
@@ -101,27 +100,27 @@ def add(
             asked = forms.asked(mapping, policy.own_task(session, OPERATOR, slug).dialect)
         prepared = _prepared(file, preferences, second_column or "", asked) if file is not None else None
         others = frozenset() if no_distractors else read_distractors(distractors) if distractors else None
-        wish = rounds.wished(
+        wish = revisions.wished(
             *(leave_out, changed_docnos),
-            earlier=rounds.numbers(earlier),
+            earlier=revisions.numbers(earlier),
             later=later,
             drop=no_leave_out,
             query=leave_out_query,
         )
         with database.write() as session:
-            beside_it = partial(drafts.keep, distractors=others, left_out=wish, line=line)
+            beside_it = partial(revisions.keep_draft, distractors=others, left_out=wish, line=line)
             by = partial(beside_it, origin=origin, origin_name=origin_name)
             token = by(session, OPERATOR, slug, prepared, note or "a preview")
         with database.read() as session:
-            found = previews.preview(session, OPERATOR, slug, token)
+            found = rank_changes.preview(session, OPERATOR, slug, token)
         _tell(found)
         is_asked = not yes and not found.refused and sys.stdin.isatty() and not only_preview
         if only_preview or (is_asked and not click.confirm("Add it?")):
             with database.write() as session:
-                drafts.discard(session, OPERATOR, slug, token)
+                revisions.discard(session, OPERATOR, slug, token)
             return
         with database.write() as session:
-            revision = drafts.publish(session, OPERATOR, slug, token, base=found.base)
+            revision = revisions.publish(session, OPERATOR, slug, token, base=found.base)
         _tell_made(revision, slug if line == "main" else f"line {line} of {slug}")
 
 
@@ -146,12 +145,12 @@ def list_(slug: str, data: Path | None) -> None:
 @qrels.command()
 @click.argument("slug")
 @click.argument("number", type=int)
-@click.option("--part", type=click.Choice(files.PARTS), default="qrels", show_default=True)
+@click.option("--part", type=click.Choice(revisions_revision.PARTS), default="qrels", show_default=True)
 @data_option
 def export(slug: str, number: int, part: str, data: Path | None) -> None:
     """Print a revision's judgments, or what stands beside them."""
     with opened(data) as (database, _), database.read() as session:
-        click.echo(files.of_revision(session, OPERATOR, slug, number, part), nl=False)
+        click.echo(revisions_revision.of_revision(session, OPERATOR, slug, number, part), nl=False)
 
 
 def _tell_made(revision: "Revision", where: str) -> None:

@@ -15,15 +15,16 @@ from leaderboard.db.engine import Database
 from leaderboard.errors import LeaderboardError
 from leaderboard.pages.runs import outward
 from leaderboard.pages.runs.outward import HubTask, RunAddresses
-from leaderboard.services import policy
+from leaderboard.services import policy, reproductions
 from leaderboard.services.accounts import teams
 from leaderboard.services.phase_rules import KINDS
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.reproductions import links
-from leaderboard.services.reproductions.links import OriginalRuns
-from leaderboard.services.runs import admission, marks, prepare, uploads, withdrawals
-from leaderboard.services.runs import describe as run_descriptions
-from leaderboard.services.runs.batch_plans import (
+from leaderboard.services.reproductions import OriginalRuns
+from leaderboard.services.runs import facts as run_descriptions
+from leaderboard.services.runs import limits as runs_limits
+from leaderboard.services.runs import prepare, uploads, withdrawals
+from leaderboard.services.runs.limits import RULE
+from leaderboard.services.runs.prepare import (
     BY_FOLDER,
     BY_LIST,
     BatchFile,
@@ -31,13 +32,12 @@ from leaderboard.services.runs.batch_plans import (
     FileRequest,
     archive_kind,
     plan,
+    read_list,
 )
-from leaderboard.services.runs.limits import RULE
-from leaderboard.services.runs.lists import read_list
 from leaderboard.services.runs.uploads import Delivery
 from leaderboard.tables.yaml import yaml_text
-from leaderboard.trec.facts import fields
-from leaderboard.trec.facts.fields import FIELDS
+from leaderboard.trec import facts as facts_files
+from leaderboard.trec.facts import FIELDS
 from leaderboard.trec.read import bundles
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.trec.read.lines import Limits
@@ -109,7 +109,7 @@ def add(
         team=whose,
         names_from=name_from,
         kind=kind,
-        facts=fields.read(_given(facts)),
+        facts=facts_files.read_fact_fields(_given(facts)),
         runs=runs,
         phase=phase,
         late=late,
@@ -145,7 +145,11 @@ def _left(database: Database, slug: str, team: str, phase: str) -> str:
     """How many runs the team itself may still send, in words; empty where that is not limited."""
     try:
         with database.write() as session:
-            return str(admission.quota(session, OPERATOR, slug, teams.ensure(session, OPERATOR, team), phase))
+            return str(
+                runs_limits.admission_quota(
+                    session, OPERATOR, slug, teams.ensure(session, OPERATOR, team), phase
+                )
+            )
     except LeaderboardError:
         return ""
 
@@ -173,7 +177,7 @@ def _members(path: Path, folder: Path, limits: Limits, task_kind: str) -> Iterat
 def primary(run_id: int, undo: bool, why: str, data: Path | None) -> None:
     """Mark a run for its team: it counts at the end or, where all runs count, is the team's primary one."""
     with opened(data) as (database, _), database.write() as session:
-        (marks.unmark if undo else marks.mark)(session, OPERATOR, run_id, why)
+        (withdrawals.unmark if undo else withdrawals.mark)(session, OPERATOR, run_id, why)
 
 
 @run.command()
@@ -202,7 +206,7 @@ def restore(run_id: int, data: Path | None) -> None:
 def describe(run_id: int, data: Path | None, **facts: str | None) -> None:
     """Correct what is said about a run; an empty value takes it back. The rankings never change."""
     with opened(data) as (database, _), database.write() as session:
-        changed = run_descriptions.describe(session, OPERATOR, run_id, _given(facts))
+        changed = run_descriptions.describe_run(session, OPERATOR, run_id, _given(facts))
     click.echo(
         f"Run {run_id}: {', '.join(changed)} changed." if changed else f"Run {run_id}: nothing changed."
     )
@@ -227,9 +231,9 @@ def reproduces(
         raise click.UsageError("Name the original, or give --undo alone.")
     with opened(data) as (database, _), database.write() as session:
         if original is None:
-            links.unlink(session, OPERATOR, run_id)
+            reproductions.unlink(session, OPERATOR, run_id)
         else:
-            links.link(session, OPERATOR, run_id, OriginalRuns(original, *(baselines or ())))
+            reproductions.link(session, OPERATOR, run_id, OriginalRuns(original, *(baselines or ())))
 
 
 @run.command()
@@ -273,7 +277,7 @@ def _add_one(database: Database, slug: str, one: FileRequest, team: str, limits:
         with database.write() as session:
             team_id = teams.ensure(session, OPERATOR, team)
         with database.read() as session:
-            rules = admission.rules_for(session, OPERATOR, slug, team_id, one.run.phase)
+            rules = runs_limits.rules_for(session, OPERATOR, slug, team_id, one.run.phase)
         prepared = prepare.prepare(one.path, base_name(one.file_name), rules, limits)
         with database.write() as session:
             delivery = Delivery(sender=OPERATOR, slug=slug, team_id=team_id, file=prepared, wishes=one.run)

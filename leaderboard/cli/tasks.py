@@ -10,21 +10,21 @@ from leaderboard.cli.files.kinds import mapping_option, tell_notes
 from leaderboard.cli.phases import phase
 from leaderboard.cli.site import FILE, data_option, opened
 from leaderboard.errors import Invalid
-from leaderboard.pages.tasks import naming, overviews
+from leaderboard.pages.tasks import landing, naming
 from leaderboard.pages.tasks import settings as pages
-from leaderboard.pages.tasks.groups import groups_page
-from leaderboard.pages.tasks.overviews import TaskOverview
-from leaderboard.services.boards import groups
+from leaderboard.pages.tasks.landing import TaskOverview
+from leaderboard.pages.tasks.members import groups_page
+from leaderboard.services.boards import board
 from leaderboard.services.kinds import KINDS, RANKINGS
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.pseudonyms import pseudonyms as drawing
 from leaderboard.services.pseudonyms.pseudonyms import UNTIL, Naming
 from leaderboard.services.pseudonyms.words import TITLES
-from leaderboard.services.tasks import create as tasks
-from leaderboard.services.tasks import drafts, roles, scored_topics, templates
+from leaderboard.services.tasks import drafts, roles, scored_topics
+from leaderboard.services.tasks import drafts as tasks
+from leaderboard.services.tasks import settings as tasks_settings
 from leaderboard.services.tasks.drafts import VISIBILITIES, TaskDraft
-from leaderboard.services.tasks.settings import change
-from leaderboard.services.tasks.settings.records import COMPARISONS
+from leaderboard.services.tasks.settings import COMPARISONS
 
 
 @click.group()
@@ -59,7 +59,7 @@ for command in (*settings.COMMANDS, *pictures.COMMANDS):
 @click.option(
     "--kind",
     "kinds",
-    type=click.Choice([*templates.TEMPLATES, *KINDS]),
+    type=click.Choice([*tasks.TEMPLATES, *KINDS]),
     multiple=True,
     help="What its runs are [rankings], or preset limits, what is shown and which runs count, as in "
     "the browser's form; may come twice.",
@@ -102,9 +102,9 @@ def create(
     **options: str | int | Path | None,
 ) -> None:
     """Make a task and publish it; counts and mismatches are printed."""
-    template = next((kind for kind in kinds if kind in templates.TEMPLATES), None)
+    template = next((kind for kind in kinds if kind in tasks.TEMPLATES), None)
     takes = next((kind for kind in kinds if kind in KINDS), RANKINGS)
-    preset = templates.find(template) if template else None
+    preset = tasks.find_template(template) if template else None
     wanted = TaskDraft(
         slug=slug,
         kind=takes,
@@ -130,7 +130,7 @@ def create(
                 roles.adopt(session, OPERATOR)
             if not draft:
                 tasks.publish(session, OPERATOR, slug)
-            shown = overviews.overview(session, OPERATOR, slug)
+            shown = landing.overview(session, OPERATOR, slug)
             people = pages.people(session, OPERATOR, slug).people
         click.echo("\n".join([*_lines(shown), _organised(slug, [row.name for row in people])]))
 
@@ -153,7 +153,7 @@ def comparison(slug: str, method: str, data: Path | None) -> None:
     """
     with opened(data) as (database, _):
         with database.write() as session:
-            change.change(session, OPERATOR, slug, {"comparison": method})
+            tasks_settings.change_settings(session, OPERATOR, slug, {"comparison": method})
         click.echo(f"{slug} compares runs by: {COMPARISONS[method]}.")
 
 
@@ -215,14 +215,14 @@ def group(slug: str, name: str, teams: tuple[str, ...], runs: tuple[int, ...], d
             known = groups_page(session, OPERATOR, slug)
             if not teams and not runs:
                 gone = next((each.id for each in known.groups if each.name == name), 0)
-                groups.remove(session, OPERATOR, slug, gone)
+                board.remove_group(session, OPERATOR, slug, gone)
                 said = f"{name} is no group of {slug} any more."
             else:
                 ids = {team: team_id for team_id, team in known.teams.items()}
                 if unknown := [team for team in teams if team not in ids]:
                     raise Invalid(f"{unknown[0]} is no team of {slug}; its teams are {', '.join(ids)}.")
                 chosen = [ids[team] for team in teams]
-                made = groups.declare(session, OPERATOR, slug, name, teams=chosen, runs=runs)
+                made = board.declare(session, OPERATOR, slug, name, teams=chosen, runs=runs)
                 tested = "tested within" if made.is_early else "declared after the first score: no verdicts"
                 said = f"{name}: {len(made.members)} {made.kind}, {tested}."
         click.echo(said)
@@ -233,7 +233,7 @@ def group(slug: str, name: str, teams: tuple[str, ...], runs: tuple[int, ...], d
 def list_(data: Path | None) -> None:
     """List all tasks, drafts too."""
     with opened(data) as (database, _), database.read() as session:
-        for row in overviews.listing(session, OPERATOR):
+        for row in landing.listing(session, OPERATOR):
             state = "published" if row.published_at else "draft"
             click.echo(
                 f"{row.slug}\t{row.name}\t{row.visibility}\t{state}\t{row.topics} topics\t{row.runs} runs"

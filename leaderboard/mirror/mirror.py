@@ -29,7 +29,7 @@ from leaderboard.errors import Invalid, NotFound
 from leaderboard.mirror.rewriting import Link, links, rewritten
 from leaderboard.web import figures
 from leaderboard.web.figures import PARAMETER
-from leaderboard.web.kept.pages import ROOMS
+from leaderboard.web.kept import ROOMS
 from leaderboard.web.rankings import WHOLE
 from leaderboard.web.session import database
 

@@ -9,11 +9,10 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Account, ClickLog
-from leaderboard.services import policy
-from leaderboard.services.clicks import preferences
-from leaderboard.services.clicks.preferences import Choice, FoundPreferences, Preference, TopicCounts
+from leaderboard.services import clicks, policy
+from leaderboard.services.clicks import Choice, FoundPreferences, Preference, TopicCounts
 from leaderboard.services.policy import Viewer
-from leaderboard.services.tasks.head import OfTask
+from leaderboard.services.tasks.scored_topics import OfTask
 from leaderboard.tables.record import Column, Files, Place, Table, columns_from
 from leaderboard.tables.words import counted
 
@@ -70,7 +69,7 @@ def click_page(session: Session, viewer: Viewer, slug: str, choice: Choice) -> C
     """The page of a choice; raises what `preferences.find` raises."""
     task = policy.own_task(session, viewer, slug, policy.reads)
     return ClickPage(
-        of=task, logs=logs(session, viewer, slug), found=preferences.find(session, viewer, slug, choice)
+        of=task, logs=logs(session, viewer, slug), found=clicks.find_preference(session, viewer, slug, choice)
     )
 
 

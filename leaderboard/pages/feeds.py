@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Announcement, Edition, Task, TaskChange
 from leaderboard.pages.teams import team_page
 from leaderboard.services import phase_rules, policy
-from leaderboard.services.evaluations.damaged import whole_editions
+from leaderboard.services.evaluations.score import whole_editions
 from leaderboard.services.newest_news import EVERYBODY
 from leaderboard.services.policy import ANONYMOUS, Viewer
 from leaderboard.services.tasks import announcements

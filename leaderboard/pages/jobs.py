@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from leaderboard.services.jobs.counts import JobCount
+from leaderboard.services.jobs.queue import JobCount
 from leaderboard.tables.record import Column, Table, columns_from
 from leaderboard.tables.words import lasting
 

@@ -15,8 +15,8 @@ from leaderboard.services import phase_rules, policy, shown_names
 from leaderboard.services.phase_rules import PhaseRule
 from leaderboard.services.policy import Viewer
 from leaderboard.services.shown_names import ShownNames
-from leaderboard.services.suites import records
-from leaderboard.services.tasks import filed
+from leaderboard.services.suites import seen
+from leaderboard.services.tasks import entries
 from leaderboard.tables.record import Files, Place, Shown, Table, columns_from
 
 LEAST, MOST = 2, 100
@@ -211,7 +211,7 @@ def _tasks(searched: _Searched) -> Iterator[FoundTask]:
 
 def _suites(session: Session, viewer: Viewer, words: Sequence[str]) -> Iterator[FoundSuite]:
     """The suites on the site of which the viewer may know a member, by title."""
-    for known in records.visible_suites(session, viewer) if viewer.only_task is None else ():
+    for known in seen.visible_suites(session, viewer) if viewer.only_task is None else ():
         suite = known.suite
         if suite.withdrawn_at is None and _has(words, suite.title, suite.slug, suite.description):
             yield FoundSuite(suite.slug, suite.title)
@@ -310,7 +310,7 @@ def _teams(session: Session, viewer: Viewer, searched: _Searched, most: int) -> 
 
 def _is_agreed(viewer: Viewer) -> ColumnElement[bool]:
     """Whether a run counts as its team's: one that organisers filed does once the team has agreed."""
-    return or_(filed.is_agreed(), Run.team_id.in_(viewer.team_ids))
+    return or_(entries.is_agreed(), Run.team_id.in_(viewer.team_ids))
 
 
 def _teams_in_masked(session: Session, viewer: Viewer, searched: _Searched) -> Counter[int]:

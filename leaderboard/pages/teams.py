@@ -14,8 +14,8 @@ from leaderboard.services import phase_rules, policy, shown_names
 from leaderboard.services.accounts.teams import CAPTAIN, TeamChanges
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs.names import RunName
-from leaderboard.services.tasks import entries, filed
-from leaderboard.services.tasks.filed import FiledRuns
+from leaderboard.services.tasks import entries
+from leaderboard.services.tasks.entries import FiledRuns
 from leaderboard.tables.record import Column, Place, Shown, Table, columns_from
 
 
@@ -85,7 +85,7 @@ def team_page(session: Session, viewer: Viewer, team_id: int) -> TeamPage:
         members=members if is_insider else (),
         runs=runs,
         is_member=is_member,
-        filed=filed.waiting(session, [team.id]) if is_member else (),
+        filed=entries.waiting(session, [team.id]) if is_member else (),
         is_captain=any(row.role == CAPTAIN and row.account_id == viewer.account_id for row in members),
     )
 
@@ -148,7 +148,7 @@ def _runs(session: Session, viewer: Viewer, team_id: int) -> tuple[TeamRun, ...]
     rows = session.execute(
         select(
             *(Run.id, Run.name, Run.kind, Run.task_id, Run.withdrawn_at, Run.created_at, Run.filed),
-            filed.is_agreed().label("is_agreed"),
+            entries.is_agreed().label("is_agreed"),
         )
         .where(Run.team_id == team_id, Run.task_id.in_(known))
         .order_by(Run.task_id.desc(), Run.id.desc())

@@ -15,7 +15,7 @@ from leaderboard.errors import Invalid, Problem
 from leaderboard.services import collections, policy
 from leaderboard.services.collections import PreparedDocuments
 from leaderboard.services.policy import Viewer
-from leaderboard.services.tasks import create, drafts
+from leaderboard.services.tasks import drafts
 from leaderboard.services.tasks.drafts import PreparedTask, TaskDraft
 
 PREFIX = "ir_datasets:"
@@ -97,8 +97,8 @@ def make(session: Session, viewer: Viewer, prepared: DatasetTask) -> str:
         )
     draft = prepared.task.draft
     placed = replace(draft, collection=prepared.collection)
-    create.create(session, viewer, replace(prepared.task, draft=placed))
-    create.publish(session, viewer, draft.slug)
+    drafts.create(session, viewer, replace(prepared.task, draft=placed))
+    drafts.publish(session, viewer, draft.slug)
     return prepared.collection
 
 

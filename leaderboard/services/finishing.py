@@ -7,7 +7,7 @@ from leaderboard.services.jobs import queue
 from leaderboard.services.jobs.queue import Claim
 from leaderboard.services.kinds import RunScores
 from leaderboard.services.statistics import prepared
-from leaderboard.services.webhooks import events
+from leaderboard.services.webhooks import webhooks
 
 
 def finish(session: Session, claim: Claim, scored: RunScores) -> None:
@@ -17,6 +17,6 @@ def finish(session: Session, claim: Claim, scored: RunScores) -> None:
     score.store(session, claim.subject_id, claim.edition_id, scored)
     if scored.by_measure:
         # Where nothing was missing but a mean, the run was scored before.
-        events.run_scored(session, claim.subject_id, claim.edition_id)
+        webhooks.run_scored(session, claim.subject_id, claim.edition_id)
     editions.settle(session, claim.edition_id)
     prepared.prepare(session, editions.task_of(session, claim.edition_id))

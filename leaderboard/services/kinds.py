@@ -22,9 +22,8 @@ from leaderboard.pooling.registry import Method
 from leaderboard.trec.qrels.revision_inputs import RevisionInputs
 from leaderboard.trec.read.blocks import Consumer
 from leaderboard.trec.read.lines import Limits, Source
-from leaderboard.trec.runs.check import Rules
+from leaderboard.trec.runs.check import Report, Rules
 from leaderboard.trec.runs.packing import PackedBlocks
-from leaderboard.trec.runs.reports import Report
 
 RANKINGS, ANSWERS, JUDGES = KINDS = ("rankings", "answers", "judges")
 LEAST_COVERAGE = 0.8

@@ -18,7 +18,7 @@ from leaderboard.services import audit, policy, shown_names, throttles
 from leaderboard.services.boards import board
 from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import Row, place_facts
-from leaderboard.services.evaluations.damaged import whole_editions
+from leaderboard.services.evaluations.score import whole_editions
 from leaderboard.services.policy import ANONYMOUS, Sight, Viewer
 from leaderboard.services.shown_names import ShownNames
 from leaderboard.services.statistics.requests import WaitingResult

@@ -15,10 +15,15 @@ from numpy.typing import NDArray
 
 from leaderboard.stats.arrays import Arrays, pack, unpack
 from leaderboard.stats.pairs.methods import all_pairs, method
-from leaderboard.stats.reliability.power import Sensitivity, sensitivity
-from leaderboard.stats.reliability.reliability import Reliability, SplitHalf, reliability, split_half
-from leaderboard.stats.standing.rank_intervals import FirstPlaces, RankIntervals, first_places, rank_intervals
-from leaderboard.stats.standing.standing import verdicts
+from leaderboard.stats.reliability import (
+    Reliability,
+    Sensitivity,
+    SplitHalf,
+    reliability,
+    sensitivity,
+    split_half,
+)
+from leaderboard.stats.standing import FirstPlaces, RankIntervals, first_places, rank_intervals, verdicts
 
 Options = Mapping[str, str | int]
 Progress = Callable[[float], None]

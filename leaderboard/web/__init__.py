@@ -20,16 +20,19 @@ from leaderboard.services import run_kinds
 from leaderboard.settings import Settings
 from leaderboard.shared import Shared
 from leaderboard.web import (
+    answers,
     api,
     bodies,
     budgets,
     clicks,
     errors,
+    feeds,
     figures,
     filters,
     health,
     markdown,
     measures,
+    metrics,
     rankings,
     requests,
     revisions,
@@ -37,7 +40,9 @@ from leaderboard.web import (
     security,
     session,
     topics,
+    webhooks,
 )
+from leaderboard.web import kept as kept_pages
 from leaderboard.web.accounts import (
     accounts,
     device_logins,
@@ -49,22 +54,17 @@ from leaderboard.web.accounts import (
     teams,
     tokens,
 )
-from leaderboard.web.answers import answers
 from leaderboard.web.assessors import adjudication, agreement, assessors, judging, settled
 from leaderboard.web.boards import boards, carried, efficiency, intervals, reveal, snapshots
 from leaderboard.web.bundles import bundles, imports
 from leaderboard.web.cards import badges, frames
 from leaderboard.web.comparisons import comparisons, curves, many
-from leaderboard.web.feeds import feeds
 from leaderboard.web.judges import judges
 from leaderboard.web.judges import labels as judge_labels
-from leaderboard.web.kept import pages as kept_pages
-from leaderboard.web.kept import static, styles
-from leaderboard.web.kept.files import KeptFiles
+from leaderboard.web.kept import KeptFiles
 from leaderboard.web.labelling import decisions as labelling_decisions
 from leaderboard.web.labelling import desk as labelling_desk
 from leaderboard.web.labelling import rounds as labelling_rounds
-from leaderboard.web.metrics import metrics, request_counts
 from leaderboard.web.nuggets import topics as nuggets
 from leaderboard.web.pools import audits, combined, pools
 from leaderboard.web.reproductions import links as reproduction_links
@@ -93,7 +93,6 @@ from leaderboard.web.tasks import (
     tasks,
 )
 from leaderboard.web.tasks import settings as task_settings
-from leaderboard.web.webhooks import webhooks
 
 PAGES = (
     tasks,
@@ -267,14 +266,14 @@ def create_app(
     errors.register(app)
     inside = (bodies.refuse_unread, security.refuse_many_fields, security.refuse_unstorable)
     files = KeptFiles(settings.data, shared.memory, settings.kept_bytes) if shared else None
-    kept_pages.register(app, settings.kept_bytes, files)
-    for check in (*security.checks(), rules.enforce, budgets.enforce, *inside, kept_pages.answer):
+    kept_pages.register_pages(app, settings.kept_bytes, files)
+    for check in (*security.checks(), rules.enforce, budgets.enforce, *inside, kept_pages.answer_page):
         app.before_request(check)
-    static.register(app)
-    styles.register(app)
+    kept_pages.register_static(app)
+    kept_pages.register_styles(app)
     _add_pages(app)
     api.register(app)
-    request_counts.register(app, counter)
+    metrics.register_request_counts(app, counter)
     rules.require_rules(app)
     return app
 

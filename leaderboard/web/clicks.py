@@ -6,8 +6,8 @@ from flask.typing import ResponseReturnValue
 from leaderboard.errors import Invalid, LeaderboardError
 from leaderboard.pages import clicks
 from leaderboard.pooling.clicks import READINGS
-from leaderboard.services.clicks import imports, preferences
-from leaderboard.services.clicks.preferences import Choice
+from leaderboard.services import clicks as clicks_services
+from leaderboard.services.clicks import Choice
 from leaderboard.trec.read.lines import Limits
 from leaderboard.web import actions, responses
 from leaderboard.web.addresses import kept
@@ -41,8 +41,8 @@ def export(slug: str, form: str) -> ResponseReturnValue:
 @rule(SIGNED_IN)
 def show_file(slug: str) -> ResponseReturnValue:
     """The preferences as a preference file."""
-    found = preferences.find(reading(), viewer(), slug, _choice())
-    response = Response(preferences.as_file(found), mimetype="text/plain")
+    found = clicks_services.find_preference(reading(), viewer(), slug, _choice())
+    response = Response(clicks_services.as_file(found), mimetype="text/plain")
     response.headers["Content-Disposition"] = f'attachment; filename="{slug}-preferences.txt"'
     return response
 
@@ -53,16 +53,16 @@ def add(slug: str) -> ResponseReturnValue:
     """Import a log."""
     asker = viewer()
     with writing() as session:
-        rules = imports.rules_for(session, asker, slug)
+        rules = clicks_services.rules_for(session, asker, slug)
     try:
         file = received("log")
         if file is None:
             raise Invalid("Choose a query log.")
         limits = Limits(plain_bytes=settings().plain_bytes)
         keep_users = "no_user" not in request.form
-        prepared = imports.prepare(file.path, file.name, rules, keep_users=keep_users, limits=limits)
+        prepared = clicks_services.prepare(file.path, file.name, rules, keep_users=keep_users, limits=limits)
         with writing() as session:
-            imports.add(session, asker, slug, prepared)
+            clicks_services.add_import(session, asker, slug, prepared)
     except LeaderboardError as error:
         if wants_json():
             raise
@@ -75,10 +75,10 @@ def add(slug: str) -> ResponseReturnValue:
 def publish(slug: str) -> ResponseReturnValue:
     """Make the preferences of the choice in the address a revision."""
     asker, choice = viewer(), _choice()
-    found = preferences.find(reading(), asker, slug, choice)
+    found = clicks_services.find_preference(reading(), asker, slug, choice)
     try:
         with writing() as session:
-            preferences.publish(session, asker, slug, found, request.form.get("note", ""))
+            clicks_services.publish(session, asker, slug, found, request.form.get("note", ""))
     except LeaderboardError as error:
         if wants_json():
             raise
@@ -89,7 +89,9 @@ def publish(slug: str) -> ResponseReturnValue:
 
 def _choice() -> Choice:
     reading_key, least, keep, counted, p = (request.args.get(name, "").strip() for name in STATE)
-    return preferences.choice(reading_key, least, keep, counted, p, request.args.getlist("log"))
+    return clicks_services.preference_choice(
+        reading_key, least, keep, counted, p, request.args.getlist("log")
+    )
 
 
 def _page(slug: str, choice: Choice, error: LeaderboardError | None = None) -> str:
@@ -106,4 +108,4 @@ def _page(slug: str, choice: Choice, error: LeaderboardError | None = None) -> s
     )
 
 
-actions.add_to(blueprint, imports.ACTIONS)
+actions.add_to(blueprint, clicks_services.ACTIONS)

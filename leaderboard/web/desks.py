@@ -9,8 +9,8 @@ from flask.typing import ResponseReturnValue
 
 from leaderboard.db.tables import Assessor, Task
 from leaderboard.errors import Conflict, Invalid, LeaderboardError
-from leaderboard.pages.judging.desk import links_table
-from leaderboard.services.judging import links
+from leaderboard.pages.judging import links_table
+from leaderboard.services import judging
 from leaderboard.web.addresses import whole
 from leaderboard.web.errors import status_of, wants_json
 from leaderboard.web.session import settings, viewer, writing
@@ -72,6 +72,6 @@ def add_assessors(slug: str, endpoint: str, **words: str) -> ResponseReturnValue
     """
     asker, names = viewer(), request.form.get("names", "").splitlines()
     with writing() as session:
-        made = links.add(session, asker, slug, names, days=settings().assessor_link_days)
+        made = judging.add_link(session, asker, slug, names, days=settings().assessor_link_days)
     back, table = url_for(endpoint, slug=slug), links_table(made)
     return render_template("assessors/links.html", back=back, table=table, **words), 201

@@ -13,7 +13,7 @@ from werkzeug.wrappers import Response as AnyResponse
 from leaderboard import errors
 from leaderboard.logs import masked
 from leaderboard.services.policy import ANONYMOUS
-from leaderboard.services.tasks import slugs
+from leaderboard.services.tasks import drafts
 from leaderboard.tables.record import Column, Place, Table, columns_from
 from leaderboard.web.requests import request_id
 from leaderboard.web.session import DEVICE, cookie, in_api, memo, reading, settings
@@ -130,7 +130,7 @@ def _moved() -> AnyResponse | None:
     slug = (request.view_args or {}).get("slug")
     if request.method not in ("GET", "HEAD") or not slug or request.endpoint is None:
         return None
-    here = None if slug in memo().tasks else slugs.now_at(reading(), slug)
+    here = None if slug in memo().tasks else drafts.now_at(reading(), slug)
     if here is None:
         return None
     query = request.query_string.decode("ascii", "ignore")

@@ -9,7 +9,8 @@ from markupsafe import Markup, escape
 
 from leaderboard.errors import Invalid, NotFound, Problem
 from leaderboard.pages.rankings import document as document_pages
-from leaderboard.pages.rankings import ranking, tables, texts
+from leaderboard.pages.rankings import document as rankings_document
+from leaderboard.pages.rankings import ranking
 from leaderboard.pages.rankings.document import DocumentPage
 from leaderboard.pages.rankings.ranking import IsAnswer, IsBoard, RankingPage
 from leaderboard.trec.documents.marking import Piece
@@ -50,9 +51,9 @@ def show(run_id: int, topic_id: str) -> ResponseReturnValue:
         render_template(
             "rankings/ranking.html",
             page=page,
-            table=tables.table(page),
-            missed=tables.missed_table(page),
-            left_out=tables.left_out_table(page),
+            table=ranking.ranking_table(page),
+            missed=ranking.missed_table(page),
+            left_out=ranking.left_out_table(page),
             defined_by=DEFINED_BY,
             strip=_strip(page),
             rank_address=rank_addresses(),
@@ -84,7 +85,7 @@ def export(run_id: int, topic_id: str, form: str) -> ResponseReturnValue:
         return redirect(
             url_for("judges.topic_export", slug=slug, run_id=run_id, topic_id=topic_id, form=form)
         )
-    return responses.export(form, tables.FILES, page)
+    return responses.export(form, ranking.RANKING_FILES, page)
 
 
 @blueprint.get("/tasks/<slug>/documents")
@@ -185,7 +186,7 @@ def _texts(slug: str, docnos: list[str]) -> ResponseReturnValue:
     topic_id = request.args.get("topic")
     if not topic_id:
         raise NotFound("Several documents are read for one topic: ?topic= is missing.")
-    page = texts.texts_page(reading(), viewer(), slug, docnos, topic_id)
+    page = rankings_document.texts_page(reading(), viewer(), slug, docnos, topic_id)
     return responses.page(
         render_template(
             "rankings/texts.html", page=page, rank_address=rank_addresses(), highlighted=highlighted

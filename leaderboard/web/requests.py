@@ -14,7 +14,7 @@ from leaderboard.db.engine import Database
 from leaderboard.logs import masked
 from leaderboard.services import audit
 from leaderboard.services.policy import ANONYMOUS, Viewer
-from leaderboard.web.metrics import request_counts
+from leaderboard.web import metrics
 from leaderboard.web.session import client_ip, database, settings, viewer
 
 log = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ def _begin() -> None:
 
 def _finish(response: Response) -> Response:
     response.headers[HEADER] = request_id()
-    request_counts.count(response.status_code, _seconds())
+    metrics.count_request(response.status_code, _seconds())
     if traces.tracing is not None:
         _trace(response)
     action = _action(response.status_code)
@@ -78,7 +78,7 @@ def _finish(response: Response) -> Response:
 
 
 def _trace(response: Response) -> None:
-    method, route = request_counts.present_route()
+    method, route = metrics.present_route()
     facts: dict[str, str | int] = {
         "http.request.method": method,
         "http.route": route,

@@ -13,8 +13,8 @@ from leaderboard.tables.markdown import markdown_text
 from leaderboard.tables.record import Files, Page, Table
 from leaderboard.tables.text import csv_text, json_text
 from leaderboard.web import conditions, figures
-from leaderboard.web.kept import pages
-from leaderboard.web.kept.static import A_YEAR_S
+from leaderboard.web import kept as kept_views
+from leaderboard.web.kept import A_YEAR_S
 
 PRINTED = ("tex", "md")
 """Forms that people read: some pages give their first rows only, or another table."""
@@ -168,7 +168,7 @@ def tag_of(body: bytes) -> str:
 
 def _kept(response: Response) -> Response:
     """The response with a tag of its own bytes: it says nothing that the bytes do not."""
-    if (kept := pages.offer(response)) is not None:
+    if (kept := kept_views.offer(response)) is not None:
         return kept
     response.set_etag(tag_of(response.get_data()))
     response.cache_control.no_cache = True

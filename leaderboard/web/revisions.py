@@ -7,16 +7,14 @@ from flask.typing import ResponseReturnValue
 from werkzeug.datastructures import MultiDict
 
 from leaderboard.errors import Invalid, LeaderboardError
-from leaderboard.pages.revisions import changed, lists, previews, revision
-from leaderboard.pages.revisions import files as revision_files
-from leaderboard.pages.revisions.changed import ChangedJudgments
-from leaderboard.pages.revisions.rank_changes import RankChanges
-from leaderboard.services import policy
+from leaderboard.pages.revisions import lists, rank_changes, revision
+from leaderboard.pages.revisions import revision as revision_files
+from leaderboard.pages.revisions.rank_changes import ChangedJudgments, RankChanges
+from leaderboard.services import policy, revisions
 from leaderboard.services.qrels import files as qrels
-from leaderboard.services.qrels.judged_inputs import MAIN
+from leaderboard.services.qrels.files import MAIN
 from leaderboard.services.qrels.left_out import RevisionLeftOut
-from leaderboard.services.revisions import drafts, rounds
-from leaderboard.services.revisions.publish import Revision
+from leaderboard.services.revisions import Revision
 from leaderboard.trec.qrels.distractors import read_distractors
 from leaderboard.trec.read import forms
 from leaderboard.web import actions, responses
@@ -90,7 +88,7 @@ def _of_changes(page: ChangedJudgments) -> dict[str, Any]:
     """What templates show of changed judgments: the first topics and runs unless all are asked for."""
     is_cut = "all" not in request.args
     return {
-        "tables": {name: table(page) for name, table in changed.TABLES.items()},
+        "tables": {name: table(page) for name, table in rank_changes.CHANGED_TABLES.items()},
         "runs": page.ranks.rows[: RUNS_AT_FIRST if is_cut else None] if page.ranks else (),
         "topics": page.changes.changed_topics[: TOPICS_AT_FIRST if is_cut else None],
         "slopes": slopes_of(page.ranks) if page.ranks else None,
@@ -157,7 +155,7 @@ def _keep_others(slug: str, takes: str) -> str:
     finish_reading()
     with writing() as session:
         line = request.form.get("line", "").strip() or MAIN
-        return drafts.keep(session, viewer(), slug, made, request.form.get("note", ""), line=line)
+        return revisions.keep_draft(session, viewer(), slug, made, request.form.get("note", ""), line=line)
 
 
 def _keep(slug: str, dialect: int) -> str:
@@ -178,7 +176,7 @@ def _keep(slug: str, dialect: int) -> str:
     if origin not in (None, "human", "machine"):
         raise Invalid("Judgments are of people or of a machine.")
     with writing() as session:
-        return drafts.keep(
+        return revisions.keep_draft(
             session,
             asker,
             slug,
@@ -195,10 +193,10 @@ def _keep(slug: str, dialect: int) -> str:
 def _left_out(form: "MultiDict[str, str]") -> RevisionLeftOut | None:
     """What the form asks for of documents left out; None: as before."""
     file, changed = received("left_out"), received("changed_docnos")
-    return rounds.wished(
+    return revisions.wished(
         None if file is None else file.path,
         None if changed is None else changed.path,
-        earlier=rounds.numbers(form.get("earlier", "")),
+        earlier=revisions.numbers(form.get("earlier", "")),
         later=number("later", None),
         drop=bool(form.get("no_left_out")),
         query=bool(form.get("leave_out_query")),
@@ -213,7 +211,7 @@ def draft(slug: str, token: str) -> ResponseReturnValue:
 
 
 def _draft_page(slug: str, token: str, error: LeaderboardError | None = None) -> str:
-    page = previews.preview(reading(), viewer(), slug, token)
+    page = rank_changes.preview(reading(), viewer(), slug, token)
     return render_template("revisions/draft.html", page=page, error=error, **_of_changes(page))
 
 
@@ -221,14 +219,16 @@ def _draft_page(slug: str, token: str, error: LeaderboardError | None = None) ->
 @rule(SIGNED_IN)
 def draft_export(slug: str, token: str, form: str) -> ResponseReturnValue:
     """What a draft would change, as a file."""
-    return responses.export(form, previews.FILES, previews.preview(reading(), viewer(), slug, token))
+    return responses.export(
+        form, rank_changes.PREVIEW_FILES, rank_changes.preview(reading(), viewer(), slug, token)
+    )
 
 
 @blueprint.post("/tasks/<slug>/revisions/drafts/<token>/ranks")
 @rule(SIGNED_IN)
 def ranks(slug: str, token: str) -> ResponseReturnValue:
     """Have the runs scored under a draft by an evaluator."""
-    waiting = previews.preview(reading(), viewer(), slug, token).waiting
+    waiting = rank_changes.preview(reading(), viewer(), slug, token).waiting
     have_computed([waiting] if waiting is not None else [])
     return redirect(url_for("revisions.draft", slug=slug, token=token), 303)
 
@@ -239,4 +239,4 @@ def _made(made: Revision, slug: str, **_: str) -> ResponseReturnValue:
     return redirect(url_for("revisions.show", slug=slug, number=made.number), 303)
 
 
-actions.add_to(blueprint, drafts.ACTIONS, _draft_page, then={"publish_revision": _made})
+actions.add_to(blueprint, revisions.ACTIONS, _draft_page, then={"publish_revision": _made})

@@ -16,8 +16,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 from leaderboard import temporary
 from leaderboard.errors import Forbidden, Invalid
 from leaderboard.settings import Settings, is_loopback
-from leaderboard.web import addresses, bodies
-from leaderboard.web.kept import styles
+from leaderboard.web import addresses, bodies, kept
 from leaderboard.web.session import OPENID, PENDING, cookie, in_api, is_https, session_token, settings
 
 MAX_FORM_MEMORY = 500_000
@@ -29,7 +28,7 @@ PORT = re.compile(r":\d*$")
 SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
 POLICY = (
     "default-src 'none'; object-src 'none'; script-src 'self'; "
-    f"style-src 'self' {styles.sources()}; img-src 'self'; "
+    f"style-src 'self' {kept.sources()}; img-src 'self'; "
     "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
 HEADERS = {

@@ -14,13 +14,13 @@ from werkzeug.wrappers import Response
 
 from leaderboard.db.engine import Database, lock_key
 from leaderboard.errors import Forbidden, NotFound, SignInNeeded
-from leaderboard.services.accounts import devices, names, sessions, tokens
-from leaderboard.services.accounts.identities import NEWCOMER_MINUTES
-from leaderboard.services.accounts.sign_in import PENDING_MINUTES, AccountBrowser, NewSession
+from leaderboard.services.accounts import device_logins, names, sessions, tokens
+from leaderboard.services.accounts.accounts import PENDING_MINUTES, AccountBrowser, NewSession
+from leaderboard.services.accounts.sessions import NEWCOMER_MINUTES
 from leaderboard.services.accounts.tokens import TokenViewer
 from leaderboard.services.jobs.health import WriteCheck
 from leaderboard.services.policy import ANONYMOUS, TaskMemo, Viewer, without_organising
-from leaderboard.services.statistics import asked
+from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.requests import WaitingResult
 from leaderboard.settings import Settings, is_loopback
 from leaderboard.web import conditions
@@ -45,7 +45,7 @@ SESSION, DEVICE, PENDING, OPENID = "session", "device", "pending", "openid"
 """Cookies: of who is signed in, a browser known from before, a session that waits for a code or provider."""
 LIFETIMES = {
     SESSION: sessions.LIFETIME,
-    DEVICE: devices.LIFETIME,
+    DEVICE: device_logins.DEVICE_LIFETIME,
     PENDING: timedelta(minutes=PENDING_MINUTES),
     OPENID: timedelta(minutes=NEWCOMER_MINUTES),
 }
@@ -189,7 +189,7 @@ def have_computed(waiting: Sequence[WaitingResult]) -> None:
     if waiting:
         asker = viewer()
         with writing() as session:
-            asked.ask(session, asker, waiting)
+            requests.ask_for(session, asker, waiting)
         wake()
 
 

@@ -5,7 +5,7 @@ from typing import Literal
 from flask import Blueprint, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from leaderboard.pages.topics import list_table, lists, tables, topic
+from leaderboard.pages.topics import lists, topic
 from leaderboard.pages.topics.lists import TopicList, TopicRow
 from leaderboard.pages.topics.topic import Choice, TopicPage
 from leaderboard.web import responses
@@ -27,14 +27,14 @@ def _index_html(page: TopicList) -> str:
     return render_template(
         "topics/index.html",
         page=page,
-        table=list_table.table(page),
+        table=lists.list_table(page),
         rows=rows,
         chart=_spreads(page, rows),
         args=kept(LIST_STATE),
     )
 
 
-@responses.with_files(blueprint, "/tasks/<slug>/topics", _index_html, list_table.FILES)
+@responses.with_files(blueprint, "/tasks/<slug>/topics", _index_html, lists.LIST_FILES)
 @rule(PUBLIC)
 def index(slug: str) -> TopicList:
     """All topics of a task."""
@@ -51,9 +51,9 @@ def show(slug: str, topic_id: str) -> ResponseReturnValue:
     html = render_template(
         "topics/show.html",
         page=page,
-        table=tables.scores_table(page),
-        documents=tables.documents_table(page),
-        grades=tables.grades_table(page),
+        table=topic.scores_table(page),
+        documents=topic.documents_table(page),
+        grades=topic.grades_table(page),
         rows=[row for place, row in enumerate(page.scores) if whole or place < RUNS_AT_FIRST or row.is_own],
         chart=_score_strip(page),
         args=kept(PAGE_STATE),
@@ -67,7 +67,7 @@ def show(slug: str, topic_id: str) -> ResponseReturnValue:
 def export(slug: str, topic_id: str, form: str) -> ResponseReturnValue:
     """One topic as JSON; every run's scores on it as a table, unless ?table= names another."""
     is_of_runs = form != "json" and "table" not in request.args
-    return responses.export(form, tables.FILES, _page(slug, topic_id, limit=0 if is_of_runs else None))
+    return responses.export(form, topic.TOPIC_FILES, _page(slug, topic_id, limit=0 if is_of_runs else None))
 
 
 def _page(slug: str, topic_id: str, limit: int | None = None) -> TopicPage:

@@ -10,10 +10,10 @@ from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Account, Mail, Member, Task, TaskRole
 from leaderboard.services.accounts import invitations, sessions
 from leaderboard.services.accounts.invitations import InvitationRequest
-from leaderboard.services.jobs import workers
+from leaderboard.services.jobs import health
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs import batches
-from leaderboard.services.runs.batch_plans import BatchFile, BatchRequest, plan
+from leaderboard.services.runs.prepare import BatchFile, BatchRequest, plan
 from leaderboard.services.tasks import announcements
 from leaderboard.services.tasks.announcements import AnnouncementDraft
 from tests.browser.conftest import follow
@@ -42,7 +42,7 @@ def _fill(database: Database, world: worlds.World, folder: Path) -> tuple[str, d
         session.add(TaskRole(task_id=task, account_id=boss, role="organiser"))
         session.add(Member(team_id=team, account_id=world.nina, role="member", joined_at=now(session)))
         session.execute(update(Account).values(email="a@example.org", email_confirmed_at=now(session)))
-        workers.seen(session, "host:1")
+        health.seen(session, "host:1")
     asker = people.viewer(database, boss)
     with database.write() as session:
         made = announcements.preview(session, asker, "robots", DRAFT)

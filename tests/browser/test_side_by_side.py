@@ -7,10 +7,9 @@ import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from leaderboard.db.engine import Database
-from leaderboard.services.judging import links
+from leaderboard.services import judging, side_by_side
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.side_by_side import pairs
-from leaderboard.services.side_by_side.pairs import ComparisonRequest
+from leaderboard.services.side_by_side import ComparisonRequest
 from tests.browser.conftest import follow, follow_key
 from tests.browser.test_accessibility import page_faults
 from tests.make import build
@@ -31,8 +30,8 @@ def link(site_database: Database, tmp_path: Path) -> str:
     one = build.run(site_database, tmp_path, {topic: list("abc") for topic in "123"}, "one")
     two = build.run(site_database, tmp_path, {topic: list("cdef") for topic in "123"}, "two")
     with site_database.write() as session:
-        (made,) = links.add(session, OPERATOR, "t", ["Ada"])
-        pairs.ask(session, OPERATOR, "t", ComparisonRequest(one, (two,), (made.assessor_id,)))
+        (made,) = judging.add_link(session, OPERATOR, "t", ["Ada"])
+        side_by_side.ask_pair(session, OPERATOR, "t", ComparisonRequest(one, (two,), (made.assessor_id,)))
     return f"/judge/{made.token}"
 
 

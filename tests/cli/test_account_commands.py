@@ -13,7 +13,7 @@ from leaderboard.cli import main
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Audit
-from leaderboard.services.accounts import accounts, second_factors, token_secrets
+from leaderboard.services.accounts import accounts, sessions, tokens
 from tests.make.people import second_factor
 
 
@@ -74,7 +74,7 @@ def test_a_lost_second_factor_is_removed(data: Path) -> None:
     second_factor(database, 1)
     assert "was removed" in _run(data, "account", "remove-second-factor", "ada").output
     with database.read() as session:
-        assert not second_factors.is_on(session, accounts.find(session, "Ada"))
+        assert not sessions.is_on(session, accounts.find(session, "Ada"))
     database.dispose()
     again = _run(data, "account", "remove-second-factor", "Ada")
     assert (again.exit_code, "has no second factor" in again.stderr) == (1, True)
@@ -115,7 +115,7 @@ def test_tokens_are_made_listed_and_revoked(data: Path) -> None:
     _run(data, "account", "create", "Ada")
     made = _run(data, "account", "token", "make", "ada", "--label", "ci", "--scope", "read")
     secret = made.output.strip()
-    assert token_secrets.is_whole(secret)
+    assert tokens.is_whole(secret)
     listed = _run(data, "account", "token", "list", "Ada").output
     assert listed == f"1\t{secret[:8]}\tin force\tread\tci\n"
     assert _run(data, "account", "token", "make", "ada", "--label", "ci", "--days", "0").exit_code == 1

@@ -15,7 +15,7 @@ from leaderboard.cli import failures, main
 from leaderboard.cli.serving import kept_backups
 from leaderboard.db.engine import Database
 from leaderboard.errors import Invalid
-from leaderboard.services.backups import archives, backups
+from leaderboard.services import backups
 from leaderboard.settings import Settings
 from tests.make import build
 from tests.make.damage import turned
@@ -135,7 +135,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(
     """Wherever it fills: neither a part of the backup nor a word about what was being read."""
     folder = tmp_path / "full"
     folder.mkdir()
-    original = archives.packed_row
+    original = backups.packed_row
     written = 0
 
     def packed(row: tuple[object, ...]) -> bytes:
@@ -145,7 +145,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(
             raise OSError(errno.ENOSPC, "No space left on device")
         return original(row)
 
-    monkeypatch.setattr(archives, "packed_row", packed)
+    monkeypatch.setattr(backups, "packed_row", packed)
     refused = _run("backup", folder / "site.backup", "--data", site.data)
     assert refused.exit_code == 1
     assert refused.output == f"Error: No space left on device. {failures.NO_ROOM}\n"

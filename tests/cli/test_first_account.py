@@ -17,7 +17,7 @@ from leaderboard.cli.serving import first
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Account, ApiToken, Audit
 from leaderboard.errors import Invalid
-from leaderboard.services.accounts import accounts, token_secrets
+from leaderboard.services.accounts import accounts, tokens
 from leaderboard.settings import Settings
 from tests.make.sites import Site, running_site
 
@@ -76,7 +76,7 @@ def test_a_site_is_set_up_by_its_environment(settings_given: Settings) -> None:
         assert (status, "Evaluators" in page) == (200, True)
         assert _api(site, "GET", "/account", token)["account"] == NAME
         with pytest.raises(urllib.error.HTTPError, match="401") as refused:
-            _api(site, "GET", "/account", token_secrets.made("personal"))
+            _api(site, "GET", "/account", tokens.made("personal"))
         refused.value.close()
     for file in (given.first_password_file, given.first_token_file):
         Path(file).unlink()
@@ -149,7 +149,7 @@ def test_what_will_not_do_makes_nothing(
 ) -> None:
     """A weak password, a token cut off, a file that is not there: the next start tries again."""
     path = Path(getattr(settings_given, f"first_{file}_file"))
-    text = token_secrets.made("runner") if text == "a runner's" else text
+    text = tokens.made("runner") if text == "a runner's" else text
     path.unlink() if text is None else path.write_text(text)
     with pytest.raises(Invalid, match=message):
         first.set_up(database, settings_given)

@@ -10,7 +10,7 @@ from leaderboard.cli import main
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Run
 from leaderboard.settings import Settings
-from leaderboard.trec.facts.fields import FIELDS
+from leaderboard.trec.facts import FIELDS
 from tests.make import build
 
 GOOD = {"1": ["a", "c"], "2": ["d"], "3": ["e"]}

@@ -12,10 +12,9 @@ from leaderboard.db import schema
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Edition, Evaluation, Run
 from leaderboard.pages.search import search_page
-from leaderboard.services.backups import backups
-from leaderboard.services.backups.archives import CountedRows, TableCount
-from leaderboard.services.backups.rows import RowTable, rows_of, tables_of
-from leaderboard.services.checks.check import checks
+from leaderboard.services import backups
+from leaderboard.services.backups import CountedRows, RowTable, TableCount, rows_of, tables_of
+from leaderboard.services.checks import all_checks
 from leaderboard.services.policy import OPERATOR
 from release.places import STATED, UNRELEASED, changelog
 from tests.conftest import ROOT
@@ -115,7 +114,7 @@ def test_a_backup_of_a_released_schema_is_restored(number: str, database_url: st
 def _damage(database: Database) -> list[str]:
     return [
         str(damage)
-        for check in checks(with_scores=True)
+        for check in all_checks(with_scores=True)
         for place in check.places(database)
         for damage in check.damage(database, place)
     ]

@@ -17,9 +17,8 @@ from leaderboard.db import schema
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Account, Assessor, Entry, Member, QrelsRevision, Run, Team, Token, metadata
 from leaderboard.errors import SchemaOutdated
-from leaderboard.services import audit
+from leaderboard.services import audit, judging
 from leaderboard.services.accounts import names
-from leaderboard.services.judging import links
 from leaderboard.services.policy import OPERATOR
 from leaderboard.settings import DATABASE_FILE
 from leaderboard.trec.qrels.qrels import rounds_note
@@ -89,7 +88,7 @@ def test_links_of_assessors_go_on_working_for_a_while(database: Database, tmp_pa
     """Links made before links had an end get one, 180 days from the upgrade; who has no link gets none."""
     build.task(database, tmp_path)
     with database.write() as session:
-        links.add(session, OPERATOR, "t", ["Ada", "Bert"])
+        judging.add_link(session, OPERATOR, "t", ["Ada", "Bert"])
         session.execute(update(Assessor).where(Assessor.name == "Bert").values(token_sha256=None))
     schema.downgrade(database, "0005")
     schema.upgrade(database)

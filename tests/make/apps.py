@@ -11,8 +11,7 @@ from jinja2 import FileSystemBytecodeCache
 
 from leaderboard.db.engine import Database
 from leaderboard.settings import Settings
-from leaderboard.web import create_app, security, session
-from leaderboard.web.kept import pages
+from leaderboard.web import create_app, kept, security, session
 from tests.make.memory import TEMPLATES
 
 
@@ -27,7 +26,7 @@ def application(settings: Settings, database: Database) -> Flask:
     app.config = copy.copy(app.config)
     app.config["TRUSTED_HOSTS"] = security.trusted_hosts(settings)
     app.extensions = {**app.extensions, session.EXTENSION: session.Site(settings, database, lambda: None)}
-    pages.register(app, settings.kept_bytes)
+    kept.register_pages(app, settings.kept_bytes)
     (settings.data / "tmp").mkdir(parents=True, exist_ok=True)
     return app
 

@@ -9,15 +9,15 @@ from sqlalchemy import select
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Member
+from leaderboard.services import revisions
 from leaderboard.services.accounts import teams
 from leaderboard.services.policy import OPERATOR, Viewer
 from leaderboard.services.qrels import files
-from leaderboard.services.revisions import publish as revisions
-from leaderboard.services.revisions.publish import NewRevision, Revision
-from leaderboard.services.runs import admission, prepare, uploads
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.revisions import NewRevision, Revision
+from leaderboard.services.runs import limits, prepare, uploads
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.services.runs.uploads import Delivery, Submission
-from leaderboard.services.tasks import create, drafts
+from leaderboard.services.tasks import drafts
 from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.settings import Settings
 from leaderboard.trec.qrels.left_out import LeftOut
@@ -99,9 +99,9 @@ def task(
     )
     prepared = drafts.prepare(draft)
     with database.write() as session:
-        created = create.create(session, viewer, prepared)
+        created = drafts.create(session, viewer, prepared)
         if publish:
-            create.publish(session, OPERATOR, created.slug)
+            drafts.publish(session, OPERATOR, created.slug)
     return created.slug
 
 
@@ -149,7 +149,7 @@ def submit(
         member = session.scalars(select(Member.account_id).where(Member.team_id == team_id)).first()
         if viewer == OPERATOR and member is not None and not as_operator:
             viewer = replace(OPERATOR, account_id=member, team_ids=frozenset({team_id}))
-        rules = admission.rules_for(session, viewer, slug, team_id, wishes.phase if wishes else "")
+        rules = limits.rules_for(session, viewer, slug, team_id, wishes.phase if wishes else "")
     prepared = prepare.prepare(path, path.name, rules, Limits())
     with database.write() as session:
         delivery = Delivery(

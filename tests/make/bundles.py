@@ -6,9 +6,9 @@ import shutil
 from pathlib import Path
 
 from leaderboard.db.engine import Database
-from leaderboard.pages.bundles import export
-from leaderboard.services.bundles import imports, opening, writing
-from leaderboard.services.bundles.importing import ImportRequest
+from leaderboard.pages import bundles
+from leaderboard.services.bundles import describing, imports, opening
+from leaderboard.services.bundles.checking import ImportRequest
 from leaderboard.services.bundles.imports import ImportedTask
 from leaderboard.services.bundles.release import PseudonymMap
 from leaderboard.services.policy import OPERATOR
@@ -22,7 +22,7 @@ def exported(
     database: Database, path: Path, slug: str = "t", *, is_release: bool = False
 ) -> PseudonymMap | None:
     """Write a task to a path."""
-    return export.export(database, OPERATOR, slug, writing.writer(path), is_release=is_release)
+    return bundles.export(database, OPERATOR, slug, describing.writer(path), is_release=is_release)
 
 
 def imported(database: Database, path: Path, request: ImportRequest | None = None) -> ImportedTask:
@@ -49,12 +49,12 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def seal(folder: Path) -> None:
     """Write the digests anew, as somebody would who changes a bundle on purpose."""
-    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != writing.SUMS]
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != describing.SUMS]
     lines = [
         f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder).as_posix()}\n"
         for path in files
     ]
-    (folder / writing.SUMS).write_text("".join(lines))
+    (folder / describing.SUMS).write_text("".join(lines))
 
 
 def rewrite(folder: Path, table: str, **fields: object) -> None:
@@ -73,4 +73,4 @@ def rows(folder: Path, table: str) -> list[dict[str, object]]:
 
 def public(database: Database, path: Path, slug: str = "t") -> None:
     """Write what visitors read of a task to a path."""
-    export.export_public(database, slug, writing.writer(path))
+    bundles.export_public(database, slug, describing.writer(path))

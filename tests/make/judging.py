@@ -10,12 +10,12 @@ from sqlalchemy import select, update
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Edition, Phase, Task, TopicSet
-from leaderboard.services.judges import choosing
+from leaderboard.services import revisions
+from leaderboard.services.judges import imported
 from leaderboard.services.phase_rules import ALL_TOPICS
 from leaderboard.services.policy import OPERATOR, Viewer
-from leaderboard.services.revisions import publish
-from leaderboard.services.revisions.publish import NewRevision, Revision
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.revisions import NewRevision, Revision
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.services.runs.uploads import Submission
 from tests.make import answers, build, nuggeted
 from tests.make.copies import built_once
@@ -83,9 +83,9 @@ def refer(
     declared = folder / "declared.csv"
     declared.write_text(facts)
     with database.read() as session:
-        prepared = choosing.from_file(session, OPERATOR, slug, board, board.name, "", declared)
+        prepared = imported.from_file(session, OPERATOR, slug, board, board.name, "", declared)
     with database.write() as session:
-        return publish.revise(session, OPERATOR, slug, NewRevision(prepared=prepared, note="a note"))
+        return revisions.revise(session, OPERATOR, slug, NewRevision(prepared=prepared, note="a note"))
 
 
 RANKINGS: Mapping[str, Mapping[str, Sequence[str]]] = {
@@ -115,9 +115,9 @@ def refer_to(
 ) -> Revision:
     """Choose the board of a task as the reference of a task of judges."""
     with database.read() as session:
-        prepared = choosing.from_task(session, viewer, slug, source, measure)
+        prepared = imported.from_task(session, viewer, slug, source, measure)
     with database.write() as session:
-        return publish.revise(session, viewer, slug, NewRevision(prepared=prepared, note="a note"))
+        return revisions.revise(session, viewer, slug, NewRevision(prepared=prepared, note="a note"))
 
 
 HELD: Mapping[str, tuple[str, str, str]] = {

@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from leaderboard.db.engine import Database
-from leaderboard.services.judging import links
-from leaderboard.services.judging.links import PersonalLink
-from leaderboard.services.labelling import desks, labels, rounds
-from leaderboard.services.labelling.items import LabelItem
-from leaderboard.services.labelling.labels import SentItemLabel
+from leaderboard.services import judging
+from leaderboard.services.judging import PersonalLink
+from leaderboard.services.labelling import labels, rounds
+from leaderboard.services.labelling.labels import LabelItem, SentItemLabel
 from leaderboard.services.labelling.rounds import RoundPlan
 from leaderboard.services.policy import OPERATOR
 from tests.make import answered, nuggeted
@@ -53,7 +52,7 @@ def nuggets(database: Database, folder: Path, slug: str = "t") -> None:
 def people(database: Database, *names: str, slug: str = "t") -> tuple[PersonalLink, ...]:
     """New assessors with their links."""
     with database.write() as session:
-        return links.add(session, OPERATOR, slug, names)
+        return judging.add_link(session, OPERATOR, slug, names)
 
 
 def opened(
@@ -68,7 +67,7 @@ def opened(
 def items(database: Database, who: PersonalLink, number: int, topic_id: str) -> dict[str, LabelItem]:
     """Name -> item of all that an assessor labels of a topic, in order; empty where it is not theirs."""
     with database.read() as session:
-        for desk in desks.of_link(session, who.token, number, topic_id):
+        for desk in labels.of_link(session, who.token, number, topic_id):
             return dict(desk.topics[0].shared)
     return {}
 
@@ -79,7 +78,7 @@ def label(
     """Labels of an assessor by the names of items, each under a key of its own."""
     for name, value in given.items():
         with database.write() as session:
-            _, desk = desks.topic_desk(session, who.token, number, topic_id)
+            _, desk = labels.topic_desk(session, who.token, number, topic_id)
             labels.save(session, desk, SentItemLabel(name, value, f"{name}:{value}"))
 
 

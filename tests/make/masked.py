@@ -11,13 +11,13 @@ from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Entry, Invitation, Run, Snapshot, Task, Team, Upload
 from leaderboard.services import policy, snapshots
 from leaderboard.services.accounts import sessions
-from leaderboard.services.boards import groups
+from leaderboard.services.boards import board
 from leaderboard.services.pools import pools, previews
-from leaderboard.services.pools.plans import Plan
+from leaderboard.services.pools.previews import Plan
 from leaderboard.services.pseudonyms import reviews
-from leaderboard.services.reproductions.links import OriginalRuns
+from leaderboard.services.reproductions import OriginalRuns
 from leaderboard.services.runs import withdrawals
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.settings import Settings
 from leaderboard.trec.qrels.left_out import LeftOut
 from tests.make import build as builders
@@ -142,7 +142,7 @@ def _group(database: Database, secret: str) -> None:
     with database.write() as session:
         ids = dict(session.execute(select(Team.name, Team.id)).all())
         first, second, _ = (ids[name] for name in SECRETS[secret])
-        groups.declare(session, policy.OPERATOR, SLUG, GROUP, teams=[first, second])
+        board.declare(session, policy.OPERATOR, SLUG, GROUP, teams=[first, second])
         link = Invitation(
             token_sha256=sessions.digest(TOKEN),
             kind=reviews.REVIEW,

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from leaderboard.db.engine import Database
-from leaderboard.services.nuggets import uploads
+from leaderboard.services import revisions
+from leaderboard.services.nuggets import reading
 from leaderboard.services.nuggets.reading import PartFile
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.qrels.judged_inputs import MAIN
-from leaderboard.services.revisions import publish
-from leaderboard.services.revisions.publish import NewRevision, Revision
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.qrels.files import MAIN
+from leaderboard.services.revisions import NewRevision, Revision
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.trec.nuggets.packing import MadeBy, Part
 from tests.make import answered, answers, build
 from tests.make.build import built_once
@@ -73,12 +73,12 @@ def revise(
 ) -> Revision:
     """A new revision of the task's judgments of answers, or of another line of them."""
     with database.read() as session:
-        prepared = uploads.prepare(
+        prepared = reading.prepare(
             session, OPERATOR, slug, given, made_by or {}, leaves_out=leaves_out, line=line
         )
     with database.write() as session:
         new = NewRevision(prepared=prepared, note="a note", line=line)
-        return publish.revise(session, OPERATOR, slug, new)
+        return revisions.revise(session, OPERATOR, slug, new)
 
 
 def worked_lines(run: str = "one") -> list[answers.Line]:

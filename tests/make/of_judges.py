@@ -9,7 +9,7 @@ from sqlalchemy import select, update
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Phase, Task
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.services.tasks import roles
 from tests.make import build as builders
 from tests.make import judging

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from leaderboard.db.engine import Database
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.reproductions.links import OriginalRuns
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.reproductions import OriginalRuns
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.services.tasks import phases
 from leaderboard.services.tasks.phases import PhasePlan
 from leaderboard.settings import Settings

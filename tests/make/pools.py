@@ -8,11 +8,11 @@ from sqlalchemy import func, select, update
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Pool, PoolTopic, Task
-from leaderboard.services.assessors import assignments
-from leaderboard.services.assessors.assignments import Plan
-from leaderboard.services.judging import links as assessors
+from leaderboard.services import judging as assessors
+from leaderboard.services.assessors import queues
+from leaderboard.services.assessors.queues import Plan
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.pools.documents import PoolDocument, pack
+from leaderboard.services.pools.previews import PoolDocument, pack
 
 Documents = Mapping[str, Sequence[str | PoolDocument]]
 
@@ -59,9 +59,9 @@ def pool(
 def judges(database: Database, *names: str, slug: str = "t", number: int = 1, **plan: Any) -> list[str]:
     """The tokens of new assessors to whom the pool is assigned; `all` unless the plan says otherwise."""
     with database.write() as session:
-        links = assessors.add(session, OPERATOR, slug, names)
+        links = assessors.add_link(session, OPERATOR, slug, names)
         wanted = Plan([link.assessor_id for link in links], **{"way": "all", "overlap": 0.0, **plan})
-        assignments.assign(session, OPERATOR, slug, number, wanted)
+        queues.assign(session, OPERATOR, slug, number, wanted)
     return [link.token for link in links]
 
 

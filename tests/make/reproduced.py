@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from leaderboard.db.engine import Database
+from leaderboard.services import reproductions
 from leaderboard.services.policy import OPERATOR, Viewer
-from leaderboard.services.reproductions import links
-from leaderboard.services.reproductions.links import OriginalRuns
+from leaderboard.services.reproductions import OriginalRuns
 from tests.make import build
 from tests.make.copies import built_once
 
@@ -72,4 +72,4 @@ def linked(database: Database, folder: Path, **options: object) -> Reproduced:
 def say(database: Database, run_id: int, of: OriginalRuns, viewer: Viewer = OPERATOR) -> None:
     """Say what a run reproduces."""
     with database.write() as session:
-        links.link(session, viewer, run_id, of)
+        reproductions.link(session, viewer, run_id, of)

@@ -8,13 +8,12 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Task
+from leaderboard.services import revisions
 from leaderboard.services.boards import board
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.qrels.files import Judged, PreparedQrels
-from leaderboard.services.qrels.judged_inputs import MAIN
+from leaderboard.services.qrels.files import MAIN, Judged, PreparedQrels
 from leaderboard.services.qrels.lines import Origin
-from leaderboard.services.revisions import publish
-from leaderboard.services.revisions.publish import NewRevision, Revision
+from leaderboard.services.revisions import NewRevision, Revision
 from tests.make import build
 from tests.make.copies import built_once
 
@@ -45,7 +44,7 @@ def revise(
     """A revision of the judgments of task t."""
     judge = by or Origin()
     new = NewRevision(prepared=prepared, note=note, by=judge, distractors=distractors, line=line)
-    return publish.revise(session, OPERATOR, "t", new)
+    return revisions.revise(session, OPERATOR, "t", new)
 
 
 def settle(
@@ -53,7 +52,7 @@ def settle(
 ) -> Revision:
     """A revision of task t of judgments that are settled as those of assessors are."""
     task_id = session.scalars(select(Task.id).where(Task.slug == "t")).one()
-    prepared = publish.settled(session, task_id, judgments, mode=mode, line=line)
+    prepared = revisions.settled(session, task_id, judgments, mode=mode, line=line)
     return revise(session, prepared, by=by, line=line)
 
 

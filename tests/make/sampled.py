@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from leaderboard.db.engine import Database
-from leaderboard.services.combined import samples
+from leaderboard.services import combined
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.pools import pools
 from tests.make import build, judged
@@ -59,16 +59,16 @@ def task(database: Database, folder: Path) -> list[int]:
 def draw(database: Database, share: float, *, seed: int = 1, is_shown: bool = False) -> int:
     """The number of a sample that is open to be judged."""
     with database.write() as session:
-        number = samples.draw(session, OPERATOR, "t", share, seed=seed)
+        number = combined.draw_sample(session, OPERATOR, "t", share, seed=seed)
         pools.change(session, OPERATOR, "t", number, pools.OPEN, highest_grade=2, without_texts=True)
-        samples.show(session, OPERATOR, "t", number, is_shown)
+        combined.show_sample(session, OPERATOR, "t", number, is_shown)
     return number
 
 
 def draw_topics(database: Database, count: int, *, seed: int = 1) -> int:
     """The number of a sample of whole topics that is open to be judged."""
     with database.write() as session:
-        number = samples.draw_topics(session, OPERATOR, "t", count, seed=seed)
+        number = combined.draw_topics(session, OPERATOR, "t", count, seed=seed)
         pools.change(session, OPERATOR, "t", number, pools.OPEN, highest_grade=2, without_texts=True)
     return number
 

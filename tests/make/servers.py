@@ -11,7 +11,7 @@ from flask import Flask
 from waitress import wasyncore
 
 from leaderboard.settings import Settings
-from leaderboard.web.server.serving import SiteServer
+from leaderboard.web.server import SiteServer
 
 HOST = "127.0.0.1"
 TIMEOUT_S = 180

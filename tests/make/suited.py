@@ -7,8 +7,8 @@ from pathlib import Path
 
 from leaderboard.db.engine import Database
 from leaderboard.services.policy import OPERATOR, Viewer
-from leaderboard.services.suites import changes, parts, sending
-from leaderboard.services.suites.drafts import MemberDraft, SuiteDraft
+from leaderboard.services.suites import changes, sending
+from leaderboard.services.suites.changes import MemberDraft, SuiteDraft
 from leaderboard.services.suites.sending import SuiteRequest
 from leaderboard.trec.read.lines import Limits
 from tests.make import answers, build, suites
@@ -59,7 +59,7 @@ def put_together(database: Database, slug: str, team: str, name: str, runs: Mapp
     """The id of a suite run of runs that a team has."""
     team_id = build.team(database, team)
     with database.write() as session:
-        return parts.put_together(session, OPERATOR, slug, team_id, name, runs)
+        return sending.put_together(session, OPERATOR, slug, team_id, name, runs)
 
 
 def of_documents(target: Path) -> None:

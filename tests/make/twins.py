@@ -30,18 +30,16 @@ from leaderboard.db.tables import (
     Worker,
     metadata,
 )
-from leaderboard.pages.bundles import export
-from leaderboard.services import audit, policy, snapshots
+from leaderboard.pages import bundles
+from leaderboard.services import audit, policy, reproductions, side_by_side, snapshots
+from leaderboard.services import judging as judging_services
 from leaderboard.services.accounts import sessions
-from leaderboard.services.bundles import writing
+from leaderboard.services.bundles import describing
 from leaderboard.services.jobs.health import JobHealth
-from leaderboard.services.judging import links
 from leaderboard.services.pools import pools, previews
-from leaderboard.services.pools.plans import Plan
-from leaderboard.services.reproductions import links as reproductions
-from leaderboard.services.reproductions.links import OriginalRuns
-from leaderboard.services.runs.admission import RunRequest
-from leaderboard.services.side_by_side import pairs, questions
+from leaderboard.services.pools.previews import Plan
+from leaderboard.services.reproductions import OriginalRuns
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.services.tasks import announcements
 from leaderboard.services.tasks.announcements import AnnouncementDraft
 from leaderboard.settings import Settings
@@ -252,22 +250,22 @@ def _pool(database: Database, slug: str) -> None:
 def _compare_by_eye(database: Database, slug: str) -> None:
     """Somebody has compared both runs of a task side by side, and nothing is outstanding."""
     with database.write() as session:
-        (link,) = links.add(session, policy.OPERATOR, slug, ["Eve"])
+        (link,) = judging_services.add_link(session, policy.OPERATOR, slug, ["Eve"])
         task_id = session.scalars(select(Task.id).where(Task.slug == slug)).one()
-        first, *others = pairs.comparable_runs(session, task_id)
-        wanted = pairs.ComparisonRequest(first, tuple(others), (link.assessor_id,), ("1",))
-        pairs.ask(session, policy.OPERATOR, slug, wanted)
+        first, *others = side_by_side.comparable_runs(session, task_id)
+        wanted = side_by_side.ComparisonRequest(first, tuple(others), (link.assessor_id,), ("1",))
+        side_by_side.ask_pair(session, policy.OPERATOR, slug, wanted)
     with database.write() as session:
-        for asked in questions.of_link(session, link.token).asked:
-            sent = questions.SentAnswer(f"{asked.item}-0", "left", 4, 1)
-            questions.save(session, link.token, asked.item, sent)
+        for asked in side_by_side.of_link(session, link.token).asked:
+            sent = side_by_side.SentAnswer(f"{asked.item}-0", "left", 4, 1)
+            side_by_side.save_question(session, link.token, asked.item, sent)
 
 
 def note_at_one_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let what a walk leaves behind, and an export, have one time in both worlds: accounts read both."""
     moment = datetime.now(UTC).replace(microsecond=0)
-    monkeypatch.setattr(writing, "time", SimpleNamespace(time=moment.timestamp, gmtime=time.gmtime))
-    monkeypatch.setattr(export, "datetime", SimpleNamespace(now=lambda _: moment))
+    monkeypatch.setattr(describing, "time", SimpleNamespace(time=moment.timestamp, gmtime=time.gmtime))
+    monkeypatch.setattr(bundles, "datetime", SimpleNamespace(now=lambda _: moment))
     monkeypatch.setattr(audit, "now", lambda _: moment)
     monkeypatch.setattr(sessions, "stamp", lambda *_: None)
     # No evaluator works in a world, which /healthz minds a minute after a site started.

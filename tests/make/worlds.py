@@ -7,18 +7,17 @@ from sqlalchemy import select, update
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Invitation, Job, TaskPicture
-from leaderboard.services import snapshots
+from leaderboard.services import judging, snapshots
 from leaderboard.services.accounts import accounts
-from leaderboard.services.assessors import assignments
-from leaderboard.services.judging import links
-from leaderboard.services.judging.links import PersonalLink
+from leaderboard.services.assessors import queues
+from leaderboard.services.judging import PersonalLink
 from leaderboard.services.pictures.pictures import ADDRESS
 from leaderboard.services.pools import pools, previews
-from leaderboard.services.pools.plans import Plan
-from leaderboard.services.runs import admission, prepare, uploads
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.pools.previews import Plan
+from leaderboard.services.runs import limits, prepare, uploads
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.services.runs.uploads import Delivery, Submission
-from leaderboard.services.tasks import create, drafts
+from leaderboard.services.tasks import drafts
 from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.trec.read.lines import Limits
 from tests.make import pictures, suited
@@ -74,13 +73,13 @@ def make_task(database: Database, folder: Path, organiser: int, slug: str, *, pu
     prepared = drafts.prepare(draft)
     maker = viewer(database, organiser)
     with database.write() as session:
-        create.create(session, maker, prepared)
+        drafts.create(session, maker, prepared)
     if slug != "other":
         pictures.give(database, folder, slug)
     if published:
         maker = viewer(database, organiser)
         with database.write() as session:
-            create.publish(session, maker, slug)
+            drafts.publish(session, maker, slug)
 
 
 def send(
@@ -96,7 +95,7 @@ def send(
     path, asker = folder / "run.txt", viewer(database, sender)
     path.write_text(text)
     with database.read() as session:
-        rules = admission.rules_for(session, asker, slug, team_id)
+        rules = limits.rules_for(session, asker, slug, team_id)
     prepared = prepare.prepare(path, f"{name}.txt", rules, Limits())
     with database.write() as session:
         wishes = RunRequest(name)
@@ -120,8 +119,8 @@ def make_assessor(database: Database, organiser: int, slug: str, number: int) ->
     """Somebody who is to judge all of a pool."""
     maker = viewer(database, organiser)
     with database.write() as session:
-        (link,) = links.add(session, maker, slug, ["Ada"])
-        assignments.assign(session, maker, slug, number, assignments.Plan([link.assessor_id]))
+        (link,) = judging.add_link(session, maker, slug, ["Ada"])
+        queues.assign(session, maker, slug, number, queues.Plan([link.assessor_id]))
     return link
 
 

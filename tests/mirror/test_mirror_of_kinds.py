@@ -7,7 +7,7 @@ import pytest
 
 from leaderboard.db.engine import Database
 from leaderboard.mirror import mirror
-from leaderboard.pages.bundles import mirrored
+from leaderboard.pages import bundles as bundles_pages
 from leaderboard.services.bundles import opening
 from leaderboard.services.policy import ANONYMOUS
 from leaderboard.settings import Settings
@@ -42,7 +42,7 @@ def test_one_task_is_mirrored_alone(site: Site, tmp_path: Path, slug: str) -> No
     """Links to the task that a reference is from are gone, and the task is made again of its download."""
     settings, database = site
     with database.read() as session:
-        only = slug, mirrored.runs_of(session, ANONYMOUS, slug)
+        only = slug, bundles_pages.runs_of(session, ANONYMOUS, slug)
     folder = tmp_path / "mirror"
     made = mirror.write(application(settings, database), folder, SITE, only, lambda *_: None)
     assert made.left_out == ()

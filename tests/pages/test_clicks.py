@@ -15,9 +15,8 @@ from leaderboard.errors import Conflict, Forbidden, Invalid, NotFound
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import Judged, Judgments
 from leaderboard.pages import clicks
-from leaderboard.services.clicks import imports, preferences
-from leaderboard.services.clicks.imports import ImportedLog
-from leaderboard.services.clicks.preferences import FoundPreferences
+from leaderboard.services import clicks as clicks_services
+from leaderboard.services.clicks import FoundPreferences, ImportedLog
 from leaderboard.services.policy import OPERATOR
 from leaderboard.trec.clicks.sessions import unpack_sessions
 from leaderboard.trec.qrels.preferences import preferences_of, read_preferences
@@ -38,19 +37,19 @@ def add(
 ) -> ImportedLog:
     """Import a log of sessions."""
     with database.write() as session:
-        rules = imports.rules_for(session, OPERATOR, slug)
+        rules = clicks_services.rules_for(session, OPERATOR, slug)
     path = build.click_log(folder, shown)
-    prepared = imports.prepare(path, path.name, rules, keep_users=users)
+    prepared = clicks_services.prepare(path, path.name, rules, keep_users=users)
     with database.write() as session:
-        return imports.add(session, OPERATOR, slug, prepared)
+        return clicks_services.add_import(session, OPERATOR, slug, prepared)
 
 
 def found(database: Database, slug: str = "t", **asked: str) -> FoundPreferences:
     """The preferences of a choice."""
     logs = asked.pop("logs", "").split()
-    wanted = preferences.choice(**asked, logs=logs)
+    wanted = clicks_services.preference_choice(**asked, logs=logs)
     with database.read() as session:
-        return preferences.find(session, OPERATOR, slug, wanted)
+        return clicks_services.find_preference(session, OPERATOR, slug, wanted)
 
 
 def told(each: FoundPreferences) -> list[tuple[str, str, int, int]]:
@@ -139,7 +138,7 @@ def test_nothing_of_a_user_is_kept_or_given_away(
         (hashed,) = unpack_sessions(body).users
         key = session.scalars(select(Task.click_key)).one()
         assert key is not None
-        page = clicks.click_page(session, OPERATOR, "t", preferences.choice(least="1"))
+        page = clicks.click_page(session, OPERATOR, "t", clicks_services.preference_choice(least="1"))
         records = [json.dumps(each) for each in session.scalars(select(Audit.detail))]
     assert told(page.found) == [("b", "a", 1, 0)]
     given = [
@@ -148,7 +147,7 @@ def test_nothing_of_a_user_is_kept_or_given_away(
         repr(page),
         caplog.text,
     ]
-    given += [preferences.as_file(page.found), *records]
+    given += [clicks_services.as_file(page.found), *records]
     for secret in ("Ann Smith", "Smith", hashed.hex(), repr(hashed)[2:-1], key.hex()):
         assert not any(secret in text for text in given)
     for folder in (path for path in tmp_path.rglob("*.sqlite3*")):
@@ -169,7 +168,7 @@ def test_the_rules_of_an_import_do_not_print_their_key(database: Database, tmp_p
     """An error message or a log line that shows them shows no secret."""
     build.task(database, tmp_path)
     with database.write() as session:
-        rules = imports.rules_for(session, OPERATOR, "t")
+        rules = clicks_services.rules_for(session, OPERATOR, "t")
     assert rules.key.hex() not in repr(rules)
     assert repr(rules.key) not in repr(rules)
 
@@ -182,11 +181,11 @@ def test_a_log_counts_once(database: Database, tmp_path: Path) -> None:
     with pytest.raises(Conflict, match="log 1 already"):
         add(database, tmp_path, TEN)
     with database.write() as session:
-        imports.remove(session, OPERATOR, "t", 1)
+        clicks_services.remove_import(session, OPERATOR, "t", 1)
     assert found(database).topics == ()
     assert add(database, tmp_path, TEN).number == 1
     with database.write() as session, pytest.raises(NotFound, match="no click log 2"):
-        imports.remove(session, OPERATOR, "t", 2)
+        clicks_services.remove_import(session, OPERATOR, "t", 2)
 
 
 def test_a_log_of_no_topic_is_refused(database: Database, tmp_path: Path) -> None:
@@ -201,14 +200,14 @@ def test_only_organisers_may(database: Database, tmp_path: Path) -> None:
     build.task(database, tmp_path)
     add(database, tmp_path, TEN)
     stranger = people.viewer(database, people.account(database, "Stranger"))
-    wanted = preferences.Choice()
+    wanted = clicks_services.Choice()
     whole = found(database)
     with database.write() as session:
         for act in (
-            lambda: imports.rules_for(session, stranger, "t"),
-            lambda: imports.remove(session, stranger, "t", 1),
-            lambda: preferences.find(session, stranger, "t", wanted),
-            lambda: preferences.publish(session, stranger, "t", whole, "note"),
+            lambda: clicks_services.rules_for(session, stranger, "t"),
+            lambda: clicks_services.remove_import(session, stranger, "t", 1),
+            lambda: clicks_services.find_preference(session, stranger, "t", wanted),
+            lambda: clicks_services.publish(session, stranger, "t", whole, "note"),
             lambda: clicks.logs(session, stranger, "t"),
         ):
             with pytest.raises(Forbidden):
@@ -233,7 +232,7 @@ def test_only_organisers_may(database: Database, tmp_path: Path) -> None:
 def test_what_is_no_choice_is_said(asked: dict[str, str]) -> None:
     """Every field has its sentence."""
     with pytest.raises(Invalid) as caught:
-        preferences.choice(**asked)  # type: ignore[arg-type]
+        clicks_services.preference_choice(**asked)  # type: ignore[arg-type]
     assert caught.value.problems[0].field in caught.value.message
 
 
@@ -245,10 +244,10 @@ def test_preferences_become_a_revision_marked_as_clicks(database: Database, tmp_
     whole = found(database)
     with database.write() as session:
         with pytest.raises(Invalid, match="note"):
-            preferences.publish(session, OPERATOR, "t", whole, " ")
+            clicks_services.publish(session, OPERATOR, "t", whole, " ")
         with pytest.raises(Invalid, match="evidence"):
-            preferences.publish(session, OPERATOR, "t", found(database, least="100"), "note")
-        preferences.publish(session, OPERATOR, "t", whole, "from clicks")
+            clicks_services.publish(session, OPERATOR, "t", found(database, least="100"), "note")
+        clicks_services.publish(session, OPERATOR, "t", whole, "from clicks")
     with database.read() as session:
         kinds = session.execute(
             select(Qrels.kind, Qrels.origin, QrelsRevision.judgments).join(
@@ -265,7 +264,7 @@ def test_clicks_scored_as_trec_eval_scores_preferences(database: Database, tmp_p
     pairs = [("d1", "d2"), ("d3", "d2"), ("d1", "d4"), ("d1", "d4"), ("d3", "d9"), ("d7", "d8")]
     add(database, tmp_path, [(f"u{place}", "1", pair, (0, 1)) for place, pair in enumerate(pairs)])
     path = tmp_path / "preferences.txt"
-    path.write_text(preferences.as_file(found(database, least="1")))
+    path.write_text(clicks_services.as_file(found(database, least="1")))
     assert path.read_text().splitlines()[0] == "1 d4 d1 2"
     given = read_preferences(path)
     docnos = [b"d1", b"d2", b"d3", b"d4", b"d7", b"d8", b"d9"]

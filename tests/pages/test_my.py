@@ -10,13 +10,13 @@ from benchmarks.pages import counted
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Phase, Task, TaskRole
 from leaderboard.errors import SignInNeeded
-from leaderboard.pages.my import tables
-from leaderboard.pages.my.page import MyPage, OwnRun, my_page
+from leaderboard.pages import my
+from leaderboard.pages.my import MyPage, OwnRun, my_page
 from leaderboard.pages.runs.upload_form import upload_form
 from leaderboard.services.boards import board
 from leaderboard.services.policy import ANONYMOUS
-from leaderboard.services.runs import marks, withdrawals
-from leaderboard.services.runs.admission import quota
+from leaderboard.services.runs import withdrawals
+from leaderboard.services.runs.limits import admission_quota
 from leaderboard.services.runs.withdrawals import RunRules
 from tests.make import blind, build, people
 
@@ -76,7 +76,7 @@ def test_tasks_come_by_deadline(database: Database, ann: int) -> None:
     viewer = people.viewer(database, ann)
     with database.read() as session:
         for row in page.tasks[:3]:
-            assert row.quota == quota(session, viewer, row.slug, 1)
+            assert row.quota == admission_quota(session, viewer, row.slug, 1)
     assert page.tasks[1].quota is not None
     assert (page.tasks[1].quota.left_today, page.tasks[1].quota.left_in_all) == (3, 28)
 
@@ -132,14 +132,14 @@ def test_what_may_be_done_with_a_run_is_offered(database: Database, ann: int) ->
     rules = _runs(_page(database, ann))["good-over"].actions.rules
     assert rules == RunRules(may_mark=True), "a primary run may change at any time"
     with database.write() as session:
-        marks.mark(session, viewer, 1)
+        withdrawals.mark(session, viewer, 1)
         withdrawals.withdraw(session, viewer, 2, "a mistake")
         session.execute(update(Task).values(final_runs=1))
     runs = _runs(_page(database, ann))
     assert (runs["even"].state.state, runs["even"].score) == ("withdrawn", None)
     assert runs["even"].actions.rules.may_restore
     assert runs["public"].actions.is_marked
-    words = {row["run"]: row["marked"] for row in tables.run_table(_page(database, ann)).facts()}
+    words = {row["run"]: row["marked"] for row in my.run_table(_page(database, ann)).facts()}
     assert words["public"] is True
     assert _page(database, ann).tasks[1].rule.startswith("At the end count")
 
@@ -175,7 +175,7 @@ def test_whose_page_it_is(database: Database, ann: int) -> None:
 
 def test_files_say_the_same(database: Database, ann: int) -> None:
     """All three tables, as JSON has them."""
-    facts = tables.facts(_page(database, ann))
+    facts = my.my_facts(_page(database, ann))
     assert {name: len(rows) for name, rows in facts.items()} == {"tasks": 4, "runs": 5, "uploads": 6}
     assert facts["runs"][2]["rank_low"] == 1
     assert facts["tasks"][0]["closes"] == (NOW + timedelta(days=1)).isoformat()

@@ -20,7 +20,7 @@ from leaderboard.db.tables import (
     metadata,
 )
 from leaderboard.services import snapshots
-from leaderboard.services.checks.check import checks
+from leaderboard.services.checks import all_checks
 from leaderboard.services.policy import OPERATOR
 from leaderboard.settings import Settings
 from leaderboard.trec.runs.packing import unpack_block
@@ -131,7 +131,7 @@ EDITION = {
 
 def _found(database: Database) -> list[str]:
     """What the checks of editions find."""
-    looks = [check for check in checks() if check.name == "editions"]
+    looks = [check for check in all_checks() if check.name == "editions"]
     found = [check.damage(database, place) for check in looks for place in check.places(database)]
     return [str(damage) for of_one in found for damage in of_one]
 

@@ -13,10 +13,9 @@ from leaderboard.cli import main
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Collection, Qrels, Task, Topic
 from leaderboard.errors import Conflict, Invalid
-from leaderboard.services import collections, datasets
+from leaderboard.services import collections, datasets, revisions
 from leaderboard.services.datasets import DatasetRequest
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.revisions import publish
 
 DOCS = "d-1\tOwls see at night\nd/2\tBats hear\n"
 QUERIES = "q_1\tseeing at night\nq_2\thearing at night\n"
@@ -97,7 +96,7 @@ def test_a_dataset_becomes_a_task_with_its_own_ids(database: Database, tmp_path:
         told = session.execute(select(Topic.description, Topic.narrative).where(Topic.topic_id == "7")).one()
         assert tuple(told) == ("Who sees at night?", "Not bats.")
         line = session.scalars(select(Qrels).where(Qrels.task_id == tasks[0].id)).one()
-        judged = publish.unchanged(session, line.task_id).judgments
+        judged = revisions.unchanged(session, line.task_id).judgments
         assert judged == {"q_1": {b"d-1": 2, b"d/2": 0}, "q_2": {b"d/2": 1}}
 
 

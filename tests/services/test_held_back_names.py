@@ -10,9 +10,9 @@ from leaderboard.db.tables import Entry, Run, Task
 from leaderboard.errors import Conflict, Forbidden, NotFound
 from leaderboard.services import collections, policy
 from leaderboard.services.policy import ANONYMOUS, OPERATOR
-from leaderboard.services.runs import describe, marks, withdrawals
-from leaderboard.services.runs.admission import RunRequest
-from leaderboard.services.tasks import create, life
+from leaderboard.services.runs import facts, withdrawals
+from leaderboard.services.runs.limits import RunRequest
+from leaderboard.services.tasks import drafts, organise
 from tests.make import build, people
 
 pytestmark = pytest.mark.dialect
@@ -52,14 +52,14 @@ def test_a_draft_hides_its_slug_from_other_organisers(
     with pytest.raises(Conflict, match="choose another slug"):
         _draft(database, tmp_path, organisers[1], "t")
     with database.write() as session:
-        create.publish(session, otto, "t")
+        drafts.publish(session, otto, "t")
     with pytest.raises(Conflict, match="was published meanwhile"), database.write() as session:
-        create.publish(session, olga, "t")
+        drafts.publish(session, olga, "t")
     with database.read() as session:
         seen = [policy.visible_task(session, viewer, "t")[0].name for viewer in (olga, ANONYMOUS, OPERATOR)]
         assert seen == ["Task of 1", "Task of 2", "Task of 2"]
     with database.write() as session:
-        life.discard(session, olga, "t")
+        organise.discard(session, olga, "t")
         assert policy.visible_task(session, olga, "t")[0].name == "Task of 2"
 
 
@@ -76,7 +76,7 @@ def test_no_task_is_made_on_the_collection_of_anothers_draft(
     assert said[0] == said[1]
     olga = people.viewer(database, organisers[0])
     with database.write() as session:
-        create.publish(session, olga, "secret")
+        drafts.publish(session, olga, "secret")
     assert _draft(database, tmp_path, organisers[1], "reuse", collection="secret") == "reuse"
 
 
@@ -115,9 +115,9 @@ def test_no_refusal_names_the_team_of_a_run(database: Database, tmp_path: Path) 
         session.execute(update(Task).values(naming="team"))
     acts = (
         lambda session: withdrawals.withdraw(session, stranger, run_id, "why"),
-        lambda session: marks.mark(session, stranger, run_id),
-        lambda session: describe.description_page(session, stranger, run_id),
-        lambda session: describe.describe(session, stranger, run_id, {}),
+        lambda session: withdrawals.mark(session, stranger, run_id),
+        lambda session: facts.description_page(session, stranger, run_id),
+        lambda session: facts.describe_run(session, stranger, run_id, {}),
     )
     for act in acts:
         with pytest.raises(Forbidden) as caught, database.write() as session:

@@ -14,8 +14,8 @@ from leaderboard.db.tables import Entry, Phase, Task, TaskRole
 from leaderboard.errors import Forbidden, NotFound, SignInNeeded, UnknownMeasure
 from leaderboard.pages.boards.tables import board_facts, board_table
 from leaderboard.pages.rankings import ranking as rankings
-from leaderboard.pages.runs import run, whole
-from leaderboard.pages.runs.whole import RunChoice, WholeRun
+from leaderboard.pages.runs import measures, run
+from leaderboard.pages.runs.measures import RunChoice, WholeRun
 from leaderboard.pages.topics import topic as topic_pages
 from leaderboard.services import policy
 from leaderboard.services.boards import board
@@ -152,7 +152,7 @@ def test_means_are_rounded_before_runs_are_ranked(database: Database, tmp_path: 
 
 
 def _whole(session: Session, viewer: Viewer, run_id: int) -> WholeRun:
-    return whole.whole_run(session, viewer, run_id, RunChoice())
+    return measures.whole_run(session, viewer, run_id, RunChoice())
 
 
 def test_how_much_is_judged_is_held_back_even_when_asked_for(database: Database, tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_a_blind_runs_json_and_csv_hold_no_topic(database: Database, tmp_path: P
     for viewer in (ANONYMOUS, _member(database, "Team 0")):
         with database.read() as session:
             shown = _whole(session, viewer, run_id)
-        found, (_, rows) = whole.facts(shown), whole.FILES.table(shown, "topics").data()
+        found, (_, rows) = measures.whole_facts(shown), measures.WHOLE_FILES.table(shown, "topics").data()
         assert found["scores"] == {"RR": 0.333, "NumRelRet": 5.0}
         assert (found["per_topic"], found["topics"]) == ({}, 5)
         assert rows == [["all", 0.333, 5.0]]
@@ -231,7 +231,7 @@ def test_a_sealed_run_exists_for_its_team_only(database: Database, tmp_path: Pat
             for read in (run.run_page, policy.visible_run):
                 with pytest.raises(NotFound, match=f"^There is no run {run_id}\\.$"):
                     read(session, viewer, run_id)
-        found = whole.facts(_whole(session, member, own))
+        found = measures.whole_facts(_whole(session, member, own))
     assert (found["state"], found["scores"], found["per_topic"], found["revision"]) == ("valid", {}, {}, None)
 
 

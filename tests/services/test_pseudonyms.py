@@ -9,7 +9,7 @@ from sqlalchemy import select, update
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Audit, Entry, Phase, Task
 from leaderboard.errors import Conflict, Forbidden, Invalid, NotFound
-from leaderboard.pages.tasks import naming, review
+from leaderboard.pages.tasks import naming
 from leaderboard.services import shown_names
 from leaderboard.services.accounts.names import skeleton
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
@@ -213,7 +213,7 @@ def test_reviewers_see_a_teams_runs_and_not_the_team(site: Database) -> None:
     with site.write() as session:
         token = reviews.make(session, ann, "t", owls, ReviewBody(days=7, note="the SIGIR paper"))
     with site.read() as session:
-        page = review.review_page(session, token)
+        page = naming.review_page(session, token)
         own = naming.own_teams_page(session, ann, "t")
     assert [run.name for run in page.runs] == [f"{page.pseudonym}-1"]
     assert page.runs[0].scores["AP"] is not None
@@ -225,7 +225,7 @@ def test_reviewers_see_a_teams_runs_and_not_the_team(site: Database) -> None:
         reviews.end(session, ann, "t", owls, own.teams[0].links[0].id)
     for dead in (token, "nonsense"):
         with site.read() as session, pytest.raises(NotFound, match="does not work"):
-            review.review_page(session, dead)
+            naming.review_page(session, dead)
 
 
 def test_a_sealed_tasks_link_shows_no_score(site: Database) -> None:
@@ -236,6 +236,6 @@ def test_a_sealed_tasks_link_shows_no_score(site: Database) -> None:
         session.execute(update(Task).values(visibility="sealed"))
         token = reviews.make(session, people.viewer(site, 1), "t", min(_names(site)), ReviewBody())
     with site.read() as session:
-        page = review.review_page(session, token)
+        page = naming.review_page(session, token)
     assert [(run.rank, run.scores) for run in page.runs] == [(None, {"AP": None})]
-    assert [column.key for column in review.table(page).columns] == ["run", "run_id", "kind"]
+    assert [column.key for column in naming.review_table(page).columns] == ["run", "run_id", "kind"]

@@ -26,11 +26,11 @@ from leaderboard.services.jobs import queue
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.qrels import files
 from leaderboard.services.qrels.lines import Origin
-from leaderboard.services.runs import admission, prepare, uploads, withdrawals
-from leaderboard.services.runs.admission import RunRequest
-from leaderboard.services.runs.files import StoredFile
+from leaderboard.services.runs import limits, prepare, uploads, withdrawals
+from leaderboard.services.runs.fixing import StoredFile
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.services.runs.uploads import Delivery
-from leaderboard.services.tasks import create, organise
+from leaderboard.services.tasks import drafts, organise
 from leaderboard.settings import Settings
 from leaderboard.worker import Evaluator
 from tests.make import build
@@ -306,18 +306,18 @@ def test_only_members_submit_and_only_to_a_published_open_task(database: Databas
     member = Viewer(account_id=1, team_ids=frozenset({team_id}))
     with database.read() as session:
         with pytest.raises(NotFound):
-            admission.rules_for(session, member, "t", team_id)
+            limits.rules_for(session, member, "t", team_id)
         with pytest.raises(Closed, match="draft"):
-            admission.rules_for(session, OPERATOR, "t", team_id)
+            limits.rules_for(session, OPERATOR, "t", team_id)
     with database.write() as session:
-        create.publish(session, OPERATOR, "t")
+        drafts.publish(session, OPERATOR, "t")
     with database.read() as session:
-        assert admission.rules_for(session, member, "t", team_id).checks.topics == build.TOPICS
+        assert limits.rules_for(session, member, "t", team_id).checks.topics == build.TOPICS
         for missing in (team_id, team_id + 1):
             with pytest.raises(NotFound, match=f"no team {missing} of yours"):
-                admission.rules_for(session, Viewer(account_id=2), "t", missing)
+                limits.rules_for(session, Viewer(account_id=2), "t", missing)
         with pytest.raises(Forbidden, match="Sign in"):
-            admission.rules_for(session, ANONYMOUS, "t", team_id)
+            limits.rules_for(session, ANONYMOUS, "t", team_id)
 
 
 def test_a_blind_task_counts_runs_and_refuses_probes(database: Database, tmp_path: Path) -> None:
@@ -344,7 +344,7 @@ def test_excluded_topics_leave_the_means(database: Database, tmp_path: Path) -> 
     build.task(database, tmp_path, measures=("RR",), publish=False)
     with database.write() as session:
         organise.exclude_topic(session, OPERATOR, "t", "3", "no answer in the collection")
-        create.publish(session, OPERATOR, "t")
+        drafts.publish(session, OPERATOR, "t")
     run_id = build.run(database, tmp_path, GOOD)
     build.drain(database)
     assert _means(database, run_id)["RR"] == 1.0

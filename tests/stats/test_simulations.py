@@ -21,8 +21,7 @@ from leaderboard.stats.pairs.anova import anova
 from leaderboard.stats.pairs.condensed import pairs, square
 from leaderboard.stats.pairs.methods import PairTable, all_pairs, method
 from leaderboard.stats.pairs.tukey import studentized_range_sf
-from leaderboard.stats.standing.rank_intervals import first_places, rank_intervals
-from leaderboard.stats.standing.standing import verdicts
+from leaderboard.stats.standing import first_places, rank_intervals, verdicts
 
 pytestmark = pytest.mark.slow
 

@@ -4,7 +4,7 @@ import re
 
 from leaderboard.measures.registry import MEASURES
 from leaderboard.stats.pairs.methods import CORRECTIONS, TESTS
-from leaderboard.stats.standing.standing import SOURCE
+from leaderboard.stats.standing import SOURCE
 from leaderboard.tables.bibtex import TREC_EVAL, cited_works
 
 PROCEDURES = (*TESTS.values(), *CORRECTIONS.values())

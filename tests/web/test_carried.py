@@ -11,7 +11,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from leaderboard.db.engine import Database
-from leaderboard.services.boards import groups
+from leaderboard.services.boards import board
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.tasks import phases
 from leaderboard.services.tasks.phases import PhasePlan
@@ -66,7 +66,7 @@ def filled(database: Database, tmp_path: Path) -> None:
     build.drain(database)
     owls = build.team(database, "Owls")
     with database.write() as session:
-        groups.declare(session, OPERATOR, "t", "ours", teams=[owls])
+        board.declare(session, OPERATOR, "t", "ours", teams=[owls])
     build.revise(database, tmp_path, {"1": {"x": 1}, "2": {"y": 1}, "3": {"e": 1}})
     build.drain(database)
 

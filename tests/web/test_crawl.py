@@ -13,9 +13,9 @@ from sqlalchemy import update
 
 from leaderboard.db.tables import Job
 from leaderboard.services.accounts import sessions
-from leaderboard.services.reproductions.links import OriginalRuns
+from leaderboard.services.reproductions import OriginalRuns
+from leaderboard.web import kept
 from leaderboard.web.boards.carried import PACKED, READ_BY_ALL
-from leaderboard.web.kept import styles
 from tests.make import build, of_judges, reproduced, walks
 from tests.web.conftest import Site
 
@@ -115,7 +115,7 @@ def faults(page: HtmlElement) -> Iterator[str]:
     )
     for table in page.iter("table"):
         yield from _table_faults(table)
-    sheets = styles.sheets().values()
+    sheets = kept.sheets().values()
     yield from (
         "a style sheet that is none of ours" for sheet in page.iter("style") if sheet.text not in sheets
     )

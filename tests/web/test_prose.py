@@ -10,12 +10,12 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Task
 from leaderboard.errors import LeaderboardError
 from leaderboard.services import prose
-from leaderboard.services.assessors import guidelines
+from leaderboard.services.assessors import labels
 from leaderboard.services.bundles import checking
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.tasks import announcements, setting_values
 from leaderboard.services.tasks.announcements import EVERYBODY, AnnouncementDraft
-from leaderboard.services.tasks.settings.records import SETTINGS
+from leaderboard.services.tasks.settings import SETTINGS
 from leaderboard.web import markdown
 from tests.make import build, pools
 from tests.web.conftest import Site
@@ -57,7 +57,7 @@ def test_every_road_refuses_it(road: str, database: Database, tmp_path: Path) ->
 
     def guide() -> None:
         with database.write() as session:
-            guidelines.set_text(session, OPERATOR, "t", 1, LONG)
+            labels.set_text(session, OPERATOR, "t", 1, LONG)
 
     roads: dict[str, Callable[[], object]] = {
         "description": lambda: SETTINGS["description"].about.read(LONG),

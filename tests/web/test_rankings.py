@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 from leaderboard.db.engine import Database
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.runs import withdrawals
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs.limits import RunRequest
 from tests.make import build
 from tests.make.copies import built_once
 from tests.make.pages import main, parsed, table

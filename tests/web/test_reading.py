@@ -12,8 +12,8 @@ from flask.testing import FlaskClient
 
 from leaderboard.db.engine import Database
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.tasks import create
-from leaderboard.web.kept import styles
+from leaderboard.services.tasks import drafts
+from leaderboard.web import kept
 from tests.conftest import ROOT
 from tests.make import build
 from tests.make.copies import built_once
@@ -77,7 +77,7 @@ def test_every_page_is_well_formed(client: FlaskClient, path: str) -> None:
             label = page.find("label", attrs={"for": field.get("id")})
             assert label is not None or field.get("aria-label"), field
     assert not page.find_all(style=True)
-    assert {sheet.string for sheet in page.find_all("style")} <= set(styles.sheets().values())
+    assert {sheet.string for sheet in page.find_all("style")} <= set(kept.sheets().values())
     run = [script for script in page.find_all("script") if script.get("type") != "application/ld+json"]
     assert all(script.get("src") for script in run)
     for tag in page.find_all(src=True) + page.find_all("link", href=True):
@@ -224,7 +224,7 @@ def test_a_draft_is_not_found_by_visitors(database: Database, client: FlaskClien
         assert client.get(path).status_code == 404
     assert "Task t" not in _page(client, "/").get_text()
     with database.write() as session:
-        create.publish(session, OPERATOR, "t")
+        drafts.publish(session, OPERATOR, "t")
     assert client.get("/tasks/t").status_code == 200
 
 

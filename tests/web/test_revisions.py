@@ -10,11 +10,11 @@ from sqlalchemy import update
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Job
-from leaderboard.pages.revisions import previews
+from leaderboard.pages.revisions import rank_changes
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.qrels import files as qrels
 from leaderboard.services.statistics import requests
-from leaderboard.services.statistics.cache import KeptResults
+from leaderboard.services.statistics.requests import KeptResults
 from leaderboard.services.tasks import roles
 from tests.make import build, pages
 from tests.make.revised import revise
@@ -174,7 +174,7 @@ def test_long_work_is_done_by_an_evaluator(
     organiser: FlaskClient, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The preview offers it, waits for it and shows it."""
-    monkeypatch.setattr(previews, "AT_ONCE_S", 0.0)
+    monkeypatch.setattr(rank_changes, "AT_ONCE_S", 0.0)
     monkeypatch.setattr(requests, "kept", KeptResults(2**20))
     preview = _send(organiser)
     pages.form(organiser.get(preview), f"{preview}/ranks")

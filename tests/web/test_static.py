@@ -12,9 +12,9 @@ from bs4 import BeautifulSoup
 from bs4.element import Tag
 from flask.testing import FlaskClient
 
+from leaderboard.web import kept
 from leaderboard.web.filters import HTMX
-from leaderboard.web.kept import styles
-from leaderboard.web.kept.static import JOINED
+from leaderboard.web.kept import JOINED
 from tests.conftest import ROOT
 from tests.make.loops import for_every
 from tests.web.conftest import Site
@@ -64,12 +64,12 @@ def test_a_kept_page_wears_its_sheets_and_others_name_them(site: Site) -> None:
     """A visitor's page has them in it, as the policy of content allows them; a member's leads to them."""
     visited, signed_in = site.browser().get("/tasks/robots"), site.browser("Berta").get("/tasks/robots")
     worn = re.findall(r"<style>(.*?)</style>", visited.text, re.DOTALL)
-    assert worn == [styles.sheets()["app"], styles.sheets()["board"]]
+    assert worn == [kept.sheets()["app"], kept.sheets()["board"]]
     assert 'rel="stylesheet"' not in visited.text
     named = re.findall(r'<link rel="stylesheet" href="([^"]+)">', signed_in.text)
     assert [site.browser().get(address).get_data(as_text=True) for address in named] == worn
     assert "<style>" not in signed_in.text
-    sheets = [*styles.sheets().values()]
+    sheets = [*kept.sheets().values()]
     assert all("</" not in sheet for sheet in sheets)
     digests = [base64.b64encode(hashlib.sha256(sheet.encode()).digest()).decode() for sheet in sheets]
     for page in (visited, signed_in):
@@ -118,7 +118,7 @@ def test_scripts_and_styles_stay_small() -> None:
 def test_templates_write_the_sheets_that_the_policy_names() -> None:
     """And pages of which none is ever kept lead to theirs."""
     written = {name for path in TEMPLATES for name in re.findall(r'sheet\("([\w-]+)"\)', path.read_text())}
-    assert written == set(styles.NAMES)
+    assert written == set(kept.STYLES_NAMES)
 
 
 def _with_layout(path: Path) -> str:

@@ -11,7 +11,7 @@ from sqlalchemy import select
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Member, Run
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.tasks import create, drafts, organise
+from leaderboard.services.tasks import drafts, organise
 from tests.make import build
 from tests.make.copies import built_once
 from tests.make.pages import main, parsed, table
@@ -221,7 +221,7 @@ def test_a_topic_left_out_says_why(database: Database, client: FlaskClient, tmp_
     build.task(database, tmp_path, measures=("RR",), publish=False)
     with database.write() as session:
         organise.exclude_topic(session, OPERATOR, "t", "3", "no answer in the collection")
-        create.publish(session, OPERATOR, "t")
+        drafts.publish(session, OPERATOR, "t")
     build.run(database, tmp_path, {"1": ["a"], "2": ["d"]})
     build.drain(database)
     listed = client.get("/tasks/t/topics.json").get_json()["topics"]
@@ -252,8 +252,8 @@ def test_a_statement_is_text_and_complete(database: Database, client: FlaskClien
     )
     prepared = drafts.prepare(drafts.TaskDraft("x", "X", path))
     with database.write() as session:
-        create.create(session, OPERATOR, prepared)
-        create.publish(session, OPERATOR, "x")
+        drafts.create(session, OPERATOR, prepared)
+        drafts.publish(session, OPERATOR, "x")
     page = client.get("/tasks/x/topics/7")
     heading = parsed(page).find("h1")
     assert heading is not None
@@ -270,7 +270,7 @@ def test_a_task_whose_topics_are_all_left_out_has_no_difficulty(
     build.task(database, tmp_path, judgments={"1": {"a": 1}}, topics=("1",), measures=("RR",), publish=False)
     with database.write() as session:
         organise.exclude_topic(session, OPERATOR, "t", "1", "found to be unclear")
-        create.publish(session, OPERATOR, "t")
+        drafts.publish(session, OPERATOR, "t")
     for name, first in (("one", "a"), ("two", "b")):
         build.run(database, tmp_path, {"1": [first]}, name)
     build.drain(database)

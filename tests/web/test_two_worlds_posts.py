@@ -24,9 +24,9 @@ from leaderboard.db.tables import Collection, Run, Task, Team
 from leaderboard.errors import Forbidden, NotFound
 from leaderboard.services import collections, policy
 from leaderboard.services.accounts import sessions
-from leaderboard.services.runs import admission, partial_uploads
+from leaderboard.services.runs import limits, partial_uploads
 from leaderboard.services.runs import uploads as runs
-from leaderboard.services.webhooks import signatures
+from leaderboard.services.webhooks import webhooks
 from leaderboard.web import requests
 from leaderboard.web.runs import uploads
 from leaderboard.web.session import API, reading
@@ -126,7 +126,7 @@ def worlds(filled: tuple[Undoing, Undoing], monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(partial_uploads, "secrets", SimpleNamespace(token_hex=lambda _: "nonsense"))
     monkeypatch.setattr(sessions, "new_token", lambda: "chance")
     monkeypatch.setattr(requests, "new_id", lambda: "chance")
-    monkeypatch.setattr(signatures, "new_secret", lambda: "whsec_AAAA")
+    monkeypatch.setattr(webhooks, "new_secret", lambda: "whsec_AAAA")
     twins.open_under_one_address(monkeypatch)
     monkeypatch.setattr(sessions, "resume", walks.remembered(sessions.resume))
     monkeypatch.setattr(requests, "_record", walks.noted_once(requests._record))
@@ -247,7 +247,7 @@ def _teams_listed_by_the_upload(monkeypatch: pytest.MonkeyPatch) -> None:
             raise Forbidden("You are not in this team.")
         return found
 
-    monkeypatch.setattr(admission, "_own_team", team)
+    monkeypatch.setattr(limits, "_own_team", team)
 
 
 def _hidden_run_named(monkeypatch: pytest.MonkeyPatch) -> None:

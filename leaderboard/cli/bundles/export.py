@@ -6,8 +6,8 @@ import click
 
 from leaderboard.cli.site import data_option, keep_private, opened, site_address
 from leaderboard.errors import Invalid
-from leaderboard.pages.bundles import export as bundles
-from leaderboard.services.bundles import writing
+from leaderboard.pages import bundles
+from leaderboard.services.bundles import describing
 from leaderboard.services.policy import OPERATOR
 from leaderboard.temporary import whole_file
 
@@ -37,7 +37,7 @@ def export(slug: str, target: Path, pseudonyms: bool, map_file: Path | None, dat
         raise Invalid(f"{map_file} would be part of {target}; write the map elsewhere.")
     with opened(data) as (database, settings):
         keep_private(settings)
-        made = writing.writer(target, _told)
+        made = describing.writer(target, _told)
         site = site_address(settings) if settings.public_url else ""
         names = bundles.export(database, OPERATOR, slug, made, site=site, is_release=pseudonyms)
     if names is not None and map_file is not None:

@@ -14,14 +14,13 @@ from leaderboard.cli.bundles.datasets import DatasetAnswers
 from leaderboard.cli.site import FILE, data_option, keep_private, opened
 from leaderboard.db.engine import Database
 from leaderboard.errors import Invalid
-from leaderboard.pages.bundles.understood import UnderstoodTask, of_folder
+from leaderboard.pages.bundles import UnderstoodTask, of_folder
 from leaderboard.pages.tasks import settings as pages
 from leaderboard.services import datasets
-from leaderboard.services.bundles import found, imports, making, opening
-from leaderboard.services.bundles.found import FoundChoice
-from leaderboard.services.bundles.importing import ImportRequest
+from leaderboard.services.bundles import found, imports, opening
+from leaderboard.services.bundles.checking import ImportRequest
+from leaderboard.services.bundles.found import FolderRequest, FoundChoice
 from leaderboard.services.bundles.imports import ImportedTask
-from leaderboard.services.bundles.making import FolderRequest
 from leaderboard.services.bundles.opening import BundleFiles
 from leaderboard.services.datasets import DatasetRequest
 from leaderboard.services.policy import OPERATOR
@@ -49,7 +48,7 @@ def bring_in(database: Database, files: BundleFiles, answers: Answers) -> None:
     """Print what the folder was understood as, then make the task unless something is in doubt."""
     understood = found.look(files, answers.choice, lambda path: click.echo(f"  {path}", err=True))
     with tempfile.TemporaryDirectory(prefix="topics-") as folder:
-        task = making.prepared(files, understood, answers.wanted, Path(folder))
+        task = found.prepared(files, understood, answers.wanted, Path(folder))
     click.echo("\n".join(page(of_folder(understood, task))))
     if answers.dry_run:
         click.echo("A dry run: nothing was stored.")
@@ -57,7 +56,7 @@ def bring_in(database: Database, files: BundleFiles, answers: Answers) -> None:
     if understood.doubts and not answers.is_sure:
         raise Invalid("Nothing was stored. Where all this is right, say --yes.")
     with database.write() as session:
-        making.make(session, OPERATOR, files, task, understood.runs, answers.wanted.limits)
+        found.make_bundle(session, OPERATOR, files, task, understood.runs, answers.wanted.limits)
         if answers.organiser:
             roles.give(session, OPERATOR, answers.wanted.slug, answers.organiser, "organiser")
         else:

@@ -7,10 +7,10 @@ import click
 
 from leaderboard.cli.site import FILE, data_option, opened
 from leaderboard.cli.usual import note_option
-from leaderboard.pages.revisions import previews
-from leaderboard.services.judges import choosing
+from leaderboard.pages.revisions import rank_changes
+from leaderboard.services import revisions
+from leaderboard.services.judges import imported
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.revisions import drafts
 
 
 @click.group()
@@ -59,9 +59,9 @@ def set_(
     with opened(data) as (database, _):
         with database.read() as session:
             prepared = (
-                choosing.from_task(session, OPERATOR, slug, source, measure)
+                imported.from_task(session, OPERATOR, slug, source, measure)
                 if board is None
-                else choosing.from_file(
+                else imported.from_file(
                     session, OPERATOR, slug, board, board.name, measure, declared, is_machine=is_machine
                 )
             )
@@ -69,17 +69,17 @@ def set_(
         for warning in prepared.warnings:
             click.echo(f"warning: {warning}", err=True)
         with database.write() as session:
-            token = drafts.keep(session, OPERATOR, slug, prepared, note or "a preview")
+            token = revisions.keep_draft(session, OPERATOR, slug, prepared, note or "a preview")
         with database.read() as session:
-            found = previews.preview(session, OPERATOR, slug, token)
+            found = rank_changes.preview(session, OPERATOR, slug, token)
         what = f"{len(kept.runs)} runs on {len(kept.topics)} topics by {kept.measure}, {prepared.kept.source}"
         click.echo(what, err=True)
         asked = not yes and not found.refused and sys.stdin.isatty() and not only_preview
         if only_preview or (asked and not click.confirm("Choose it?")):
             with database.write() as session:
-                drafts.discard(session, OPERATOR, slug, token)
+                revisions.discard(session, OPERATOR, slug, token)
             return
         with database.write() as session:
-            made = drafts.publish(session, OPERATOR, slug, token, base=found.base)
+            made = revisions.publish(session, OPERATOR, slug, token, base=found.base)
         click.echo(f"Reference {made.number} of {slug}: {len(kept.runs)} runs on {len(kept.topics)} topics.")
         click.echo(f"{made.jobs} judges are queued for scoring against it.")

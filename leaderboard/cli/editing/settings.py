@@ -11,11 +11,10 @@ from leaderboard.cli.site import FILE, data_option, opened
 from leaderboard.errors import Invalid
 from leaderboard.pages.tasks import settings as pages
 from leaderboard.services.policy import OPERATOR, ROLES
-from leaderboard.services.tasks import life, organise, roles, topic_changes
-from leaderboard.services.tasks.life import TaskCopy
-from leaderboard.services.tasks.settings import change
-from leaderboard.services.tasks.settings.records import SETTINGS
-from leaderboard.services.tasks.topic_changes import TopicText
+from leaderboard.services.tasks import board_measures, organise, roles, settings
+from leaderboard.services.tasks.board_measures import TopicText
+from leaderboard.services.tasks.organise import TaskCopy
+from leaderboard.services.tasks.settings import SETTINGS
 from leaderboard.trec.topics import topics as trec_topics
 
 topic_fields_option = click.option(
@@ -38,7 +37,7 @@ def set_(slug: str, changes: tuple[str, ...], reason: str, data: Path | None) ->
     given = dict(map(_pair, changes))
     with opened(data) as (database, _):
         with database.write() as session:
-            changed = change.change(session, OPERATOR, slug, given, reason)
+            changed = settings.change_settings(session, OPERATOR, slug, given, reason)
         click.echo(f"{slug}: {', '.join(changed)} changed." if changed else "Nothing was changed.")
         with database.read() as session:
             if warning := pages.settings_page(session, OPERATOR, slug).warning:
@@ -80,7 +79,7 @@ def show(slug: str, data: Path | None) -> None:
 @click.argument("new")
 @click.option("--name", help="Its name [that of the task].")
 @click.option(
-    "--revision", default=life.NEWEST, show_default=True, help="Whose judgments: a number, or none."
+    "--revision", default=organise.NEWEST, show_default=True, help="Whose judgments: a number, or none."
 )
 @data_option
 def clone(slug: str, new: str, name: str | None, revision: str, data: Path | None) -> None:
@@ -88,7 +87,7 @@ def clone(slug: str, new: str, name: str | None, revision: str, data: Path | Non
     with opened(data) as (database, _):
         with database.write() as session:
             wanted = name or pages.settings_page(session, OPERATOR, slug).task
-            made = life.clone(session, OPERATOR, slug, TaskCopy(new, wanted, revision))
+            made = organise.clone(session, OPERATOR, slug, TaskCopy(new, wanted, revision))
             roles.adopt(session, OPERATOR)
         click.echo(f"{made} is a draft made of {slug}; `leaderboard task publish {made}` shows it.")
 
@@ -107,7 +106,7 @@ def topics(slug: str, file: Path, topic_fields: str, dry_run: bool, data: Path |
         return
     with opened(data) as (database, _):
         with database.write() as session:
-            topic_changes.replace(session, OPERATOR, slug, new.topics)
+            board_measures.replace(session, OPERATOR, slug, new.topics)
         click.echo(f"{slug} has {len(new.topics)} topics.")
 
 
@@ -127,7 +126,7 @@ def topic(slug: str, topic_id: str, data: Path | None, **parts: str | None) -> N
         with database.write() as session:
             _, old = pages.topic_form(session, OPERATOR, slug, topic_id)
             text = TopicText(old.title, old.description, old.narrative)
-            topic_changes.correct(session, OPERATOR, slug, topic_id, replace(text, **given))
+            board_measures.correct(session, OPERATOR, slug, topic_id, replace(text, **given))
         click.echo(f"Topic {topic_id} of {slug} has the {' and '.join(given)} given.")
 
 

@@ -19,9 +19,8 @@ from leaderboard.errors import Invalid
 from leaderboard.temporary import whole_file
 from leaderboard.trec.qrels.qrels import read_qrels
 from leaderboard.trec.read.forms import Asked, asked
-from leaderboard.trec.runs.check import Rules, read_and_check
+from leaderboard.trec.runs.check import Report, Rules, read_and_check
 from leaderboard.trec.runs.fixes import FIXES, Fixing, fixed
-from leaderboard.trec.runs.reports import Report
 from leaderboard.trec.topics.topics import read_topics
 
 Command = TypeVar("Command", bound=Callable[..., Any])

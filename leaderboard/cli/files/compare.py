@@ -161,7 +161,7 @@ def _two_in_words(files: "ScoredFiles", facts: dict[str, Any], digits: int) -> s
 
 def _undecided(facts: dict[str, Any]) -> list[str]:
     """That the two cannot be told apart, and what more topics would do."""
-    from leaderboard.services.statistics.sentences import undecided_pair
+    from leaderboard.services.statistics.standings import undecided_pair
     from leaderboard.stats.pairs.corrections import LEVEL
 
     p = facts["tests"]["t"]
@@ -171,13 +171,13 @@ def _undecided(facts: dict[str, Any]) -> list[str]:
 
 
 def _tests(tests: dict[str, float | None]) -> list[list[str]]:
-    from leaderboard.stats.standing.two_runs import RECOMMENDED
+    from leaderboard.stats.standing import RECOMMENDED
 
     return [[f"{name} (recommended)" if name == RECOMMENDED else name, _p(p)] for name, p in tests.items()]
 
 
 def _many_in_words(compared: "ComparedFiles", facts: dict[str, Any], dialect: int) -> str:
-    from leaderboard.services.statistics.sentences import needed_words
+    from leaderboard.services.statistics.standings import needed_words
 
     digits = compared.measure.measure.digits
     pairs = [
@@ -209,7 +209,7 @@ def _many_in_words(compared: "ComparedFiles", facts: dict[str, Any], dialect: in
 
 def _rows(compared: "ComparedFiles", facts: dict[str, Any], digits: int) -> list[list[str]]:
     """The runs with their means, and letters or what is said of them against the baseline."""
-    from leaderboard.services.statistics.sentences import needed_words
+    from leaderboard.services.statistics.standings import needed_words
 
     heads = ["run", facts["measure"]]
     if compared.against:

@@ -10,7 +10,7 @@ import numpy as np
 
 from leaderboard.errors import Invalid
 from leaderboard.measures.binding import BoundMeasure
-from leaderboard.pages.comparisons.many_latex import MeasureOfRuns, means_table
+from leaderboard.pages.comparisons.many_tables import MeasureOfRuns, means_table
 from leaderboard.services.evaluations.shown import FloatArray
 from leaderboard.services.statistics.requests import refusal
 from leaderboard.stats.orders.two_rankings import compare_rankings
@@ -21,16 +21,17 @@ from leaderboard.stats.pairs.methods import Method, PairTable, all_pairs
 from leaderboard.stats.pairs.paired_t import paired_t
 from leaderboard.stats.pairs.table_order import in_order
 from leaderboard.stats.seeds import seed
-from leaderboard.stats.standing.letters import MOST_RUNS as MOST_LETTERED
-from leaderboard.stats.standing.letters import letters
-from leaderboard.stats.standing.standing import (
+from leaderboard.stats.standing import MOST_RUNS as MOST_LETTERED
+from leaderboard.stats.standing import (
     SignArray,
+    compare_scores,
     decided,
+    letters,
     topics_against,
     topics_of_undecided,
+    two_runs_facts,
     verdicts,
 )
-from leaderboard.stats.standing.two_runs import compare_scores, facts
 from leaderboard.tables.latex import latex_text
 from leaderboard.trec.read.blocks import Block
 from leaderboard.trec.read.lines import DEFAULT_LIMITS
@@ -134,7 +135,7 @@ def compare_two(files: ScoredFiles, measure: BoundMeasure) -> dict[str, Any]:
     rankings = compare_rankings(
         [one.get(topic, []) for topic in topics], [two.get(topic, []) for topic in topics]
     )
-    return facts(scores, rankings, measure.key)
+    return two_runs_facts(scores, rankings, measure.key)
 
 
 def compare_all(

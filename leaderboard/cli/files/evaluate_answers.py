@@ -5,8 +5,15 @@ from pathlib import Path
 
 import click
 
-from leaderboard.trec.nuggets.report import as_json, trec, tsv
-from leaderboard.trec.nuggets.scoring import JudgmentFiles, Missing, read_judgments, score_answers
+from leaderboard.trec.nuggets.scoring import (
+    JudgmentFiles,
+    Missing,
+    as_json,
+    read_judgments,
+    score_answers,
+    trec,
+    tsv,
+)
 
 
 def scored_text(

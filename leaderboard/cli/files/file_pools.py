@@ -11,15 +11,15 @@ from leaderboard.errors import Invalid
 from leaderboard.pooling.bound import BoundMethod
 from leaderboard.pooling.methods import method, pool
 from leaderboard.pooling.simulation import judging_order
-from leaderboard.services.pools.plans import sentence, strata
-from leaderboard.services.rankings.tops import (
+from leaderboard.services.pools.previews import sentence, strata
+from leaderboard.services.rankings import (
     NO_TOP,
     Top,
     TopicTops,
-    in_order,
     judged_places,
     numbered,
     topic_seed,
+    tops_in_order,
 )
 from leaderboard.trec.pools import Pooled
 from leaderboard.trec.qrels.left_out import read_left_out
@@ -133,7 +133,7 @@ def _tops(paths: Sequence[Path], depth: int, options: Options, notes: list[str])
         for topic, whole in run.rankings.items():
             ranking = _remaining(whole, left_out.get(topic, frozenset()))
             if len(ranking.docnos):
-                tops.setdefault(topic, {})[number] = in_order(ranking, depth, options.dialect)
+                tops.setdefault(topic, {})[number] = tops_in_order(ranking, depth, options.dialect)
     return {
         topic: numbered([by_run.get(number, NO_TOP) for number in range(len(paths))])
         for topic, by_run in tops.items()

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from leaderboard.services.judges.agreements import JudgeAgreement
-from leaderboard.services.judges.board import JudgeRow, JudgesBoard
-from leaderboard.services.judges.circularity import CircularAgreement, GroupRating
-from leaderboard.stats.standing.standing import Verdicts
+from leaderboard.services.judges.agreements import JudgeAgreement, JudgeRow, JudgesBoard
+from leaderboard.services.judges.field import CircularAgreement, GroupRating
+from leaderboard.stats.standing import Verdicts
 from leaderboard.tables.record import Column, Place, Table
 
 Line = Mapping[str, Any]

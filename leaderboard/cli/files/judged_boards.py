@@ -8,9 +8,15 @@ from typing import Any
 
 from leaderboard.cli.files.judge_tables import groups_table, judges_table, runs_table, topics_table
 from leaderboard.errors import Invalid
-from leaderboard.services.judges.agreements import AgreementPlan, JudgeAgreement, judge_agreement
-from leaderboard.services.judges.board import JudgesBoard, RankBy, judges_board
-from leaderboard.services.judges.circularity import (
+from leaderboard.services.judges.agreements import (
+    AgreementPlan,
+    JudgeAgreement,
+    JudgesBoard,
+    RankBy,
+    judge_agreement,
+    judges_board,
+)
+from leaderboard.services.judges.field import (
     CircularAgreement,
     DeclaredFacts,
     GroupRating,

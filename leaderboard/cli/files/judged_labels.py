@@ -5,7 +5,7 @@ from typing import Any
 
 from leaderboard.cli.files.aligned import aligned
 from leaderboard.services.judges.labels.held import COEFFICIENTS, JudgedLabels
-from leaderboard.stats.judges.labels import LabelAgreement
+from leaderboard.stats.judges import LabelAgreement
 from leaderboard.tables.words import counted
 
 

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from leaderboard.cli.files.aligned import aligned, table_lines
 from leaderboard.cli.files.judge_tables import COEFFICIENTS, groups_table, judges_table, runs_table
 from leaderboard.cli.files.judged_boards import JudgedBoards
-from leaderboard.services.judges.agreements import JudgeAgreement
-from leaderboard.services.judges.board import JudgesBoard
-from leaderboard.stats.judges.certainty import RESAMPLES
+from leaderboard.services.judges.agreements import JudgeAgreement, JudgesBoard
+from leaderboard.stats.judges import RESAMPLES
 from leaderboard.tables.words import counted
 
 MOST_RUNS = 10

@@ -22,7 +22,7 @@ from leaderboard.trec.read.scanning import scan_run
 from leaderboard.trec.runs.fingerprints import RankingDigest
 from leaderboard.trec.scores.report import RunScores
 from leaderboard.trec.scores.scoring import Inputs, Options, Scorer
-from leaderboard.trec.suites.submissions import differing
+from leaderboard.trec.suites import differing
 
 FloatArray = NDArray[np.float64]
 MOST_TOPICS = 5

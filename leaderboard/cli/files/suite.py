@@ -88,8 +88,7 @@ def suite(
     """
     from leaderboard.services.suites.rows import SuiteBoardRequest, suite_board
     from leaderboard.trec.read.forms import asked as mapped
-    from leaderboard.trec.suites.scoring import score_suite
-    from leaderboard.trec.suites.suite_files import read_suite
+    from leaderboard.trec.suites import read_suite, score_suite
 
     read = read_suite(suite)
     topics = "shared topics" if read.shared_topics else "topics"
@@ -107,7 +106,7 @@ def suite(
 
 
 def _text(board: "SuiteBoard", name: str, layout: str, dialect: str) -> str:
-    from leaderboard.pages.suites.tables import TABLES
+    from leaderboard.pages.suites import SUITE_TABLES
     from leaderboard.services.suites.rows import remarks
     from leaderboard.tables.latex import latex_text
     from leaderboard.tables.text import csv_text, json_text
@@ -116,7 +115,7 @@ def _text(board: "SuiteBoard", name: str, layout: str, dialect: str) -> str:
         return json_text(_facts(board, dialect))
     if layout == "text":
         return _in_words(board, dialect)
-    table = TABLES[name](board)
+    table = SUITE_TABLES[name](board)
     if layout == "csv":
         return csv_text(table)
     return latex_text(replace(table, legend=" ".join([table.legend, *remarks(board)]).strip()))
@@ -124,7 +123,7 @@ def _text(board: "SuiteBoard", name: str, layout: str, dialect: str) -> str:
 
 def _facts(board: "SuiteBoard", dialect: str) -> dict[str, Any]:
     """All that the command knows, as plain values at full precision."""
-    from leaderboard.pages.suites.tables import TABLES
+    from leaderboard.pages.suites import SUITE_TABLES
     from leaderboard.services.suites.rows import remarks
 
     measures = board.scores.measures
@@ -144,13 +143,13 @@ def _facts(board: "SuiteBoard", dialect: str) -> dict[str, Any]:
             for member in board.members
         ],
         "remarks": list(remarks(board)),
-        **{name: table(board).facts() for name, table in TABLES.items()},
+        **{name: table(board).facts() for name, table in SUITE_TABLES.items()},
     }
 
 
 def _in_words(board: "SuiteBoard", dialect: str) -> str:
     from leaderboard.cli.files.aligned import table_lines
-    from leaderboard.pages.suites.tables import NOT_DEFINED, board_table, change_table, pair_table
+    from leaderboard.pages.suites import NOT_DEFINED, board_table, change_table, pair_table
     from leaderboard.services.suites.rows import remarks
 
     ranked, changes, pairs = board_table(board), change_table(board), pair_table(board)

@@ -9,12 +9,12 @@ import click
 from leaderboard.cli.files.aligned import table_lines
 from leaderboard.cli.site import FILE, data_option, opened
 from leaderboard.db.engine import Database
-from leaderboard.pages.suites import board as pages
-from leaderboard.pages.suites.board import SuiteChoice, SuitePage
+from leaderboard.pages import suites as pages
+from leaderboard.pages.suites import SuiteChoice, SuitePage
 from leaderboard.services.accounts import teams
 from leaderboard.services.phase_rules import KINDS
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.suites import changes, drafts, parts, sending
+from leaderboard.services.suites import changes, sending
 from leaderboard.services.suites.sending import SuiteRequest
 from leaderboard.tables.latex import latex_text
 from leaderboard.tables.text import csv_text, json_text
@@ -44,7 +44,7 @@ def list_(data: Path | None) -> None:
 @data_option
 def make(file: Path, data: Path | None) -> None:
     """Make a suite of a TOML FILE, which has a slug, a title and a table [[members]] for each task."""
-    draft = drafts.read_toml(file.read_text(encoding="utf-8"))
+    draft = changes.read_toml(file.read_text(encoding="utf-8"))
     with opened(data) as (database, _), database.write() as session:
         click.echo(f"/suites/{changes.create(session, OPERATOR, draft)}")
 
@@ -55,7 +55,7 @@ def make(file: Path, data: Path | None) -> None:
 @data_option
 def change(slug: str, file: Path, data: Path | None) -> None:
     """Make the suite SLUG what a TOML FILE says; a member that it does not name is taken out."""
-    draft = replace(drafts.read_toml(file.read_text(encoding="utf-8")), slug=slug)
+    draft = replace(changes.read_toml(file.read_text(encoding="utf-8")), slug=slug)
     with opened(data) as (database, _), database.write() as session:
         changes.change(session, OPERATOR, slug, draft)
 
@@ -102,7 +102,7 @@ def join(slug: str, name: str, runs: tuple[str, ...], team: str, data: Path | No
         chosen[member] = int(number)
     with opened(data) as (database, _), database.write() as session:
         team_id = teams.ensure(session, OPERATOR, team)
-        made = parts.put_together(session, OPERATOR, slug, team_id, name, chosen)
+        made = sending.put_together(session, OPERATOR, slug, team_id, name, chosen)
         click.echo(f"/suites/{slug}/runs/{made}")
 
 
@@ -112,7 +112,7 @@ def join(slug: str, name: str, runs: tuple[str, ...], team: str, data: Path | No
 @click.option("--group", "groups", metavar="KIND=NAME", multiple=True, help=f"Only members of it: {GROUP}.")
 @click.option("--members", type=click.Choice(["these", "like-these"]), default="these", show_default=True)
 @click.option("--baseline", metavar="RUN", default="", help="Tell gains over this run. [the suite's]")
-@click.option("--table", "name", type=click.Choice(list(pages.FILES.tables)), default="board")
+@click.option("--table", "name", type=click.Choice(list(pages.SUITE_FILES.tables)), default="board")
 @click.option(
     "--format",
     "layout",
@@ -153,9 +153,9 @@ def _send(database: Database, slug: str, path: Path, wished: SuiteRequest, limit
 
 
 def _text(page: SuitePage, name: str, layout: str) -> str:
-    table = pages.FILES.table(page, name)
+    table = pages.SUITE_FILES.table(page, name)
     if layout == "json":
-        return json_text(pages.facts(page))
+        return json_text(pages.suite_facts(page))
     if layout == "csv":
         return csv_text(table)
     if layout == "latex":

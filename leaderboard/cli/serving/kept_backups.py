@@ -65,7 +65,7 @@ def back_up_once(settings: Settings) -> bool:
     from sqlalchemy.exc import SQLAlchemyError
 
     from leaderboard.db.engine import Database
-    from leaderboard.services.backups import backups
+    from leaderboard.services import backups
 
     folder = folder_of(settings)
     database = Database(settings.url)

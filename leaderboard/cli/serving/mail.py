@@ -19,19 +19,19 @@ def test(address: str) -> None:
     """Send one letter to ADDRESS now and print what the server said; exit code 1 where it did not take it."""
     from datetime import UTC, datetime
 
-    from leaderboard.services.mail import server
-    from leaderboard.services.mail.spelling import is_address
+    from leaderboard.services import mail as mail_services
+    from leaderboard.services.mail import is_address
 
-    found = server.server_of(Settings.from_env())
+    found = mail_services.server_of(Settings.from_env())
     if found is None:
         raise click.ClickException("LEADERBOARD_SMTP_URL is not set: this site sends no mail.")
     if not is_address(address):
         raise Invalid(f"{address!r} is not a mail address.")
-    letter = server.Letter(
+    letter = mail_services.Letter(
         number=0, written_at=datetime.now(UTC), to=address, subject="Test of this leaderboard", body=TEXT
     )
-    result = server.send(found, letter)
+    result = mail_services.send_mail(found, letter)
     said = f"{found.host}:{found.port} said: {result.said}"
-    if result.state != server.SENT:
+    if result.state != mail_services.SENT:
         raise click.ClickException(said)
     click.echo(said)

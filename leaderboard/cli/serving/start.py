@@ -34,7 +34,7 @@ def prepare_site(settings: Settings, with_demo: bool) -> SignIn:
     account that make no sense.
     """
     from leaderboard.services.accounts import accounts
-    from leaderboard.services.mail.server import server_of
+    from leaderboard.services.mail import server_of
     from leaderboard.services.policy import OPERATOR
     from leaderboard.services.tasks import roles
 
@@ -59,7 +59,7 @@ def require_schema(settings: Settings) -> None:
     Raises Invalid for settings of mail that make no sense.
     """
     from leaderboard.db import schema
-    from leaderboard.services.mail.server import server_of
+    from leaderboard.services.mail import server_of
 
     server_of(settings)
     database = open_database(settings)

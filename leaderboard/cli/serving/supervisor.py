@@ -260,7 +260,7 @@ def serve_forever(
 ) -> None:
     """A web process: answers on the given socket until SIGTERM; memory is None where there is one of them."""
     with loading():
-        from leaderboard.web.server.serving import serve
+        from leaderboard.web.server import serve
 
     def wake() -> None:
         carry()

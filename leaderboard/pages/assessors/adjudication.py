@@ -8,13 +8,13 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Topic
 from leaderboard.errors import Invalid, NotFound
-from leaderboard.pages.judging.shown import DocumentReading, ReadDocument
-from leaderboard.services.assessors import judged_pools
-from leaderboard.services.assessors.judged_pools import JudgedPool, PoolFacts
-from leaderboard.services.judging import judged
-from leaderboard.services.judging.judged import WHOSE, GivenLabel, grades_of
+from leaderboard.pages.judging import DocumentReading, ReadDocument
+from leaderboard.services import judging
+from leaderboard.services.assessors import log
+from leaderboard.services.assessors.log import JudgedPool, PoolFacts
+from leaderboard.services.judging import WHOSE, GivenLabel, grades_of
 from leaderboard.services.policy import Viewer
-from leaderboard.services.tasks import topics
+from leaderboard.services.tasks import scored_topics
 from leaderboard.tables.record import Column, Files, Place, Table, columns_from
 from leaderboard.tables.words import counted
 
@@ -107,7 +107,7 @@ def adjudication_page(
     organises the task.
     """
     _check(wish)
-    _, pool = judged_pools.judged_pool(session, viewer, slug, number)
+    _, pool = log.judged_pool(session, viewer, slug, number)
     return _page(pool, wish)
 
 
@@ -122,11 +122,11 @@ def case(
 ) -> AdjudicationCase:
     """One document with its text; raises NotFound where no assessor has a label of it."""
     _check(wish)
-    task, pool = judged_pools.judged_pool(session, viewer, slug, number)
-    labels = judged.by_place(pool.labels_of(wish.whose)).get((topic_id, docno))
+    task, pool = log.judged_pool(session, viewer, slug, number)
+    labels = judging.by_place(pool.labels_of(wish.whose)).get((topic_id, docno))
     if not labels:
         raise NotFound(f"Nobody has judged document {docno!r} for topic {topic_id!r} in pool {number}.")
-    topic = topics.find(session, task, topic_id)
+    topic = scored_topics.find_topic(session, task, topic_id)
     decision = pool.decided().get((topic_id, docno))
     listed = [(row.topic_id, row.docno) for row in _page(pool, wish).rows]
     place = listed.index((topic_id, docno)) + 1 if (topic_id, docno) in listed else 0
@@ -255,7 +255,7 @@ def _disagreements(pool: JudgedPool, whose: str) -> list[Disagreement]:
     titles = {topic.topic_id: topic.title for topic in pool.facts.topics}
     decided = pool.decided()
     documents = []
-    for (topic_id, docno), labels in judged.by_place(pool.labels_of(whose)).items():
+    for (topic_id, docno), labels in judging.by_place(pool.labels_of(whose)).items():
         decision = decided.get((topic_id, docno))
         if len(grades_of(labels)) != 1 or decision is not None:
             title = titles.get(topic_id, "")

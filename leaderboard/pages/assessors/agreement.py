@@ -1,29 +1,45 @@
 """How far the assessors of a pool agree, while they judge: pairs of them, all together, topic by topic."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from itertools import pairwise
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Assignment
+from leaderboard.db.tables import Assessment, Assessor, Assignment
 from leaderboard.errors import Invalid, NotFound
-from leaderboard.pages.assessors.boards_by_assessor import BoardsByAssessor, boards_by_assessor
-from leaderboard.pages.judging import agreement
-from leaderboard.pages.judging.agreement import PairAgreement
-from leaderboard.services.assessors import assignments, judged_pools
-from leaderboard.services.assessors.judged_pools import JudgedPool, PoolFacts, TopicOfPool
-from leaderboard.services.judging.judged import WHOSE, GivenLabel, Judge
+from leaderboard.pages import judging
+from leaderboard.pages.assessors import boards_by_assessor as assessors_boards_by_assessor
+from leaderboard.pages.assessors.boards_by_assessor import (
+    BoardOfAssessor,
+    BoardsByAssessor,
+    boards_by_assessor,
+)
+from leaderboard.pages.judging import PairAgreement
+from leaderboard.services.assessors import log, queues
+from leaderboard.services.assessors.log import JudgedPool, PoolFacts, TopicOfPool
+from leaderboard.services.judging import WHOSE, GivenLabel, Judge
 from leaderboard.services.policy import Viewer
-from leaderboard.stats.assessors import agreement as stats
-from leaderboard.stats.assessors.agreement import Alpha, IntArray, Kappa, Ratings, Scale, Share
-from leaderboard.stats.assessors.judging_times import JudgingTimes, judging_times
-from leaderboard.tables.record import Place, Shown
+from leaderboard.services.pools import pools
+from leaderboard.stats import assessors as stats
+from leaderboard.stats.assessors import (
+    Alpha,
+    IntArray,
+    JudgingTimes,
+    Kappa,
+    Ratings,
+    Scale,
+    Share,
+    judging_times,
+)
+from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
+from leaderboard.tables.text import csv_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +77,7 @@ def progress(session: Session, pool: JudgedPool, whose: str, topic_id: str = "")
     query = select(Assignment).where(Assignment.pool_id == pool.facts.id)
     if topic_id:
         query = query.where(Assignment.topic_id == topic_id)
-    asked = assignments.asked(session.scalars(query), pool.facts.documents_of)
+    asked = queues.asked(session.scalars(query), pool.facts.documents_of)
     labels: dict[int, list[GivenLabel]] = {}
     for label in pool.labels:
         labels.setdefault(label.judge.id, []).append(label)
@@ -171,14 +187,14 @@ def agreement_page(
     """
     if whose not in WHOSE:
         raise Invalid(f"Labels are of one of {', '.join(WHOSE)}, not {whose[:20]!r}.")
-    _, judged = judged_pools.judged_pool(session, viewer, slug, number, topic_id or None)
+    _, judged = log.judged_pool(session, viewer, slug, number, topic_id or None)
     pool = judged.facts
     if topic_id and topic_id not in {topic.topic_id for topic in pool.topics}:
         raise NotFound(f"Pool {number} has no topic {topic_id!r}.", topic=topic_id)
     labels = judged.labels_of(whose)
     scale: Scale = "nominal" if pool.is_binary else "ordinal"
-    table, grades = agreement.ratings(labels), [grade.value for grade in pool.scale]
-    pairs = agreement.pairs(table, judged.judges, level=pool.level, grades=grades)
+    table, grades = judging.ratings(labels), [grade.value for grade in pool.scale]
+    pairs = judging.pairs(table, judged.judges, level=pool.level, grades=grades)
     topics = [topic for topic in pool.topics if not topic_id or topic.topic_id == topic_id]
     return AgreementPage(
         pool=pool,
@@ -287,3 +303,278 @@ def _by_topic(
 def _remarks(labels: Sequence[GivenLabel]) -> tuple[GivenLabel, ...]:
     remarkable = [label for label in labels if label.grade is None or label.note]
     return tuple(sorted(remarkable, key=lambda label: label.saved_at, reverse=True))
+
+
+Result = Share | Kappa | Alpha
+DATA = ~Place.PAGE
+"""In files and in print."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficient:
+    """A coefficient of all assessors together, and what it is of."""
+
+    name: str
+    result: Result
+    of: str
+    suits: bool = False
+    """Whether it suits the task's grades."""
+
+
+def agreement_facts(page: AgreementPage) -> dict[str, Any]:
+    """All of the page as plain values."""
+    together = page.together
+    return {
+        "task": page.pool.slug,
+        "pool": page.pool.number,
+        "state": page.pool.state,
+        "labels_of": page.whose,
+        "topic": page.topic_id or None,
+        "documents": page.pool.documents,
+        "judged": together.judged,
+        "judged_by_several": together.double,
+        "disagreements": together.disagreements,
+        "raw_agreement": together.raw.value,
+        "overlap": together.overlap.value,
+        "fleiss_kappa": together.fleiss.value,
+        "fleiss_assessors": together.fleiss.assessors,
+        "fleiss_documents": together.fleiss.documents,
+        "krippendorff_alpha": {scale: alpha.value for scale, alpha in together.alphas.items()},
+        "pairs": pairs(page).facts(),
+        "assessors": assessors(page).facts(),
+        "topics": topics(page).facts(),
+        "confusion": confusion(page).facts(),
+        "remarks": remarks(page).facts(),
+    } | ({"boards": assessors_boards_by_assessor.facts(page.boards)} if page.boards else {})
+
+
+def coefficients(page: AgreementPage) -> Table[Coefficient]:
+    """The coefficients of all assessors together."""
+    together = page.together
+    raw, overlap, fleiss = together.raw, together.overlap, together.fleiss
+    rows = [
+        Coefficient("Raw agreement", raw, f"{raw.of:,} pairs of grades: the same grade"),
+        Coefficient(
+            "Overlap",
+            overlap,
+            f"{overlap.of:,} pairs with a relevant grade (from {page.pool.level}): both relevant",
+        ),
+        Coefficient(
+            "Fleiss’ kappa",
+            fleiss,
+            f"{fleiss.documents:,} documents with {fleiss.assessors} grades each{_why(fleiss)}",
+        ),
+        *(
+            Coefficient(
+                f"Krippendorff’s alpha, {scale}",
+                alpha,
+                f"{alpha.grades:,} grades of {alpha.documents:,} documents; {SCALES[scale]}{_why(alpha)}",
+                suits=scale == page.scale,
+            )
+            for scale, alpha in together.alphas.items()
+        ),
+    ]
+    columns: list[Column[Coefficient]] = [
+        Column("coefficient", lambda row: row.name, "Coefficient"),
+        Column("value", lambda row: row.result.value, "Value", digits=3),
+        Column("of", lambda row: row.of, "Of what"),
+    ]
+    caption = (
+        f"Agreement on the {together.double:,} documents that several judged; 1 is perfect agreement; "
+        "for kappa and alpha, 0 is chance."
+    )
+    return _table(page, "coefficients", caption, columns, rows)
+
+
+def pairs(page: AgreementPage) -> Table[PairAgreement]:
+    """Each two assessors on the documents both graded."""
+    columns: list[Column[PairAgreement]] = [
+        Column("pair", lambda row: f"{row.first.name} and {row.second.name}", "Assessors", shown=Place.PAGE),
+        Column("first", lambda row: row.first.name, "First", shown=DATA),
+        Column("second", lambda row: row.second.name, "Second", shown=DATA),
+        Column("documents", lambda row: row.documents, "Documents", digits=0),
+        _coefficient("raw_agreement", "Raw", lambda row: row.raw),
+        _coefficient("kappa", "Cohen’s kappa", lambda row: row.plain),
+        Column("interval", _interval, "Interval", digits=2, shown=Place.PAGE),
+        Column("kappa_low", lambda row: row.plain.low, "From", digits=3, shown=DATA),
+        Column("kappa_high", lambda row: row.plain.high, "To", digits=3, shown=DATA),
+        _coefficient("linear_kappa", "Linear", lambda row: row.linear),
+        _coefficient("quadratic_kappa", "Quadratic", lambda row: row.quadratic),
+        _coefficient("overlap", "Overlap", lambda row: row.overlap),
+        Column("grades", lambda row: None, "Grades", shown=Place.PAGE),
+    ]
+    caption = (
+        "Each two assessors on the documents both graded, most documents first; kappa with its 95% interval."
+    )
+    return _table(page, "pairs", caption, columns, page.pairs)
+
+
+def assessors(page: AgreementPage) -> Table[Progress]:
+    """How far each assessor is, and how long judging takes."""
+    columns = columns_from(
+        Progress,
+        "judge.name judge.origin judge.machine",
+        Column(
+            "asked",
+            lambda row: row.asked,
+            "Asked",
+            words=lambda row: f"{row.asked:,}" if row.asked else None,
+            digits=0,
+        ),
+        "judged skipped notes relevant times.median times.trimmed_mean times.away",
+        "times.an_hour seconds_left",
+        Column("last", _last, "Last"),
+    )
+    caption = (
+        "Progress and seconds per judgment; what took over five minutes counts as a pause. The trimmed mean "
+        "is that of the middle 90%."
+    )
+    return _table(page, "assessors", caption, columns, page.progress)
+
+
+def topics(page: AgreementPage) -> Table[TopicAgreement]:
+    """The agreement topic by topic."""
+    columns = columns_from(
+        TopicAgreement,
+        "topic.topic_id topic.title topic.documents judged double disagreements",
+        _coefficient("raw_agreement", "Raw", lambda row: row.raw),
+        _coefficient(f"{page.scale}_alpha", "Alpha", lambda row: row.alpha),
+        "relevant",
+    )
+    caption = (
+        f"Agreement by topic: raw agreement and {page.scale} alpha of the documents that several judged."
+    )
+    return _table(page, "topics", caption, columns, page.topics)
+
+
+def confusion(page: AgreementPage) -> Table[tuple[int, int, int]]:
+    """The grades of the chosen two against each other, a row for each two grades."""
+    pair = page.chosen
+    first, second = (pair.first.name, pair.second.name) if pair else ("", "")
+    columns: list[Column[tuple[int, int, int]]] = [
+        Column("first", lambda row: first, "First"),
+        Column("second", lambda row: second, "Second"),
+        Column("first_grade", lambda row: row[0], "Grade of the first", digits=0),
+        Column("second_grade", lambda row: row[1], "Grade of the second", digits=0),
+        Column("documents", lambda row: row[2], "Documents", digits=0),
+    ]
+    rows = (
+        []
+        if pair is None
+        else [
+            (one, other, int(pair.confusion.counts[row, column]))
+            for row, one in enumerate(pair.confusion.grades)
+            for column, other in enumerate(pair.confusion.grades)
+        ]
+    )
+    return _table(page, "confusion", "Documents by the grades of two assessors.", columns, rows)
+
+
+def remarks(page: AgreementPage) -> Table[GivenLabel]:
+    """Skipped documents and labels with a note."""
+    columns = columns_from(
+        GivenLabel,
+        "topic_id docno assessor grade note",
+        Column("at", lambda row: row.saved_at.isoformat(timespec="seconds"), "When"),
+    )
+    caption = "What assessors skipped or wrote down, the latest first."
+    return _table(page, "remarks", caption, columns, page.remarks)
+
+
+def boards(page: AgreementPage) -> Table[BoardOfAssessor]:
+    """The order of the runs under each assessor; the page has it only where it was asked for."""
+    assert page.boards is not None, "asked for with the page"
+    table = assessors_boards_by_assessor.table(page.boards)
+    return _table(page, "boards", table.caption, [*table.columns], table.rows)
+
+
+AGREEMENT_TABLES: Mapping[str, Callable[[AgreementPage], Table[Any]]] = {
+    "pairs": pairs,
+    "assessors": assessors,
+    "topics": topics,
+    "confusion": confusion,
+    "remarks": remarks,
+    "boards": boards,
+    "coefficients": coefficients,
+}
+AGREEMENT_FILES = Files(facts=agreement_facts, tables=AGREEMENT_TABLES)
+
+
+def _table(
+    page: AgreementPage, name: str, caption: str, columns: list[Column[Any]], rows: Sequence[Any]
+) -> Table[Any]:
+    """A table of the page; what is printed says whose labels they are."""
+    pool = f"{page.pool.task}, pool {page.pool.number}, {page.together.judged:,} documents judged."
+    return Table(f"{page.pool.name}-{name}", caption, columns, rows, legend=pool)
+
+
+def _coefficient(key: str, head: str, result: Callable[[Any], Result]) -> Column[Any]:
+    """A column of coefficients; where there is none, the page says why."""
+    return Column(key, lambda row: result(row).value, head, digits=3)
+
+
+def _interval(row: PairAgreement) -> str | None:
+    low, high = row.plain.low, row.plain.high
+    return None if low is None or high is None else f"{low:.2f} to {high:.2f}"
+
+
+def _last(row: Progress) -> str | None:
+    return row.last_at.isoformat(timespec="seconds") if row.last_at else None
+
+
+def _why(result: Result) -> str:
+    return f": {result.why}" if result.value is None else ""
+
+
+FORMS = {"csv": "text/csv", "jsonl": "application/x-ndjson"}
+EVENTS_COLUMNS = {
+    "topic": Assessment.topic_id,
+    "docno": Assessment.docno,
+    "assessor": Assessor.name,
+    "origin": Assessor.origin,
+    "machine": Assessor.origin_name,
+    "role": Assessor.role,
+    "grade": Assessment.grade,
+    "note": Assessment.note,
+    "shown_at": Assessment.shown_at,
+    "saved_at": Assessment.saved_at,
+    "sent_at": Assessment.sent_at,
+    "seconds": Assessment.seconds,
+    "undone": Assessment.undone,
+}
+"""What a file says of an event; the grade is empty where the document was skipped."""
+
+
+def events(session: Session, viewer: Viewer, slug: str, number: int, form: str) -> Iterator[str]:
+    """Every event of a pool in the order of arrival, taken back ones too, as a file in pieces.
+
+    Raises NotFound for another form than those of FORMS, SignInNeeded or Forbidden unless the viewer
+    organises the task.
+    """
+    _, pool = pools.seen_pool(session, viewer, slug, number)
+    if form not in FORMS:
+        raise NotFound(f"Events are given as {' or '.join(FORMS)}, not as {form[:10]!r}.")
+    rows = session.execute(
+        select(*EVENTS_COLUMNS.values())
+        .join(Assessor, Assessor.id == Assessment.assessor_id)
+        .where(Assessment.pool_id == pool.id)
+        .order_by(Assessment.id)
+    )
+    plain = [[_plain(value) for value in row] for row in rows]
+    return _as_csv(plain) if form == "csv" else _as_jsonl(plain)
+
+
+def _plain(value: Any) -> Any:
+    return value.isoformat(timespec="milliseconds") if isinstance(value, datetime) else value
+
+
+def _as_csv(rows: Sequence[Sequence[Any]]) -> Iterator[str]:
+    """One line after the other: the log may be long."""
+    for row in (list(EVENTS_COLUMNS), *rows):
+        cells: list[Any] = [int(value) if isinstance(value, bool) else value for value in row]
+        yield csv_lines(cells, ())
+
+
+def _as_jsonl(rows: Sequence[Sequence[Any]]) -> Iterator[str]:
+    for row in rows:
+        yield json.dumps(dict(zip(EVENTS_COLUMNS, row, strict=True)), ensure_ascii=False) + "\n"

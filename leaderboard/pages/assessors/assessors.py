@@ -12,10 +12,9 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Assessment, Assessor, Assignment
 from leaderboard.pages.assessors.judging import has_guidelines
-from leaderboard.services.assessors import assignments, log
-from leaderboard.services.assessors.judged_pools import PoolFacts, TopicOfPool, pool_facts
-from leaderboard.services.assessors.log import Label
-from leaderboard.services.judging import links
+from leaderboard.services import judging
+from leaderboard.services.assessors import log, queues
+from leaderboard.services.assessors.log import Label, PoolFacts, TopicOfPool, pool_facts
 from leaderboard.services.policy import Viewer
 from leaderboard.services.pools import pools
 from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
@@ -43,7 +42,7 @@ class AssessorRow:
     @property
     def is_machine(self) -> bool:
         """Whether the labels are a machine's."""
-        return self.assessor.origin == links.MACHINE
+        return self.assessor.origin == judging.MACHINE
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +77,7 @@ class AssessorsPage:
 def assessors_page(session: Session, viewer: Viewer, slug: str, number: int) -> AssessorsPage:
     """Who judges a pool; raises SignInNeeded, Forbidden or NotFound unless the viewer organises the task."""
     task, pool = pools.seen_pool(session, viewer, slug, number)
-    facts, people = pool_facts(session, task, pool), links.of_task(session, task.id)
+    facts, people = pool_facts(session, task, pool), judging.of_task(session, task.id)
     given = session.scalars(select(Assignment).where(Assignment.pool_id == pool.id)).all()
     labels = log.in_force(session, pool.id)
     return AssessorsPage(
@@ -160,7 +159,7 @@ def _assessors(
         .group_by(Assessment.assessor_id)
     )
     last = {assessor_id: at for assessor_id, at in sent}
-    documents = assignments.asked(given, pool.documents_of)
+    documents = queues.asked(given, pool.documents_of)
     counts = Counter(assignment.assessor_id for assignment in given)
     at = now(session)
     return tuple(
@@ -188,7 +187,7 @@ def _topics(
     graded = Counter(
         label[:2]
         for label in labels
-        if label.grade is not None and by_id[label.assessor_id].origin == links.HUMAN
+        if label.grade is not None and by_id[label.assessor_id].origin == judging.HUMAN
     )
     judged = Counter(topic for topic, _ in graded)
     twice = Counter(topic for (topic, _), count in graded.items() if count > 1)

@@ -19,20 +19,18 @@ from leaderboard.errors import Invalid, MissingInput
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import FloatArray, IntArray, Judged, Judgments
-from leaderboard.services import phase_rules
-from leaderboard.services.assessors import judged_pools
-from leaderboard.services.assessors.judged_pools import JudgedPool
+from leaderboard.services import judging, phase_rules
+from leaderboard.services.assessors import log
+from leaderboard.services.assessors.log import JudgedPool
 from leaderboard.services.evaluations import choices
-from leaderboard.services.evaluations.choices import RANKED_KIND
-from leaderboard.services.evaluations.columns import column
-from leaderboard.services.judging import judged
-from leaderboard.services.judging.judged import WHOSE, GivenLabel, Judge
+from leaderboard.services.evaluations.choices import RANKED_KIND, column
+from leaderboard.services.judging import WHOSE, GivenLabel, Judge
 from leaderboard.services.policy import Viewer
-from leaderboard.services.pools import documents as pool_documents
+from leaderboard.services.pools import previews as pool_documents
 from leaderboard.services.qrels import left_out
-from leaderboard.services.rankings.blocks import blocks_of
+from leaderboard.services.rankings import blocks_of
 from leaderboard.services.statistics import requests
-from leaderboard.stats.assessors.settling import settle
+from leaderboard.stats.assessors import settle
 from leaderboard.stats.orders.rank_correlation import tau_ap_b, tau_b
 from leaderboard.tables.record import Column, Place, Shown, Table, columns_from
 from leaderboard.trec.qrels.align import Aligner, CompiledJudgments, compile_judgments
@@ -93,7 +91,7 @@ def boards_by_assessor(
     """
     if whose not in WHOSE:
         raise Invalid(f"Labels are of one of {', '.join(WHOSE)}, not {whose[:20]!r}.")
-    task, pool = judged_pools.judged_pool(session, viewer, slug, number)
+    task, pool = log.judged_pool(session, viewer, slug, number)
     labels = [label for label in pool.labels_of(whose) if label.grade is not None]
     measure = parse(task.primary_measure)
     runs = _runs(session, task)
@@ -187,7 +185,7 @@ def _settled(session: Session, task: Task, pool: JudgedPool, labels: Iterable[Gi
 def _own(labels: Iterable[GivenLabel]) -> dict[Judge, list[GivenLabel]]:
     """Assessor -> labels of documents that others judged too, of those who have any."""
     own: dict[Judge, list[GivenLabel]] = {}
-    for given in judged.by_place(labels).values():
+    for given in judging.by_place(labels).values():
         for label in given if len(given) > 1 else ():
             own.setdefault(label.judge, []).append(label)
     return dict(sorted(own.items(), key=lambda item: item[0].name))

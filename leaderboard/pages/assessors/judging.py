@@ -10,17 +10,16 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Assessor, Assignment, Pool, PoolTopic, Task, Topic
 from leaderboard.errors import NotFound
-from leaderboard.pages.judging import desk as desk_pages
-from leaderboard.pages.judging.desk import DeskPart, DeskTopic
-from leaderboard.pages.judging.shown import DocumentReading, ReadDocument
-from leaderboard.services import collections
-from leaderboard.services.assessors import assignments, log, queues
-from leaderboard.services.assessors.assignments import size
-from leaderboard.services.assessors.log import Label
-from leaderboard.services.assessors.queues import ComingDocument, Queue
-from leaderboard.services.judging import links
-from leaderboard.services.tasks import grade_scales
-from leaderboard.services.tasks.grade_scales import Grade
+from leaderboard.pages import judging as desk_pages
+from leaderboard.pages.judging import DeskPart, DeskTopic, DocumentReading, ReadDocument
+from leaderboard.services import collections, judging
+from leaderboard.services.assessors import log, queues
+from leaderboard.services.assessors.log import Label, PoolFacts, pool_facts
+from leaderboard.services.assessors.queues import ComingDocument, Queue, size
+from leaderboard.services.policy import Viewer
+from leaderboard.services.pools import pools
+from leaderboard.services.tasks import setting_values
+from leaderboard.services.tasks.setting_values import Grade
 from leaderboard.tables.record import Column, Table
 
 
@@ -81,12 +80,12 @@ class JudgingPage:
     @property
     def grades(self) -> tuple[Grade, ...]:
         """What may be given."""
-        return grade_scales.scale(self.queue.task)
+        return setting_values.scale(self.queue.task)
 
 
 def desk(session: Session, token: str) -> AssessorDesk:
     """The assessor's pools and topics; raises NotFound for a dead link."""
-    assessor = links.by_token(session, token)
+    assessor = judging.by_token(session, token)
     task = session.get_one(Task, assessor.task_id)
     pools = session.scalars(
         select(Pool)
@@ -197,7 +196,7 @@ def topics(session: Session, assessor: Assessor, pools: Sequence[Pool]) -> dict[
             number=numbers[assignment.pool_id],
             topic_id=assignment.topic_id,
             title=title,
-            items=size(assignments.share_of(assignment), documents),
+            items=size(queues.share_of(assignment), documents),
             done=judged.get((assignment.pool_id, assignment.topic_id), 0),
         )
         of_pool[assignment.pool_id].append(topic)
@@ -207,3 +206,77 @@ def topics(session: Session, assessor: Assessor, pools: Sequence[Pool]) -> dict[
 def has_guidelines(pool: Pool) -> bool:
     """Whether assessors of a pool have something to read first."""
     return bool(pool.guidelines.strip() or pool.examples)
+
+
+@dataclass(frozen=True, slots=True)
+class SolvedExample:
+    """A document, its grade and why."""
+
+    topic: str
+    title: str
+    text: str
+    grade: Grade | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class GuidelinesPage:
+    """What assessors of a pool read first."""
+
+    assessor: Assessor
+    task: Task
+    pool: Pool
+    grades: tuple[Grade, ...]
+    examples: tuple[SolvedExample, ...]
+    topics: tuple[DeskTopic, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GuidelinesForm:
+    """A pool's guidelines as its organisers edit them."""
+
+    pool: PoolFacts
+    text: str
+    shown: tuple[SolvedExample, ...]
+
+
+def guidelines_page(session: Session, token: str, number: int) -> GuidelinesPage:
+    """The guidelines of a pool with its solved examples; raises NotFound."""
+    assessor, pool = log.assessor_and_pool(session, token, number)
+    task = session.get_one(Task, pool.task_id)
+    return GuidelinesPage(
+        assessor=assessor,
+        task=task,
+        pool=pool,
+        grades=setting_values.scale(task),
+        examples=solved_examples(session, task, pool),
+        topics=topics(session, assessor, [pool])[pool.id],
+    )
+
+
+def guidelines_form(session: Session, viewer: Viewer, slug: str, number: int) -> GuidelinesForm:
+    """A pool's guidelines to be edited."""
+    task, pool = pools.seen_pool(session, viewer, slug, number)
+    shown = solved_examples(session, task, pool)
+    return GuidelinesForm(pool_facts(session, task, pool), pool.guidelines, shown)
+
+
+def solved_examples(session: Session, task: Task, pool: Pool) -> tuple[SolvedExample, ...]:
+    """A pool's solved examples, with the text of documents that are named by their docno."""
+    grades = {grade.value: grade for grade in setting_values.scale(task)}
+    docnos = [str(stored["docno"]) for stored in pool.examples if stored.get("docno")]
+    texts = collections.texts(session, task.collection_id, docnos)
+    examples = []
+    for stored in pool.examples:
+        docno = str(stored.get("docno", ""))
+        document = texts.get(docno)
+        examples.append(
+            SolvedExample(
+                topic=str(stored.get("topic", "")),
+                title=document.title if document else docno,
+                text=document.text if document else str(stored.get("text", "")),
+                grade=grades.get(int(stored["grade"])),
+                why=str(stored.get("why", "")),
+            )
+        )
+    return tuple(examples)

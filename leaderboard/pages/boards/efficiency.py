@@ -13,17 +13,16 @@ from leaderboard.measures.naming import parse
 from leaderboard.memory import keep
 from leaderboard.services import policy
 from leaderboard.services.boards.rows import Row, rank, read_rows
-from leaderboard.services.evaluations.columns import MeasureColumn, column, ranked_by
+from leaderboard.services.evaluations.choices import MeasureColumn, column, ranked_by
 from leaderboard.services.evaluations.shown import shown_edition
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs import facts as run_facts
 from leaderboard.services.runs.facts import COST_OF, COSTS
 from leaderboard.services.runs.names import RunName
-from leaderboard.services.tasks.head import TaskHead
+from leaderboard.services.tasks.scored_topics import TaskHead
 from leaderboard.stats.pareto import front
 from leaderboard.tables.record import Column, Files, Place, Table
-from leaderboard.trec.facts.fields import FactField
-from leaderboard.trec.facts.quantities import Unit
+from leaderboard.trec.facts import FactField, Unit
 
 SELF_REPORTED = "Costs are as the teams report them; nobody checked them."
 Order = Literal["cost", "score"]

@@ -14,13 +14,12 @@ from leaderboard.pages.tasks.leaders import LeadingRun
 from leaderboard.services import policy, shown_names, snapshots
 from leaderboard.services.boards.rows import of_phase
 from leaderboard.services.evaluations import choices
-from leaderboard.services.evaluations.answers import seen_means
 from leaderboard.services.evaluations.choices import RANKED_KIND
-from leaderboard.services.evaluations.damaged import whole_editions
-from leaderboard.services.evaluations.shown import Basis, basis_of
+from leaderboard.services.evaluations.score import whole_editions
+from leaderboard.services.evaluations.shown import Basis, basis_of, seen_means
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.snapshots import ListedSnapshot
-from leaderboard.services.tasks.head import TaskHead
+from leaderboard.services.tasks.scored_topics import TaskHead
 from leaderboard.tables.record import Column, Files, Place, Table, columns_from
 
 

@@ -16,13 +16,12 @@ from leaderboard.pages.revisions.rank_changes import RankChange, RankChanges, sc
 from leaderboard.services import policy
 from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import Row
-from leaderboard.services.evaluations.answers import seen_means
-from leaderboard.services.evaluations.columns import MeasureColumn, column_of
-from leaderboard.services.evaluations.damaged import stored_scores
-from leaderboard.services.evaluations.shown import Source, means, shown_edition
+from leaderboard.services.evaluations.choices import MeasureColumn, column_of
+from leaderboard.services.evaluations.score import stored_scores
+from leaderboard.services.evaluations.shown import Source, means, seen_means, shown_edition
 from leaderboard.services.phase_rules import public_part
 from leaderboard.services.policy import ANONYMOUS, BLIND_DECIMALS, Sight, Viewer
-from leaderboard.services.tasks.head import TaskHead
+from leaderboard.services.tasks.scored_topics import TaskHead
 from leaderboard.stats import budgets
 from leaderboard.tables.record import Column, Files, Place, Table, columns_from
 

@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from leaderboard.pages.boards.facts import FactColumn
-from leaderboard.pages.boards.view import View
+from leaderboard.pages.boards.view import FactColumn, View
 from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import PLACE_FACTS, Row, place_facts
-from leaderboard.services.evaluations.columns import MeasureColumn
+from leaderboard.services.evaluations.choices import MeasureColumn
 from leaderboard.services.evaluations.shown import computed_as, left_out_facts
 from leaderboard.services.statistics.standings import Place as RankPlace
 from leaderboard.services.statistics.standings import Standing

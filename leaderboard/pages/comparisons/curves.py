@@ -20,12 +20,11 @@ from leaderboard.services import policy
 from leaderboard.services.boards import rows as board_rows
 from leaderboard.services.boards.rows import Row
 from leaderboard.services.evaluations.alignments import alignments
-from leaderboard.services.evaluations.choices import RANKED_KIND
-from leaderboard.services.evaluations.columns import MeasureColumn, column
+from leaderboard.services.evaluations.choices import RANKED_KIND, MeasureColumn, column
 from leaderboard.services.evaluations.shown import ShownEdition, Source, shown_edition
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.runs.names import RunName
-from leaderboard.services.tasks.head import TaskHead
+from leaderboard.services.tasks.scored_topics import TaskHead
 from leaderboard.tables.record import Column, Files, Table, columns_from
 
 MOST_RUNS = 8

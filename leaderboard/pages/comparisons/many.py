@@ -12,26 +12,25 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Edition
 from leaderboard.errors import Invalid
-from leaderboard.pages.comparisons import words
-from leaderboard.pages.scores import fields
+from leaderboard.pages.comparisons import pair_tables
+from leaderboard.pages.scores import table as scores_table
 from leaderboard.pages.scores.table import ComparedRun, ScoreTable, comparable, request, score_table
-from leaderboard.services.evaluations.columns import MeasureColumn
+from leaderboard.services.evaluations.choices import MeasureColumn
 from leaderboard.services.evaluations.shown import Basis, FloatArray
 from leaderboard.services.policy import Viewer
-from leaderboard.services.statistics import methods, requests, standings
+from leaderboard.services.statistics import prepared, requests, standings
 from leaderboard.services.statistics.procedures import ranking_overlaps
 from leaderboard.services.statistics.requests import WaitingResult
 from leaderboard.services.statistics.standings import RankedRun, Standing
-from leaderboard.services.tasks.head import TaskHead
+from leaderboard.services.tasks.scored_topics import TaskHead
 from leaderboard.stats.arrays import Arrays
 from leaderboard.stats.pairs.baseline import AgainstBaseline, against_baseline
 from leaderboard.stats.pairs.condensed import square
 from leaderboard.stats.pairs.methods import Method
 from leaderboard.stats.pairs.paired_t import paired_t
 from leaderboard.stats.pairs.table_order import in_order
-from leaderboard.stats.standing.letters import MOST_RUNS as MOST_LETTERED
-from leaderboard.stats.standing.letters import letters
-from leaderboard.stats.standing.standing import topics_against, topics_of_undecided
+from leaderboard.stats.standing import MOST_RUNS as MOST_LETTERED
+from leaderboard.stats.standing import letters, topics_against, topics_of_undecided
 from leaderboard.tables.record import Shown
 
 NUMBERS_UP_TO = 12
@@ -202,9 +201,11 @@ def many_comparison(
     return ManyComparison(
         **table.head,
         measure=table.measure,
-        measures=comparable(fields.columns_of(session.get_one(Edition, table.source.edition_id))),
+        measures=comparable(
+            scores_table.fields_columns_of(session.get_one(Edition, table.source.edition_id))
+        ),
         method=comparison.method,
-        choices=methods.choices(),
+        choices=prepared.method_choices(),
         topics=len(table.topics),
         runs=_runs(comparison, pairs),
         pairs=pairs,
@@ -212,12 +213,12 @@ def many_comparison(
         reachable=of_interest is None or of_interest.reachable,
         baseline=comparison.baseline,
         waiting=tuple(result for result in (standing, overlaps) if isinstance(result, WaitingResult)),
-        remarks=words.remarks(table, standing, comparison.baseline, comparison.against),
+        remarks=pair_tables.remarks(table, standing, comparison.baseline, comparison.against),
     )
 
 
 def _method(key: str) -> Method:
-    known = {method.key: method for method in methods.choices()}
+    known = {method.key: method for method in prepared.method_choices()}
     if key not in known:
         raise Invalid(f"Runs cannot be compared by {key!r}; choose one of {', '.join(known)}.")
     return known[key]

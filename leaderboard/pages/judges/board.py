@@ -14,17 +14,15 @@ from leaderboard.services import policy
 from leaderboard.services.boards.rows import Row, read_rows
 from leaderboard.services.evaluations.choices import RANKED_KIND
 from leaderboard.services.evaluations.shown import ShownEdition, Source, shown_edition
-from leaderboard.services.judges import bounds, references, store
 from leaderboard.services.judges import field as fields
-from leaderboard.services.judges.agreements import JudgeAgreement
-from leaderboard.services.judges.board import RANKED_BY, JudgesBoard, RankBy
-from leaderboard.services.judges.circularity import CircularAgreement, circularity
-from leaderboard.services.judges.field import JudgedField, JudgeEntry
+from leaderboard.services.judges import scoring, sending, store
+from leaderboard.services.judges.agreements import RANKED_BY, JudgeAgreement, JudgesBoard, RankBy
+from leaderboard.services.judges.field import CircularAgreement, JudgedField, JudgeEntry, circularity
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs import facts
 from leaderboard.services.runs.names import RunName
 from leaderboard.services.statistics.requests import WaitingResult
-from leaderboard.services.tasks.head import TaskHead
+from leaderboard.services.tasks.scored_topics import TaskHead
 from leaderboard.tables.record import Place, Shown
 from leaderboard.trec.boards.align import Reference
 from leaderboard.trec.boards.declared import Declared
@@ -137,7 +135,7 @@ def seen_reference(session: Session, viewer: Viewer, slug: str, rank_by: str = "
     something that judges cannot be ranked by.
     """
     task, sight = policy.visible_task(session, viewer, slug)
-    if task.kind != references.KIND:
+    if task.kind != sending.KIND:
         raise NotFound(f"{task.name} takes {task.kind}; it has no judges.")
     if not sight.details:
         raise NotFound(f"{sight.why} What the reference says, and how judges agree with it, is shown then.")
@@ -229,7 +227,7 @@ def _reference(session: Session, shown: ShownEdition) -> KeptReference | None:
     """The reference of an edition on the topics that count, None without an edition."""
     if shown.edition is None or shown.source is None:
         return None
-    kept = references.of_revision(session, shown.edition.revision_id)
+    kept = sending.of_revision(session, shown.edition.revision_id)
     topics = shown.source.topics
     if set(topics) >= set(kept.reference.topics):
         return kept
@@ -243,9 +241,9 @@ def _least(
     assert seen.kept is not None, "there is a reference"
     assert seen.source is not None, "a reference belongs to an edition"
     reference = seen.kept.reference
-    if boards and bounds.is_slow(len(rows), *reference.scores.shape):
+    if boards and scoring.is_slow(len(rows), *reference.scores.shape):
         digests = {run_id: row.ranking_sha256 for run_id, row in rows.items()}
-        found = bounds.find(session, seen.source, digests)
+        found = scoring.find_bounds(session, seen.source, digests)
         if not isinstance(found, WaitingResult):
             return None, found
         if found.state in ("queued", "running"):

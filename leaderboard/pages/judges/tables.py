@@ -1,11 +1,214 @@
 """Judges, and one judge by run, topic and group of runs, as tables and files."""
 
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
-from leaderboard.pages.judges.board import JudgeLine, JudgesPage, ReferencePage
-from leaderboard.pages.judges.judge import AgreedTopic, JudgePage, JudgeTopicPage, Range, RatedRun
-from leaderboard.services.judges.circularity import GroupRating
-from leaderboard.tables.record import Column, Files, Place, Table, columns_from
+import numpy as np
+from sqlalchemy.orm import Session
+
+from leaderboard.errors import NotFound
+from leaderboard.pages.judges import labels as label_pages
+from leaderboard.pages.judges.board import (
+    JudgeLine,
+    JudgesPage,
+    ReferencePage,
+    SeenJudges,
+    head_of,
+    line_of,
+    seen_judges,
+)
+from leaderboard.services.judges import field as fields
+from leaderboard.services.judges.agreements import AgreementPlan, JudgeAgreement
+from leaderboard.services.judges.field import GroupRating, by_family, by_team
+from leaderboard.services.judges.labels.held import JudgedLabels
+from leaderboard.services.policy import Viewer
+from leaderboard.stats.orders.rank_correlation import largest_moves
+from leaderboard.stats.standing import Verdicts
+from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
+from leaderboard.trec.boards.align import FloatArray, align
+
+Range = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class RatedRun:
+    """A run of the reference: its values and ranks by both; move: how many ranks higher the judge puts it.
+
+    over: by how many standard deviations the judge rates it higher; ranges, over None where there are none.
+    """
+
+    run: str
+    reference: float
+    judge: Annotated[float, Shown("Judge", key="judged")]
+    reference_rank: Annotated[int, Shown("Rank")]
+    judge_rank: Annotated[int, Shown("By judge", key="judged_rank")]
+    move: int
+    reference_range: Range | None = None
+    judge_range: Range | None = None
+    over: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AgreedTopic:
+    """A topic with the agreement of the runs within it; None where it is undefined."""
+
+    topic: str
+    agreement: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgePage(ReferencePage):
+    """One judge: runs that move most first, topics in the reference's order, groups by over-rating."""
+
+    judge: JudgeLine
+    plan: AgreementPlan
+    ceiling: float | None
+    runs: tuple[RatedRun, ...]
+    topics: tuple[AgreedTopic, ...]
+    teams: tuple[GroupRating, ...]
+    families: tuple[GroupRating, ...]
+    labels: label_pages.SentLabels | None = None
+    """What the judge sent in place of a board."""
+    held: JudgedLabels | None = None
+    """Its labels beside the judgments of the reference, for who may see these."""
+
+    @property
+    def name(self) -> str:
+        """What the page's tables are called."""
+        return f"{self.slug}-judge-{self.judge.run_id}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeTopicPage(ReferencePage):
+    """One topic as the reference and a judge have it; runs best first by the reference."""
+
+    judge: JudgeLine
+    topic_id: str
+    agreement: float | None
+    runs: tuple[RatedRun, ...]
+    previous: str | None
+    following: str | None
+
+    @property
+    def name(self) -> str:
+        """What the page's tables are called."""
+        return f"{self.slug}-judge-{self.judge.run_id}-{self.topic_id}"
+
+
+def judge_page(session: Session, viewer: Viewer, slug: str, run_id: int) -> JudgePage:
+    """One judge; raises NotFound for a run that is no judge of the task, and as `seen_judges` does."""
+    seen = seen_judges(session, viewer, slug)
+    line = _line(viewer, seen, run_id)
+    assert seen.judged is not None, "a judge is held against a reference"
+    judged, head = seen.judged, seen.head
+    assert seen.reference.kept is not None, "a judge is held against a reference"
+    found = fields.agreement_of(seen.reference.kept, seen.boards[run_id], judged.board.plan)
+    line = replace(line, agreement=found)
+    held, labels = label_pages.summary(session, viewer, seen.reference, seen.rows[line.name])
+    return JudgePage(
+        **head_of(head),
+        judge=line,
+        plan=judged.board.plan,
+        ceiling=judged.board.ceiling,
+        runs=_runs(found),
+        topics=_topics(seen, found),
+        teams=by_team(found, judged.facts),
+        families=by_family(found, judged.facts),
+        labels=labels,
+        held=held,
+    )
+
+
+def judge_topic_page(
+    session: Session, viewer: Viewer, slug: str, run_id: int, topic_id: str
+) -> JudgeTopicPage:
+    """One topic of a judge; raises NotFound for a topic that the reference or the judge does not have."""
+    seen = seen_judges(session, viewer, slug)
+    line = _line(viewer, seen, run_id)
+    reference = seen.head.reference
+    assert reference is not None, "a judge is held against a reference"
+    if topic_id not in reference.topics:
+        raise NotFound(f"The reference has no topic {topic_id[:40]!r}.")
+    at = reference.topics.index(topic_id)
+    board = seen.boards[run_id]
+    aligned = align(board.board, board.primary, reference)
+    places = np.flatnonzero(aligned.topics == at)
+    if not len(places):
+        raise NotFound(f"{line.name} lacks topic {topic_id} for some run, so it is left out.")
+    one, two = reference.scores[aligned.runs, at], aligned.scores[:, places[0]]
+    topics = reference.topics
+    return JudgeTopicPage(
+        **head_of(seen.head),
+        judge=line,
+        topic_id=topic_id,
+        agreement=_topics(seen, line.agreement)[at].agreement,
+        runs=_rated([reference.runs[run] for run in aligned.runs], one, two),
+        previous=topics[at - 1] if at else None,
+        following=topics[at + 1] if at + 1 < len(topics) else None,
+    )
+
+
+def _line(viewer: Viewer, seen: SeenJudges, run_id: int) -> JudgeLine:
+    name = next((name for name, row in seen.rows.items() if row.run_id == run_id), None)
+    if name is None:
+        raise NotFound(f"{seen.head.task} has no judge of run {run_id} to show.", run=run_id)
+    return line_of(viewer, seen, name)
+
+
+def _runs(found: JudgeAgreement) -> tuple[RatedRun, ...]:
+    """The runs that both have, those that move most first."""
+    if found.moves is None:
+        return ()
+    moves, over = found.moves, None
+    if found.over is not None and found.over.size:
+        over = found.over.mean(axis=1)
+    return tuple(
+        RatedRun(
+            run=found.runs[at],
+            reference=float(found.reference_means[at]),
+            judge=float(found.means[at]),
+            reference_rank=int(moves.first_rank[at]),
+            judge_rank=int(moves.second_rank[at]),
+            move=int(moves.move[at]),
+            reference_range=_range(found.reference_verdicts, at),
+            judge_range=_range(found.verdicts, at),
+            over=float(over[at]) if over is not None else None,
+        )
+        for at in moves.order.tolist()
+    )
+
+
+def _rated(names: list[str], one: FloatArray, two: FloatArray) -> tuple[RatedRun, ...]:
+    moves = largest_moves(one, two)
+    order = np.lexsort((moves.second_rank, moves.first_rank)).tolist()
+    return tuple(
+        RatedRun(
+            run=names[at],
+            reference=float(one[at]),
+            judge=float(two[at]),
+            reference_rank=int(moves.first_rank[at]),
+            judge_rank=int(moves.second_rank[at]),
+            move=int(moves.move[at]),
+        )
+        for at in order
+    )
+
+
+def _topics(seen: SeenJudges, found: JudgeAgreement) -> tuple[AgreedTopic, ...]:
+    reference = seen.head.reference
+    assert reference is not None, "a judge is held against a reference"
+    values = found.by_topic
+    if values is None:
+        return tuple(AgreedTopic(topic, None) for topic in reference.topics)
+    return tuple(
+        AgreedTopic(topic, None if np.isnan(value) else float(value))
+        for topic, value in zip(reference.topics, values, strict=True)
+    )
+
+
+def _range(verdicts: Verdicts | None, at: int) -> Range | None:
+    return None if verdicts is None else (int(verdicts.rank_low[at]), int(verdicts.rank_high[at]))
+
 
 COEFFICIENTS = {
     "tau_b": "τ_b",

@@ -1,21 +1,36 @@
 """One round of labelling as its organisers see it: progress, agreement, what came of it."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from itertools import combinations
 from typing import Annotated, Any
 
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import LabellingRound, LabellingShare, Task, WrittenNugget
-from leaderboard.pages.judging import agreement
-from leaderboard.pages.judging.agreement import PairAgreement
+from leaderboard.db.tables import Assessor, LabellingRound, LabellingShare, Task, Topic, WrittenNugget
+from leaderboard.errors import NotFound
+from leaderboard.pages import judging
+from leaderboard.pages.judging import PairAgreement
+from leaderboard.pages.labelling.desk import ReadItem, read_item
+from leaderboard.services import judging as judging_services
 from leaderboard.services import policy
-from leaderboard.services.judging.judged import GivenLabel, by_place
-from leaderboard.services.labelling import nuggets, rounds, settled
-from leaderboard.services.labelling.items import KINDS, NUGGETS, OPEN, RoundKind, name_of, size
+from leaderboard.services.judging import GivenLabel, by_place
+from leaderboard.services.labelling import decisions as labelling_decisions
+from leaderboard.services.labelling import labels, rounds, settled
+from leaderboard.services.labelling.labels import (
+    KINDS,
+    NUGGETS,
+    OPEN,
+    UNSURE,
+    LabelItem,
+    RoundKind,
+    name_of,
+    size,
+)
+from leaderboard.services.labelling.rounds import RunChoice
 from leaderboard.services.labelling.settled import (
     USUAL,
     RoundLabels,
@@ -23,8 +38,10 @@ from leaderboard.services.labelling.settled import (
     settled_labels,
     settled_nuggets,
 )
+from leaderboard.services.nuggets import scoring
 from leaderboard.services.policy import Viewer
-from leaderboard.stats.assessors.agreement import Alpha, alpha
+from leaderboard.services.tasks import scored_topics
+from leaderboard.stats.assessors import Alpha, alpha
 from leaderboard.tables.record import Column, Files, Shown, Table, columns_from
 
 
@@ -62,7 +79,7 @@ def written_of(session: Session, made: RoundLabels) -> tuple[WrittenNugget, ...]
     """The nuggets of a round that count; of other kinds of rounds nothing is read."""
     if made.here.kind != NUGGETS:
         return ()
-    return tuple(filter(nuggets.stands, nuggets.written(session, made.here.id)))
+    return tuple(filter(labelling_decisions.stands, labelling_decisions.written(session, made.here.id)))
 
 
 def by_assessor(made: RoundLabels, written: Sequence[WrittenNugget]) -> tuple[AssessorProgress, ...]:
@@ -209,7 +226,7 @@ def round_page(session: Session, viewer: Viewer, slug: str, number: int, rule: s
     task, here = rounds.seen_round(session, viewer, slug, number)
     made = round_labels(session, here)
     written = written_of(session, made)
-    is_written, table = here.kind == NUGGETS, agreement.ratings(made.labels)
+    is_written, table = here.kind == NUGGETS, judging.ratings(made.labels)
     topics, items = _open(session, made)
     first_open = next(iter(topics if is_written else items), None)
     return RoundPage(
@@ -220,7 +237,7 @@ def round_page(session: Session, viewer: Viewer, slug: str, number: int, rule: s
         assessors=by_assessor(made, written),
         topics=by_topic(made, topics, Counter(items.values())),
         alpha=None if is_written else alpha(table, "ordinal"),
-        pairs=() if is_written else agreement.pairs(table, made.judges),
+        pairs=() if is_written else judging.pairs(table, made.judges),
         lists=tuple(_lists(made, written)),
         rule=rule,
         settled=_settled(session, made, rule),
@@ -240,7 +257,7 @@ def _settled(session: Session, made: RoundLabels, rule: str) -> SettledCount:
         found = settled_nuggets(session, made)
         return SettledCount(len(found.topics), len(found.open), 0, len(found.left), len(found.topics))
     labels = settled_labels(made, rule)
-    whole = len(settled.cells(made, labels))
+    whole = len(settled.settled_cells(made, labels))
     return SettledCount(len(labels.labels), len(labels.open), len(labels.unsure), labels.left, whole)
 
 
@@ -332,3 +349,207 @@ FILES = Files(
 
 def _last(row: AssessorProgress) -> Any:
     return row.last_at.astimezone(UTC).isoformat(timespec="seconds") if row.last_at else None
+
+
+@dataclass(frozen=True, slots=True)
+class RoundRow:
+    """A round in the list."""
+
+    number: Annotated[int, Shown(key="round")]
+    kind: Annotated[str, Shown("What is made")]
+    state: str
+    topics: int
+    assessors: int
+    asked: Annotated[int, Shown("Of")]
+    done: int
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundList:
+    """The rounds of a task, newest first; has_nuggets: whether there is a nugget set to assign."""
+
+    task: str
+    slug: str
+    rounds: tuple[RoundRow, ...]
+    assessors: dict[int, str]
+    """Those whose links work."""
+    runs: tuple[RunChoice, ...]
+    topics: int
+    has_nuggets: bool
+    may_change: bool
+
+
+def round_list(session: Session, viewer: Viewer, slug: str) -> RoundList:
+    """All rounds of a task of answers; raises as `own_task`, and NotFound for a task of rankings."""
+    task = policy.own_task(session, viewer, slug, policy.knows)
+    if task.kind != "answers":
+        raise NotFound(f"{task.name} takes rankings, whose documents are judged in pools.")
+    found = session.scalars(
+        select(LabellingRound).where(LabellingRound.task_id == task.id).order_by(LabellingRound.number.desc())
+    ).all()
+    judged = scoring.newest(session, task.id)
+    topics = session.scalar(select(func.count()).select_from(Topic).where(Topic.task_id == task.id))
+    return RoundList(
+        task=task.name,
+        slug=task.slug,
+        rounds=tuple(_row(session, here) for here in found),
+        assessors=judging_services.able(session, task.id),
+        runs=rounds.runs(session, task.id),
+        topics=topics or 0,
+        has_nuggets=judged is not None and bool(judged.judgments.nuggets.topics),
+        may_change=policy.coordinates(viewer, task.id),
+    )
+
+
+def rounds_table(page: RoundList) -> Table[RoundRow]:
+    """The rounds of a task."""
+    columns = columns_from(RoundRow, "number kind state topics assessors done asked")
+    caption = f"Rounds of labelling of {page.task}, newest first"
+    return Table(f"{page.slug}-labelling", caption, columns, page.rounds)
+
+
+def index_facts(page: RoundList) -> dict[str, Any]:
+    """The rounds as plain values."""
+    return {"task": page.slug, "rounds": rounds_table(page).facts()}
+
+
+INDEX_FILES = Files(facts=index_facts, tables={"rounds": rounds_table})
+
+
+def _row(session: Session, here: LabellingRound) -> RoundRow:
+    topics = {topic.topic_id: topic for topic in rounds.topics_of(session, here.id)}
+    deciding = session.scalars(
+        select(Assessor.id).where(
+            Assessor.task_id == here.task_id, Assessor.role == judging_services.ADJUDICATOR
+        )
+    ).all()
+    shares = [share for share in rounds.shares_of(session, here.id) if share.assessor_id not in deciding]
+    if here.kind == NUGGETS:
+        asked, done = len(shares), sum(share.done_at is not None for share in shares)
+    else:
+        asked = sum(size(here, topics[share.topic_id], share) for share in shares)
+        done = labels.count(session, here.id)
+    return RoundRow(
+        number=here.number,
+        kind=KINDS[here.kind].title,
+        state=here.state,
+        topics=len(topics),
+        assessors=len({share.assessor_id for share in shares}),
+        asked=asked,
+        done=done,
+        created_at=here.created_at,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ItemDisagreement:
+    """An item with what assessors said, and the decision; None where there is none yet."""
+
+    name: str
+    topic_id: str
+    labels: tuple[tuple[str, str], ...]
+    """(assessor, label in words)."""
+    decision: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadDisagreement:
+    """One of them with all that is needed to decide; following: the next without a decision."""
+
+    disagreement: ItemDisagreement
+    topic: Topic
+    shown: ReadItem
+    following: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisagreementPage:
+    """The disagreements of a round, undecided ones first; one: the one that is looked at."""
+
+    task: Task
+    here: LabellingRound
+    rows: tuple[ItemDisagreement, ...]
+    one: ReadDisagreement | None
+
+    @property
+    def kind(self) -> RoundKind:
+        """What the round makes."""
+        return KINDS[self.here.kind]
+
+    @property
+    def open(self) -> int:
+        """How many have no decision."""
+        return sum(row.decision is None for row in self.rows)
+
+
+def disagreement_page(
+    session: Session, viewer: Viewer, slug: str, number: int, name: str = ""
+) -> DisagreementPage:
+    """The list, with the item of a name; raises NotFound for another item or a round without labels."""
+    task, here = rounds.seen_round(session, viewer, slug, number)
+    if here.kind == NUGGETS:
+        raise NotFound(f"Round {number} makes nuggets; their lists are compared topic by topic.")
+    made = round_labels(session, here)
+    found = dict(_disagreements(made))
+    rows = sorted(found, key=lambda row: row.decision is not None)
+    one = None
+    if name:
+        row = next((row for row in rows if row.name == name), None)
+        if row is None:
+            raise NotFound("Assessors do not differ on this item, or the round does not have it.")
+        one = _read(session, task, made, row, found[row], rows)
+    return DisagreementPage(task=task, here=here, rows=tuple(rows), one=one)
+
+
+def rows_table(page: DisagreementPage) -> Table[ItemDisagreement]:
+    """The disagreements of a round."""
+    columns: list[Column[ItemDisagreement]] = [
+        Column("item", lambda row: row.name, "Item"),
+        Column("topic", lambda row: row.topic_id, "Topic"),
+        Column(
+            "labels",
+            lambda row: "; ".join(f"{assessor}: {label}" for assessor, label in row.labels),
+            "Labels",
+        ),
+        Column("decision", lambda row: row.decision, "Decision"),
+    ]
+    number = page.here.number
+    caption = f"Items that assessors of round {number} label differently, undecided ones first"
+    return Table(f"{page.task.slug}-labelling-{number}-differ", caption, columns, page.rows)
+
+
+def _disagreements(made: RoundLabels) -> Mapping[ItemDisagreement, LabelItem]:
+    words: dict[int | None, str] = {label.value: label.name for label in KINDS[made.here.kind].labels}
+    # Who could not say gave no grade.
+    words[None] = words.get(UNSURE, "")
+    decisions = sorted(made.decisions, key=lambda label: label.saved_at)
+    decided = {made.items[label.place]: words[label.grade] for label in decisions}
+    found = {}
+    for item, given in made.disagreements.items():
+        by_name = sorted(given, key=lambda label: label.assessor)
+        row = ItemDisagreement(
+            name=name_of(made.here.secret, item),
+            topic_id=item.topic_id,
+            labels=tuple((label.assessor, words[label.grade]) for label in by_name),
+            decision=decided.get(item),
+        )
+        found[row] = item
+    return found
+
+
+def _read(
+    session: Session,
+    task: Task,
+    made: RoundLabels,
+    row: ItemDisagreement,
+    item: LabelItem,
+    rows: list[ItemDisagreement],
+) -> ReadDisagreement:
+    others = (each.name for each in rows if each.decision is None and each is not row)
+    return ReadDisagreement(
+        disagreement=row,
+        topic=scored_topics.find_topic(session, task, item.topic_id),
+        shown=read_item(session, task, made.here.kind, made.topics[item.topic_id], item),
+        following=next(others, None),
+    )

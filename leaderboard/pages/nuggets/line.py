@@ -2,29 +2,27 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any
 
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Task
 from leaderboard.errors import NotFound
-from leaderboard.pages.judges.judge import AgreedTopic
-from leaderboard.pages.scores import fields
+from leaderboard.pages.judges.tables import COEFFICIENTS, AgreedTopic
+from leaderboard.pages.scores import table
 from leaderboard.services import policy
 from leaderboard.services.boards.rows import Row, rank, read_rows
-from leaderboard.services.evaluations import over_topics
-from leaderboard.services.evaluations.columns import MeasureColumn, column_of
-from leaderboard.services.evaluations.over_topics import PartialMean
-from leaderboard.services.evaluations.shown import ShownEdition, scores_of, shown_edition
-from leaderboard.services.judges.lines import LineAgreement, line_agreement
-from leaderboard.services.nuggets import basis, line_scores
-from leaderboard.services.nuggets.basis import KIND, AnswersBasis
-from leaderboard.services.nuggets.line_scores import LineRevision, RunByLine
+from leaderboard.services.evaluations import shown as evaluations_shown
+from leaderboard.services.evaluations.choices import MeasureColumn, column_of
+from leaderboard.services.evaluations.shown import PartialMean, ShownEdition, scores_of, shown_edition
+from leaderboard.services.judges.field import LineAgreement, line_agreement
+from leaderboard.services.nuggets import line_scores
+from leaderboard.services.nuggets.line_scores import KIND, AnswersBasis, LineRevision, RunByLine
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs.names import RunName
-from leaderboard.services.tasks.head import TaskHead
-from leaderboard.tables.record import Shown
+from leaderboard.services.tasks.scored_topics import TaskHead
+from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +88,7 @@ def line_page(
     line = line_scores.newest_of(session, task, line_id, sight.topic_set)
     shown = shown_edition(session, task, sight)
     measures = tuple(column_of(key) for key in line.keys)
-    by = fields.chosen(measures, _primary(line, task.primary_measure), measure)
+    by = table.chosen(measures, _primary(line, task.primary_measure), measure)
     on_board = rank(read_rows(session, viewer, task, sight, shown.edition, (by,)), by)
     scored = line_scores.of_runs(session, line, {row.run_id: row.ranking_sha256 for row in on_board})
     by_line = rank((_by_line(row, scored[row.run_id], line.keys) for row in on_board), by)
@@ -100,9 +98,9 @@ def line_page(
         sight=sight,
         basis=shown.basis,
         line=line,
-        lines=basis.beside_board(session, task.id),
-        by_line=basis.of_packed(line.packed),
-        board=basis.of_edition(session, shown, sight),
+        lines=line_scores.beside_board(session, task.id),
+        by_line=line_scores.of_packed(line.packed),
+        board=line_scores.of_edition(session, shown, sight),
         measure=by,
         measures=measures,
         rows=_rows(viewer, {row.run_id: row for row in on_board}, by_line, by, agreement),
@@ -114,7 +112,7 @@ def line_page(
 def number_of(session: Session, viewer: Viewer, slug: str, name: str) -> int:
     """The number of the line of that name; raises NotFound as `line_page` does."""
     task, sight = policy.visible_task(session, viewer, slug)
-    lines = {known: number for number, known in basis.beside_board(session, task.id)}
+    lines = {known: number for number, known in line_scores.beside_board(session, task.id)}
     if not sight.details or name not in lines:
         known = f"; it has {', '.join(lines)}" if sight.details and lines else ""
         raise NotFound(f"{task.name} has no line {name[:40]!r} of answers beside its board{known}.")
@@ -145,7 +143,7 @@ def _agreement(
         return None
     on_board, by_line, scored = runs
     ranked = [row.run_id for row in on_board if row.rank is not None]
-    source = over_topics.narrowed(shown.source, shown.edition, by.key)
+    source = evaluations_shown.narrowed(shown.source, shown.edition, by.key)
     of_board = scores_of(session, source, by.key, by.version, ranked)
     of_line = {row.run_id: scored[row.run_id].by_topic[by.key] for row in by_line if row.rank is not None}
     return line_agreement(
@@ -196,9 +194,159 @@ def _topics(
 ) -> tuple[AgreedTopic, ...]:
     if agreement is None or agreement.found.by_topic is None or shown.source is None or shown.edition is None:
         return ()
-    topics = over_topics.narrowed(shown.source, shown.edition, by.key).topics
+    topics = evaluations_shown.narrowed(shown.source, shown.edition, by.key).topics
     values = agreement.found.by_topic.tolist()
     return tuple(
         AgreedTopic(topic, None if math.isnan(value) else value)
         for topic, value in zip(topics, values, strict=True)
     )
+
+
+DIGITS = 4
+"""Of coefficients."""
+
+
+def runs_table(page: LinePage) -> Table[LineRow]:
+    """The runs by the line, best first, and where the board has them."""
+    by = page.measure
+    return Table(
+        page.name,
+        (
+            f"Runs of {page.task} by {by.key} by the judgments of the line {page.line.name}, revision "
+            f"{page.line.number}, beside the board."
+        ),
+        columns_from(
+            LineRow,
+            "rank name run_id team kind",
+            _score(by, "by"),
+            _range("ranks", "Ranks", "low", "high"),
+            _end("low"),
+            _end("high"),
+            Column("board", lambda row: row.board_score, "Board", digits=by.digits),
+            "board_rank",
+            _range("board_ranks", "Its ranks", "board_low", "board_high"),
+            _end("board_low"),
+            _end("board_high"),
+            Column(
+                "move",
+                lambda row: row.move,
+                "Move",
+                words=lambda row: None if row.move is None else _signed(row.move),
+                digits=0,
+                title="By how many ranks the line puts the run higher, of the runs that both rank.",
+            ),
+            *(_score(measure, "measure") for measure in page.measures if measure != by),
+        ),
+        page.rows,
+    )
+
+
+def topics_table(page: LinePage) -> Table[AgreedTopic]:
+    """The agreement within each topic."""
+    return Table(
+        f"{page.name}-topics",
+        f"Agreement of the line {page.line.name} with the board within each topic of {page.task}.",
+        [
+            Column("topic", lambda row: row.topic, "Topic"),
+            Column(
+                "agreement", lambda row: row.agreement, COEFFICIENTS["accuracy"].capitalize(), digits=DIGITS
+            ),
+        ],
+        page.topics,
+    )
+
+
+def line_facts(page: LinePage) -> dict[str, Any]:
+    """The page as plain values at full precision."""
+    line, basis = page.line, page.basis
+    return {
+        "task": page.slug,
+        "line": {
+            "number": line.line_id,
+            "name": line.name,
+            "revision": line.number,
+            "note": line.note,
+            "at": line.at.isoformat(),
+            "sha256": line.sha256,
+            "topics": len(line.topics),
+            "made_by": dict(page.by_line.made_by),
+        },
+        "board": {
+            "edition": basis.edition if basis is not None else None,
+            "revision": basis.revision if basis is not None else None,
+            "made_by": dict(page.board.made_by) if page.board is not None else {},
+        },
+        "measure": page.measure.key,
+        "agreement": _line_tables_agreement(page),
+        "runs": [
+            {**row, "partial": {key: asdict(mean) for key, mean in given.partial.items()}}
+            for row, given in zip(runs_table(page).facts(), page.rows, strict=True)
+        ],
+        "topics": topics_table(page).facts(),
+    }
+
+
+def in_words(page: LinePage) -> tuple[str, ...]:
+    """Who made the judgments of both sides, and how far the boards agree, for the command line."""
+    sides = ((page.line.name, page.by_line), ("the board", page.board))
+    said = [
+        f"{name}: {', '.join(f'{part} by {maker}' for part, maker in of.made_by)}."
+        for name, of in sides
+        if of is not None
+    ]
+    if page.agreement is None or page.agreement.found.boards is None:
+        return (*said, "Fewer than three runs are ranked by both: their agreement is not computed.")
+    found = page.agreement.found
+    numbers = {name: getattr(found.boards, key) for key, name in COEFFICIENTS.items()}
+    told = ", ".join(f"{name} {value:.4f}" for name, value in numbers.items() if value is not None)
+    return (*said, f"{len(found.runs)} runs ranked by both, {found.topics} topics: {told}.")
+
+
+LINE_FILES: Files[LinePage] = Files(facts=line_facts, tables={"runs": runs_table, "topics": topics_table})
+
+
+def _line_tables_agreement(page: LinePage) -> dict[str, Any] | None:
+    """Coefficients of the boards, pairs by who decides them, and the mean over topics."""
+    if page.agreement is None:
+        return None
+    found = page.agreement.found
+    return {
+        "runs": len(found.runs),
+        "topics": found.topics,
+        "left_out": list(found.left_out),
+        **{key: getattr(found.boards, key, None) for key in COEFFICIENTS},
+        "at_least": found.least,
+        "guaranteed": None if found.proved is None else [found.proved.low, found.proved.high],
+        "by_topic": found.topic_mean,
+        "undefined_topics": found.undefined_topics,
+        "decided": None if found.decided is None else asdict(found.decided),
+        "test": page.agreement.plan.method.key,
+    }
+
+
+def _score(measure: MeasureColumn, group: str) -> Column[LineRow]:
+    return Column(
+        measure.key,
+        lambda row: row.scores[measure.key],
+        measure.short,
+        digits=measure.digits,
+        title=measure.title,
+        group=group,
+    )
+
+
+def _range(key: str, head: str, low: str, high: str) -> Column[LineRow]:
+    """A range of ranks as people read it."""
+
+    def words(row: LineRow) -> str | None:
+        return None if getattr(row, low) is None else f"{getattr(row, low)}–{getattr(row, high)}"
+
+    return Column(key, words, head, shown=~Place.DATA)
+
+
+def _end(key: str) -> Column[LineRow]:
+    return Column(key, lambda row: getattr(row, key), digits=0, shown=Place.DATA)
+
+
+def _signed(move: int) -> str:
+    return f"{move:+d}".replace("-", "−") if move else "0"

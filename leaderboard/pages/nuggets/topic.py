@@ -1,28 +1,78 @@
 """A topic's nuggets by runs: which of them each run's answer holds, and how many runs hold each."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Task
 from leaderboard.errors import NotFound
-from leaderboard.pages.nuggets.labels import NOT_JUDGED, in_order, labels_of, maker
-from leaderboard.pages.scores import fields
+from leaderboard.measures.answers.judged import UNLABELLED
+from leaderboard.pages.scores import table
+from leaderboard.services import answers as answers_services
 from leaderboard.services import policy
-from leaderboard.services.answers import store
 from leaderboard.services.boards.rows import rank, read_rows
-from leaderboard.services.evaluations.columns import MeasureColumn
+from leaderboard.services.evaluations.choices import MeasureColumn
 from leaderboard.services.evaluations.shown import ShownEdition, shown_edition
-from leaderboard.services.nuggets import stored
+from leaderboard.services.nuggets import scoring
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.runs.names import RunName
-from leaderboard.services.tasks import topics
-from leaderboard.services.tasks.topics import TopicHead
-from leaderboard.tables.record import Shown
-from leaderboard.trec.nuggets.packing import PackedAnswers
+from leaderboard.services.tasks import scored_topics
+from leaderboard.services.tasks.scored_topics import TopicHead
+from leaderboard.tables.record import Column, Files, Shown, Table, columns_from
+from leaderboard.trec.answers.record import Answer
+from leaderboard.trec.nuggets.judgments import AnswerJudgments, size_of
+from leaderboard.trec.nuggets.packing import PackedAnswers, Part
+from leaderboard.trec.nuggets.sets import Nugget
+
+NOT_JUDGED, UNANSWERED = "not_judged", "unanswered"
+"""Besides assignments: nobody labelled the run's answer; the run has none, which holds nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelShape:
+    """A label as readers see it."""
+
+    glyph: str
+    word: str
+
+
+OF_NUGGETS: Mapping[str, LabelShape] = {
+    "support": LabelShape("●", "held"),
+    "partial_support": LabelShape("◐", "held in part"),
+    "not_support": LabelShape("○", "not held"),
+    "failed": LabelShape("×", "label failed"),
+    UNANSWERED: LabelShape("–", "no answer"),
+    NOT_JUDGED: LabelShape("?", "not judged"),
+}
+OF_CITATIONS: Mapping[int, LabelShape] = {
+    2: LabelShape("●", "full support"),
+    1: LabelShape("◐", "partial support"),
+    0: LabelShape("○", "no support"),
+    UNLABELLED: LabelShape("?", "not judged"),
+}
+VITAL_FIRST = {"vital": 0, "okay": 1, "failed": 2}
+
+
+def in_order(nuggets: Sequence[Nugget]) -> list[int]:
+    """The places of a topic's nuggets in the set, vital ones first, else as in the set."""
+    return sorted(range(len(nuggets)), key=lambda place: VITAL_FIRST[nuggets[place].importance])
+
+
+def labels_of(judgments: AnswerJudgments, run: str, topic: str, answer: Answer | None) -> tuple[str, ...]:
+    """A key of OF_NUGGETS for each nugget of the topic, in the set's order; run is its answers' digest."""
+    labels = judgments.labels(run, topic)
+    if labels is not None:
+        return labels
+    missing = UNANSWERED if size_of(answer).words == 0 else NOT_JUDGED
+    return (missing,) * len(judgments.nuggets.topics.get(topic, ()))
+
+
+def maker(judged: PackedAnswers, *parts: Part) -> str:
+    """Who made the first of the parts that is there, in words; empty where none is."""
+    return next((str(judged.made_by[part]) for part in parts if part in judged.made_by), "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +167,7 @@ def nuggets_page(
     UnknownMeasure for a measure that is not on the board or has no better and worse.
     """
     task, sight = policy.visible_task(session, viewer, slug)
-    topic = topics.find(session, task, topic_id)
+    topic = scored_topics.find_topic(session, task, topic_id)
     if task.kind != "answers":
         raise NotFound(f"{task.name} takes rankings, which are not judged by nuggets.")
     if not sight.details:
@@ -127,12 +177,12 @@ def nuggets_page(
     by: MeasureColumn | None = None
     runs: tuple[LabelledRun, ...] = ()
     if shown.edition is not None:
-        judged = stored.of_revision(session, shown.edition.revision_id)
-        by = fields.chosen(fields.columns_of(shown.edition), shown.edition.primary_measure, measure)
+        judged = scoring.of_revision(session, shown.edition.revision_id)
+        by = table.chosen(table.fields_columns_of(shown.edition), shown.edition.primary_measure, measure)
         runs = _runs(session, viewer, (task, sight, shown), judged, topic_id, by)
     nuggets = _nuggets(judged, topic_id, runs) if judged is not None else ()
     return NuggetsPage(
-        **topics.head(session, task, topic, sight, shown),
+        **scored_topics.head(session, task, topic, sight, shown),
         measure=by,
         nuggets=nuggets,
         runs=runs if nuggets else (),
@@ -152,7 +202,7 @@ def _runs(
     """The board's runs in its order, each with its labels in the order that nuggets are shown in."""
     task, sight, shown = seen
     rows = rank(read_rows(session, viewer, task, sight, shown.edition, (by,)), by)
-    answers = dict(store.of_topic_in(session, [row.run_id for row in rows], topic_id))
+    answers = dict(answers_services.of_topic_in(session, [row.run_id for row in rows], topic_id))
     places = in_order(judged.judgments.nuggets.topics.get(topic_id, ()))
     runs = []
     for row in rows:
@@ -174,3 +224,84 @@ def _nuggets(judged: PackedAnswers, topic_id: str, runs: Sequence[LabelledRun]) 
         )
         for number, place in enumerate(in_order(given), start=1)
     )
+
+
+@dataclass(frozen=True, slots=True)
+class LabelRow:
+    """What one run's answer has of one nugget."""
+
+    nugget: NuggetRow
+    run: LabelledRun
+
+    @property
+    def label(self) -> str:
+        """The run's label of the nugget."""
+        return self.run.labels[self.nugget.number - 1]
+
+
+def topic_facts(page: NuggetsPage) -> dict[str, Any]:
+    """The page as plain values; a run's labels are in the order of the nuggets."""
+    return {
+        "task": page.slug,
+        "topic": page.topic_id,
+        "revision": page.basis.revision if page.basis else None,
+        "nuggets_by": page.nuggets_by or None,
+        "labels_by": page.labels_by or None,
+        "measure": page.measure.key if page.measure else None,
+        "nuggets": [
+            {
+                "text": row.text,
+                "importance": row.importance,
+                "held": row.held,
+                "held_in_part": row.held_in_part,
+                "known": row.known,
+                "share": row.share,
+            }
+            for row in page.nuggets
+        ],
+        "runs": [
+            {
+                "run": run.name,
+                "run_id": run.run_id,
+                "team": run.team,
+                "kind": run.kind,
+                "rank": run.rank,
+                "labels": list(run.labels),
+            }
+            for run in page.runs
+        ],
+    }
+
+
+def nuggets(page: NuggetsPage) -> Table[NuggetRow]:
+    """One row a nugget: how many runs hold it."""
+    return Table(
+        f"{page.slug}-{page.topic_id}-nuggets",
+        f"Nuggets of topic {page.topic_id} of {page.task}, and the runs whose answers hold them.",
+        columns_from(NuggetRow, "number text importance held held_in_part known share"),
+        page.nuggets,
+    )
+
+
+def labels(page: NuggetsPage) -> Table[LabelRow]:
+    """One row a nugget and run: the label."""
+    return Table(
+        f"{page.slug}-{page.topic_id}-labels",
+        f"Labels of the nuggets of topic {page.topic_id} of {page.task}, one row a nugget and run.",
+        columns_from(
+            LabelRow,
+            "nugget.number nugget.text nugget.importance run.rank run.name",
+            Column("run_id", lambda row: row.run.run_id, "Number", digits=0),
+            "label",
+        ),
+        tuple(_labels(page)),
+    )
+
+
+TOPIC_FILES = Files(facts=topic_facts, tables={"nuggets": nuggets, "labels": labels})
+
+
+def _labels(page: NuggetsPage) -> Iterator[LabelRow]:
+    for nugget in page.nuggets:
+        for run in page.runs:
+            yield LabelRow(nugget, run)

@@ -4,8 +4,15 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
-from leaderboard.pages.pools.audits import Agreement, AuditedRun, AuditedTeam, AuditPage, DepthOrder, losers
-from leaderboard.pages.pools.simulation import SimulatedPool
+from leaderboard.pages.pools.audits import (
+    Agreement,
+    AuditedRun,
+    AuditedTeam,
+    AuditPage,
+    DepthOrder,
+    SimulatedPool,
+    losers,
+)
 from leaderboard.services.evaluations.shown import rests_on
 from leaderboard.services.statistics.procedures.pool_simulations import ORDERED_AT, SHARES
 from leaderboard.tables.record import Column, Files, Place, Table, columns_from

@@ -14,16 +14,16 @@ from leaderboard.errors import UnknownMeasure
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import Judged
 from leaderboard.pages.nuggets.facts import require_rankings
-from leaderboard.pages.scores import fields, table
+from leaderboard.pages.scores import table
 from leaderboard.pages.scores.table import ComparedRun, comparable
 from leaderboard.services import policy
 from leaderboard.services.evaluations import alignments
-from leaderboard.services.evaluations.columns import MeasureColumn
+from leaderboard.services.evaluations.choices import MeasureColumn
 from leaderboard.services.evaluations.shown import FloatArray, Source, scores_of, shown_edition
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.procedures.reduced_judgments import NEEDS
-from leaderboard.services.tasks.head import TaskHead
+from leaderboard.services.tasks.scored_topics import TaskHead
 
 VERSION = 1
 DEEPEST = 100
@@ -95,13 +95,13 @@ def audited(session: Session, viewer: Viewer, slug: str, measure: str | None) ->
         return _nothing(task, sight, f"{task.name} has no judgments yet, so there is nothing to audit.")
     columns = tuple(
         column
-        for column in comparable(fields.columns_of(shown.edition))
+        for column in comparable(table.fields_columns_of(shown.edition))
         if parse(column.key).measure.needs <= NEEDS
     )
     column = _chosen(columns, shown.edition.primary_measure, measure)
     if column is None:
         return _nothing(task, sight, "None of this board’s measures can be computed from fewer judgments.")
-    runs = sorted(fields.runs_of(session, viewer, task, sight), key=lambda run: run.run_id)
+    runs = sorted(table.runs_of(session, viewer, task, sight), key=lambda run: run.run_id)
     scored = scores_of(session, shown.source, column.key, column.version, [run.run_id for run in runs])
     kept = tuple(run for run in runs if run.run_id in scored)
     pools, members = _pooled(session, task)

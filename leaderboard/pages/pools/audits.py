@@ -9,23 +9,137 @@ from sqlalchemy.orm import Session
 
 from leaderboard.errors import Invalid
 from leaderboard.measures.grammar import parse
-from leaderboard.pages.boards import coverage
-from leaderboard.pages.boards.coverage import Bounds, CoveredRun
+from leaderboard.pages.boards import view
+from leaderboard.pages.boards.view import Bounds, CoveredRun
 from leaderboard.pages.pools import audited_runs
-from leaderboard.pages.pools import simulation as simulated_pools
 from leaderboard.pages.pools.audited_runs import AuditedTask, better
-from leaderboard.pages.pools.simulation import SimulatedPool
 from leaderboard.pooling.audit import rank_drops, relative_change
+from leaderboard.pooling.methods import METHODS, method
 from leaderboard.services.evaluations.shown import FloatArray
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs.names import RunName
 from leaderboard.services.statistics import computing, requests
-from leaderboard.services.statistics.procedures import pool_reusability
+from leaderboard.services.statistics.procedures import pool_reusability, pool_simulations
 from leaderboard.services.statistics.procedures.pool_reusability import PROCEDURE
+from leaderboard.services.statistics.procedures.pool_simulations import PROCEDURE as PoolSimulationsPROCEDURE
 from leaderboard.services.statistics.requests import AT_ONCE_S, Request, WaitingResult
 from leaderboard.stats.arrays import Arrays
 from leaderboard.stats.orders.rank_correlation import tau_ap_a, tau_ap_b, tau_b
 from leaderboard.tables.record import Place, Shown
+
+STAGED_DEPTH = 10
+LEFT_OUT = ("combmnz", "depth", "priority", "stratified", "staged")
+"""Methods that need more than ranks, or that do not order all documents."""
+SPECS: dict[str, dict[str, Any]] = {
+    **{name: {"name": name} for name in METHODS if name not in LEFT_OUT},
+    "staged-rrf": {"name": "staged", "depth": STAGED_DEPTH, "then": {"name": "rrf"}},
+    "staged-hedge": {"name": "staged", "depth": STAGED_DEPTH, "then": {"name": "hedge"}},
+}
+"""What can be simulated, by the name in an address."""
+USUAL = ("take", "rrf", "staged-rrf", "hedge", "maxmean", "random")
+SIMULATION_MOST = 8
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedPool:
+    """One method: the share of relevant documents found by share judged, and the order of runs on the way."""
+
+    key: str
+    title: str
+    recall: tuple[float, ...]
+    """At SHARES."""
+    area: float
+    taus: tuple[tuple[float | None, float | None], ...]
+    """tau_b and tau_AP with the order under all judgments, at ORDERED_AT."""
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """All methods asked for that are computed, and the requests of the others."""
+
+    methods: tuple[SimulatedPool, ...]
+    documents: int
+    relevant: int
+    waiting: tuple[WaitingResult, ...]
+
+
+def method_titles() -> dict[str, str]:
+    """What can be simulated: name in an address -> title."""
+    return {key: method(spec).title for key, spec in SPECS.items()}
+
+
+def chosen_methods(keys: Sequence[str]) -> tuple[str, ...]:
+    """The methods to simulate, the usual ones where none is asked for.
+
+    Raises Invalid for an unknown one, and for more than can be told apart.
+    """
+    if unknown := [key for key in keys if key not in SPECS]:
+        raise Invalid(f"{unknown[0][:40]!r} cannot be simulated; choose {', '.join(SPECS)}.")
+    if len(set(keys)) > SIMULATION_MOST:
+        raise Invalid(f"More than {SIMULATION_MOST} curves cannot be told apart: choose fewer methods.")
+    return tuple(dict.fromkeys(keys)) or USUAL
+
+
+def simulated(session: Session, audited: AuditedTask, depth: int, keys: Sequence[str]) -> Simulation:
+    """The methods on the pooled runs; quick ones are computed here, as long as no reader has to wait."""
+    done, waiting = [], []
+    documents = relevant = 0
+    patience = AT_ONCE_S
+    for key in keys:
+        request = _request(audited, depth, key)
+        result = requests.find(session, request)
+        cost = _cost(audited, key)
+        if isinstance(result, WaitingResult) and result.state == "absent" and cost <= patience:
+            patience -= cost
+            arrays = computing.computed_from_hits(session, request, lambda _: None)
+            result = requests.kept.put(request.digest, arrays)
+        if isinstance(result, WaitingResult):
+            waiting.append(result)
+            continue
+        documents, relevant = int(result["documents"]), int(result["relevant"])
+        done.append(_simulated(audited, key, result))
+    return Simulation(methods=tuple(done), documents=documents, relevant=relevant, waiting=tuple(waiting))
+
+
+def _simulated(audited: AuditedTask, key: str, arrays: Arrays) -> SimulatedPool:
+    full = better(audited, arrays["full"].astype(np.float64))
+    return SimulatedPool(
+        key=key,
+        title=method(SPECS[key]).title,
+        recall=tuple(arrays["recall"].tolist()),
+        area=float(arrays["area"]),
+        taus=tuple(
+            _agreement(better(audited, scores), full) for scores in arrays["at_share"].astype(np.float64)
+        ),
+    )
+
+
+def _agreement(estimate: Any, truth: Any) -> tuple[float | None, float | None]:
+    directed = tau_ap_a(estimate, truth)
+    return tau_b(estimate, truth), tau_ap_b(estimate, truth) if directed is None else directed
+
+
+def _request(audited: AuditedTask, depth: int, key: str) -> Request:
+    """The simulation is over pooled runs: what the others found was not to be had."""
+    source, measure = audited.rests_on
+    runs = [run for run, pooled in zip(audited.runs, audited.pooled, strict=True) if pooled]
+    return Request(
+        procedure=PoolSimulationsPROCEDURE,
+        method=pool_simulations.options(SPECS[key], depth, audited.level),
+        source=source,
+        measure=measure.key,
+        measure_version=measure.version,
+        run_ids=tuple(run.run_id for run in runs),
+        rankings=tuple(run.ranking_sha256 for run in runs),
+    )
+
+
+def _cost(audited: AuditedTask, key: str) -> float:
+    """About how many seconds a simulation takes: adaptive methods weigh all runs for every document."""
+    source, _ = audited.rests_on
+    work = sum(audited.pooled) * len(source.topics)
+    return 0.01 + work * (1e-3 if method(SPECS[key]).adaptive else 1e-4)
+
 
 DEEPEST = 1000
 
@@ -130,7 +244,7 @@ def page(session: Session, viewer: Viewer, slug: str, choice: Choice) -> AuditPa
     cannot be made by, Invalid for a depth or a method that does not exist.
     """
     audited = audited_runs.audited(session, viewer, slug, choice.measure)
-    chosen = simulated_pools.chosen(choice.methods)
+    chosen = chosen_methods(choice.methods)
     if choice.depth is not None and not 1 <= choice.depth <= DEEPEST:
         raise Invalid(f"The depth of a pool is from 1 to {DEEPEST}.")
     if audited.said:
@@ -147,7 +261,7 @@ def page(session: Session, viewer: Viewer, slug: str, choice: Choice) -> AuditPa
     guessed = audited_runs.pool_depth(session, audited)
     depth = choice.depth or guessed
     result = _result(session, audited, depth)
-    simulation = simulated_pools.simulated(session, audited, depth, chosen)
+    simulation = simulated(session, audited, depth, chosen)
     return AuditPage(
         audited=audited,
         depth=depth,
@@ -276,11 +390,11 @@ def _runs(session: Session, audited: AuditedTask, arrays: Any, drops: Any) -> tu
 def _outside(audited: AuditedTask, arrays: Any) -> frozenset[int]:
     """The runs of which clearly less is judged than of the pooled ones."""
     shares = {
-        run.run_id: coverage.Coverage(0.0, float(share))
+        run.run_id: view.Coverage(0.0, float(share))
         for run, share in zip(audited.runs, arrays["judged_top"].tolist(), strict=True)
         if np.isfinite(share)
     }
-    return coverage.outside_the_pool(shares)
+    return view.outside_the_pool(shares)
 
 
 def _ends(session: Session, audited: AuditedTask, outside: frozenset[int]) -> dict[int, Bounds]:
@@ -294,7 +408,7 @@ def _ends(session: Session, audited: AuditedTask, outside: frozenset[int]) -> di
         for run, pooled in zip(audited.runs, audited.pooled, strict=True)
         if run.run_id in outside or not pooled
     ]
-    return coverage.bounds(session, source, parse(measure.key), runs)
+    return view.coverage_bounds(session, source, parse(measure.key), runs)
 
 
 def _rank(values: FloatArray, value: float) -> int:

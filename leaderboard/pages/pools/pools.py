@@ -1,7 +1,7 @@
 """The pages of a task's pools: the list, a pool topic by topic, a topic's documents."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from operator import attrgetter
 from typing import Annotated, Any
@@ -11,14 +11,21 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Account, Assessment, Pool, PoolTopic, QrelsRevision, Run, Task, Topic
 from leaderboard.errors import NotFound
-from leaderboard.services import policy
+from leaderboard.services import kinds, policy
 from leaderboard.services.policy import Sight, Viewer
-from leaderboard.services.pools import documents as pool_documents
 from leaderboard.services.pools import pools
-from leaderboard.services.pools.documents import PoolDocument
+from leaderboard.services.pools import previews as pool_documents
 from leaderboard.services.pools.pools import PoolReadiness
-from leaderboard.services.tasks.head import TaskHead
-from leaderboard.services.tasks.topics import grade_names
+from leaderboard.services.pools.previews import (
+    Contribution,
+    PoolDocument,
+    PooledRun,
+    Preview,
+    TopicShare,
+    titles_of,
+)
+from leaderboard.services.qrels import files
+from leaderboard.services.tasks.scored_topics import TaskHead, grade_names
 from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
 
 
@@ -309,3 +316,109 @@ def _row(pool: Pool, maker: str, topics: int, judged: int) -> PoolRow:
         created_at=pool.created_at,
         created_by=maker,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolOffer(TaskHead):
+    """A task whose organiser makes a pool."""
+
+    runs: tuple[PooledRun, ...]
+    topics: int
+    revision: int | None
+    """Number of the newest revision of its judgments."""
+    judgments: int
+
+    @property
+    def official(self) -> int:
+        """How many of the runs are official."""
+        return sum(run.kind == "official" for run in self.runs)
+
+    @property
+    def primary(self) -> int:
+        """How many teams have named a primary run."""
+        return sum(run.primary for run in self.runs)
+
+
+def offer(session: Session, viewer: Viewer, slug: str) -> PoolOffer:
+    """What there is; raises NotFound, SignInNeeded or Forbidden unless the viewer organises the task."""
+    task, sight = organised(session, viewer, slug)
+    revision = files.newest(session, task.id) if kinds.of(task.kind).ranks_documents else None
+    return PoolOffer(
+        of=task,
+        sight=sight,
+        runs=pool_documents.candidates(session, viewer, task),
+        topics=len(titles_of(session, task)),
+        revision=revision.number if revision is not None else None,
+        judgments=revision.judgments if revision is not None else 0,
+    )
+
+
+def new_pool_facts(preview: Preview) -> dict[str, Any]:
+    """The preview as plain values."""
+    return {
+        "task": preview.task,
+        "method": preview.method.spec,
+        "seed": preview.plan.seed,
+        "runs": len(preview.runs),
+        "places": preview.entries,
+        "candidates": preview.candidates,
+        "documents": preview.documents,
+        "reused": preview.reused,
+        "to_judge": preview.to_judge,
+        "seconds_per_document": preview.plan.seconds,
+        "overlap": preview.plan.overlap,
+        "hours": preview.hours,
+        "topics": [asdict(topic) for topic in preview.topics],
+        "by_run": [asdict(row) for row in preview.by_run],
+        "by_team": teams(preview).facts(),
+    }
+
+
+def topics(preview: Preview) -> Table[TopicShare]:
+    """The documents of every topic."""
+    undrawn = Place.EVERYWHERE if preview.undrawn else ~Place.PAGE
+    return Table(
+        f"{preview.slug}-pool-topics",
+        _caption(preview, "topics"),
+        columns_from(
+            TopicShare,
+            "topic_id title candidates documents reused to_judge",
+            Column("undrawn", attrgetter("undrawn"), "Not drawn", digits=0, shown=undrawn),
+        ),
+        preview.topics,
+    )
+
+
+def runs(preview: Preview) -> Table[Contribution]:
+    """What each run brings."""
+    return Table(
+        f"{preview.slug}-pool-runs",
+        _caption(preview, "runs"),
+        columns_from(Contribution, "name team", *_documents()),
+        preview.by_run,
+    )
+
+
+def teams(preview: Preview) -> Table[Contribution]:
+    """What each team brings."""
+    return Table(
+        f"{preview.slug}-pool-teams",
+        _caption(preview, "teams"),
+        [
+            Column("team", attrgetter("team"), "Team"),
+            Column("runs", attrgetter("runs"), "Runs", digits=0),
+            *_documents(),
+        ],
+        preview.by_team,
+    )
+
+
+NEW_POOL_FILES = Files(facts=new_pool_facts, tables={"topics": topics, "runs": runs, "teams": teams})
+
+
+def _documents() -> list[Column[Contribution]]:
+    return columns_from(Contribution, "documents alone")
+
+
+def _caption(preview: Preview, which: str) -> str:
+    return f"{preview.task}: {preview.method.title} of {len(preview.runs)} runs, by {which}."

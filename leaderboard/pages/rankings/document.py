@@ -10,18 +10,24 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Collection, Run, Task, Topic
 from leaderboard.errors import NotFound
-from leaderboard.pages.scores import fields
+from leaderboard.pages.scores import table as scores_table
 from leaderboard.pages.topics import judgments
-from leaderboard.pages.topics.judgments import DocumentFinders, GradesOfTopic, Revision, finder_facts
+from leaderboard.pages.topics.judgments import (
+    DocumentFinders,
+    GradesOfTopic,
+    Revision,
+    finder_facts,
+    judged_topic,
+)
 from leaderboard.services import collections, policy, shown_names
 from leaderboard.services.evaluations import alignments
 from leaderboard.services.evaluations.shown import ShownEdition, shown_edition
 from leaderboard.services.policy import Sight, Viewer
-from leaderboard.services.rankings.stored import DocumentPosition, positions_of
+from leaderboard.services.rankings import DocumentPosition, positions_of
 from leaderboard.services.runs.names import RunName
 from leaderboard.services.shown_names import ShownNames
-from leaderboard.services.tasks import topics
-from leaderboard.services.tasks.head import TaskHead
+from leaderboard.services.tasks import scored_topics
+from leaderboard.services.tasks.scored_topics import TaskHead, TopicHead
 from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
 from leaderboard.trec.documents.marking import Piece, marked, terms
 
@@ -128,7 +134,7 @@ def document_page(
     is_for_topic = topic_id is not None
     if topic_id is None and len(judged) == 1:
         topic_id = judged[0].grades.topic_id
-    topic = topics.find(session, task, topic_id) if topic_id is not None else None
+    topic = scored_topics.find_topic(session, task, topic_id) if topic_id is not None else None
     chosen = _chosen(session, viewer, task, sight, shown, topic, judged, docno) if topic else None
     stored = collections.texts(session, collection.id, [docno]).get(docno)
     is_met = chosen is not None and (chosen.places or chosen.is_left_out)
@@ -149,7 +155,7 @@ def document_page(
         chosen=chosen,
         is_for_topic=is_for_topic,
         basis=shown.basis,
-        grade_names=topics.grade_names(task),
+        grade_names=scored_topics.grade_names(task),
         sight=sight,
     )
 
@@ -262,7 +268,7 @@ def _topics(
 ) -> tuple[DocumentTopic, ...]:
     """What the document was judged for, and how many runs found it."""
     grades = judgments.grades_over_time(session, task, revisions, docno)
-    field = fields.field(session, viewer, task, sight, shown) if grades else None
+    field = scores_table.field(session, viewer, task, sight, shown) if grades else None
     finders: dict[str, DocumentFinders] = {}
     if field is not None:
         finders = judgments.finders_of(session, field.source, field.runs, docno, task.level)
@@ -343,3 +349,75 @@ def _bands(places: Sequence[RunPlace]) -> tuple[DocumentBand, ...]:
     ]
     deeper = sum(place.rank > BANDS[-1] for place in places)
     return tuple(band for band in (*bands, DocumentBand(BANDS[-1] + 1, None, deeper)) if band.runs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadDocument:
+    """A document with the words of the topic marked; title and text are empty where they are not stored."""
+
+    docno: str
+    heading: tuple[Piece, ...]
+    text: tuple[Piece, ...]
+    link: str
+    grade: int | None
+    """None where it is not judged for the topic, or judgments are held back."""
+    finders: DocumentFinders | None
+    is_left_out: bool
+    """Whether it is taken out of every ranking of the topic."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextsPage(TopicHead):
+    """Documents of a task's collection as read for a topic, the highest grade first."""
+
+    collection: str
+    is_judged: bool
+    """Whether grades for the topic are shown."""
+    documents: tuple[ReadDocument, ...]
+    grade_names: dict[int, str]
+
+
+def texts_page(
+    session: Session, viewer: Viewer, slug: str, docnos: Sequence[str], topic_id: str
+) -> TextsPage:
+    """The documents with these ids, as read for a topic; ids that nobody knows have no text and no grade.
+
+    Raises NotFound for an unknown task or topic.
+    """
+    task, sight = policy.visible_task(session, viewer, slug)
+    topic = scored_topics.find_topic(session, task, topic_id)
+    collection = session.get_one(Collection, task.collection_id)
+    shown = shown_edition(session, task, sight)
+    field = scores_table.field(session, viewer, task, sight, shown)
+    judged = judged_topic(session, field.source, field.runs, topic_id, task.level) if field else None
+    gone = alignments.left_out_of(judged.compiled, topic_id) if judged else frozenset()
+    finders = dict(zip(judged.docnos, judged.finders, strict=True)) if judged else {}
+    grades = judged.grades_in(docnos) if judged else [None] * len(docnos)
+    stored = collections.texts(session, collection.id, docnos)
+    words = terms(topic.title, topic.description)
+    documents = [
+        ReadDocument(
+            docno=docno,
+            heading=marked(stored[docno].title, words) if docno in stored else (),
+            text=marked(stored[docno].text, words) if docno in stored else (),
+            link=collections.link(collection.link_template, docno),
+            grade=grade,
+            finders=finders.get(docno),
+            is_left_out=docno.encode() in gone,
+        )
+        for docno, grade in zip(docnos, grades, strict=True)
+    ]
+    return TextsPage(
+        of=task,
+        topic=topic,
+        collection=collection.name,
+        is_judged=judged is not None,
+        documents=tuple(sorted(documents, key=_highest_first)),
+        basis=shown.basis,
+        grade_names=scored_topics.grade_names(task),
+        sight=sight,
+    )
+
+
+def _highest_first(document: ReadDocument) -> tuple[bool, int]:
+    return document.grade is None, -(document.grade or 0)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from sqlalchemy.orm import Session
@@ -11,20 +11,73 @@ from leaderboard.db.tables import QrelsRevision, Run, Task, Topic
 from leaderboard.errors import NotFound
 from leaderboard.measures.by_rank import Running, running
 from leaderboard.measures.judged import UNJUDGED
-from leaderboard.pages.rankings.neighbours import Neighbours, neighbours
-from leaderboard.pages.scores import fields
-from leaderboard.pages.topics.judgments import DocumentFinders, JudgedTopic, judged_topic
+from leaderboard.pages.scores import table
+from leaderboard.pages.scores.table import Field
+from leaderboard.pages.topics.judgments import DocumentFinders, JudgedTopic, finder_facts, judged_topic
 from leaderboard.services import collections, policy, shown_names
 from leaderboard.services.evaluations import alignments, score
-from leaderboard.services.evaluations.columns import MeasureColumn, column_of
-from leaderboard.services.evaluations.shown import ShownEdition, shown_edition
+from leaderboard.services.evaluations.choices import MeasureColumn, column_of
+from leaderboard.services.evaluations.shown import ShownEdition, left_out_facts, shown_edition
 from leaderboard.services.policy import Sight, Viewer
-from leaderboard.services.rankings.stored import OrderedRanking, PassedDocument, ordered_without
-from leaderboard.services.tasks import topics
-from leaderboard.services.tasks.topics import RunOnTopic
-from leaderboard.tables.record import Place, Shown
+from leaderboard.services.rankings import OrderedRanking, PassedDocument, ordered_without
+from leaderboard.services.tasks import scored_topics
+from leaderboard.services.tasks.scored_topics import RunOnTopic
+from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
 from leaderboard.trec.documents.documents import Document
 from leaderboard.trec.documents.marking import Piece, marked, snippet, terms
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """Another run and its score on the topic."""
+
+    run_id: int
+    run: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """A run among the others on one topic, by the primary measure."""
+
+    measure: MeasureColumn
+    rank: int | None
+    """Among the ranked runs on this topic, of which there are `of`; None where the run is not one of them."""
+    of: int
+    better: Neighbour | None
+    """The run just above, equal scores by name."""
+    worse: Neighbour | None
+    rival: Neighbour | None
+    """The run with the best mean over all topics, other than this one."""
+
+
+def neighbours(field: Field, run_id: int, topic_id: str) -> Neighbours | None:
+    """Who stands beside a run on a topic; None where the run or the topic has no score."""
+    column = field.place.get(topic_id)
+    ids = [run.run_id for run in field.runs]
+    if column is None or run_id not in ids:
+        return None
+    mine = ids.index(run_id)
+    scores = field.sign * field.scores[:, column]
+    ordered = np.lexsort((np.arange(len(ids)), -scores)).tolist()
+    at = ordered.index(mine)
+    compared = field.compared
+    means = np.where(compared, field.sign * field.scores.mean(axis=1), -np.inf)
+    means[mine] = -np.inf
+    rival = int(np.argmax(means))
+
+    def neighbour(place: int) -> Neighbour:
+        return Neighbour(ids[place], field.runs[place].name, float(field.scores[place, column]))
+
+    return Neighbours(
+        measure=field.measure,
+        rank=1 + int((scores[compared] > scores[mine]).sum()) if compared[mine] else None,
+        of=int(compared.sum()),
+        better=neighbour(ordered[at - 1]) if at else None,
+        worse=neighbour(ordered[at + 1]) if at + 1 < len(ids) else None,
+        rival=neighbour(rival) if np.isfinite(means[rival]) else None,
+    )
+
 
 SNIPPET = 160
 """Letters of a snippet, about: three lines beside the numbers."""
@@ -145,7 +198,7 @@ def ranking_page(
     """
     run, task, sight, topic, shown = _visible(session, viewer, run_id, topic_id)
     dialect = shown.edition.dialect if shown.edition is not None else task.dialect
-    field = fields.field(session, viewer, task, sight, shown)
+    field = table.field(session, viewer, task, sight, shown)
     judged = judged_topic(session, field.source, field.runs, topic_id, task.level) if field else None
     gone = alignments.left_out_of(judged.compiled, topic_id) if judged else frozenset()
     ranking, left_out = ordered_without(session, run.id, topic_id, dialect, gone)
@@ -155,11 +208,11 @@ def ranking_page(
     titled = _read_of(ranking.docnos[:limit], graded, read)
     reading = _reading(session, task, topic, [*titled, *(docno for docno, _, _ in listed)], read)
     return RankingPage(
-        **topics.head(session, task, topic, sight, shown),
-        **topics.of_run(viewer, shown_names.shown_names(session, viewer, task), run),
+        **scored_topics.head(session, task, topic, sight, shown),
+        **scored_topics.of_run(viewer, shown_names.shown_names(session, viewer, task), run),
         scores=_scores(session, run, shown, topic_id) if field else (),
         dialect=dialect,
-        grade_names=topics.grade_names(task),
+        grade_names=scored_topics.grade_names(task),
         total=len(ranking),
         rows=_rows(reading, ranking, graded, limit),
         ties=_ties(ranking),
@@ -190,13 +243,19 @@ def _visible(
     if not (sight.details or policy.owns(viewer, run.team_id)):
         raise NotFound(f"There is no run {run_id}.", run=run_id)
     if task.kind == "answers":
-        topics.find(session, task, topic_id)
+        scored_topics.find_topic(session, task, topic_id)
         raise IsAnswer(f"Run {run_id} has answers, not rankings: /runs/{run_id}/answers/{topic_id}.")
     if task.kind == "judges":
-        topics.find(session, task, topic_id)
+        scored_topics.find_topic(session, task, topic_id)
         kind = IsBoard if sight.details else NotFound
         raise kind(f"Run {run_id} is a judge, which ranks no documents.", run=run_id, task=task.slug)
-    return run, task, sight, topics.find(session, task, topic_id), shown_edition(session, task, sight)
+    return (
+        run,
+        task,
+        sight,
+        scored_topics.find_topic(session, task, topic_id),
+        shown_edition(session, task, sight),
+    )
 
 
 def _scores(
@@ -353,3 +412,133 @@ def _listed(
         title, heading, _ = reading.of(docno)
         rows.append(MissedDocument(docno=docno, grade=grade, title=title, heading=heading, finders=finders))
     return tuple(rows)
+
+
+RUNNING = {"precision": "P", "recall": "R", "average_precision": "AP", "ndcg": "nDCG"}
+"""Running scores by their name in files, with their heads."""
+
+
+def ranking_facts(page: RankingPage) -> dict[str, Any]:
+    """The ranking as plain values at full precision."""
+    return {
+        "task": page.slug,
+        "run": page.run,
+        "run_id": page.run_id,
+        "topic": page.topic_id,
+        "revision": page.basis.revision if page.basis else None,
+        **left_out_facts(page.basis),
+        "dialect": page.dialect,
+        "level": page.level,
+        "scores": {column.key: value for column, value in page.scores},
+        "relevant": page.relevant_known if page.is_judged else None,
+        "ties": {"groups": page.ties.groups, "documents": page.ties.documents},
+        "documents": [_document(row) for row in page.rows],
+        **_left_out(page),
+        "missed": [
+            {"docno": row.docno, "grade": row.grade, **finder_facts(row.finders)} for row in page.missed
+        ],
+    }
+
+
+def _left_out(page: RankingPage) -> dict[str, Any]:
+    rows = [{"docno": row.docno, "score": row.score, "before": row.before} for row in page.left_out]
+    return {"documents_left_out": rows} if rows else {}
+
+
+def left_out_table(page: RankingPage) -> Table[PassedDocument]:
+    """The documents of the run that are left out of the topic."""
+    return Table(
+        f"{page.run}-{page.topic_id}-left-out",
+        f"Documents of run {page.run} that are left out of topic {page.topic_id} of {page.task}.",
+        columns_from(PassedDocument),
+        page.left_out,
+    )
+
+
+def ranking_table(page: RankingPage) -> Table[RankedDocument]:
+    """The documents in order; readers get no column that has nothing to say."""
+    judged = Place.EVERYWHERE if page.is_judged else Place.DATA
+    printed = Place.PAGE if page.is_judged else Place.PAGE | Place.PRINT
+    return Table(
+        f"{page.run}-{page.topic_id}",
+        _caption(page),
+        columns_from(
+            RankedDocument,
+            "rank",
+            Column("grade", lambda row: row.grade, "Grade", shown=judged & ~Place.DATA),
+            "docno score grade title",
+            *(_running(key, head, judged) for key, head in RUNNING.items()),
+            Column("found", lambda row: row.finders, "Runs", shown=judged & Place.PAGE),
+            *(_finders(key) for key in ("runs", "best_rank", "best_run")),
+            Column("score", lambda row: row.score, "Score", digits=4, shown=printed),
+        ),
+        page.rows,
+    )
+
+
+def missed_table(page: RankingPage) -> Table[MissedDocument]:
+    """The relevant documents that the run does not have."""
+    return Table(
+        f"{page.run}-{page.topic_id}-missed",
+        (
+            f"{len(page.missed):,} of {page.missed_total:,} relevant documents for topic {page.topic_id} of "
+            f"{page.task} that run {page.run} does not have."
+        ),
+        columns_from(
+            MissedDocument,
+            "grade docno finders",
+            *(_missed_by(key) for key in ("runs", "best_rank", "best_run")),
+        ),
+        page.missed,
+    )
+
+
+RANKING_FILES = Files(
+    facts=ranking_facts, tables={"ranking": ranking_table, "missed": missed_table, "left_out": left_out_table}
+)
+
+
+def _running(key: str, head: str, where: Place) -> Column[RankedDocument]:
+    return Column(
+        key,
+        lambda row: getattr(row.running, key) if row.running else None,
+        head,
+        digits=4,
+        shown=where,
+        group="running",
+    )
+
+
+def _finders(key: str) -> Column[RankedDocument]:
+    return Column(key, lambda row: finder_facts(row.finders)[key], shown=Place.DATA)
+
+
+def _missed_by(key: str) -> Column[MissedDocument]:
+    head = key.replace("_", " ").capitalize()
+    return Column(key, lambda row: finder_facts(row.finders)[key], head, shown=~Place.PAGE)
+
+
+def _document(row: RankedDocument) -> dict[str, Any]:
+    return {
+        "rank": row.rank,
+        "docno": row.docno,
+        "score": row.score,
+        "grade": row.grade,
+        "tied": [row.tie.first, row.tie.last] if row.tie else None,
+        **{key: getattr(row.running, key) if row.running else None for key in RUNNING},
+        **finder_facts(row.finders),
+    }
+
+
+def _caption(page: RankingPage) -> str:
+    shown = f"{len(page.rows):,} of {page.total:,} documents" if page.rows else "No document"
+    parts = [
+        f"{shown} of run {page.run} for topic {page.topic_id} of {page.task}, by score, ties by document id "
+        f"descending (trec_eval {page.dialect})."
+    ]
+    if page.is_judged and page.basis is not None:
+        parts.append(
+            f"P, R, AP and nDCG are those of the ranking cut at each rank, under "
+            f"{page.basis.qrels}, relevant from grade {page.level}; a dash is not judged."
+        )
+    return " ".join(parts)

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Run, Task
+from leaderboard.services import reproductions
 from leaderboard.services.policy import Sight, Viewer
-from leaderboard.services.reproductions import links, sides
-from leaderboard.services.reproductions.links import KIND, ReproductionLink
-from leaderboard.services.reproductions.sides import RunSide
+from leaderboard.services.reproductions import KIND, ReproductionLink, RunSide
 from leaderboard.services.shown_names import ShownNames
 
 
@@ -49,8 +48,8 @@ def mentions(
     if task.kind != KIND or not sight.links.in_reproductions:
         return RunMentions()
     here = RunSide(run, task, sight, names)
-    own = links.links_to(session, [run.id])
-    others = sides.all_sides(session, viewer, {_other(link, run.id) for link in own})
+    own = reproductions.links_to(session, [run.id])
+    others = reproductions.all_sides(session, viewer, {_other(link, run.id) for link in own})
     said = [
         mention
         for link in own
@@ -70,7 +69,10 @@ def _other(link: ReproductionLink, run_id: int) -> int:
 
 def _mention(viewer: Viewer, here: RunSide, there: RunSide, link: ReproductionLink) -> MentionedRun | None:
     reproducing = here if link.run_id == here.run.id else there
-    if not sides.is_told(viewer, reproducing, [here, there]) or reproducing.run.withdrawn_at is not None:
+    if (
+        not reproductions.is_told(viewer, reproducing, [here, there])
+        or reproducing.run.withdrawn_at is not None
+    ):
         return None
     return MentionedRun(
         run_id=there.run.id,
@@ -78,6 +80,6 @@ def _mention(viewer: Viewer, here: RunSide, there: RunSide, link: ReproductionLi
         task=there.task.name,
         is_replication=link.is_replication,
         is_withdrawn=there.run.withdrawn_at is not None,
-        slug=reproducing.task.slug if sides.is_open([here, there]) else "",
+        slug=reproducing.task.slug if reproductions.is_open([here, there]) else "",
         reproduction_id=link.run_id,
     )

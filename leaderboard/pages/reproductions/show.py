@@ -1,26 +1,419 @@
 """One reproduction level by level: its topics, its effect among all of the task, what its headers say."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Annotated, Any
 
 import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Run, Topic
-from leaderboard.errors import NotFound
-from leaderboard.pages.reproductions.board import ComparedTask, ReproductionHead, compared_task
-from leaderboard.pages.reproductions.pairs import PairRow, pair_rows
-from leaderboard.pages.reproductions.readable import NamedRun
-from leaderboard.pages.scores.table import ScoreTable
+from leaderboard.db.tables import Edition, Phase, Run, Task, Topic
+from leaderboard.errors import Forbidden, NotFound, UnknownMeasure
+from leaderboard.pages.scores import table as scores_table
+from leaderboard.pages.scores.table import ComparedRun, ScoreTable, comparable, require_details, score_table
+from leaderboard.services import policy, reproductions, shown_names
+from leaderboard.services.evaluations.choices import MeasureColumn, column_of
+from leaderboard.services.evaluations.shown import FloatArray, shown_edition
 from leaderboard.services.policy import Viewer
-from leaderboard.services.reproductions import links
-from leaderboard.services.reproductions.links import ReproductionLink
+from leaderboard.services.reproductions import KIND, ReproductionLink
 from leaderboard.services.runs import facts
+from leaderboard.services.shown_names import ShownNames
+from leaderboard.services.statistics import prepared
+from leaderboard.services.statistics.prepared import AskedOrder
+from leaderboard.services.statistics.requests import WaitingResult
+from leaderboard.services.tasks.scored_topics import TaskHead
+from leaderboard.stats.reproductions.documents import DocumentOrder
+from leaderboard.stats.reproductions.levels import Levels, RunLevels, Thresholds, replicated, same_topics
 from leaderboard.stats.reproductions.numbers import LevelRow, level_rows, threshold_lines
 from leaderboard.stats.reproductions.topics import largest_differences
-from leaderboard.trec.facts.header import leaves
+from leaderboard.tables.record import Place, Shown
+from leaderboard.trec.facts import leaves
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedRun:
+    """A run as the viewer knows it, with its task; is_masked: whether by a pseudonym only."""
+
+    run_id: Annotated[int, Shown(shown=Place.DATA)]
+    name: Annotated[str, Shown(key="run", group="run")]
+    team: Annotated[str, Shown(shown=~Place.PAGE)]
+    slug: Annotated[str, Shown(key="original_task", shown=Place.DATA)]
+    task: str
+    is_masked: bool
+    is_withdrawn: bool
+
+
+@dataclass(frozen=True, eq=False)
+class ReadableTask:
+    """A task, or a phase of one, whose scores by topic the viewer may see.
+
+    table is None where its board does not have the measure, or no score by it; why says so.
+    """
+
+    names: ShownNames
+    table: ScoreTable | None
+    runs: Mapping[int, ComparedRun]
+    rows: Mapping[int, FloatArray]
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _StoredRun:
+    run_id: int
+    name: str
+    team_id: int
+    task_id: int
+    phase_id: int
+    withdrawn_at: datetime | None
+    slug: str
+    task: str
+    phase: str
+
+
+@dataclass(frozen=True, eq=False)
+class ReadableRuns:
+    """Runs by number: what they are called and their scores, where the viewer may see scores by topic."""
+
+    stored: Mapping[int, _StoredRun]
+    tasks: Mapping[tuple[int, int], ReadableTask]
+
+    def name(self, run_id: int | None) -> NamedRun | None:
+        """The run as the viewer knows it; None where scores by topic of its task are not shown."""
+        row = self.stored.get(run_id) if run_id is not None else None
+        task = None if row is None else self._task(row)
+        if row is None or task is None:
+            return None
+        return NamedRun(
+            run_id=row.run_id,
+            name=task.names.run(row.run_id, row.name),
+            team=task.names.team(row.team_id),
+            slug=row.slug,
+            task=row.task,
+            is_masked=task.names.is_masked(row.team_id),
+            is_withdrawn=row.withdrawn_at is not None,
+        )
+
+    def scored(self, run_id: int) -> tuple[ComparedRun, FloatArray] | None:
+        """The run with its scores by the measure, (topics,); None where it has none."""
+        task = self._task(self.stored[run_id])
+        if task is None or run_id not in task.runs:
+            return None
+        return task.runs[run_id], task.rows[run_id]
+
+    def table(self, run_id: int) -> ScoreTable | None:
+        """The scores of the run's task; None where they are not shown, or by another measure only."""
+        task = self._task(self.stored[run_id])
+        return None if task is None else task.table
+
+    def why(self, run_id: int) -> str:
+        """Why the run has no score here."""
+        row = self.stored[run_id]
+        task = self._task(row)
+        if row.withdrawn_at is not None:
+            return "is withdrawn"
+        return (task and task.why) or "has no score by this measure"
+
+    def _task(self, row: _StoredRun) -> ReadableTask | None:
+        return self.tasks.get((row.task_id, row.phase_id))
+
+
+def readable_runs(
+    session: Session, viewer: Viewer, run_ids: Iterable[int], measure: str, own: ScoreTable
+) -> ReadableRuns:
+    """The runs by a measure; own: the scores of the task whose page it is, which were read already.
+
+    A task whose scores by topic are held back from the viewer is left out, and one it may not know of.
+    """
+    stored = {row.run_id: row for row in _stored(session, set(run_ids))}
+    tasks: dict[tuple[int, int], ReadableTask] = {}
+    for row in stored.values():
+        key = row.task_id, row.phase_id
+        if key in tasks:
+            continue
+        is_own = row.task_id == own.of.id and own.sight.phase_id in (None, row.phase_id)
+        if is_own:
+            tasks[key] = _own(session, viewer, own)
+        elif (read := _other(session, viewer, row, measure)) is not None:
+            tasks[key] = read
+    return ReadableRuns(stored, tasks)
+
+
+def _stored(session: Session, run_ids: set[int]) -> list[_StoredRun]:
+    rows = session.execute(
+        select(
+            Run.id.label("run_id"),
+            Run.name,
+            Run.team_id,
+            Run.task_id,
+            Run.phase_id,
+            Run.withdrawn_at,
+            Task.slug,
+            Task.name.label("task"),
+            Phase.name.label("phase"),
+        )
+        .join(Task, Task.id == Run.task_id)
+        .join(Phase, Phase.id == Run.phase_id)
+        .where(Run.id.in_(run_ids))
+        .order_by(Run.id)
+    )
+    return [_StoredRun(**row._mapping) for row in rows]
+
+
+def _own(session: Session, viewer: Viewer, table: ScoreTable) -> ReadableTask:
+    return _readable(shown_names.shown_names(session, viewer, table.of), table)
+
+
+def _other(session: Session, viewer: Viewer, row: _StoredRun, measure: str) -> ReadableTask | None:
+    """The phase of another task that a run is of; None where the viewer sees no scores by topic of it."""
+    asking = replace(viewer, phase=row.phase, edition=None)
+    try:
+        task, sight = policy.visible_task(session, asking, row.slug)
+        require_details(sight)
+    except (Forbidden, NotFound):
+        return None
+    if task.id != row.task_id:
+        return None
+    names = shown_names.shown_names(session, viewer, task)
+    try:
+        table = score_table(session, asking, row.slug, measure)
+    except (NotFound, UnknownMeasure):
+        return ReadableTask(names, None, {}, {}, f"has no score by {measure} on its board")
+    return _readable(names, table)
+
+
+def _readable(names: ShownNames, table: ScoreTable) -> ReadableTask:
+    runs = {run.run_id: run for run in table.runs}
+    rows = {run.run_id: np.asarray(row) for run, row in zip(table.runs, table.scores, strict=True)}
+    return ReadableTask(names, table, runs, rows)
+
+
+Orders = Mapping[str, DocumentOrder | WaitingResult]
+"""Digest of what is asked -> the order of documents, or how far it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairRow:
+    """A run and the one that it reproduces; levels is None where they cannot be compared, and why says it.
+
+    is_replication: the original is a run of another task, so only effects and means are compared. The
+    baselines are None where none are named, or one of them cannot be compared: why_no_baseline.
+    """
+
+    run: NamedRun
+    original: NamedRun
+    baseline: NamedRun | None
+    original_baseline: NamedRun | None
+    is_replication: bool
+    levels: Levels | None
+    why: str = ""
+    why_no_baseline: str = ""
+    waiting: tuple[WaitingResult, ...] = ()
+    """The orders of documents that are not computed yet."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether all levels that there can be are known."""
+        return self.levels is not None and not self.waiting
+
+
+def pair_rows(
+    session: Session,
+    viewer: Viewer,
+    links: Sequence[ReproductionLink],
+    own: ScoreTable,
+    thresholds: Thresholds,
+    with_orders: Collection[int] = (),
+) -> list[PairRow]:
+    """A row for each link whose runs the viewer may compare, by names; own: the scores of the page's task.
+
+    with_orders: the runs whose documents are compared too. A replication is left out where the viewer knows
+    one of its runs by a pseudonym only: the name of the other may tell whose it is.
+    """
+    ids = {run_id for link in links for pair in link.pairs for run_id in pair}
+    runs = readable_runs(session, viewer, ids, own.measure.key, own)
+    shown = [link for link in links if _is_shown(link, runs)]
+    asked = {
+        pair: order
+        for link in shown
+        if link.run_id in with_orders and not link.is_replication
+        for pair in link.pairs
+        if (order := _asked(pair, runs)) is not None
+    }
+    known = prepared.known(session, list(asked.values())) if asked else {}
+    made = {pair: known[order.request.digest] for pair, order in asked.items()}
+    rows = [_row(link, runs, made, thresholds) for link in shown]
+    return sorted(rows, key=lambda row: (row.original.task, row.original.name, row.run.task, row.run.run_id))
+
+
+def _is_shown(link: ReproductionLink, runs: ReadableRuns) -> bool:
+    run, original = runs.name(link.run_id), runs.name(link.of.original)
+    if run is None or original is None or run.is_withdrawn:
+        return False
+    named = [runs.name(run_id) for pair in link.pairs for run_id in pair]
+    return not link.is_replication or not any(one is None or one.is_masked for one in named)
+
+
+def _asked(pair: tuple[int, int], runs: ReadableRuns) -> AskedOrder | None:
+    scored, table = [runs.scored(run_id) for run_id in pair], runs.table(pair[0])
+    original, other = scored
+    if table is None or original is None or other is None or runs.table(pair[1]) is not table:
+        return None
+    return prepared.asked_order(table.source, original[0], other[0])
+
+
+def _row(
+    link: ReproductionLink,
+    runs: ReadableRuns,
+    made: Mapping[tuple[int, int], DocumentOrder | WaitingResult],
+    thresholds: Thresholds,
+) -> PairRow:
+    advanced, *baselines = link.pairs
+    run, original = runs.name(link.run_id), runs.name(link.of.original)
+    assert run is not None, "rows that are not shown were left out"
+    assert original is not None, "as above"
+    new = _levels(advanced, runs, made, link)
+    base = _levels(baselines[0], runs, made, link) if baselines else None
+    lost = next((why for pair in baselines if (why := _why(pair, runs))), "")
+    is_whole = not baselines or base is not None
+    return PairRow(
+        run=run,
+        original=original,
+        baseline=runs.name(link.of.baseline) if is_whole else None,
+        original_baseline=runs.name(link.of.original_baseline) if is_whole else None,
+        is_replication=link.is_replication,
+        levels=None if new is None else Levels(base, new, thresholds),
+        why=_why(advanced, runs) if new is None else "",
+        why_no_baseline="" if is_whole else lost,
+        waiting=tuple(one for pair in link.pairs if isinstance(one := made.get(pair), WaitingResult)),
+    )
+
+
+def _levels(
+    pair: tuple[int, int],
+    runs: ReadableRuns,
+    made: Mapping[tuple[int, int], DocumentOrder | WaitingResult],
+    link: ReproductionLink,
+) -> RunLevels | None:
+    one, two = (runs.scored(run_id) for run_id in pair)
+    if one is None or two is None:
+        return None
+    if link.is_replication:
+        return replicated(one[1], two[1])
+    if runs.table(pair[0]) is not runs.table(pair[1]):
+        return None
+    order = made.get(pair)
+    return same_topics(one[1], two[1], order if isinstance(order, DocumentOrder) else None)
+
+
+def _why(pair: tuple[int, int], runs: ReadableRuns) -> str:
+    """Which of two runs cannot be compared, and why; empty where both can."""
+    for run_id in pair:
+        if runs.scored(run_id) is None:
+            named = runs.name(run_id)
+            return f"{named.name} {runs.why(run_id)}" if named else "a baseline is not shown"
+    return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReproductionHead(TaskHead):
+    """The head of a page of reproductions, by one measure."""
+
+    measure: MeasureColumn
+    measures: tuple[MeasureColumn, ...]
+    """Those that runs can be compared by."""
+    thresholds: Thresholds
+
+    @property
+    def threshold_lines(self) -> list[str]:
+        """Where the words begin, a line a number."""
+        return threshold_lines(self.thresholds, same_topics=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReproductionsPage(ReproductionHead):
+    """A task's reproductions, by the names of their originals."""
+
+    rows: tuple[PairRow, ...]
+    waiting: tuple[WaitingResult, ...]
+    """Orders of documents that are not computed yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedTask:
+    """A task of rankings with its scores by the measure of the page, and what its runs reproduce."""
+
+    task: Task
+    table: ScoreTable
+    measures: tuple[MeasureColumn, ...]
+    thresholds: Thresholds
+    links: Sequence[ReproductionLink]
+
+    def head(self) -> dict[str, Any]:
+        """The fields of ReproductionHead by name."""
+        return {
+            **self.table.head,
+            "measure": self.table.measure,
+            "measures": self.measures,
+            "thresholds": self.thresholds,
+        }
+
+
+def compared_task(session: Session, viewer: Viewer, slug: str, measure: str | None) -> ComparedTask:
+    """What every page of reproductions starts from.
+
+    Raises NotFound for an unknown task, for one whose runs are not rankings, and while scores by topic are
+    held back; UnknownMeasure for a measure that is not on the board.
+    """
+    table = score_table(session, viewer, slug, measure)
+    task = table.of
+    if task.kind != KIND:
+        raise NotFound(f"{task.name} takes {task.kind}; only rankings are reproduced.")
+    edition = session.get_one(Edition, table.source.edition_id)
+    return ComparedTask(
+        task=task,
+        table=table,
+        measures=comparable(scores_table.fields_columns_of(edition)),
+        thresholds=reproductions.of_setting(task.reproduction_thresholds),
+        links=reproductions.links_of(session, task.id, table.sight.phase_id),
+    )
+
+
+def reproductions_page(
+    session: Session, viewer: Viewer, slug: str, measure: str | None = None
+) -> ReproductionsPage:
+    """A task's reproductions by a measure, the primary one unless said otherwise; raises as compared_task."""
+    try:
+        of = compared_task(session, viewer, slug, measure)
+    except NotFound:
+        if (empty := _without_board(session, viewer, slug)) is None:
+            raise
+        return empty
+    own = {link.run_id for link in of.links}
+    rows = pair_rows(session, viewer, of.links, of.table, of.thresholds, with_orders=own)
+    return ReproductionsPage(
+        **of.head(), rows=tuple(rows), waiting=tuple(one for row in rows for one in row.waiting)
+    )
+
+
+def _without_board(session: Session, viewer: Viewer, slug: str) -> ReproductionsPage | None:
+    """The page of a task of rankings that has no board yet; None where that is not the reason."""
+    task, sight = policy.visible_task(session, viewer, slug)
+    require_details(sight)
+    if task.kind != KIND or shown_edition(session, task, sight).edition is not None:
+        return None
+    return ReproductionsPage(
+        of=task,
+        sight=sight,
+        basis=None,
+        measure=column_of(task.primary_measure),
+        measures=(),
+        thresholds=reproductions.of_setting(task.reproduction_thresholds),
+        rows=(),
+        waiting=(),
+    )
+
 
 MOST_TOPICS = 10
 """Topics with the largest differences that are listed."""
@@ -84,7 +477,7 @@ def reproduction_page(
     link = next((link for link in of.links if link.run_id == run_id), None)
     if link is None:
         raise _nothing(of, run_id)
-    others = links.links_to(session, [link.of.original])
+    others = reproductions.links_to(session, [link.of.original])
     every = {one.run_id: one for one in (*of.links, *others)}
     asked = [link.run_id]
     rows = pair_rows(session, viewer, list(every.values()), of.table, of.thresholds, with_orders=asked)

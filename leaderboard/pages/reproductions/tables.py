@@ -5,11 +5,16 @@ from dataclasses import asdict
 from operator import attrgetter
 from typing import Any
 
-from leaderboard.pages.comparisons.words import short_p
-from leaderboard.pages.reproductions.board import ReproductionHead, ReproductionsPage
-from leaderboard.pages.reproductions.pairs import PairRow
-from leaderboard.pages.reproductions.readable import NamedRun
-from leaderboard.pages.reproductions.show import DifferingFact, ReproductionPage, TopicScores
+from leaderboard.pages.comparisons.pair_tables import short_p
+from leaderboard.pages.reproductions.show import (
+    DifferingFact,
+    NamedRun,
+    PairRow,
+    ReproductionHead,
+    ReproductionPage,
+    ReproductionsPage,
+    TopicScores,
+)
 from leaderboard.services.evaluations.shown import rests_on
 from leaderboard.stats.reproductions.effects import Effect, mean_of_both
 from leaderboard.stats.reproductions.levels import Levels, RunLevels

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from leaderboard.services.evaluations.columns import MeasureColumn
+from leaderboard.services.evaluations.choices import MeasureColumn
 from leaderboard.services.qrels.files import Change, PreparedQrels, compare
 from leaderboard.tables.record import Column, Place, Shown, Table, columns_from
 from leaderboard.trec.qrels.left_out import NOTHING, LeftOut

@@ -9,12 +9,12 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Account, Edition, Job, Qrels, QrelsRevision, Run, Task, Topic
 from leaderboard.services import policy, shown_names
-from leaderboard.services.evaluations.damaged import whole_editions
+from leaderboard.services.evaluations.score import whole_editions
 from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels import left_out
-from leaderboard.services.qrels.judged_inputs import COMPANIONS, MAIN
+from leaderboard.services.qrels.files import COMPANIONS, MAIN
 from leaderboard.services.qrels.lines import DRAFT
-from leaderboard.services.tasks.head import TaskHead
+from leaderboard.services.tasks.scored_topics import TaskHead
 from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
 
 SHOWN, BUILDING, EARLIER, NEVER = "shown", "being scored", "shown earlier", "never shown"

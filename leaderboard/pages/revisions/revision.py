@@ -1,6 +1,6 @@
 """One revision of judgments: what it changed, and where every run went."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,11 +8,11 @@ import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Edition, QrelsRevision, Task
+from leaderboard.db.tables import Edition, Qrels, QrelsRevision, Task
 from leaderboard.errors import NotFound
 from leaderboard.pages.nuggets.facts import AnswersFacts
-from leaderboard.pages.revisions import changed, judgment_changes, rank_changes
-from leaderboard.pages.revisions.changed import ChangedJudgments, titles
+from leaderboard.pages.nuggets.files import text_of
+from leaderboard.pages.revisions import judgment_changes, rank_changes
 from leaderboard.pages.revisions.judgment_changes import Changes, TopicMeans
 from leaderboard.pages.revisions.lists import (
     BuildingEdition,
@@ -22,18 +22,20 @@ from leaderboard.pages.revisions.lists import (
     lines_of,
     row_facts,
 )
-from leaderboard.pages.revisions.rank_changes import RankChanges
-from leaderboard.pages.scores import fields
+from leaderboard.pages.revisions.rank_changes import ChangedJudgments, RankChanges, changed_titles
+from leaderboard.pages.scores import table
 from leaderboard.services import policy
-from leaderboard.services.evaluations import over_topics
-from leaderboard.services.evaluations.columns import MeasureColumn
+from leaderboard.services.evaluations import shown as evaluations_shown
+from leaderboard.services.evaluations.choices import MeasureColumn
 from leaderboard.services.evaluations.shown import means, scores_of, source_of
+from leaderboard.services.nuggets import scoring
 from leaderboard.services.phase_rules import ALL_TOPICS
 from leaderboard.services.policy import Sight, Viewer
-from leaderboard.services.qrels import judged_inputs, left_out, lines
-from leaderboard.services.qrels.files import PreparedQrels
-from leaderboard.services.qrels.judged_inputs import MAIN
+from leaderboard.services.qrels import files, left_out, lines
+from leaderboard.services.qrels.files import MAIN, PreparedQrels
+from leaderboard.services.qrels.lines import DRAFT
 from leaderboard.tables.record import Files
+from leaderboard.trec.qrels.packed_left_out import left_out_lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,15 +69,13 @@ def revision_page(
         raise NotFound(f"{task.name} has no revision {number}.")
     revision = _stored(session, line.id, number)
     parent = (
-        session.get(QrelsRevision, revision.parent_id, options=judged_inputs.WHOLE)
-        if revision.parent_id
-        else None
+        session.get(QrelsRevision, revision.parent_id, options=files.WHOLE) if revision.parent_id else None
     )
-    topic_titles = titles(session, task)
-    of_answers = changed.of_answers(session, task, lines.stored(session, revision), topic_titles)
+    topic_titles = changed_titles(session, task)
+    of_answers = rank_changes.of_answers(session, task, lines.stored(session, revision), topic_titles)
     old, new = _editions(session, task, revision)
-    measures = fields.columns_of(new) if new is not None else ()
-    by = fields.chosen(measures, new.primary_measure, measure) if new is not None else None
+    measures = table.fields_columns_of(new) if new is not None else ()
+    by = table.chosen(measures, new.primary_measure, measure) if new is not None else None
     ranks, why = _ranks(session, viewer, (task, sight), old, new, by)
     on_its_way = building(session, viewer, task)
     return RevisionPage(
@@ -106,7 +106,7 @@ def _without_notes(held: AnswersFacts | None, sight: Sight) -> AnswersFacts | No
     return held if held is None or sight.organises else replace(held, notes=())
 
 
-def revision_id(session: Session, viewer: Viewer, slug: str, number: int) -> int:
+def revision_id_of(session: Session, viewer: Viewer, slug: str, number: int) -> int:
     """The id of a revision of the judgments that a board rests on; raises NotFound as `revision_page`."""
     _, _, line = _open_line(session, viewer, slug)
     return _stored(session, line.id, number).id
@@ -115,7 +115,7 @@ def revision_id(session: Session, viewer: Viewer, slug: str, number: int) -> int
 def facts(page: RevisionPage) -> dict[str, Any]:
     """The revision as plain values at full precision."""
     return {
-        **changed.facts(page),
+        **rank_changes.changed_facts(page),
         "revision": row_facts(page.row),
         "origin": page.origin,
         "origin_name": page.origin_name,
@@ -126,7 +126,7 @@ def facts(page: RevisionPage) -> dict[str, Any]:
     }
 
 
-FILES = Files(facts=facts, tables=changed.TABLES)
+FILES = Files(facts=facts, tables=rank_changes.CHANGED_TABLES)
 
 
 def _open_line(session: Session, viewer: Viewer, slug: str) -> tuple[Task, Sight, Line]:
@@ -144,7 +144,7 @@ def _stored(session: Session, line_id: int, number: int) -> QrelsRevision:
     revision = session.scalar(
         select(QrelsRevision)
         .where(QrelsRevision.qrels_id == line_id, QrelsRevision.number == number)
-        .options(*judged_inputs.WHOLE)
+        .options(*files.WHOLE)
     )
     if revision is None:
         raise NotFound(f"There is no revision {number}.")
@@ -173,13 +173,13 @@ def _beside(
     level: int,
 ) -> tuple[tuple[str, Changes], ...]:
     """What is new in the subtopics and preferences beside a revision."""
-    old = judged_inputs.companions(session, before) if before is not None else {}
+    old = files.companions(session, before) if before is not None else {}
     changed_kinds = []
-    for kind, companion in sorted(judged_inputs.companions(session, after).items()):
+    for kind, companion in sorted(files.companions(session, after).items()):
         if old.get(kind) == companion:
             continue
-        new = session.get_one(QrelsRevision, companion, options=judged_inputs.WHOLE)
-        parent = session.get(QrelsRevision, old[kind], options=judged_inputs.WHOLE) if kind in old else None
+        new = session.get_one(QrelsRevision, companion, options=files.WHOLE)
+        parent = session.get(QrelsRevision, old[kind], options=files.WHOLE) if kind in old else None
         changed_kinds.append((kind, _changes(session, parent, new, titles, level)))
     return tuple(changed_kinds)
 
@@ -239,7 +239,7 @@ def _topic_means(
     for edition in (old, new):
         versions = {measure["key"]: measure["version"] for measure in edition.measures}
         whole = source_of(edition, session.get_one(QrelsRevision, edition.revision_id), ALL_TOPICS)
-        source = over_topics.narrowed(whole, edition, by.key)
+        source = evaluations_shown.narrowed(whole, edition, by.key)
         scores = scores_of(session, source, by.key, versions[by.key], ids)
         if not scores or not source.topics:
             return {}
@@ -247,3 +247,96 @@ def _topic_means(
         by_edition.append(dict(zip(source.topics, mean.tolist(), strict=True)))
     before, after = by_edition
     return {topic: TopicMeans(before[topic], after[topic]) for topic in before if topic in after}
+
+
+PARTS = (
+    "qrels",
+    "subtopics",
+    "preferences",
+    "distractors",
+    "left_out",
+    "nuggets",
+    "assignments",
+    "support",
+    "argue",
+)
+"""What a revision may have a file of; qrels stands for all judgments of answers."""
+_KINDS = {"subtopics": "subtopic", "preferences": "preference"}
+
+
+def of_revision(session: Session, viewer: Viewer, slug: str, number: int, part: str) -> str:
+    """A part of what the scores under a revision rest on; raises NotFound where it has no such part."""
+    revision_id = revision_id_of(session, viewer, slug, number)
+    revision = _whole(session, revision_id)
+    if session.get_one(Qrels, revision.qrels_id).kind == "answers":
+        return _of_answers(session, viewer, slug, revision, part)
+    if part == "qrels":
+        return file_text(lines.stored(session, revision))
+    if part == "distractors" and revision.distractors is not None:
+        return "".join(f"{docno.decode()}\n" for docno in sorted(lines.distractors_of(revision)))
+    if part == "left_out" and revision.left_out is not None:
+        return b"".join(left_out_lines(left_out.of_revision(revision).by_topic)).decode()
+    beside = files.companions(session, revision).get(_KINDS.get(part, ""))
+    if beside is None:
+        raise NotFound(f"Revision {number} has no {part}.")
+    return file_text(lines.stored(session, _whole(session, beside)))
+
+
+def _of_answers(session: Session, viewer: Viewer, slug: str, revision: QrelsRevision, part: str) -> str:
+    task, sight = policy.visible_task(session, viewer, slug)
+    return text_of(session, viewer, task, sight, scoring.opened(revision.packed), part)
+
+
+def of_line(session: Session, viewer: Viewer, slug: str, line_id: int, number: int) -> str:
+    """A revision of any line; raises NotFound where there is none, or judgments are held back."""
+    task, sight = policy.visible_task(session, viewer, slug)
+    revision_id = session.scalar(
+        select(QrelsRevision.id)
+        .join(Qrels, Qrels.id == QrelsRevision.qrels_id)
+        .where(
+            Qrels.task_id == task.id,
+            Qrels.id == line_id,
+            Qrels.name.not_like(f"{DRAFT}%"),
+            QrelsRevision.number == number,
+        )
+    )
+    if revision_id is None or not sight.details:
+        raise NotFound(f"{task.name} shows no such revision of judgments.")
+    revision = _whole(session, revision_id)
+    if session.get_one(Qrels, line_id).kind == "answers":
+        return _of_answers(session, viewer, slug, revision, "qrels")
+    return file_text(lines.stored(session, revision))
+
+
+def file_text(prepared: PreparedQrels) -> str:
+    """Judgments in TREC's four columns; preferences as pairs, or as levels where they name their judges.
+
+    The reference of judges is a board file with a heading.
+    """
+    if prepared.kind == "board":
+        return "".join(_board(prepared))
+    if prepared.preferences is None:
+        rows = sorted((topic, part or "0", docno, grade) for topic, part, docno, grade in prepared.rows)
+        return "".join(f"{topic} {part} {docno.decode()} {grade}\n" for topic, part, docno, grade in rows)
+    return "".join(_preferences(prepared))
+
+
+def _board(prepared: PreparedQrels) -> Iterator[str]:
+    yield "run\ttopic\tmeasure\tvalue\n"
+    for (topic, measure, run), value in prepared.facts.items():
+        yield f"{run}\t{topic}\t{measure}\t{value!r}\n"
+
+
+def _preferences(prepared: PreparedQrels) -> Iterator[str]:
+    facts = [(key, weight) for key, weight in sorted(prepared.facts.items())]
+    if all(judge == "" for (_, judge, _, _), _ in facts):
+        for (topic, _, better, worse), weight in facts:
+            yield f"{topic} {better} {worse} {weight:g}\n"
+        return
+    for group, ((topic, judge, better, worse), _) in enumerate(facts, start=1):
+        yield f"{topic} {judge or 'judge'} {group} {better} 1\n{topic} {judge or 'judge'} {group} {worse} 0\n"
+
+
+def _whole(session: Session, revision_id: int) -> QrelsRevision:
+    options = files.WHOLE
+    return session.get_one(QrelsRevision, revision_id, options=options)

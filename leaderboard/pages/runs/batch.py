@@ -14,7 +14,7 @@ from leaderboard.services.jobs import queue
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs import batches
 from leaderboard.services.runs.uploads import report_of
-from leaderboard.services.tasks.head import OfTask
+from leaderboard.services.tasks.scored_topics import OfTask
 from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
 
 WAITING, HELD, ACCEPTED, REJECTED, REFUSED, FAILED = (

@@ -13,8 +13,7 @@ from leaderboard.measures.judged import FloatArray, IntArray, Judged
 from leaderboard.pages.runs.head import RunHead, ScoredRun, board_rows, caption, head_facts
 from leaderboard.services.boards.rows import Row
 from leaderboard.services.evaluations.alignments import alignments, compiled_judgments
-from leaderboard.services.evaluations.digests import ranking_key, run_digest
-from leaderboard.services.evaluations.shown import Source
+from leaderboard.services.evaluations.shown import Source, ranking_key, run_digest
 from leaderboard.services.statistics import requests
 from leaderboard.stats.arrays import Arrays
 from leaderboard.tables.record import Column, Files, Place, Table

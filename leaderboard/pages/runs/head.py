@@ -11,7 +11,7 @@ from leaderboard.errors import NotFound
 from leaderboard.services import policy, shown_names
 from leaderboard.services.boards.rows import Row, rank, read_rows
 from leaderboard.services.evaluations import choices, score
-from leaderboard.services.evaluations.columns import MeasureColumn, column_of
+from leaderboard.services.evaluations.choices import MeasureColumn, column_of
 from leaderboard.services.evaluations.shown import (
     Basis,
     ShownEdition,
@@ -22,8 +22,8 @@ from leaderboard.services.evaluations.shown import (
 )
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.shown_names import ShownNames
-from leaderboard.services.tasks import filed
-from leaderboard.services.tasks.head import TaskHead
+from leaderboard.services.tasks import entries
+from leaderboard.services.tasks.scored_topics import TaskHead
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +151,7 @@ def seen_run(session: Session, viewer: Viewer, run_id: int) -> SeenRun:
         shown=shown_edition(session, task, sight),
         left_out=choices.not_chosen(session, task),
         names=names,
-        filed=filed.note(run, task.name, masked=masked, has_accounts=has_accounts),
+        filed=entries.note(run, task.name, masked=masked, has_accounts=has_accounts),
         is_on_team_page=not (run.filed and run.agreed_at is None and has_accounts),
     )
 

@@ -1,24 +1,41 @@
 """A run by every measure there is that its judgments suffice for, not only those of its board."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
 from typing import Any
 
 import numpy as np
 from sqlalchemy.orm import Session
 
+from leaderboard.db.tables import Upload
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.grammar import with_level
 from leaderboard.measures.judged import Judged
 from leaderboard.measures.record import Need
 from leaderboard.measures.selection import select
-from leaderboard.pages.runs.head import RunHead, ScoredRun, caption, head_facts
-from leaderboard.pages.runs.scores import explained
+from leaderboard.pages.runs import curves, run, ties, topics
+from leaderboard.pages.runs import upload as runs_upload
+from leaderboard.pages.runs.curves import NO_CURVES, CurvesPage
+from leaderboard.pages.runs.head import (
+    RunHead,
+    ScoredRun,
+    SeenRun,
+    caption,
+    head_facts,
+    scores_of_topics,
+    seen_run,
+)
+from leaderboard.pages.runs.run import RunPage, explained
+from leaderboard.pages.runs.ties import NO_TIES, TiesPage
+from leaderboard.pages.runs.topics import NearDuplicate, Order, TopicsPage, near_duplicates
+from leaderboard.services import kinds, shown_names
 from leaderboard.services.evaluations.alignments import alignment
-from leaderboard.services.evaluations.columns import MeasureColumn, column
-from leaderboard.services.evaluations.digests import ranking_key, run_digest
-from leaderboard.services.evaluations.shown import Source
+from leaderboard.services.evaluations.choices import MeasureColumn, column
+from leaderboard.services.evaluations.shown import Source, ranking_key, run_digest
+from leaderboard.services.policy import Viewer
 from leaderboard.services.statistics import requests
-from leaderboard.tables.record import Column, Files, Place, Table
+from leaderboard.tables.record import Column, Files, Place, Table, columns_from
 
 EVERY_MEASURE = 1
 """Version of what is kept of all measures of a run; a new one makes the old unused."""
@@ -117,3 +134,246 @@ def _aggregate(bound: BoundMeasure, judged: Judged, source: Source) -> float:
     places = np.array(source.places)
     parts = bound.parts(judged)
     return bound.aggregate(bound.compute(judged)[places], None if parts is None else parts[:, places])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """What the file was that a run came in."""
+
+    file_name: str
+    """Empty while the viewer is not to know the team, as are digests, size and tag: one could guess."""
+    sha256: str
+    size: int | None
+    uploaded_at: datetime
+    execution: Mapping[str, str]
+    """What a runner of the organisers says it executed: by, image, commit; empty where none sent the run."""
+    tag: str
+    ranking_sha256: str
+    download_name: str
+    may_download: bool
+    """Whether this viewer may have the file as sent."""
+    masked: bool
+    """Whether this viewer knows the team by a pseudonym only."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OriginPage(RunHead):
+    """Where a run's numbers come from."""
+
+    topics_run: int
+    entries: int
+    deepest: int
+    order_differs: bool
+    """Whether some topic is ordered differently with scores of 32 bits than with those of 64."""
+    provenance: Provenance | None
+    """None for whom the file's facts are not shown."""
+    columns: tuple[MeasureColumn, ...]
+    primary: str
+    evaluator: str | None
+    """Version of this program that computed the scores; None where those by topic are not shown."""
+    command: str | None
+    """What computes them again from the run's file."""
+    near: tuple[NearDuplicate, ...]
+
+
+def origin_page(session: Session, seen: SeenRun, measure: str | None = None) -> OriginPage:
+    """Where a run's numbers come from; near copies are told by a measure, the primary one by default."""
+    scored = scores_of_topics(session, seen)
+    run, provenance = seen.run, _provenance(session, seen)
+    edition = seen.shown.edition
+    return OriginPage(
+        **seen.head(by_topic=scored is not None),
+        topics_run=run.topics,
+        entries=run.entries,
+        deepest=run.deepest,
+        order_differs=run.order_differs and seen.is_told,
+        provenance=provenance if seen.is_told else None,
+        columns=seen.columns,
+        primary=edition.primary_measure if edition is not None else seen.task.primary_measure,
+        evaluator=next(row.evaluator for row in scored.stored.values()) if scored else None,
+        command=_command(scored, provenance.download_name) if scored else None,
+        near=near_duplicates(session, scored, measure) if scored else (),
+    )
+
+
+def facts_of_origin(page: OriginPage) -> dict[str, Any]:
+    """The page as plain values."""
+    return {**head_facts(page), **origin_facts(page), "near_duplicates": near_facts(page)}
+
+
+def origin_facts(page: OriginPage) -> dict[str, Any]:
+    """Digests, versions and the command."""
+    return {
+        "measure_versions": {column.key: column.version for column in page.columns},
+        "file_sha256": (page.provenance.sha256 or None) if page.provenance else None,
+        "execution": dict(page.provenance.execution) if page.provenance else {},
+        "ranking_sha256": (page.provenance.ranking_sha256 or None) if page.provenance else None,
+        "evaluator": page.evaluator,
+        "command": page.command,
+    }
+
+
+def near_facts(page: OriginPage) -> list[dict[str, Any]]:
+    """The runs that are nearly the same."""
+    return [asdict(pair) for pair in page.near]
+
+
+def origin_table(page: OriginPage) -> Table[NearDuplicate]:
+    """The runs that are nearly the same."""
+    return Table(
+        f"{page.name}-near",
+        caption(page, "Near copies"),
+        columns_from(
+            NearDuplicate,
+            "run run_id team",
+            Column("same", _same, "What is the same"),
+            "overlap",
+            Column(
+                "shared",
+                lambda row: row.shared,
+                "Shared top 10",
+                words=lambda row: f"{100 * row.shared:.0f}%",
+                digits=2,
+                title="Estimated from sketches of 256 documents",
+            ),
+            "same_team",
+        ),
+        page.near,
+    )
+
+
+ORIGIN_FILES = Files(facts=facts_of_origin, tables={"near": origin_table})
+
+
+def _same(row: NearDuplicate) -> str:
+    if row.same_ranking:
+        return "all rankings"
+    return "the score of every topic" if row.same_scores else "nearly all of the top ranks"
+
+
+def _command(scored: ScoredRun, file_name: str) -> str:
+    keys = [column.key for column in scored.columns]
+    return runs_upload.command(
+        file_name,
+        keys,
+        dialect=scored.edition.dialect,
+        level=scored.seen.task.level,
+        leaves_out=scored.source.leaves_out,
+    )
+
+
+def _execution(wishes: Mapping[str, Any], *, masked: bool) -> Mapping[str, str]:
+    said = wishes.get("execution") or {}
+    return {key: text for key, text in said.items() if key == "by" or not masked}
+
+
+def _provenance(session: Session, seen: SeenRun) -> Provenance:
+    """The facts of a run's file, without its name and tag while the viewer is not to know the team."""
+    run, masked = seen.run, seen.masked
+    upload = session.get_one(Upload, run.upload_id)
+    file_name = "" if masked else upload.file_name
+    return Provenance(
+        file_name=file_name,
+        sha256="" if masked else upload.sha256,
+        size=None if masked else upload.bytes,
+        uploaded_at=upload.created_at,
+        # A digest of a system tells whose it is as well as one of the file does.
+        execution=_execution(upload.wishes, masked=masked),
+        tag="" if masked else run.tag,
+        # Equal rankings have one digest in every task, also in those where the team is named.
+        ranking_sha256="" if masked else run.ranking_sha256,
+        download_name=runs_upload.download_name(file_name, run.id),
+        may_download=shown_names.may_have_file(session, seen.viewer, run, seen.task, seen.sight),
+        masked=masked,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RunChoice:
+    """What a reader chose: the measure and order of topics, and what takes longer."""
+
+    measure: str | None = None
+    order: Order = "difference"
+    every_measure: bool = False
+    drawn_ties: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeRun:
+    """All pages of a run; those of scores by topic are empty where these are not shown."""
+
+    page: RunPage
+    origin: OriginPage
+    topics: TopicsPage
+    curves: CurvesPage
+    ties: TiesPage
+    measures: MeasuresPage
+
+
+def whole_run(session: Session, viewer: Viewer, run_id: int, asked: RunChoice) -> WholeRun:
+    """The whole run; raises NotFound where there is none or the viewer may not know of it."""
+    seen = seen_run(session, viewer, run_id)
+    scored = scores_of_topics(session, seen)
+    page = run.run_page(session, viewer, run_id)
+    if scored is None:
+        return _without_topics(page, origin_page(session, seen), seen)
+    if not kinds.of(seen.task.kind).ranks_documents:
+        whole = _without_topics(page, origin_page(session, seen), seen)
+        return replace(whole, topics=topics.topics_page(session, scored, asked.measure, asked.order))
+    no_measures = MeasuresPage(**seen.head(by_topic=True), every=())
+    return WholeRun(
+        page=page,
+        origin=origin_page(session, seen, asked.measure),
+        topics=topics.topics_page(session, scored, asked.measure, asked.order),
+        curves=curves.curves_page(session, scored),
+        ties=ties.ties_page(session, scored, drawn=asked.drawn_ties),
+        measures=measures_page(session, scored) if asked.every_measure else no_measures,
+    )
+
+
+def whole_facts(whole: WholeRun) -> dict[str, Any]:
+    """The run as plain values at full precision; `all_measures` are those that were asked for."""
+    return {
+        **run.facts(whole.page),
+        **topics.topic_facts(whole.topics),
+        **origin_facts(whole.origin),
+        **(_facts_by_topic(whole) if whole.curves.by_topic else {}),
+        **({"by_topic": topics.field_facts(whole.topics)} if whole.topics.by_topic else {}),
+    }
+
+
+WHOLE_FILES: Files[WholeRun] = Files(
+    facts=whole_facts,
+    tables={
+        "topics": lambda whole: topics.table(whole.topics),
+        "measures": lambda whole: run.table(whole.page),
+        "field": lambda whole: topics.field_table(whole.topics),
+        "recall": lambda whole: curves.recall_table(whole.curves),
+        "ranks": lambda whole: curves.ranks_table(whole.curves),
+        "ties": lambda whole: ties.table(whole.ties),
+        "all": lambda whole: table(whole.measures),
+        "near": lambda whole: origin_table(whole.origin),
+    },
+)
+
+
+def _facts_by_topic(whole: WholeRun) -> dict[str, Any]:
+    return {
+        "curves": curves.curve_facts(whole.curves),
+        "ties": ties.tie_facts(whole.ties.ties),
+        "near_duplicates": near_facts(whole.origin),
+        "all_measures": measure_facts(whole.measures),
+    }
+
+
+def _without_topics(page: RunPage, origin_page: OriginPage, seen: SeenRun) -> WholeRun:
+    head = seen.head(by_topic=False)
+    values = {row.column.key: row.value for row in page.measures}
+    return WholeRun(
+        page=page,
+        origin=origin_page,
+        topics=TopicsPage(**head, columns=seen.columns, topics=(), values=values, field=None),
+        curves=CurvesPage(**head, curves=NO_CURVES, primary=page.by),
+        ties=TiesPage(**head, ties=NO_TIES, values=values, order_differs=False, drawn=False),
+        measures=MeasuresPage(**head, every=()),
+    )

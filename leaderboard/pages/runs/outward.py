@@ -17,8 +17,7 @@ from sqlalchemy.orm import Session
 from leaderboard import __version__
 from leaderboard.errors import Invalid, NotFound
 from leaderboard.measures.naming import parse
-from leaderboard.pages.runs.run import RunPage, run_page
-from leaderboard.pages.runs.scores import MeasureValue
+from leaderboard.pages.runs.run import MeasureValue, RunPage, run_page
 from leaderboard.services import policy
 from leaderboard.services.evaluations.shown import Basis, rests_on
 from leaderboard.services.policy import Viewer

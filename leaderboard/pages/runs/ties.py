@@ -14,10 +14,9 @@ from leaderboard.measures.ties.effects import UNORDERED, Tied, TieGroups, counts
 from leaderboard.measures.ties.expectations import EXPECTED
 from leaderboard.pages.runs.head import RunHead, ScoredRun, caption, head_facts
 from leaderboard.services.evaluations.alignments import alignment, compiled_judgments
-from leaderboard.services.evaluations.columns import MeasureColumn
-from leaderboard.services.evaluations.digests import run_digest
-from leaderboard.services.evaluations.shown import Source
-from leaderboard.services.rankings.blocks import blocks_of
+from leaderboard.services.evaluations.choices import MeasureColumn
+from leaderboard.services.evaluations.shown import Source, run_digest
+from leaderboard.services.rankings import blocks_of
 from leaderboard.services.statistics import requests
 from leaderboard.stats.arrays import Arrays
 from leaderboard.tables.record import Column, Files, Place, Table

@@ -13,12 +13,11 @@ from leaderboard.services import policy
 from leaderboard.services.evaluations import choices
 from leaderboard.services.phase_rules import KINDS
 from leaderboard.services.policy import Viewer
-from leaderboard.services.runs import admission, facts, limits
-from leaderboard.services.runs.admission import ORGANISERS_KINDS
-from leaderboard.services.runs.limits import RULE, Quota
+from leaderboard.services.runs import facts, limits
+from leaderboard.services.runs.limits import ORGANISERS_KINDS, RULE, Quota
 from leaderboard.services.tasks import entries, phases, scored_topics
-from leaderboard.services.tasks.head import OfTask
-from leaderboard.trec.facts.fields import FIELD_OF, FIELDS, FactField, FactValue, as_written
+from leaderboard.services.tasks.scored_topics import OfTask
+from leaderboard.trec.facts import FIELD_OF, FIELDS, FactField, FactValue, as_written
 
 RECENT = 50
 """The newest runs of one's teams that are looked through for what was said of them."""
@@ -94,7 +93,7 @@ def upload_form(session: Session, viewer: Viewer, slug: str) -> UploadForm:
     open_phases, phase = _phases(session, viewer, task)
     chosen = phases.find(session, task, phase) if phase else phases.of_task(session, task.id)[-1]
     taking = [row for row in phases.of_task(session, task.id) if row.name in open_phases] or [chosen]
-    topics = admission.topics_of(session, task, chosen)
+    topics = limits.topics_of(session, task, chosen)
     teams, closed = _choices(session, viewer, task, phase)
     organises = policy.organises(viewer, task.id)
     return UploadForm(
@@ -151,7 +150,7 @@ def _choices(session: Session, viewer: Viewer, task: Task, phase: str) -> tuple[
     for team_id, name in rows:
         quota, missing = None, ""
         try:
-            quota = admission.quota(session, viewer, task.slug, team_id, phase)
+            quota = limits.admission_quota(session, viewer, task.slug, team_id, phase)
         except Closed as error:
             closed = error.message
         except Forbidden:

@@ -11,15 +11,14 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Task, Topic
 from leaderboard.errors import Invalid, NotFound
-from leaderboard.pages.scores import fields
-from leaderboard.pages.scores.fields import Field
-from leaderboard.pages.scores.table import ComparedRun, require_details
+from leaderboard.pages.scores import table as scores_table
+from leaderboard.pages.scores.table import ComparedRun, Field, require_details
 from leaderboard.services import policy
-from leaderboard.services.evaluations.columns import MeasureColumn
+from leaderboard.services.evaluations.choices import MeasureColumn
 from leaderboard.services.evaluations.shown import FloatArray, shown_edition
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.statistics import requests
-from leaderboard.services.tasks.head import TaskHead
+from leaderboard.services.tasks.scored_topics import TaskHead
 from leaderboard.stats.orders.seriation import alike
 from leaderboard.tables.record import Column, Files, Place, Table
 from leaderboard.trec.read.lines import bytes_of
@@ -118,7 +117,7 @@ def heat_map(session: Session, viewer: Viewer, slug: str, choice: Choice) -> Hea
     require_details(sight)
     _check(choice)
     shown = shown_edition(session, task, sight)
-    field = fields.field(session, viewer, task, sight, shown, choice.measure)
+    field = scores_table.field(session, viewer, task, sight, shown, choice.measure)
     if field is None:
         return _empty(task, sight, choice)
     topics = _topics(session, task, field)
@@ -163,7 +162,7 @@ def _empty(task: Task, sight: Sight, choice: Choice) -> HeatMap:
         of=task,
         sight=sight,
         basis=None,
-        measure=fields.promised(task),
+        measure=scores_table.promised(task),
         measures=(),
         choice=choice,
         field="",

@@ -5,16 +5,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from leaderboard.errors import NotFound
-from leaderboard.pages.scores.measure_agreement import COEFFICIENTS, CoefficientReading, PairOfOrders, RunMove
 from leaderboard.pages.scores.measure_orders import (
+    COEFFICIENTS,
+    CoefficientReading,
     OrderedRun,
     OrdersPage,
+    PairOfOrders,
     PairsToldApart,
+    RunMove,
     StandardisedOrder,
     StandardisedRun,
     better_values,
 )
-from leaderboard.services.evaluations.columns import MeasureColumn
+from leaderboard.services.evaluations.choices import MeasureColumn
 from leaderboard.services.evaluations.shown import rests_on
 from leaderboard.tables.record import Column, Files, Place, Table, columns_from
 

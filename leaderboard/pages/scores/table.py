@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy import typing as npt
 from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
@@ -13,13 +14,21 @@ from leaderboard.errors import Invalid, NotFound, UnknownMeasure
 from leaderboard.measures.naming import parse
 from leaderboard.services import policy, shown_names
 from leaderboard.services.boards.rows import of_phase
-from leaderboard.services.evaluations import choices, over_topics
-from leaderboard.services.evaluations.columns import MeasureColumn, column
-from leaderboard.services.evaluations.shown import Basis, FloatArray, Source, scores_of, shown_edition
+from leaderboard.services.evaluations import choices
+from leaderboard.services.evaluations import shown as evaluations_shown
+from leaderboard.services.evaluations.choices import RANKED_KIND, MeasureColumn, column
+from leaderboard.services.evaluations.shown import (
+    Basis,
+    FloatArray,
+    ShownEdition,
+    Source,
+    scores_of,
+    shown_edition,
+)
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.runs.names import RunName
 from leaderboard.services.statistics.requests import Request, refusal
-from leaderboard.services.tasks.head import TaskHead
+from leaderboard.services.tasks.scored_topics import TaskHead
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +103,7 @@ def score_table(
     column = _column(shown.edition, measure)
     runs = _runs(session, viewer, task, sight, run_ids)
     ids = [run.run_id for run in runs]
-    source = over_topics.narrowed(shown.source, shown.edition, column.key)
+    source = evaluations_shown.narrowed(shown.source, shown.edition, column.key)
     if not source.topics:
         raise NotFound(
             f"{task.name} has no topic with scores by {column.key}, so there is nothing to compare."
@@ -186,3 +195,105 @@ def request(table: ScoreTable, procedure: str, method: str) -> Request:
         run_ids=tuple(run.run_id for run in table.runs),
         rankings=tuple(run.ranking_sha256 for run in table.runs),
     )
+
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """Scores of runs (rows, by name) on topics (columns, in the order of source.topics) by one measure."""
+
+    measure: MeasureColumn
+    measures: tuple[MeasureColumn, ...]
+    """All that have a better and a worse."""
+    basis: Basis
+    source: Source
+    runs: tuple[ComparedRun, ...]
+    scores: FloatArray
+    """(runs, topics), as the measure prints them."""
+
+    @property
+    def sign(self) -> int:
+        """-1 where lower is better, else 1."""
+        return self.measure.sign
+
+    @cached_property
+    def place(self) -> dict[str, int]:
+        """Topic id -> its column."""
+        return {topic: index for index, topic in enumerate(self.source.topics)}
+
+    @cached_property
+    def ranked(self) -> BoolArray:
+        """Which runs have a rank, (runs,)."""
+        return np.array([run.kind == RANKED_KIND for run in self.runs], dtype=np.bool_)
+
+    @cached_property
+    def compared(self) -> BoolArray:
+        """The runs a topic is measured by, (runs,): the ranked ones, all where none is ranked."""
+        return self.ranked if self.ranked.any() else np.ones(len(self.runs), dtype=np.bool_)
+
+    @property
+    def words(self) -> str:
+        """Which runs a topic is measured by: `14 ranked runs`."""
+        count = int(self.compared.sum())
+        kind = "ranked " if self.ranked.any() else ""
+        return f"{count:,} {kind}{'run' if count == 1 else 'runs'}"
+
+
+def field(
+    session: Session,
+    viewer: Viewer,
+    task: Task,
+    sight: Sight,
+    shown: ShownEdition,
+    measure: str | None = None,
+) -> Field | None:
+    """The field by a measure (the primary one unless said otherwise).
+
+    None where scores by topic are held back and where there are no judgments. Raises UnknownMeasure for
+    a measure that is not on the board or has no better and worse.
+    """
+    if shown.edition is None or shown.basis is None or shown.source is None or not sight.details:
+        return None
+    measures = fields_columns_of(shown.edition)
+    column = chosen(measures, shown.edition.primary_measure, measure)
+    runs = runs_of(session, viewer, task, sight)
+    source = evaluations_shown.narrowed(shown.source, shown.edition, column.key)
+    scores = scores_of(session, source, column.key, column.version, [run.run_id for run in runs])
+    scored = tuple(run for run in runs if run.run_id in scores)
+    table = np.array([scores[run.run_id] for run in scored], dtype=np.float64)
+    return Field(
+        measure=column,
+        measures=tuple(measure for measure in measures if measure.direction != "none"),
+        basis=shown.basis,
+        source=source,
+        runs=scored,
+        scores=table.reshape(len(scored), len(source.topics)),
+    )
+
+
+def fields_columns_of(edition: Edition) -> tuple[MeasureColumn, ...]:
+    """The measures of an edition, in the board's order."""
+    return tuple(column(parse(measure["key"])) for measure in edition.measures)
+
+
+def chosen(measures: tuple[MeasureColumn, ...], primary: str, measure: str | None) -> MeasureColumn:
+    """The measure asked for, the primary one where none is; raises UnknownMeasure."""
+    columns = {column.key: column for column in measures}
+    key = primary if measure is None else parse(measure).key
+    if key not in columns:
+        raise UnknownMeasure(f"{key} is not on this board; its measures are {', '.join(columns)}.")
+    if columns[key].direction == "none":
+        raise UnknownMeasure(f"{key} has no better or worse, so no topic is hard or easy by it.")
+    return columns[key]
+
+
+def promised(task: Task) -> MeasureColumn:
+    """The task's primary measure, where no edition shows scores by topic."""
+    return column(parse(task.primary_measure))
+
+
+def runs_of(session: Session, viewer: Viewer, task: Task, sight: Sight) -> tuple[ComparedRun, ...]:
+    """The task's runs by name, without withdrawn ones."""
+    return tuple(sorted(named_runs(session, viewer, task, sight), key=lambda run: run.name.encode()))

@@ -13,11 +13,11 @@ from leaderboard.db.engine import now
 from leaderboard.db.tables import Member, Run, Team, Upload
 from leaderboard.pages.jobs import queue_table
 from leaderboard.services import policy
-from leaderboard.services.jobs import counts
-from leaderboard.services.jobs.counts import JobCount
+from leaderboard.services.jobs import queue
+from leaderboard.services.jobs.queue import JobCount
 from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks import announcements
-from leaderboard.services.tasks.head import OfTask
+from leaderboard.services.tasks.scored_topics import OfTask
 from leaderboard.tables.record import Column, Files, Shown, Table, columns_from
 
 DAYS = 60
@@ -97,7 +97,7 @@ def activity(session: Session, viewer: Viewer, slug: str) -> ActivityPage:
         days=_days(days, now(session).date()),
         rules=_rules(session, task.id),
         teams=_teams(session, task.id, sent),
-        jobs=counts.unfinished(session, task.id),
+        jobs=queue.unfinished(session, task.id),
     )
 
 

@@ -1,34 +1,166 @@
 """The site's front page: every task with who leads it."""
 
+from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, Any
 
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db import tables
 from leaderboard.db.engine import now
-from leaderboard.db.tables import TaskChange
+from leaderboard.db.tables import Qrels, Run, Task, TaskChange, Topic, TopicSet
 from leaderboard.errors import NotFound
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.naming import kind_of, parse
-from leaderboard.pages.tasks import leaders, overviews
+from leaderboard.pages.tasks import leaders
 from leaderboard.pages.tasks.leaders import LeaderOfTask
-from leaderboard.pages.tasks.overviews import TaskRow
 from leaderboard.pages.tasks.phases import DateRow, strip
-from leaderboard.services import collections, kinds, phase_rules, policy
-from leaderboard.services.evaluations.columns import short_name
+from leaderboard.services import collections, kinds, logos, phase_rules, policy
+from leaderboard.services.evaluations.choices import short_name
+from leaderboard.services.logos import TaskLogo
+from leaderboard.services.phase_rules import PUBLIC_TOPICS
 from leaderboard.services.pictures import pictures
 from leaderboard.services.pictures.kinds import LOGO, PICTURE
 from leaderboard.services.pictures.pictures import PictureHead
 from leaderboard.services.policy import Viewer
-from leaderboard.services.suites import records
-from leaderboard.services.tasks import changes, phases
+from leaderboard.services.qrels import files
+from leaderboard.services.qrels.files import MAIN
+from leaderboard.services.suites import seen
+from leaderboard.services.tasks import phases, setting_values
 from leaderboard.services.tasks.entries import RULES
-from leaderboard.services.tasks.head import TaskHead
+from leaderboard.services.tasks.scored_topics import NOT_JUDGED, OfTask, TaskHead
 from leaderboard.tables.cells import DIGITS
 from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
+from leaderboard.trec.qrels.packed_judgments import unpack_judgments
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskOverview(OfTask):
+    """What an organiser checks before publishing, and finds again later."""
+
+    collection: tables.Collection
+    opens_at: datetime | None
+    closes_at: datetime | None
+    topics: int
+    public_topics: int | None
+    revision: int | None
+    origin: str
+    judgments: int
+    read_as: tuple[str, ...]
+    """How the newest file of judgments was read, in sentences."""
+    grades: dict[int, int]
+    topics_without_judgments: tuple[str, ...]
+    judged_not_topics: tuple[str, ...]
+    topics_without_relevant: tuple[str, ...]
+    excluded: dict[str, str]
+    scores_judged: int
+    """How many topics are left out because they are not judged; 0 where every topic counts."""
+    not_judged: str = NOT_JUDGED
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRow:
+    """A task in a list."""
+
+    id: int
+    slug: Annotated[str, Shown(key="task", shown=Place.DATA)]
+    name: Annotated[str, Shown("Task")]
+    visibility: Annotated[str, Shown("Shown", shown=~Place.PAGE)]
+    published_at: datetime | None
+    topics: int
+    runs: int
+    archived_at: datetime | None = None
+    description: str = ""
+    organisers: str = ""
+    """Who organises it, in the organisers' own words."""
+    logo: TaskLogo | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTask:
+    """A task that a viewer may know of, before anything else is read of it."""
+
+    id: int
+    is_archived: bool
+
+
+def overview(session: Session, viewer: Viewer, slug: str) -> TaskOverview:
+    """Counts, grades and mismatches of a task; for its organisers."""
+    task, _ = policy.visible_task(session, viewer, slug)
+    policy.require(viewer, task, policy.reads)
+    rows = session.execute(select(Topic.topic_id, Topic.excluded).where(Topic.task_id == task.id)).all()
+    topic_ids = {row.topic_id for row in rows}
+    revision = files.newest(session, task.id)
+    phase = phases.of_task(session, task.id)[0]
+    judgments = unpack_judgments(revision.packed) if revision and kinds.of(task.kind).ranks_documents else {}
+    public = session.scalar(
+        select(TopicSet).where(TopicSet.task_id == task.id, TopicSet.name == PUBLIC_TOPICS)
+    )
+    origin = session.scalar(select(Qrels.origin).where(Qrels.task_id == task.id, Qrels.name == MAIN))
+    counted = Counter(grade for topic in judgments.values() for grade in topic.values())
+    return TaskOverview(
+        of=task,
+        collection=session.get_one(tables.Collection, task.collection_id),
+        opens_at=phase.opens_at,
+        closes_at=phase.closes_at,
+        topics=len(topic_ids),
+        public_topics=len(public.topics) if public is not None and public.topics is not None else None,
+        revision=revision.number if revision else None,
+        origin=origin or "",
+        judgments=revision.judgments if revision else 0,
+        read_as=tuple(revision.read_as) if revision else (),
+        grades=dict(sorted(counted.items())),
+        topics_without_judgments=tuple(sorted(topic_ids - judgments.keys())) if revision else (),
+        judged_not_topics=tuple(sorted(judgments.keys() - topic_ids)),
+        topics_without_relevant=tuple(
+            sorted(
+                topic
+                for topic, grades in judgments.items()
+                if not any(grade >= task.level for grade in grades.values())
+            )
+        ),
+        excluded={row.topic_id: row.excluded for row in rows if row.excluded},
+        scores_judged=sum(row.excluded == NOT_JUDGED for row in rows),
+    )
+
+
+def known_tasks(session: Session, viewer: Viewer) -> tuple[KnownTask, ...]:
+    """All tasks the viewer may know of, newest first: drafts only for their organisers; one statement."""
+    selected = select(Task.id, Task.published_at, Task.archived_at)
+    rows = session.execute(selected.order_by(Task.created_at.desc(), Task.id.desc()))
+    return tuple(
+        KnownTask(row.id, row.archived_at is not None)
+        for row in rows
+        if row.published_at is not None or policy.knows(viewer, row.id)
+    )
+
+
+def listing(session: Session, viewer: Viewer, only: Collection[int] | None = None) -> tuple[TaskRow, ...]:
+    """All tasks the viewer may know of, or those of some ids, newest first; one statement.
+
+    Drafts only for their organisers.
+    """
+    topics = select(func.count()).where(Topic.task_id == Task.id).scalar_subquery()
+    runs = select(func.count()).where(Run.task_id == Task.id, Run.withdrawn_at.is_(None)).scalar_subquery()
+    selected = select(
+        *(Task.id, Task.slug, Task.name, Task.visibility, Task.published_at, topics, runs),
+        *(Task.archived_at, Task.description, Task.organisers),
+    )
+    if only is not None:
+        selected = selected.where(Task.id.in_(only))
+    rows = session.execute(logos.with_logo(selected).order_by(Task.created_at.desc(), Task.id.desc()))
+    return tuple(
+        _task_row(row) for row in rows if row.published_at is not None or policy.knows(viewer, row.id)
+    )
+
+
+def _task_row(row: Any) -> TaskRow:
+    *values, _, _ = row
+    return replace(TaskRow(*values), logo=logos.in_row(row))
+
 
 PAGE = 12
 """Tasks on a page: what a screen or two hold, and who leads each is read of all its runs."""
@@ -112,13 +244,13 @@ def front_page(session: Session, viewer: Viewer, number: int = 1) -> FrontPage:
     Nine statements, ten where there are suites, and one more for each task shown that is blind or sealed.
     Raises NotFound for a page that there is not.
     """
-    known = overviews.known_tasks(session, viewer)
+    known = known_tasks(session, viewer)
     ordered = [task.id for task in sorted(known, key=lambda task: task.is_archived)]
     pages = max(1, -(-len(ordered) // PAGE))
     if not 1 <= number <= pages:
         raise NotFound(f"There is no page {number} of tasks; the last is {pages}.")
     rows = landing(session, viewer, ordered[PAGE * (number - 1) : PAGE * number])
-    of_site = [one.suite for one in records.visible_suites(session, viewer)]
+    of_site = [one.suite for one in seen.visible_suites(session, viewer)]
     suites = tuple(SuiteLink(one.slug, one.title) for one in of_site if one.withdrawn_at is None)
     return FrontPage(rows, number, pages, len(ordered), suites)
 
@@ -128,7 +260,7 @@ def landing(session: Session, viewer: Viewer, only: Collection[int] | None = Non
 
     Seven statements, and one more for each that is blind or sealed.
     """
-    rows = overviews.listing(session, viewer, only)
+    rows = listing(session, viewer, only)
     rules = phase_rules.rules_of_all(session, [row.id for row in rows])
     shown = {
         row.id: phase_rules.newest(session, rules[row.id])
@@ -198,7 +330,7 @@ FILES = Files(facts=facts, tables={"tasks": table})
 def about(session: Session, viewer: Viewer, slug: str) -> AboutPage:
     """What a task is and by which rules it runs."""
     task, sight = policy.visible_task(session, viewer, slug)
-    (row,) = overviews.listing(session, viewer, (task.id,))
+    (row,) = listing(session, viewer, (task.id,))
     phase = phases.of_task(session, task.id)[0]
     shown = pictures.heads(session, task.id)
     return AboutPage(
@@ -217,8 +349,8 @@ def about(session: Session, viewer: Viewer, slug: str) -> AboutPage:
         links=tuple((link["title"], link["address"]) for link in task.links),
         frames=tuple(task.frames.split()),
         is_public=task.published_at is not None and _is_open(session, viewer, slug),
-        changes=changes.of_task(session, task.id),
-        suites=tuple(SuiteLink(one.slug, one.title) for one in records.suites_of_task(session, task.id)),
+        changes=setting_values.of_task(session, task.id),
+        suites=tuple(SuiteLink(one.slug, one.title) for one in seen.suites_of_task(session, task.id)),
     )
 
 

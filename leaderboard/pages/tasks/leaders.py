@@ -19,10 +19,9 @@ from leaderboard.db.tables import (
 )
 from leaderboard.measures.naming import parse
 from leaderboard.services import shown_names
-from leaderboard.services.evaluations import choices, over_topics
-from leaderboard.services.evaluations.choices import RANKED_KIND
-from leaderboard.services.evaluations.columns import column, short_name
-from leaderboard.services.evaluations.damaged import MEANS, whole_editions, whole_means
+from leaderboard.services.evaluations import choices, shown
+from leaderboard.services.evaluations.choices import RANKED_KIND, column, short_name
+from leaderboard.services.evaluations.score import MEANS, whole_editions, whole_means
 from leaderboard.services.evaluations.shown import Source, source_of
 from leaderboard.services.phase_rules import ALL_TOPICS, PhaseRule
 from leaderboard.services.policy import Viewer
@@ -95,7 +94,7 @@ def bases(session: Session, phases: Mapping[int, PhaseRule]) -> dict[int, ShownB
     return {
         edition.task_id: ShownBasis(
             revision.number,
-            over_topics.narrowed(
+            shown.narrowed(
                 source_of(edition, revision, phases[edition.task_id].topic_set),
                 edition,
                 edition.primary_measure,

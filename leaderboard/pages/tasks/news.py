@@ -14,7 +14,7 @@ from leaderboard.services import policy
 from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks import announcements
 from leaderboard.services.tasks.announcements import AnnouncedAccount
-from leaderboard.services.tasks.head import OfTask, TaskHead
+from leaderboard.services.tasks.scored_topics import OfTask, TaskHead
 from leaderboard.tables.record import Column, Files, Shown, Table, columns_from
 from leaderboard.tables.words import counted
 

@@ -17,11 +17,10 @@ from leaderboard.services.pictures import pictures
 from leaderboard.services.pictures.kinds import KINDS
 from leaderboard.services.pictures.pictures import PictureHead
 from leaderboard.services.policy import Viewer
-from leaderboard.services.qrels.judged_inputs import MAIN
-from leaderboard.services.tasks import board_measures, life, topics
-from leaderboard.services.tasks.head import OfTask
-from leaderboard.services.tasks.settings import change
-from leaderboard.services.tasks.settings.records import SettingSection, sections_of
+from leaderboard.services.qrels.files import MAIN
+from leaderboard.services.tasks import board_measures, organise, scored_topics, settings
+from leaderboard.services.tasks.scored_topics import OfTask
+from leaderboard.services.tasks.settings import SettingSection, sections_of
 from leaderboard.tables.record import Column, Place, Shown, Table, columns_from
 
 
@@ -90,7 +89,7 @@ def settings_page(session: Session, viewer: Viewer, slug: str) -> SettingsPage:
     """The settings; raises NotFound, SignInNeeded or Forbidden to whoever is no organiser or reader."""
     task = policy.own_task(session, viewer, slug, policy.reads)
     may_change = policy.organises(viewer, task.id)
-    values = change.current(session, task)
+    values = settings.current(session, task)
     if not may_change:
         values = values | {"entry_code": ""}
     shown = pictures.heads(session, task.id)
@@ -103,14 +102,14 @@ def settings_page(session: Session, viewer: Viewer, slug: str) -> SettingsPage:
     return SettingsPage(
         of=task,
         values=values,
-        stamps=change.stamps(values),
+        stamps=settings.stamps(values),
         sections=sections_of(task.kind, [row.name for row in collections.choices(session, viewer)]),
         pictures=shown,
         picture_stamps={kind: pictures.stamp(shown.get(kind)) for kind in KINDS},
         topics=session.scalar(select(func.count()).where(Topic.task_id == task.id)) or 0,
         revisions=tuple(numbers),
-        has_runs=life.has_runs(session, task.id),
-        has_board=change.has_board(session, task.id),
+        has_runs=organise.has_runs(session, task.id),
+        has_board=settings.has_board(session, task.id),
         may_change=may_change,
         warning=phase_rules.without_end(phase_rules.rules_of(session, task)),
     )
@@ -180,4 +179,4 @@ def changes_table(slug: str, rows: tuple[TaskChange, ...]) -> Table[TaskChange]:
 def topic_form(session: Session, viewer: Viewer, slug: str, topic_id: str) -> tuple[Task, Topic]:
     """One topic to be corrected; raises NotFound, SignInNeeded or Forbidden to who does not organise it."""
     task = policy.own_task(session, viewer, slug)
-    return task, topics.find(session, task, topic_id)
+    return task, scored_topics.find_topic(session, task, topic_id)

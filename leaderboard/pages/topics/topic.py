@@ -1,24 +1,292 @@
 """One topic: its statement, its judgments and who found them, every run's scores."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Edition, QrelsRevision
-from leaderboard.pages.scores import fields
-from leaderboard.pages.topics import found_documents, run_scores
-from leaderboard.pages.topics.documents import Documents, documents
-from leaderboard.pages.topics.run_scores import RunScore, ScoredRuns
-from leaderboard.services import policy
+from leaderboard.db.tables import Edition, Evaluation, QrelsRevision, Task
+from leaderboard.errors import Invalid
+from leaderboard.measures.judged import IntArray
+from leaderboard.pages.scores import table
+from leaderboard.pages.scores.table import ComparedRun
+from leaderboard.pages.topics import judgments as topics_judgments
+from leaderboard.pages.topics.judgments import NOBODY, SEVERAL, RunFinds
+from leaderboard.services import collections, policy
 from leaderboard.services.evaluations import alignments
-from leaderboard.services.evaluations.choices import RANKED_KIND
-from leaderboard.services.evaluations.columns import MeasureColumn
-from leaderboard.services.evaluations.shown import Source, shown_edition
-from leaderboard.services.policy import Viewer
-from leaderboard.services.tasks import topics
-from leaderboard.services.tasks.topics import TopicHead
+from leaderboard.services.evaluations.choices import RANKED_KIND, MeasureColumn
+from leaderboard.services.evaluations.score import stored_scores
+from leaderboard.services.evaluations.shown import FloatArray, Source, computed_as, shown_edition
+from leaderboard.services.policy import Sight, Viewer
+from leaderboard.services.runs.names import RunName
+from leaderboard.services.tasks import scored_topics
+from leaderboard.services.tasks.scored_topics import TopicHead
+from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
+from leaderboard.trec.qrels.align import CompiledJudgments
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunScore(RunName):
+    """What one run got on the topic, in the order of the measures; None where its answer is not judged."""
+
+    rank: int | None
+    """Among the ranked runs on this topic alone; equal scores share one."""
+    relevant: int | None
+    """Relevant documents it has; None of answers."""
+    first: int | None
+    """The rank of the first of them."""
+    scores: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredRuns:
+    """The runs that have all scores of an edition: run id -> measure -> scores on all judged topics."""
+
+    runs: tuple[ComparedRun, ...]
+    arrays: dict[int, dict[str, FloatArray]]
+
+
+def scored_runs(session: Session, viewer: Viewer, task: Task, sight: Sight, edition: Edition) -> ScoredRuns:
+    """All runs with all their scores, in one statement for the scores."""
+    versions = {measure["key"]: measure["version"] for measure in edition.measures}
+    wanted = (
+        Evaluation.revision_id == edition.revision_id,
+        Evaluation.dialect == edition.dialect,
+        Evaluation.measure.in_(versions),
+    )
+    arrays: dict[int, dict[str, FloatArray]] = {}
+    for row in stored_scores(session, *wanted):
+        if versions[row.measure] == row.measure_version:
+            arrays.setdefault(row.run_id, {})[row.measure] = row.scores
+    runs = table.runs_of(session, viewer, task, sight)
+    return ScoredRuns(tuple(run for run in runs if len(arrays.get(run.run_id, ())) == len(versions)), arrays)
+
+
+def in_order(
+    viewer: Viewer,
+    scored: ScoredRuns,
+    measures: Sequence[MeasureColumn],
+    by: MeasureColumn,
+    place: int,
+    seen: RunFinds | None,
+) -> tuple[RunScore, ...]:
+    """Every run's scores on the topic of that place, best by the measure first, those without one last.
+
+    seen: what the runs found of the judged documents; None of answers.
+    """
+    values = [_run_scores_score(scored.arrays[run.run_id][by.key][place]) for run in scored.runs]
+
+    def worse(at: int) -> tuple[bool, float]:
+        value = values[at]
+        return value is None, 0.0 if value is None else -by.sign * value
+
+    rows: list[RunScore] = []
+    ranked, last, shared = 0, None, 0
+    for at in sorted(range(len(values)), key=worse):
+        run, rank = scored.runs[at], None
+        if run.kind == RANKED_KIND and values[at] is not None:
+            ranked += 1
+            shared = shared if values[at] == last else ranked
+            rank, last = shared, values[at]
+        mine = scored.arrays[run.run_id]
+        rows.append(
+            RunScore(
+                run_id=run.run_id,
+                name=run.name,
+                team=run.team,
+                kind=run.kind,
+                rank=rank,
+                is_own=policy.owns(viewer, run.team_id),
+                relevant=None if seen is None else int(seen.relevant[at, place]),
+                first=None if seen is None else int(seen.first[at, place]) or None,
+                scores=tuple(_run_scores_score(mine[measure.key][place]) for measure in measures),
+            )
+        )
+    return tuple(rows)
+
+
+def _run_scores_score(value: float) -> float | None:
+    # nan is not judged, which is not 0.
+    return None if math.isnan(value) else float(value)
+
+
+KINDS = {
+    "": "all judged",
+    "relevant": "relevant",
+    "missed": "relevant, found by nobody",
+    "far": "relevant, in nobody’s top 100",
+    "near": "relevant, in nobody’s top 10",
+    "alone": "relevant, found by one team only",
+}
+"""Which documents can be listed, by their name in an address."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundDocument:
+    """A judged document and what became of it in the rankings."""
+
+    docno: Annotated[str, Shown("Document")]
+    grade: Annotated[int, Shown(digits=None)]
+    title: str
+    runs: int
+    teams: int
+    best: Annotated[int | None, Shown(key="best_rank")]
+    """The highest rank any run has it at."""
+    best_run: Annotated[str, Shown("By")]
+    best_run_id: int | None
+    only_team: str
+    """The team whose runs alone found it; empty where none or several did."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GradeCount:
+    """The documents of one grade: how many there are, and how many of them were found."""
+
+    grade: Annotated[int, Shown(digits=None)]
+    documents: int
+    near: int
+    """In some run's top 10."""
+    far: int
+    """In some run's top 100."""
+    found: int
+    """By any run at all."""
+    alone: int
+    """By one team only."""
+    share: Annotated[float, Shown(digits=None, shown=Place.PAGE)]
+    """Of the grade with most documents, from 0 to 1."""
+
+    @property
+    def missed(self) -> int:
+        """Found by nobody."""
+        return self.documents - self.found
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """A topic's judged documents: counts by grade, highest first, and those of one kind."""
+
+    grades: tuple[GradeCount, ...] = ()
+    kind: str = ""
+    kinds: tuple[tuple[str, str, int], ...] = ()
+    """(name, words, documents) of every kind."""
+    total: int = 0
+    """Documents of the kind; as many as were asked for are in rows."""
+    rows: tuple[FoundDocument, ...] = ()
+    runs: int = 0
+    """How many runs were looked through."""
+    teams: int = 0
+
+    def count(self, kind: str) -> int:
+        """How many of the topic's documents are of a kind."""
+        return next((count for name, _, count in self.kinds if name == kind), 0)
+
+    @property
+    def relevant(self) -> int:
+        """How many are relevant, whichever kind is listed."""
+        return self.count("relevant")
+
+    @property
+    def judged(self) -> int:
+        """All documents of the topic."""
+        return sum(row.documents for row in self.grades)
+
+
+def documents(
+    session: Session,
+    task: Task,
+    compiled: CompiledJudgments,
+    place: int,
+    runs: Sequence[ComparedRun],
+    found: RunFinds,
+    kind: str,
+    limit: int | None,
+) -> Documents:
+    """The judged documents of the topic at a place of the judgments, highest grade first, most found first.
+
+    Raises Invalid for an unknown kind.
+    """
+    if kind not in KINDS:
+        raise Invalid(f"There are no documents of the kind {kind!r}; choose one of {', '.join(KINDS)}.")
+    judgments = compiled.judgments
+    start, end = alignments.listed(compiled, place)
+    here = np.arange(start, end)
+    grade = judgments.grades[here]
+    relevant = grade >= task.level
+    teams = len({run.team_id for run in runs})
+    chosen = {
+        "": np.ones(len(here), dtype=np.bool_),
+        "relevant": relevant,
+        "missed": relevant & (found.runs[here] == 0),
+        "far": relevant & (found.far[here] == 0),
+        "near": relevant & (found.near[here] == 0),
+        "alone": relevant & (found.teams[here] == 1) & (teams > 1),
+    }
+    listed = here[chosen[kind]]
+    order = np.lexsort((listed, -found.runs[listed], -judgments.grades[listed]))
+    return Documents(
+        grades=_by_grade(found, here, grade),
+        kind=kind,
+        kinds=tuple((name, KINDS[name], int(mask.sum())) for name, mask in chosen.items()),
+        total=len(listed),
+        rows=_rows(session, task, compiled, listed[order][:limit], runs, found),
+        runs=len(runs),
+        teams=teams,
+    )
+
+
+def _by_grade(found: RunFinds, here: IntArray, grade: IntArray) -> tuple[GradeCount, ...]:
+    grades, counts = np.unique(grade, return_counts=True)
+    most = int(counts.max())
+    rows = []
+    for value, count in zip(grades.tolist(), counts.tolist(), strict=True):
+        those = here[grade == value]
+        rows.append(
+            GradeCount(
+                grade=value,
+                documents=count,
+                near=int(np.count_nonzero(found.near[those])),
+                far=int(np.count_nonzero(found.far[those])),
+                found=int(np.count_nonzero(found.runs[those])),
+                alone=int(np.count_nonzero(found.teams[those] == 1)),
+                share=count / most,
+            )
+        )
+    return tuple(reversed(rows))
+
+
+def _rows(
+    session: Session,
+    task: Task,
+    compiled: CompiledJudgments,
+    listed: IntArray,
+    runs: Sequence[ComparedRun],
+    found: RunFinds,
+) -> tuple[FoundDocument, ...]:
+    docnos = alignments.docnos(compiled, listed)
+    texts = collections.texts(session, task.collection_id, docnos)
+    teams = {run.team_id: run.team for run in runs} | {NOBODY: "", SEVERAL: ""}
+    columns = (compiled.judgments.grades, found.runs, found.teams, found.best, found.best_run, found.team)
+    rows = []
+    for docno, *facts in zip(docnos, *(column[listed].tolist() for column in columns), strict=True):
+        grade, count, of_teams, best, best_run, team = facts
+        leader = runs[best_run] if best_run >= 0 else None
+        rows.append(
+            FoundDocument(
+                docno=docno,
+                grade=grade,
+                title=texts[docno].title if docno in texts else "",
+                runs=count,
+                teams=of_teams,
+                best=best or None,
+                best_run=leader.name if leader else "",
+                best_run_id=leader.run_id if leader else None,
+                only_team=teams[team],
+            )
+        )
+    return tuple(rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,33 +339,33 @@ def topic_page(
     """One topic; raises NotFound for an unknown one, UnknownMeasure, Invalid for an unknown kind."""
     choice = choice or Choice()
     task, sight = policy.visible_task(session, viewer, slug)
-    topic = topics.find(session, task, topic_id)
+    topic = scored_topics.find_topic(session, task, topic_id)
     shown = shown_edition(session, task, sight)
     judged, column = Documents(), None
     measures: tuple[MeasureColumn, ...] = ()
     scores: tuple[RunScore, ...] = ()
     contrasts: tuple[RunContrast, ...] = ()
     if shown.edition is not None and shown.source is not None and sight.details:
-        measures = fields.columns_of(shown.edition)
-        column = fields.chosen(measures, shown.edition.primary_measure, choice.measure)
+        measures = table.fields_columns_of(shown.edition)
+        column = table.chosen(measures, shown.edition.primary_measure, choice.measure)
         place = _place(session, shown.edition, topic_id)
         # Judges are held against each other on pages of their own.
         if place is not None and task.kind != "judges":
-            scored = run_scores.scored_runs(session, viewer, task, sight, shown.edition)
+            scored = scored_runs(session, viewer, task, sight, shown.edition)
             seen = None
             if task.kind == "rankings":
                 compiled = alignments.compiled_judgments(session, shown.source)
-                seen = found_documents.found(session, shown.source, scored.runs, task.level)
+                seen = topics_judgments.documents_found(session, shown.source, scored.runs, task.level)
                 judged = documents(
                     session, task, compiled, place, scored.runs, seen, choice.kind, choice.limit
                 )
                 contrasts = _contrasts(scored, shown.source, column, place)
-            scores = run_scores.in_order(viewer, scored, measures, column, place, seen)
+            scores = in_order(viewer, scored, measures, column, place, seen)
     return TopicPage(
-        **topics.head(session, task, topic, sight, shown),
+        **scored_topics.head(session, task, topic, sight, shown),
         subtopics=tuple(topic.subtopics),
         takes=task.kind,
-        grade_names=topics.grade_names(task),
+        grade_names=scored_topics.grade_names(task),
         documents=judged,
         measure=column if scores else None,
         measures=measures,
@@ -144,3 +412,140 @@ def _contrasts(scored: ScoredRuns, source: Source, by: MeasureColumn, place: int
     if sign * (here[up] - here[down]) > 0 > sign * (mean[up] - mean[down]):
         contrasts.append(pair(up, down, float(mean[up] - mean[down])))
     return tuple(contrasts)
+
+
+def topic_facts(page: TopicPage) -> dict[str, Any]:
+    """The topic as plain values at full precision."""
+    keys = [measure.key for measure in page.measures]
+    return {
+        "task": page.slug,
+        "topic": page.topic_id,
+        "title": page.title,
+        "description": page.description,
+        "narrative": page.narrative,
+        "subtopics": list(page.subtopics),
+        "revision": page.basis.revision if page.basis else None,
+        "measure": page.measure.key if page.measure else None,
+        "judgments": {row.docno: row.grade for row in page.documents.rows},
+        "documents": [
+            {
+                "docno": row.docno,
+                "grade": row.grade,
+                "runs": row.runs,
+                "teams": row.teams,
+                "best_rank": row.best,
+                "best_run": row.best_run,
+                "only_team": row.only_team or None,
+            }
+            for row in page.documents.rows
+        ],
+        "rows": [
+            {
+                "run": row.name,
+                "run_id": row.run_id,
+                "team": row.team,
+                "rank": row.rank,
+                **({"relevant": row.relevant, "first": row.first} if page.takes == "rankings" else {}),
+                "scores": dict(zip(keys, row.scores, strict=True)),
+            }
+            for row in page.scores
+        ],
+    }
+
+
+def scores_table(page: TopicPage) -> Table[RunScore]:
+    """Every run's scores on the topic."""
+    return Table(
+        f"{page.slug}-{page.topic_id}",
+        _caption(page),
+        columns_from(
+            RunScore,
+            "rank name run_id team",
+            *(_tables_score(page, measure, at) for at, measure in enumerate(page.measures)),
+            *(_FOUND if page.takes == "rankings" else ()),
+        ),
+        page.scores,
+    )
+
+
+def documents_table(page: TopicPage) -> Table[FoundDocument]:
+    """The judged documents of the kind that was chosen."""
+    return Table(
+        f"{page.slug}-{page.topic_id}-documents",
+        f"Judged documents of topic {page.topic_id} of {page.task}{_under(page)}.",
+        columns_from(
+            FoundDocument,
+            "grade docno runs teams best best_run",
+            Column("only_team", lambda row: row.only_team or None, shown=Place.DATA),
+        ),
+        page.documents.rows,
+    )
+
+
+def grades_table(page: TopicPage) -> Table[GradeCount]:
+    """How many documents there are at each grade, and how many of them the runs found."""
+    by_team = Place.EVERYWHERE if page.documents.teams > 1 else Place.DATA
+    return Table(
+        f"{page.slug}-{page.topic_id}-grades",
+        f"Judged documents of topic {page.topic_id} of {page.task} by grade{_under(page)}.",
+        columns_from(
+            GradeCount,
+            "grade documents share",
+            _found(page, "near", "In a top 10", "in the top 10 of some run"),
+            _found(page, "far", "In a top 100", "in the top 100 of some run"),
+            _found(page, "found", "Found at all"),
+            _found(page, "alone", "By one team only", shown=by_team),
+            _found(page, "missed", "By nobody"),
+        ),
+        page.documents.grades,
+    )
+
+
+_FOUND: tuple[Column[RunScore], ...] = (
+    Column("relevant", lambda row: row.relevant, "Found", digits=0),
+    Column(
+        "first relevant",
+        lambda row: row.first,
+        "First at",
+        digits=0,
+        title="rank of the first relevant document",
+    ),
+)
+TOPIC_FILES = Files(
+    facts=topic_facts, tables={"scores": scores_table, "documents": documents_table, "grades": grades_table}
+)
+
+
+def _tables_score(page: TopicPage, measure: MeasureColumn, at: int) -> Column[RunScore]:
+    return Column(
+        measure.key,
+        lambda row: row.scores[at],
+        measure.short,
+        digits=measure.digits,
+        title=measure.title,
+        group="sorted by" if measure == page.measure else "measure",
+    )
+
+
+def _found(
+    page: TopicPage, key: str, head: str, title: str = "", shown: Place = Place.EVERYWHERE
+) -> Column[GradeCount]:
+    """A count that is known once a run is scored."""
+    are_scored = bool(page.documents.runs)
+    return Column(
+        key, lambda row: getattr(row, key) if are_scored else None, head, digits=0, title=title, shown=shown
+    )
+
+
+def _under(page: TopicPage) -> str:
+    return f", {page.basis.qrels}" if page.basis else ""
+
+
+def _caption(page: TopicPage) -> str:
+    name = f"topic {page.topic_id} of {page.task}"
+    if page.basis is None or page.measure is None:
+        return f"Runs on {name}: no scores are shown."
+    return (
+        f"Scores on {name} under {page.basis.qrels}{computed_as(page.basis.dialect)}, "
+        f"in the order of {page.measure.key}."
+    )

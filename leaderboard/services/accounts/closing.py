@@ -1,14 +1,36 @@
 """What the operator does about an account that was stolen or left: close it, open it again, sign it out."""
 
-from sqlalchemy import delete
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Column, DateTime, Table, delete, func, or_, select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.engine import now
-from leaderboard.db.tables import Account, WebSession
+from leaderboard.db.base import UtcDateTime
+from leaderboard.db.engine import lock_key, lock_row, now
+from leaderboard.db.tables import (
+    Account,
+    ApiToken,
+    Audit,
+    Identity,
+    Mail,
+    Member,
+    PartialUpload,
+    Run,
+    SecondFactor,
+    Task,
+    TaskRole,
+    Team,
+    Token,
+    Webhook,
+    WebSession,
+    metadata,
+)
 from leaderboard.errors import Conflict, NotFound
 from leaderboard.services import audit
-from leaderboard.services.accounts import accounts, invitations, tokens
-from leaderboard.services.policy import Viewer, require_operator
+from leaderboard.services.accounts import accounts, invitations, teams, tokens
+from leaderboard.services.accounts.accounts import AccountCredentials
+from leaderboard.services.policy import Viewer, require_account, require_operator
 
 
 def close(session: Session, viewer: Viewer, account_id: int) -> None:
@@ -72,3 +94,143 @@ def _account(session: Session, viewer: Viewer, account_id: int) -> Account:
 def _require_other(viewer: Viewer, account: Account) -> None:
     if account.id == viewer.account_id:
         raise Conflict("You would shut yourself out; another operator, or the command line, can do this.")
+
+
+OWN = frozenset(
+    (
+        *("account", "session", "second_factor", "token", "identity", "member", "task_role"),
+        *("invitation", "invitation_use", "upload", "upload_batch", "partial_upload", "mail"),
+        *("api_token", "device_request", "webhook"),
+    )
+)
+"""Tables whose rows are about the account; of others, such as drafts of judgments, only ids and times."""
+SECRET = frozenset(("password_hash", "token_sha256", "secret", "old_secret", "idempotency_key", "user_code"))
+
+
+def export_of(session: Session, viewer: Viewer) -> dict[str, Any]:
+    """The viewer's account as facts: every row of every table that names it, its acts, its teams' runs.
+
+    Found by the foreign keys of the tables, so that none can be forgotten. No secrets and no contents that
+    the viewer may no longer see.
+    """
+    account_id = require_account(viewer)
+    facts: dict[str, Any] = {
+        table.name: rows
+        for table in metadata.sorted_tables
+        if (rows := _rows(session, table, account_id)) is not None
+    }
+    return {**facts, "teams": _teams(session, viewer), "acts": _acts(session, account_id)}
+
+
+def _rows(session: Session, table: Table, account_id: int) -> list[dict[str, Any]] | None:
+    """The table's rows that name the account; None where it can name none."""
+    naming = [key.parent for key in table.foreign_keys if key.column is Account.__table__.c.id]
+    if table is Account.__table__:
+        naming = [table.c.id]
+    if not naming:
+        return None
+    columns = [column for column in table.columns if _is_given(table, column)]
+    wanted = select(*columns).where(or_(*(column == account_id for column in naming)))
+    rows = session.execute(wanted.order_by(*table.primary_key.columns))
+    return [{key: _plain(value) for key, value in row._mapping.items()} for row in rows]
+
+
+def _is_given(table: Table, column: Column[Any]) -> bool:
+    if table.name in OWN:
+        return column.name not in SECRET
+    is_moment = isinstance(column.type, (UtcDateTime, DateTime))
+    return column.primary_key or is_moment or column.name == "task_id"
+
+
+def _teams(session: Session, viewer: Viewer) -> list[dict[str, Any]]:
+    """The viewer's teams by name, with their runs by task and name."""
+    runs: dict[int, list[dict[str, Any]]] = {team_id: [] for team_id in viewer.team_ids}
+    rows = session.execute(
+        select(Run.team_id, Run.id, Run.name, Task.name)
+        .join(Task, Task.id == Run.task_id)
+        .where(Run.team_id.in_(viewer.team_ids))
+        .order_by(Run.id)
+    )
+    for team_id, run_id, name, task in rows:
+        runs[team_id].append({"id": run_id, "name": name, "task": task})
+    teams = session.execute(select(Team.id, Team.name).where(Team.id.in_(viewer.team_ids)).order_by(Team.id))
+    return [{"id": team_id, "name": name, "runs": runs[team_id]} for team_id, name in teams]
+
+
+def _acts(session: Session, account_id: int) -> list[dict[str, Any]]:
+    """What the account did, and that something was done to it: not by whom, which is theirs."""
+    subject = f"account:{account_id}"
+    rows = session.scalars(
+        select(Audit).where(or_(Audit.account_id == account_id, Audit.subject == subject)).order_by(Audit.id)
+    )
+    return [
+        {"at": _plain(row.at), "action": row.action, "subject": row.subject}
+        | ({"ip": row.ip, "detail": row.detail} if row.account_id == account_id else {})
+        for row in rows
+    ]
+
+
+def _plain(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+def delete_account(session: Session, viewer: Viewer, checked: AccountCredentials) -> None:
+    """Take the viewer's name, address, password, factors, sessions, links, teams and roles away for good.
+
+    Its runs stay under the team, also where the team has no member left. checked is what the password
+    matched. Raises Conflict for the last organiser of a task or of the site: somebody has to decide there.
+    """
+    account_id = require_account(viewer)
+    account = session.get_one(Account, account_id, with_for_update=True, populate_existing=True)
+    if account.password_hash != checked.password_hash:
+        raise Conflict("The password was changed elsewhere meanwhile; try again.")
+    _require_successors(session, account)
+    for team_id in sorted(session.scalars(select(Member.team_id).where(Member.account_id == account_id))):
+        teams.step_down(session, team_id, account_id)
+    invitations.end_made_by(session, account_id)
+    accounts.sign_out_everywhere(session, account_id)
+    for table in (Token, ApiToken, SecondFactor, Identity, TaskRole, Mail, Webhook, PartialUpload):
+        session.execute(delete(table).where(table.account_id == account_id))
+    _forget(session, account)
+    audit.record(session, viewer, "account.delete", f"account:{account_id}")
+
+
+def _forget(session: Session, account: Account) -> None:
+    account.name = f"Deleted account {account.id}"
+    # Capitals: no name that anybody types is folded to this, so it takes nobody's.
+    account.canonical, account.skeleton = f"DELETED {account.id}", None
+    account.email, account.email_confirmed_at, account.email_bounced_at = "", None, None
+    account.password_hash, account.is_organiser = None, False
+    account.deleted_at = at = now(session)
+    account.disabled_at = account.disabled_at or at
+
+
+def _require_successors(session: Session, account: Account) -> None:
+    """Raise Conflict, naming the tasks, where nobody else would organise them."""
+    own = select(TaskRole.task_id).where(TaskRole.account_id == account.id, TaskRole.role == "organiser")
+    alone = []
+    for task_id in sorted(session.scalars(own)):
+        # Two last organisers who go at once would both see the other.
+        lock_row(session, Task, task_id)
+        if not _organisers(session, task_id):
+            alone.append(session.get_one(Task, task_id).name)
+    if alone:
+        raise Conflict(
+            f"You are the only organiser of {', '.join(alone)}; invite another one, or discard drafts, first."
+        )
+    if account.is_organiser:
+        lock_key(session, "organisers")
+        others = Account.is_organiser, Account.disabled_at.is_(None), Account.id != account.id
+        if not session.scalar(select(func.count()).select_from(Account).where(*others)):
+            raise Conflict("You are the only organiser account of this site; make another one first.")
+
+
+def _organisers(session: Session, task_id: int) -> int:
+    """How many open accounts organise the task, the one that goes not counted: its row is held."""
+    wanted = (
+        select(func.count())
+        .select_from(TaskRole)
+        .join(Account, Account.id == TaskRole.account_id)
+        .where(TaskRole.task_id == task_id, TaskRole.role == "organiser", Account.disabled_at.is_(None))
+    )
+    return (session.scalar(wanted) or 0) - 1

@@ -2,6 +2,8 @@
 
 The program begins and shows the short code; its owner, signed in with a browser anywhere, types the code and
 answers; the program asks again and again until it has the token, which is made only then.
+
+A device signs nobody in. It only has its own count of wrong passwords and codes.
 """
 
 import secrets
@@ -10,14 +12,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import add_unless_taken, now
-from leaderboard.db.tables import Account, DeviceRequest
+from leaderboard.db.tables import Account, DeviceRequest, Token
 from leaderboard.errors import Busy, Conflict, NotFound
 from leaderboard.services import audit, throttles
-from leaderboard.services.accounts import sessions, tokens
+from leaderboard.services.accounts import names, sessions, tokens
 from leaderboard.services.accounts.tokens import DAYS, PERSONAL, CheckedToken, NewToken, TokenRequest
 from leaderboard.services.policy import Scope, Viewer, require_person
 
@@ -191,3 +193,78 @@ def _fetched(session: Session, row: DeviceRequest) -> DeviceAnswer:
     made = tokens.insert(session, Viewer(owner.id, ip=row.ip), token)
     row.state, row.token_id = "done", made.id
     return DeviceAnswer(LoginState.DONE, made)
+
+
+KIND = "device"
+DEVICE_LIFETIME = timedelta(days=365)
+MOST_DEVICES = 20
+"""Devices an account may have; the ones longest unused are forgotten."""
+
+
+def known(session: Session, name: str, token: str) -> str:
+    """The digest of the token where it is a device of the account of that name, else empty."""
+    if not token:
+        return ""
+    return (
+        session.scalar(
+            select(Token.token_sha256)
+            .join(Account, Account.id == Token.account_id)
+            .where(
+                Token.kind == KIND,
+                Token.token_sha256 == sessions.digest(token),
+                Token.expires_at > now(session),
+                Account.canonical == names.canonical(name),
+            )
+        )
+        or ""
+    )
+
+
+def remember(session: Session, account_id: int, token: str) -> str:
+    """The token by which the account's device is known from now on: the given one where it is already."""
+    at = now(session)
+    renewed = session.scalars(
+        update(Token)
+        .where(
+            Token.kind == KIND,
+            Token.account_id == account_id,
+            Token.token_sha256 == sessions.digest(token),
+            Token.expires_at > at,
+        )
+        .values(expires_at=at + DEVICE_LIFETIME)
+        .returning(Token.id)
+    ).all()
+    if renewed:
+        return token
+    made = sessions.new_token()
+    session.add(
+        Token(
+            kind=KIND,
+            token_sha256=sessions.digest(made),
+            account_id=account_id,
+            created_at=at,
+            expires_at=at + DEVICE_LIFETIME,
+        )
+    )
+    session.flush()
+    _forget_oldest(session, account_id)
+    return made
+
+
+def forget_all(session: Session, account_id: int) -> None:
+    """Know no device of the account any longer."""
+    session.execute(delete(Token).where(Token.kind == KIND, Token.account_id == account_id))
+
+
+def _forget_oldest(session: Session, account_id: int) -> None:
+    kept = (
+        select(Token.id)
+        .where(Token.kind == KIND, Token.account_id == account_id)
+        .order_by(Token.expires_at.desc(), Token.id.desc())
+        .limit(MOST_DEVICES)
+    )
+    session.execute(
+        delete(Token).where(
+            Token.kind == KIND, Token.account_id == account_id, Token.id.not_in(kept.scalar_subquery())
+        )
+    )

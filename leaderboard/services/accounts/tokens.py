@@ -1,12 +1,19 @@
 """Tokens of the API: a program that has one acts for its owner, within scopes, for one task, a team or all.
 
 A token never has more rights than its owner has at that moment, and it makes no tokens.
+
+By the prefix and the checksum a scanner of published files tells one from chance, and one that was mistyped
+or cut off is known without looking it up. The underscore lets a double click select all of it.
 """
 
+import re
+import secrets
+import string
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Annotated
+from zlib import crc32
 
 from sqlalchemy import bindparam, delete, func, or_, select, update
 from sqlalchemy.orm import Session
@@ -16,7 +23,7 @@ from leaderboard.db.tables import Account, ApiToken, DeviceRequest
 from leaderboard.errors import Conflict, Forbidden, Invalid, NotFound, OverQuota, SecondFactorNeeded
 from leaderboard.fields import Field
 from leaderboard.services import audit, throttles
-from leaderboard.services.accounts import second_factors, sessions, token_secrets
+from leaderboard.services.accounts import sessions
 from leaderboard.services.actions import Action, by_account
 from leaderboard.services.policy import (
     Scope,
@@ -29,6 +36,48 @@ from leaderboard.services.policy import (
     visible_task,
     without_organising,
 )
+
+ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
+RANDOM_CHARACTERS = 30
+"""Of 62 letters and digits: 178 random bits, so a fast digest of them is enough."""
+CHECKSUM_CHARACTERS = 6
+"""62**6 is more than 2**32."""
+SHOWN_CHARACTERS = 8
+LETTERS = {"personal": "p", "runner": "r"}
+FORM = re.compile("lb_[pr][0-9A-Za-z]{36}")
+"""Random characters and checksum."""
+
+
+def made(kind: str) -> str:
+    """A new secret of a token of that kind."""
+    drawn = "".join(secrets.choice(ALPHABET) for _ in range(RANDOM_CHARACTERS))
+    body = f"lb_{LETTERS[kind]}{drawn}"
+    return body + checksum(body)
+
+
+def is_whole(secret: str) -> bool:
+    """Whether the text has the form of a secret and its checksum is right."""
+    body, end = secret[:-CHECKSUM_CHARACTERS], secret[-CHECKSUM_CHARACTERS:]
+    return FORM.fullmatch(secret) is not None and checksum(body) == end
+
+
+def prefix(secret: str) -> str:
+    """The first characters, by which an owner tells tokens apart; they help nobody to guess the rest."""
+    return secret[:SHOWN_CHARACTERS]
+
+
+def checksum(body: str) -> str:
+    """The CRC-32 of what comes before it, as six letters and digits.
+
+    >>> checksum("lb_p000000000000000000000000000000")
+    '2UE54C'
+    """
+    number, text = crc32(body.encode("ascii")), ""
+    for _ in range(CHECKSUM_CHARACTERS):
+        number, digit = divmod(number, len(ALPHABET))
+        text = ALPHABET[digit] + text
+    return text
+
 
 PERSONAL, RUNNER = "personal", "runner"
 KINDS = {
@@ -142,7 +191,7 @@ def token_viewer(session: Session, secret: str, *, ip: str = "", factor_needed: 
     factor_needed: whether organisers of this site need a second factor: an owner who has none any longer is
     no organiser here either.
     """
-    if not token_secrets.is_whole(secret):
+    if not is_whole(secret):
         return None
     # A digest is looked up, not compared: how long that takes tells nothing of the secret.
     row = session.execute(_WITH_OWNER, {"digest": sessions.digest(secret)}).one_or_none()
@@ -153,7 +202,7 @@ def token_viewer(session: Session, secret: str, *, ip: str = "", factor_needed: 
     if state(token, at) != IN_FORCE:
         return None
     owner = viewer_of(session, account.id, account.name, account.is_organiser, ip)
-    if factor_needed and not second_factors.is_on(session, account.id):
+    if factor_needed and not sessions.is_on(session, account.id):
         owner = without_organising(owner)
     scopes = frozenset(map(Scope, token.scopes))
     due = token.last_used_at is None or at - token.last_used_at >= STAMP_EVERY
@@ -188,7 +237,7 @@ def _narrowed(owner: Viewer, token: ApiToken, scopes: frozenset[Scope]) -> Viewe
 
 def why_refused(session: Session, secret: str) -> str:
     """Why `token_viewer` gives None, as a sentence; who has a secret may know what became of it."""
-    if not token_secrets.is_whole(secret):
+    if not is_whole(secret):
         return "This is no whole token: a character is wrong or missing. Copy all of it, from lb_ to its end."
     token = session.scalar(select(ApiToken).where(ApiToken.token_sha256 == sessions.digest(secret)))
     if token is None:
@@ -234,7 +283,7 @@ def make_for(
     secret: one that was made before (`token_secrets.made`). Raises Invalid where it is not whole.
     """
     require_operator(viewer)
-    if secret and not (token_secrets.is_whole(secret) and secret[3] == token_secrets.LETTERS[wanted.kind]):
+    if secret and not (is_whole(secret) and secret[3] == LETTERS[wanted.kind]):
         raise Invalid("This is not a whole token; `leaderboard account token secret` prints one.")
     account = session.get_one(Account, account_id)
     if account.disabled_at is not None:
@@ -263,7 +312,7 @@ def checked(session: Session, owner: Viewer, wanted: TokenRequest, *, factor_nee
     words = wanted.scopes or SCOPES_OF_KIND[RUNNER] if wanted.kind == RUNNER else wanted.scopes
     scopes = read_scopes(words, wanted.kind)
     is_guarded = bool(scopes & GUARDED) or wanted.kind != PERSONAL
-    if factor_needed and is_guarded and not second_factors.is_on(session, account_id):
+    if factor_needed and is_guarded and not sessions.is_on(session, account_id):
         raise SecondFactorNeeded(
             "Tokens that organise or judge, and those of machines that work for a task, need a second factor "
             "here; set one up first."
@@ -325,11 +374,11 @@ def insert(session: Session, maker: Viewer, token: CheckedToken, secret: str = "
     lock_row(session, Account, token.account_id)
     at = now(session)
     _require_room(session, token.account_id, at)
-    secret = secret or token_secrets.made(token.kind)
+    secret = secret or made(token.kind)
     row = ApiToken(
         account_id=token.account_id,
         kind=token.kind,
-        prefix=token_secrets.prefix(secret),
+        prefix=prefix(secret),
         token_sha256=sessions.digest(secret),
         label=token.label,
         scopes=list(token.scopes),

@@ -3,18 +3,22 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
-from leaderboard.db.tables import Assessment, Assessor, Assignment, Pool, PoolTopic, Task
+from leaderboard.db.tables import Assessment, Assessor, Assignment, Pool, PoolTopic, Task, Topic
 from leaderboard.errors import Closed, Invalid, NotFound, Problem
-from leaderboard.services.judging import links, log
+from leaderboard.memory import keep_by
+from leaderboard.services import judging
+from leaderboard.services.judging import GivenLabel, Judge, JudgedLabels, judges_of
 from leaderboard.services.policy import Viewer
-from leaderboard.services.pools import documents, pools
-from leaderboard.services.tasks import grade_scales
+from leaderboard.services.pools import pools, previews
+from leaderboard.services.tasks import setting_values
+from leaderboard.services.tasks.setting_values import Grade
+from leaderboard.tables.record import Place, Shown
 
 EVENTS_A_MINUTE = 900
 """Of one assessor: far more than any person judges, enough for a day's work after a lost connection."""
@@ -77,21 +81,21 @@ def check(session: Session, token: str, number: int, topic_id: str, sent: SentLa
         .join(Task, Task.id == Pool.task_id)
         .join(Assignment, (Assignment.pool_id == Pool.id) & (Assignment.assessor_id == Assessor.id))
         .join(PoolTopic, (PoolTopic.pool_id == Pool.id) & (PoolTopic.topic_id == Assignment.topic_id))
-        .where(links.is_link(session, token), PoolTopic.topic_id == topic_id)
+        .where(judging.is_link(session, token), PoolTopic.topic_id == topic_id)
     ).one_or_none()
     if row is None:
         assessor_and_pool(session, token, number)
         raise NotFound(f"Topic {topic_id} is not among the topics you are asked to judge.")
     assessor_id, pool, task, body = row
     require_open(pool)
-    if all(document.docno != sent.docno for document in documents.unpack(body)):
+    if all(document.docno != sent.docno for document in previews.unpack(body)):
         raise NotFound(f"Document {sent.docno} is not in the pool of topic {topic_id}.")
-    return CheckedLabel(assessor_id, pool.id, topic_id, _tidy(sent, grade_scales.grades(task)))
+    return CheckedLabel(assessor_id, pool.id, topic_id, _tidy(sent, setting_values.grades_of_scale(task)))
 
 
 def assessor_and_pool(session: Session, token: str, number: int) -> tuple[Assessor, Pool]:
     """The assessor whose link it is, and the pool; raises NotFound where they have nothing to judge in it."""
-    assessor = links.by_token(session, token)
+    assessor = judging.by_token(session, token)
     pool = session.scalar(
         select(Pool)
         .join(Assignment, Assignment.pool_id == Pool.id)
@@ -118,11 +122,11 @@ def save(session: Session, checked: CheckedLabel) -> bool:
     was taken back stays so even where it is sent again. Raises OverQuota, NotFound where the link was
     revoked meanwhile, Conflict where another judgment has the key.
     """
-    log.spend(session, "judge", checked.assessor_id, EVENTS_A_MINUTE)
+    judging.spend(session, "judge", checked.assessor_id, EVENTS_A_MINUTE)
     if session.scalar(select(Assessor.token_sha256).where(Assessor.id == checked.assessor_id)) is None:
-        raise NotFound(links.DEAD_LINK)
+        raise NotFound(judging.DEAD_LINK)
     same, another = (*PLACE, "grade"), "Another judgment was stored under this key."
-    return log.store(session, _row(session, checked), same, another)
+    return judging.store_lines(session, _row(session, checked), same, another)
 
 
 def undo_last(session: Session, token: str, number: int, topic_id: str) -> str | None:
@@ -130,7 +134,7 @@ def undo_last(session: Session, token: str, number: int, topic_id: str) -> str |
     assessor, pool = assessor_and_pool(session, token, number)
     require_open(pool)
     of_topic = Assessment.pool_id == pool.id, Assessment.topic_id == topic_id
-    last = log.undo_last(session, Assessment, *of_topic, Assessment.assessor_id == assessor.id)
+    last = judging.undo_last(session, Assessment, *of_topic, Assessment.assessor_id == assessor.id)
     return last.docno if last is not None else None
 
 
@@ -151,7 +155,7 @@ def in_force(
         where.append(Assessment.topic_id == topic_id)
     if assessor_ids is not None:
         where.append(Assessment.assessor_id.in_(assessor_ids))
-    found = log.in_force(session, Assessment, Label, lambda label: label[:3], *where)
+    found = judging.in_force(session, Assessment, Label, lambda label: label[:3], *where)
     return tuple(sorted(found, key=lambda label: label[:3]))
 
 
@@ -186,11 +190,11 @@ def _moments(sent: SentLabel, at: datetime) -> tuple[datetime, float | None]:
 
 
 def _tidy(sent: SentLabel, grades: Collection[int]) -> SentLabel:
-    problems = log.key_problems(sent.key, "Make one at random for each judgment.")
+    problems = judging.key_problems(sent.key, "Make one at random for each judgment.")
     if sent.grade is not None and sent.grade not in grades:
         rule = f"must be one of {', '.join(map(str, sorted(grades)))}, or nothing to skip."
         problems.append(Problem(rule, "", field="grade", value=str(sent.grade)))
-    problems += log.note_problems(sent.note)
+    problems += judging.note_problems(sent.note)
     if problems:
         raise Invalid("This judgment cannot be stored.", problems)
     return sent._replace(note=sent.note.strip())
@@ -221,7 +225,7 @@ def decide(session: Session, viewer: Viewer, slug: str, number: int, made: Decis
     )
     if session.scalar(judged.limit(1)) is None:
         raise NotFound(f"Nobody has judged document {docno!r} for topic {topic_id!r} in pool {number}.")
-    adjudicator, at = links.adjudicator_of(session, viewer, task), now(session)
+    adjudicator, at = judging.adjudicator_of(session, viewer, task), now(session)
     event = Assessment(
         pool_id=pool.id,
         topic_id=topic_id,
@@ -233,14 +237,14 @@ def decide(session: Session, viewer: Viewer, slug: str, number: int, made: Decis
         sent_at=at,
         key=made.key,
     )
-    return log.store(session, event)
+    return judging.store_lines(session, event)
 
 
 def undo(session: Session, viewer: Viewer, slug: str, number: int) -> tuple[str, str]:
     """Take back the viewer's last decision in a pool; its topic and docno. Raises NotFound for none."""
     task, pool = pools.own_pool(session, viewer, slug, number)
-    own = Assessment.assessor_id == links.adjudicator_of(session, viewer, task).id
-    last = log.undo_last(session, Assessment, own, Assessment.pool_id == pool.id)
+    own = Assessment.assessor_id == judging.adjudicator_of(session, viewer, task).id
+    last = judging.undo_last(session, Assessment, own, Assessment.pool_id == pool.id)
     if last is None:
         raise NotFound("You have decided on nothing in this pool that could be taken back.")
     return last.topic_id, last.docno
@@ -250,10 +254,144 @@ def _check_decision(task: Task, pool: Pool, made: Decision) -> None:
     if pool.state == "draft":
         raise Closed("Judging has not begun yet, so there is nothing to decide.")
     problems = []
-    grades = grade_scales.grades(task)
+    grades = setting_values.grades_of_scale(task)
     if made.grade not in grades:
         rule = f"must be one of {', '.join(map(str, sorted(grades)))}."
         problems.append(Problem(rule, field="grade", value=str(made.grade)))
-    problems += [*log.key_problems(made.key), *log.note_problems(made.note)]
+    problems += [*judging.key_problems(made.key), *judging.note_problems(made.note)]
     if problems:
         raise Invalid("This decision cannot be stored.", problems)
+
+
+@dataclass(frozen=True, slots=True)
+class PoolFacts:
+    """What every page of a pool says of it."""
+
+    id: int
+    task: str
+    slug: str
+    number: int
+    state: str
+    documents: int
+    level: int
+    scale: tuple[Grade, ...]
+    grade_names: dict[int, str]
+    topics: tuple["TopicOfPool", ...]
+    """In the task's order."""
+
+    @property
+    def name(self) -> str:
+        """What its tables are called."""
+        return f"{self.slug}-pool-{self.number}"
+
+    @property
+    def documents_of(self) -> dict[str, int]:
+        """Topic -> documents to be judged."""
+        return {topic.topic_id: topic.documents for topic in self.topics}
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether there are two grades only."""
+        return len(self.scale) <= 2
+
+
+@dataclass(frozen=True, slots=True)
+class TopicOfPool:
+    """One topic of a pool."""
+
+    topic_id: Annotated[str, Shown(key="topic")]
+    title: Annotated[str, Shown(shown=~Place.PAGE)]
+    documents: int
+    """To be judged."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class JudgedPool(JudgedLabels):
+    """A pool with everybody's labels, by topic, document and assessor."""
+
+    facts: PoolFacts
+
+
+def judged_pool(
+    session: Session, viewer: Viewer, slug: str, number: int, topic_id: str | None = None
+) -> tuple[Task, JudgedPool]:
+    """A pool of a task that the viewer organises, with all labels or those of one topic.
+
+    Raises SignInNeeded, Forbidden or NotFound.
+    """
+    task, pool = pools.seen_pool(session, viewer, slug, number)
+    facts = pool_facts(session, task, pool)
+    judges = judges_of(session, task)
+    adjudicators = tuple(judge for judge in judges if judge.is_adjudicator)
+    others = tuple(judge for judge in judges if not judge.is_adjudicator)
+    labels = _kept_labels(session, pool, others, _state(session, pool, others))
+    decisions = _labels(session, pool.id, adjudicators) if adjudicators else ()
+    if topic_id is not None:
+        labels = tuple(label for label in labels if label.topic_id == topic_id)
+        decisions = tuple(label for label in decisions if label.topic_id == topic_id)
+    return task, JudgedPool(judges=judges, labels=labels, decisions=decisions, facts=facts)
+
+
+def _state(session: Session, pool: Pool, judges: tuple[Judge, ...]) -> tuple[Any, ...]:
+    """What tells the labels of a pool at one time from those at any other.
+
+    The log of a pool only grows: an event is never deleted, and it is changed in one way only, when it is
+    taken back, which is for good. So whenever a label comes or goes, the number of events or of those taken
+    back rises, and neither ever falls: as long as both are the same, so are the labels. The address of the
+    database and the moment the pool was made tell pools apart that have the same id, in two databases or one
+    after the other.
+    """
+    events, undone = session.execute(
+        select(func.count(), func.count().filter(Assessment.undone.is_(True))).where(
+            Assessment.pool_id == pool.id, Assessment.assessor_id.in_([judge.id for judge in judges])
+        )
+    ).one()
+    return str(session.get_bind().engine.url), pool.id, pool.created_at, events, undone, judges
+
+
+# The lock is for the threads of the web server. Labels are read after they are counted, so what is kept may
+# be newer than its counts, never older.
+@keep_by(lambda *given: given[-1])
+def _kept_labels(
+    session: Session, pool: Pool, judges: tuple[Judge, ...], state: tuple[Any, ...]
+) -> tuple[GivenLabel, ...]:
+    return _labels(session, pool.id, judges)
+
+
+def _labels(session: Session, pool_id: int, judges: tuple[Judge, ...]) -> tuple[GivenLabel, ...]:
+    by_id = {judge.id: judge for judge in judges}
+    return tuple(
+        GivenLabel(
+            label.topic_id,
+            label.docno,
+            by_id[label.assessor_id],
+            label.grade,
+            label.saved_at,
+            label.note,
+            label.seconds,
+        )
+        for label in in_force(session, pool_id, assessor_ids=list(by_id))
+    )
+
+
+def pool_facts(session: Session, task: Task, pool: Pool) -> PoolFacts:
+    """What every page of the pool says of it."""
+    rows = session.execute(
+        select(PoolTopic.topic_id, PoolTopic.documents, Topic.title, Topic.position)
+        .outerjoin(Topic, (Topic.topic_id == PoolTopic.topic_id) & (Topic.task_id == task.id))
+        .where(PoolTopic.pool_id == pool.id)
+    ).all()
+    ordered = sorted(rows, key=lambda row: (row.position is None, row.position or 0, row.topic_id.encode()))
+    scale = setting_values.scale(task)
+    return PoolFacts(
+        id=pool.id,
+        task=task.name,
+        slug=task.slug,
+        number=pool.number,
+        state=pool.state,
+        documents=sum(row.documents for row in rows),
+        level=task.level,
+        scale=scale,
+        grade_names={grade.value: grade.name for grade in scale if grade.name},
+        topics=tuple(TopicOfPool(row.topic_id, row.title or "", row.documents) for row in ordered),
+    )

@@ -9,18 +9,16 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import PoolTopic, Task
 from leaderboard.errors import Conflict, Invalid
-from leaderboard.services import kinds
-from leaderboard.services.assessors import judged_pools
-from leaderboard.services.assessors.judged_pools import JudgedPool, PoolFacts
-from leaderboard.services.judging.judged import GivenLabel, Place, settled_by
+from leaderboard.services import kinds, revisions
+from leaderboard.services.assessors import log
+from leaderboard.services.assessors.log import JudgedPool, PoolFacts
+from leaderboard.services.judging import GivenLabel, Place, settled_by
 from leaderboard.services.policy import Viewer
-from leaderboard.services.pools import documents as pool_documents
-from leaderboard.services.pools.documents import PoolDocument
+from leaderboard.services.pools import previews as pool_documents
+from leaderboard.services.pools.previews import PoolDocument
 from leaderboard.services.qrels import files, lines
-from leaderboard.services.qrels.files import Change, PreparedQrels
-from leaderboard.services.qrels.judged_inputs import MAIN
-from leaderboard.services.revisions import drafts, publish
-from leaderboard.stats.assessors.settling import RULES, RuleKey
+from leaderboard.services.qrels.files import MAIN, Change, PreparedQrels
+from leaderboard.stats.assessors import RULES, RuleKey
 from leaderboard.trec.qrels.packed_judgments import unpack_judgments
 from leaderboard.trec.read.lines import bytes_of
 
@@ -163,7 +161,7 @@ def settled_pool(session: Session, viewer: Viewer, slug: str, number: int, choic
     Raises Invalid for a choice that cannot be, NotFound, SignInNeeded or Forbidden unless the viewer
     organises the task.
     """
-    task, pool = judged_pools.judged_pool(session, viewer, slug, number)
+    task, pool = log.judged_pool(session, viewer, slug, number)
     whose = _whose(pool)
     _check(choice, dict(whose))
     documents = documents_of(session, pool.facts.id)
@@ -176,7 +174,7 @@ def settled_pool(session: Session, viewer: Viewer, slug: str, number: int, choic
         judgments.setdefault(topic_id, {})[bytes_of(docno)] = grade
     prepared = None
     if judgments:
-        prepared = publish.settled(session, task.id, judgments, mode=choice.mode, line=line)
+        prepared = revisions.settled(session, task.id, judgments, mode=choice.mode, line=line)
     old = files.of_grades(before, "").facts
     return SettledPool(
         pool=pool.facts,
@@ -218,7 +216,7 @@ def keep(
             f"{settled.before} has grades up to {settled.highest_before}. Confirm that the labels may be "
             "added on their own scale, or replace the revision."
         )
-    return drafts.keep(
+    return revisions.keep_draft(
         session,
         viewer,
         slug,

@@ -1,37 +1,316 @@
-"""A task's board: runs ranked by a measure under one edition, as one viewer may see it."""
+"""A task's board: runs ranked by a measure under one edition, as one viewer may see it.
 
-from collections.abc import Collection
+A group that was declared before the first score of its task asks a question of its own, so its runs are
+ranked and tested within it. One that was put together by somebody who could look at scores keeps no error
+rate: the two furthest apart always win. Its board has ranks and no verdict.
+"""
+
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
+from typing import Annotated
 
-from sqlalchemy import select
+import numpy as np
+from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Job, Task
-from leaderboard.errors import Invalid, UnknownMeasure
+from leaderboard.db.engine import lock_row, now
+from leaderboard.db.tables import Entry, Evaluation, GroupedRun, GroupedTeam, Job, Run, RunGroup, Task
+from leaderboard.errors import Conflict, Invalid, NotFound, Problem, UnknownMeasure
+from leaderboard.fields import Field
 from leaderboard.measures.naming import parse
-from leaderboard.services import policy
-from leaderboard.services.boards import chosen_topics, groups, moves
-from leaderboard.services.boards import rows as board_rows
-from leaderboard.services.boards.groups import Group
-from leaderboard.services.boards.moves import EditionBefore
-from leaderboard.services.boards.rows import Row, rank, read_rows
-from leaderboard.services.evaluations import choices, over_topics
-from leaderboard.services.evaluations.choices import NOT_CHOSEN
-from leaderboard.services.evaluations.columns import MeasureColumn, column, ranked_by
+from leaderboard.services import audit, policy
+from leaderboard.services.accounts import names
+from leaderboard.services.actions import Action
+from leaderboard.services.boards import rows as boards_rows
+from leaderboard.services.boards.rows import EditionBefore, Row, rank, read_rows
+from leaderboard.services.evaluations import choices
+from leaderboard.services.evaluations import shown as evaluations_shown
+from leaderboard.services.evaluations.choices import NOT_CHOSEN, MeasureColumn, column, ranked_by
+from leaderboard.services.evaluations.score import stored_scores
 from leaderboard.services.evaluations.shown import ShownEdition, Source, shown_edition
-from leaderboard.services.nuggets import basis as answers_basis
-from leaderboard.services.nuggets.basis import AnswersBasis
+from leaderboard.services.nuggets import line_scores as answers_basis
+from leaderboard.services.nuggets.line_scores import AnswersBasis
 from leaderboard.services.policy import Sight, Viewer
-from leaderboard.services.runs import marks
+from leaderboard.services.runs import withdrawals
 from leaderboard.services.statistics import standings
 from leaderboard.services.statistics.requests import WaitingResult, refusal
-from leaderboard.services.statistics.sentences import leaders
-from leaderboard.services.statistics.sentences import sentences as sentences_of
-from leaderboard.services.statistics.standings import PairOfRuns, Place, RankedRun, Standing
+from leaderboard.services.statistics.standings import PairOfRuns, Place, RankedRun, Standing, leaders
+from leaderboard.services.statistics.standings import sentences as sentences_of
 from leaderboard.services.tasks import board_measures
-from leaderboard.services.tasks.head import TaskHead
+from leaderboard.services.tasks.scored_topics import TaskHead
 from leaderboard.stats.pairs.methods import method
+from leaderboard.tables.words import counted
+
+MOST_NAMED = 10
+
+
+def narrowed(shown: ShownEdition, sight: Sight, topics: Collection[str]) -> tuple[ShownEdition, str]:
+    """The edition with its source on the chosen topics only, and why there are no verdicts then.
+
+    All of it and nothing where no topic is chosen. Raises Invalid while scores by topic are held back, and
+    for what is no topic that counts.
+    """
+    if not topics:
+        return shown, ""
+    source = shown.source
+    if source is None or shown.basis is None or not sight.details:
+        raise Invalid("Scores by topic are not shown, so there is no board on some topics.")
+    chosen, known = set(topics), set(source.topics)
+    if strange := sorted(chosen - known):
+        named = ", ".join(topic[:40] for topic in strange[:MOST_NAMED])
+        problem = Problem("is a topic that counts.", field="topics", value=named)
+        raise Invalid(f"The board does not rest on the topic {named}.", [problem])
+    kept = [(topic, at) for topic, at in zip(source.topics, source.places, strict=True) if topic in chosen]
+    names, places = (tuple(column) for column in zip(*kept, strict=True))
+    of_topics = replace(
+        shown,
+        source=replace(source, topics=names, places=places),
+        basis=replace(shown.basis, topics=len(names)),
+    )
+    return of_topics, _sentence(len(names), len(source.topics))
+
+
+def on_topics(
+    session: Session, source: Source | None, measures: Sequence[MeasureColumn], rows: Sequence[Row]
+) -> list[Row]:
+    """The rows with each run's value on the topics of a source in place of its own; one statement."""
+    assert source is not None, "narrowed refuses what has none"
+    versions = {measure.key: measure.version for measure in measures}
+    wanted = (
+        Evaluation.revision_id == source.revision_id,
+        Evaluation.dialect == source.dialect,
+        Evaluation.measure.in_(versions),
+        Evaluation.run_id.in_([row.run_id for row in rows]),
+    )
+    places = np.array(source.places, dtype=np.int64)
+    values: dict[int, dict[str, float | None]] = {}
+    for run_id, _, measure, version, _, _, scores, parts in stored_scores(session, *wanted):
+        if versions[measure] == version:
+            if parts is not None:
+                parts = parts.reshape(-1, len(scores))[:, places]
+            values.setdefault(run_id, {})[measure] = parse(measure).aggregate(scores[places], parts)
+    return [
+        replace(
+            row,
+            scores={
+                key: None if score is None else values.get(row.run_id, {}).get(key)
+                for key, score in row.scores.items()
+            },
+        )
+        for row in rows
+    ]
+
+
+def _sentence(chosen: int, of: int) -> str:
+    return (
+        f"Means over {counted(chosen, 'topic')} chosen of {of:,}. There are no verdicts: topics chosen after "
+        "their scores were seen say nothing of other topics."
+    )
+
+
+TEAMS, RUNS = "teams", "runs"
+MOST_GROUPS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group: its members are ids of teams or of runs, by kind."""
+
+    id: int
+    name: str
+    kind: str
+    declared_at: datetime
+    is_early: bool
+    """Whether it was declared before the first score of the task, so that it is tested within."""
+    members: frozenset[int]
+
+    def has(self, team_id: int, run_id: int) -> bool:
+        """Whether a run is in the group."""
+        return (team_id if self.kind == TEAMS else run_id) in self.members
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupBody:
+    """A group's name, and the teams or the runs in it."""
+
+    name: Annotated[str, Field(title="Name", help="The name of a group there is gives it other members.")]
+    teams: Annotated[tuple[int, ...], Field(title="Teams")] = ()
+    runs: Annotated[tuple[int, ...], Field(title="Or runs, one by one")] = ()
+
+
+def declare(
+    session: Session,
+    viewer: Viewer,
+    slug: str,
+    name: str,
+    *,
+    teams: Sequence[int] = (),
+    runs: Sequence[int] = (),
+) -> Group:
+    """Make a group of teams, or of runs, or give the group of that name other members.
+
+    It counts as declared at its last change, unless that only added members without a score. Raises Invalid
+    for members that are not in the task and for teams and runs at once, Conflict for a name that looks like
+    another group's and for more than fifty groups.
+    """
+    task = policy.own_task(session, viewer, slug)
+    shown = names.displayed(name, "a group")
+    kind, members = (TEAMS, set(teams)) if teams else (RUNS, set(runs))
+    _check(session, task, teams, runs)
+    # Two organisers at once could both make the group.
+    lock_row(session, Task, task.id)
+    group = _named(session, task, shown)
+    if group is None:
+        group = RunGroup(task_id=task.id, name=shown, kind=kind, declared_at=now(session))
+        session.add(group)
+        session.flush()
+    else:
+        _require_kind(group, kind)
+        before = _members(session, group)
+        if before - members or _are_scored(session, task, kind, members - before):
+            group.declared_at = now(session)
+    _store(session, group, members)
+    facts = {"group": group.id, "name": shown, "kind": kind, "members": sorted(members)}
+    audit.record(session, viewer, "group.declare", f"task:{task.id}", **facts)
+    return _read(session, group, _first_score(session, task))
+
+
+def remove_group(session: Session, viewer: Viewer, slug: str, group_id: int) -> None:
+    """Take a group and its board away; raises NotFound for one that is not this task's."""
+    task = policy.own_task(session, viewer, slug)
+    group = session.get(RunGroup, group_id)
+    if group is None or group.task_id != task.id:
+        raise NotFound(f"{task.name} has no group {group_id}.", group=group_id)
+    audit.record(session, viewer, "group.remove", f"task:{task.id}", group=group.id, name=group.name)
+    _clear(session, group)
+    session.delete(group)
+    session.flush()
+
+
+def names_of(session: Session, task: Task) -> tuple[str, ...]:
+    """The names of a task's groups; one statement."""
+    groups = session.scalars(select(RunGroup.name).where(RunGroup.task_id == task.id))
+    return tuple(sorted(groups, key=str.casefold))
+
+
+def of_task(session: Session, task: Task) -> tuple[Group, ...]:
+    """A task's groups by name."""
+    groups = session.scalars(select(RunGroup).where(RunGroup.task_id == task.id)).all()
+    first = _first_score(session, task) if groups else None
+    return tuple(
+        sorted((_read(session, group, first) for group in groups), key=lambda group: group.name.casefold())
+    )
+
+
+def find_group(session: Session, task: Task, name: str) -> Group:
+    """The group of that name; raises NotFound."""
+    group = session.scalar(select(RunGroup).where(RunGroup.task_id == task.id, RunGroup.name == name))
+    if group is None:
+        raise NotFound(f"{task.name} has no group {name[:80]!r}.", group=name[:80])
+    return _read(session, group, _first_score(session, task))
+
+
+def _read(session: Session, group: RunGroup, first: datetime | None) -> Group:
+    is_early = first is None or group.declared_at < first
+    members = frozenset(_members(session, group))
+    return Group(group.id, group.name, group.kind, group.declared_at, is_early, members)
+
+
+def _first_score(session: Session, task: Task) -> datetime | None:
+    """When the first run of a task was scored."""
+    scored = select(func.min(Evaluation.created_at)).join(Run, Run.id == Evaluation.run_id)
+    return session.scalar(scored.where(Run.task_id == task.id))
+
+
+def _members(session: Session, group: RunGroup) -> set[int]:
+    if group.kind == TEAMS:
+        members = select(GroupedTeam.team_id).where(GroupedTeam.group_id == group.id)
+    else:
+        members = select(GroupedRun.run_id).where(GroupedRun.group_id == group.id)
+    return set(session.scalars(members))
+
+
+def _store(session: Session, group: RunGroup, members: Collection[int]) -> None:
+    _clear(session, group)
+    for member in sorted(members):
+        if group.kind == TEAMS:
+            session.add(GroupedTeam(group_id=group.id, team_id=member))
+        else:
+            session.add(GroupedRun(group_id=group.id, run_id=member))
+    session.flush()
+
+
+def _clear(session: Session, group: RunGroup) -> None:
+    session.execute(delete(GroupedTeam).where(GroupedTeam.group_id == group.id))
+    session.execute(delete(GroupedRun).where(GroupedRun.group_id == group.id))
+
+
+def _are_scored(session: Session, task: Task, kind: str, members: Collection[int]) -> bool:
+    """Whether one of the members has a run with a score."""
+    column = Run.team_id if kind == TEAMS else Run.id
+    scored = select(Evaluation.id).join(Run, Run.id == Evaluation.run_id)
+    return session.scalar(scored.where(Run.task_id == task.id, column.in_(members)).limit(1)) is not None
+
+
+def _named(session: Session, task: Task, name: str) -> RunGroup | None:
+    groups = session.scalars(select(RunGroup).where(RunGroup.task_id == task.id)).all()
+    same = next((group for group in groups if group.name == name), None)
+    alike = next((group.name for group in groups if names.skeleton(group.name) == names.skeleton(name)), None)
+    if same is None and alike is not None:
+        raise Conflict(f"{name} looks like the group {alike}; choose another name.")
+    if same is None and len(groups) >= MOST_GROUPS:
+        raise Conflict(f"A task has at most {MOST_GROUPS} groups; remove one first.")
+    return same
+
+
+def _require_kind(group: RunGroup, kind: str) -> None:
+    if group.kind != kind:
+        raise Conflict(f"{group.name} is a group of {group.kind}; remove it first to make it one of {kind}.")
+
+
+def _check(session: Session, task: Task, teams: Sequence[int], runs: Sequence[int]) -> None:
+    if bool(teams) == bool(runs):
+        _refuse("teams", "", "must be teams or runs.", "Choose at least one team, or at least one run.")
+    entered = set(session.scalars(select(Entry.team_id).where(Entry.task_id == task.id)))
+    sent = set(session.scalars(select(Run.id).where(Run.task_id == task.id)))
+    for part, chosen, known in (("team", teams, entered), ("run", runs, sent)):
+        if lost := set(chosen) - known:
+            _refuse(
+                f"{part}s", str(min(lost)), f"is no {part} of this task.", f"Choose a {part} of this task."
+            )
+
+
+def _refuse(field: str, value: str, rule: str, remedy: str) -> None:
+    raise Invalid("No group was declared.", [Problem(rule, remedy, field=field, value=value[:40])])
+
+
+_here = partial(Action, page="groups.show")
+ACTIONS = (
+    _here(
+        name="declare_group",
+        summary="Declare a group of teams or runs, or give one other members",
+        more="Each has a board of its own.",
+        method="PUT",
+        path="/tasks/<slug>/groups",
+        form="/tasks/<slug>/groups",
+        record=GroupBody,
+        act=lambda session, viewer, slug, asked: declare(
+            session, viewer, slug, asked.name, teams=asked.teams, runs=asked.runs
+        ),
+    ),
+    _here(
+        name="remove_group",
+        summary="Take a group away",
+        method="DELETE",
+        path="/tasks/<slug>/groups/<id:group_id>",
+        form="/tasks/<slug>/groups/<id:group_id>/remove",
+        act=remove_group,
+        done="group removed",
+    ),
+)
+
 
 CHOSEN_LATE = (
     "This group was declared after scores were there, so it may have been chosen by looking at them: its "
@@ -122,13 +401,13 @@ def board(
     task, sight = policy.visible_task(session, viewer, slug)
     if edition is not None and at is not None:
         raise Invalid("Give either an edition or a date of the board, not both.")
-    shown, why = chosen_topics.narrowed(shown_edition(session, task, sight, edition, at), sight, topics)
+    shown, why = narrowed(shown_edition(session, task, sight, edition, at), sight, topics)
     measures, primary, sorted_by = _measures(task, sight, shown, measure)
-    chosen = None if group is None else groups.find(session, task, group)
+    chosen = None if group is None else find_group(session, task, group)
     shown = _over_its_topics(shown, sorted_by)
     rows = _rows(session, viewer, (task, sight, shown), measures, sorted_by, chosen, at, is_whole=not why)
     answers = answers_basis.of_edition(session, shown, sight)
-    before = moves.since_before(shown, rows, sorted_by)
+    before = boards_rows.since_before(shown, rows, sorted_by)
     standing, sentences = _standing(session, task, sight, shown, sorted_by, rows, chosen, why)
     rows = _of_teams(session, task, rows) if one_per_team and sight.means else rows
     return Board(
@@ -146,7 +425,7 @@ def board(
         standing=standing,
         sentences=sentences[:1] + _on_the_choice(task, rows) + sentences[1:] + _on_judgments(shown, answers),
         one_per_team=one_per_team,
-        groups=groups.names_of(session, task) if shown.may_have_groups else (),
+        groups=names_of(session, task) if shown.may_have_groups else (),
         group=chosen,
         source=shown.source if sight.details else None,
         at=at,
@@ -173,7 +452,7 @@ def _over_its_topics(shown: ShownEdition, by: MeasureColumn) -> ShownEdition:
     """The edition with the topics that a measure of answers is over, which may be fewer than all."""
     if shown.source is None or shown.edition is None:
         return shown
-    return replace(shown, source=over_topics.narrowed(shown.source, shown.edition, by.key))
+    return replace(shown, source=evaluations_shown.narrowed(shown.source, shown.edition, by.key))
 
 
 def _rows(
@@ -189,9 +468,9 @@ def _rows(
 ) -> tuple[Row, ...]:
     """The rows in order; with what each got in the edition before, where that can be compared."""
     task, sight, shown = seen
-    before = moves.comparable(shown, by) if at is None and is_whole else None
+    before = boards_rows.comparable(shown, by) if at is None and is_whole else None
     read = _of_group(read_rows(session, viewer, task, sight, shown.edition, measures, at, before), group)
-    return rank(read if is_whole else chosen_topics.on_topics(session, shown.source, measures, read), by)
+    return rank(read if is_whole else on_topics(session, shown.source, measures, read), by)
 
 
 def _of_group(rows: list[Row], group: Group | None) -> list[Row]:
@@ -200,7 +479,7 @@ def _of_group(rows: list[Row], group: Group | None) -> list[Row]:
 
 def _of_teams(session: Session, task: Task, rows: tuple[Row, ...]) -> tuple[Row, ...]:
     # Chosen by their scores, so no family of their own: ranks and verdicts stay those of all runs.
-    return tuple(board_rows.one_per_team(rows, marks.shown(session, task)))
+    return tuple(boards_rows.one_per_team(rows, withdrawals.shown(session, task)))
 
 
 def _on_judgments(shown: ShownEdition, answers: AnswersBasis | None) -> tuple[str, ...]:

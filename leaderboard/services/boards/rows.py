@@ -1,7 +1,13 @@
-"""The rows of a board: which runs a viewer may know of, what they got, in which order they stand."""
+"""The rows of a board: which runs a viewer may know of, what they got, in which order they stand.
+
+Neither a day's board nor one on chosen topics is what an edition showed, so these have no moves. Ranks are
+counted among the runs that have one in both editions, so that a run which came or went in between moves
+nobody; the page of a revision counts them so too.
+"""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
+from dataclasses import field as dataclasses_field
 from datetime import datetime
 from itertools import takewhile
 from operator import attrgetter
@@ -13,10 +19,14 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Edition, Run, Task
 from leaderboard.services import policy, shown_names
 from leaderboard.services.evaluations import choices
-from leaderboard.services.evaluations.answers import seen_means, seen_means_of_both
-from leaderboard.services.evaluations.choices import NOT_CHOSEN, RANKED_KIND
-from leaderboard.services.evaluations.columns import MeasureColumn
-from leaderboard.services.evaluations.over_topics import PartialMean, partial_means
+from leaderboard.services.evaluations.choices import NOT_CHOSEN, RANKED_KIND, MeasureColumn
+from leaderboard.services.evaluations.shown import (
+    PartialMean,
+    ShownEdition,
+    partial_means,
+    seen_means,
+    seen_means_of_both,
+)
 from leaderboard.services.jobs import queue
 from leaderboard.services.policy import ANONYMOUS, Sight, Viewer
 from leaderboard.services.statistics.standings import Place
@@ -51,7 +61,7 @@ class Row:
     """Whether runs of its phase have ranks, where they are official and scored."""
     earlier: float | None = None
     """What it got in the edition before, where that is asked for and its board had the run."""
-    partial: Mapping[str, PartialMean] = field(default_factory=dict)
+    partial: Mapping[str, PartialMean] = dataclasses_field(default_factory=dict)
     """Measure -> what it got on the topics it is judged on, where these are not all."""
 
     def named(self, viewer: Viewer = ANONYMOUS) -> dict[str, Any]:
@@ -231,3 +241,59 @@ def _columns(sight: Sight) -> Any:
 
 def _with_rank(row: Row, place: int | None) -> Row:
     return row if row.rank == place else Row(place, *_BESIDES_RANK(row))
+
+
+@dataclass(frozen=True, slots=True)
+class EditionBefore:
+    """The edition that a board is held against, and what became of the ranks since."""
+
+    number: int
+    revision: int
+    moved: Mapping[int, int | None]
+    """Ranked run -> by how many ranks it went up (below 0: down); None: it had no rank then."""
+
+    @property
+    def both(self) -> int:
+        """How many runs have a rank in both."""
+        return sum(places is not None for places in self.moved.values())
+
+    @property
+    def movers(self) -> int:
+        """How many of these have another rank now."""
+        return sum(bool(places) for places in self.moved.values())
+
+
+def comparable(shown: ShownEdition, by: MeasureColumn) -> tuple[Edition, str] | None:
+    """The edition before and the measure's key; None where there is none that had this very measure."""
+    if shown.before is None or shown.edition is None:
+        return None
+    version = {measure["key"]: measure["version"] for measure in shown.before.measures}.get(by.key)
+    return (shown.before, by.key) if version == by.version else None
+
+
+def since_before(shown: ShownEdition, rows: Iterable[Row], by: MeasureColumn) -> EditionBefore | None:
+    """What became of the ranked rows, by their values then and now; None where none was ranked then."""
+    if shown.before is None:
+        return None
+    ranked = [row for row in rows if row.rank is not None]
+    then = {row.run_id: by.sign * row.earlier for row in ranked if row.earlier is not None}
+    if not then:
+        return None
+    values = {row.run_id: row.scores[by.key] for row in ranked}
+    now = {
+        run_id: by.sign * value for run_id, value in values.items() if run_id in then and value is not None
+    }
+    old, new = shared_ranks(then), shared_ranks(now)
+    moved = {run_id: old[run_id] - new[run_id] if run_id in old else None for run_id in values}
+    return EditionBefore(shown.before.number, shown.before_revision, moved)
+
+
+def shared_ranks(values: Mapping[int, float]) -> dict[int, int]:
+    """The rank of every run, higher being better; equal values share one.
+
+    >>> shared_ranks({7: 0.5, 8: 0.9, 9: 0.5, 4: 0.1})
+    {7: 2, 8: 1, 9: 2, 4: 4}
+    """
+    ordered = sorted(values.values(), reverse=True)
+    first = {value: place for place, value in reversed(list(enumerate(ordered, start=1)))}
+    return {run_id: first[value] for run_id, value in values.items()}

@@ -1,33 +1,53 @@
-"""Records of a bundle as they are read: each line an object whose values fit the columns they are for."""
+"""Records of a bundle as they are read: each line an object whose values fit the columns they are for.
 
+A picture that comes in is decoded in a process of its own, as one that is sent is. Rows of a snapshot name
+runs by ids, which are numbers of the bundle here: on another site a snapshot has another digest, and address.
+"""
+
+import hashlib
 import json
 import math
 import re
 import types
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, NotRequired, TypedDict, get_args, get_origin
 
 import msgspec
-from sqlalchemy import CheckConstraint, Column
+from sqlalchemy import CheckConstraint, Column, insert, select
+from sqlalchemy.orm import Session
 
 from leaderboard import zones
+from leaderboard.checksums import belonging_to
+from leaderboard.db.tables import QrelsRevision, Snapshot, Task, TaskPicture, TaskRole
 from leaderboard.errors import Invalid, LeaderboardError, Problem
 from leaderboard.measures.naming import parse
-from leaderboard.services import prose
+from leaderboard.services import prose, snapshots
 from leaderboard.services.accounts import names
 from leaderboard.services.accounts.teams import HOME_PAGE
 from leaderboard.services.bundles.opening import BundleFiles
-from leaderboard.services.bundles.records import TABLES, Numbers, Record, RecordTable, refers_to, renumbered
+from leaderboard.services.bundles.records import (
+    NUMBERED,
+    TABLES,
+    Numbers,
+    Record,
+    RecordTable,
+    refers_to,
+    renumbered,
+)
 from leaderboard.services.phase_rules import KINDS
+from leaderboard.services.pictures import pictures, prepare
+from leaderboard.services.pictures.kinds import KINDS as KindsKINDS
+from leaderboard.services.policy import Viewer
 from leaderboard.services.pools import pools
 from leaderboard.services.pseudonyms.words import TITLES
 from leaderboard.services.tasks import announcements
 from leaderboard.services.tasks.setting_values import written
-from leaderboard.services.tasks.settings.records import ANSWER_RULES, SETTINGS
-from leaderboard.trec.read.lines import shown
-from leaderboard.trec.runs.reports import Report
+from leaderboard.services.tasks.settings import ANSWER_RULES, SETTINGS
+from leaderboard.trec.read.lines import Limits, shown
+from leaderboard.trec.runs.check import Report
 from leaderboard.trec.topics.topics import fault_of_id
 
 LINE_BYTES = 2**26
@@ -84,7 +104,7 @@ def broken(path: str, line: int | None, rule: str, field: str = "", value: objec
     return Invalid(f"{path}, {problem}", [problem])
 
 
-def values(table: RecordTable, line: int, record: Record, ids: Numbers) -> dict[str, Any]:
+def checked_values(table: RecordTable, line: int, record: Record, ids: Numbers) -> dict[str, Any]:
     """A record as values of its table's columns, numbers put as ids; raises Invalid with the field."""
     known = (
         {column.name for column in table.columns}
@@ -386,3 +406,174 @@ _RULES: dict[tuple[str, str], Callable[[Any], str | None]] = {
     ("runs", "tag"): lambda tag: "" if len(tag.encode()) <= WORD_BYTES else "is too long.",
 }
 """Table and column -> what says the rule that a value breaks, '' where it breaks none."""
+
+
+ROWS_AT_ONCE = 500
+
+Progress = Callable[[str], object]
+
+NOT_BELIEVED: dict[str, dict[str, Any]] = {
+    "task": {"published_at": None, "archived_at": None},
+    "entries": {"agreement_version": None, "agreed_at": None},
+    "uploads": {"state": "accepted", "wishes": {}, "fixes": []},
+}
+"""Table -> what stands for what only the operator is believed: that a team agreed, how a run was made."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportRequest:
+    """What is made of a bundle: under which slug ('' is its own), and names in the place of pseudonyms."""
+
+    slug: str = ""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Pseudonym of a team or run -> its name."""
+    limits: Limits = Limits()
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class TaskImport:
+    """A task on its way in: ids has, for each table, the id of each number of the bundle."""
+
+    session: Session
+    viewer: Viewer
+    files: BundleFiles
+    request: ImportRequest
+    progress: Progress
+    ids: Numbers = field(default_factory=lambda: {name: {} for name in NUMBERED})
+    task: Task | None = None
+    known: list[str] = field(default_factory=list)
+    new: list[str] = field(default_factory=list)
+    parents: dict[int, QrelsRevision] = field(default_factory=dict)
+    """Line -> its newest revision so far."""
+    sent: dict[int, tuple[int, Record]] = field(default_factory=dict)
+    """Number of an upload -> its line and record, until its run is stored."""
+    topics: tuple[str, ...] = ()
+    jobs: int = 0
+    place: str = ""
+    """File and line of the record that is being stored."""
+    unscored: list[int] = field(default_factory=list)
+    """Runs of judges whose labels cannot be scored here, as the runs of their reference are elsewhere."""
+    was_published: bool = False
+    is_trusted: bool = True
+    """Whether the operator vouches for the bundle; else only what forms could have made of it is kept."""
+
+    def read(self, table: RecordTable) -> Iterator[tuple[int, Record]]:
+        """The records of a table with their lines, noting which one is being stored."""
+        for line, record in read(self.files, table):
+            self.place = f"{table.path}, line {line}"
+            yield line, record
+
+    @property
+    def owner(self) -> Task:
+        """The task that all belongs to."""
+        if self.task is None:
+            raise Invalid("The bundle has no record of the task itself. Get the bundle anew.")
+        return self.task
+
+
+def make_own(making: TaskImport) -> None:
+    """Let who imports organise the task from now on, as who makes one by a form does."""
+    task, account_id = making.owner, making.viewer.account_id
+    making.viewer = replace(making.viewer, organises=making.viewer.organises | {task.id})
+    if account_id is not None:
+        making.session.add(TaskRole(task_id=task.id, account_id=account_id, role="organiser"))
+
+
+def add_all(making: TaskImport, table: RecordTable) -> None:
+    """Store the records of a table as they are."""
+    waiting: list[tuple[int, dict[str, Any]]] = []
+    for line, record in making.read(table):
+        waiting.append((record.get("id", line), values_of(making, table, line, record)))
+        if len(waiting) == ROWS_AT_ONCE:
+            _store(making, table, waiting)
+            waiting = []
+    _store(making, table, waiting)
+
+
+def _store(making: TaskImport, table: RecordTable, rows: list[tuple[int, dict[str, Any]]]) -> None:
+    if not rows:
+        return
+    name = table.model.__tablename__
+    if name not in NUMBERED:
+        making.session.execute(insert(table.model), [values for _, values in rows])
+        return
+    made: list[Any] = [table.model(**values) for _, values in rows]
+    making.session.add_all(made)
+    making.session.flush()
+    for (number, _), row in zip(rows, made, strict=True):
+        making.ids[name][number] = row.id
+
+
+def values_of(making: TaskImport, table: RecordTable, line: int, record: Record) -> dict[str, Any]:
+    """A record as a row's values, with its task; raises Invalid with the field at fault."""
+    values = checked_values(table, line, record, making.ids)
+    if not making.is_trusted:
+        values |= NOT_BELIEVED.get(table.name, {})
+    if "task_id" in table.model.metadata.tables[table.model.__tablename__].columns:
+        values["task_id"] = making.owner.id
+    return values
+
+
+ENDINGS = {"PNG": "png", "JPEG": "jpg"}
+MAGIC = {"PNG": b"\x89PNG", "JPEG": b"\xff\xd8\xff"}
+"""How a file of a format begins."""
+LARGEST_BYTES = 2**26
+"""Of a snapshot: a board of 10,000 runs and 20 measures has about ten million."""
+
+
+def picture_path(record: Record) -> str:
+    """The file of a picture."""
+    return f"pictures/{record['kind']}.{ENDINGS[KindsKINDS[record['kind']].format]}"
+
+
+def picture(session: Session, picture_id: int) -> Iterator[bytes]:
+    """A picture's bytes; raises Damaged, naming the task."""
+    wanted = select(TaskPicture.task_id, TaskPicture.sha256, TaskPicture.body)
+    row = session.execute(wanted.where(TaskPicture.id == picture_id)).one()
+    with belonging_to(f"task {row.task_id}"):
+        yield pictures.whole_body(row.sha256, row.body)
+
+
+def snapshot(session: Session, snapshot_id: int, numbers: Numbers) -> Iterator[bytes]:
+    """What a snapshot shows, with the numbers of runs in the bundle; raises Damaged."""
+    row = session.execute(select(Snapshot.sha256, Snapshot.body).where(Snapshot.id == snapshot_id)).one()
+    facts = json.loads(snapshots.whole_body(row.sha256, row.body))
+    yield snapshots.canonical(_renumbered(facts, numbers["run"]))
+
+
+def add_pictures(making: TaskImport, table: RecordTable) -> None:
+    """Store the pictures: of the operator's bundle the bytes themselves, else encoded anew.
+
+    Raises Invalid where one is no picture of its kind.
+    """
+    for line, record in making.read(table):
+        values = values_of(making, table, line, record)
+        path, kind = making.files.file(record.get("file")), KindsKINDS[values["kind"]]
+        made = prepare.prepare(path, kind)
+        body = path.read_bytes()
+        if hashlib.sha256(body).hexdigest() != values["sha256"] or not body.startswith(MAGIC[kind.format]):
+            raise broken(table.path, line, "is not the digest of the picture in its file.", "sha256")
+        if (made.width, made.height) != (values["width"], values["height"]):
+            raise broken(table.path, line, "The picture has another size than its record.", "width")
+        if not making.is_trusted:
+            body = made.body
+        digest = hashlib.sha256(body).hexdigest()
+        making.session.add(TaskPicture(**{**values, "body": body, "sha256": digest}))
+
+
+def add_snapshots(making: TaskImport, table: RecordTable) -> None:
+    """Store the snapshots under the addresses that they have here; raises Invalid with the line at fault."""
+    for line, record in making.read(table):
+        values = values_of(making, table, line, record)
+        path = making.files.file(record.get("file"))
+        if path.stat().st_size > LARGEST_BYTES:
+            raise broken(table.path, line, f"A snapshot has at most {LARGEST_BYTES:,} bytes.")
+        try:
+            facts = _renumbered(json.loads(path.read_bytes()), making.ids["run"])
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise broken(table.path, line, "Its file is not a board that was frozen.") from None
+        snapshots.restore(making.session, making.owner, {**facts, "task": making.owner.slug}, values)
+
+
+def _renumbered(facts: dict[str, Any], runs: dict[int, int]) -> dict[str, Any]:
+    return {**facts, "rows": [{**row, "run_id": runs[row["run_id"]]} for row in facts["rows"]]}

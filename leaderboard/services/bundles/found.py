@@ -3,17 +3,26 @@
 Nothing is stored here. What was guessed or left out is told, so that somebody can say yes or no.
 """
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from sqlalchemy.orm import Session
+
 from leaderboard.errors import Invalid, Problem, TooLarge
+from leaderboard.services.accounts import teams
+from leaderboard.services.backups import unlimited
 from leaderboard.services.bundles.opening import BundleFiles
-from leaderboard.services.runs import lists
-from leaderboard.services.runs.lists import ListRow, RunList
-from leaderboard.services.runs.prepare import suggested_name
-from leaderboard.services.tasks.drafts import DEEPEST
+from leaderboard.services.policy import Viewer
+from leaderboard.services.runs import limits as runs_limits
+from leaderboard.services.runs import prepare, uploads
+from leaderboard.services.runs.limits import RunRequest
+from leaderboard.services.runs.prepare import ListRow, RunList, suggested_name
+from leaderboard.services.runs.uploads import Delivery
+from leaderboard.services.tasks import drafts
+from leaderboard.services.tasks.drafts import DEEPEST, PreparedTask, TaskDraft
 from leaderboard.trec.qrels.qrels import read_qrels
 from leaderboard.trec.read.converted import fits
 from leaderboard.trec.read.forms import Head
@@ -228,7 +237,7 @@ def _one(names: list[str], kind: str, option: str, left_out: dict[str, str], dou
 def _list(files: BundleFiles, names: list[str], left_out: dict[str, str]) -> RunList | None:
     for name in names[1:]:
         left_out[name] = f"a list of teams, but {names[0]} is taken for it"
-    return lists.read_list(files.file(names[0]).read_text(encoding="utf-8-sig")) if names else None
+    return prepare.read_list(files.file(names[0]).read_text(encoding="utf-8-sig")) if names else None
 
 
 def _runs(
@@ -249,7 +258,7 @@ def _runs(
         if scanned is None or not report.accepted:
             left_out[name] = f"a run that is not accepted: {report.problems[0]}"
             continue
-        row = listed.row_of(lists.names_of(name, scanned.tag)) if listed is not None else None
+        row = listed.row_of(prepare.names_of(name, scanned.tag)) if listed is not None else None
         own = _free_name(name, scanned.tag, made)
         depths = scanned.consumer.depths
         ids |= depths.keys()
@@ -291,7 +300,7 @@ _HAS_ID = re.compile(rb'"(?:' + _IDS + rb')"\s*:')
 
 def kind_of(path: Path, name: str) -> tuple[str, str]:
     """What a file is, or '' and why it is none of these; names count only where lines do not tell."""
-    if lists.is_list(path, name):
+    if prepare.is_list(path, name):
         return LIST, ""
     head = Head.of_file(path, ONE_LINE)
     kind = _BY_LINES.get(kind_of_lines(head), "")
@@ -318,3 +327,72 @@ def kind_of(path: Path, name: str) -> tuple[str, str]:
     if is_sure or (form not in forms.REFUSED and NAMED[TOPICS].search(name)):
         return TOPICS, ""
     return "", "its lines are no topics, judgments or run" if head.lines else "it has comments only"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderRequest:
+    """What the task is called, and within which limits its run files are read."""
+
+    slug: str
+    name: str
+    limits: Limits = Limits()
+
+
+def prepared(files: BundleFiles, found: FoundTask, wanted: FolderRequest, folder: Path) -> PreparedTask:
+    """Topics and judgments, read without a session; folder takes a file of topics where there is none."""
+    topics = files.file(found.topics_path) if found.topics_path else _titleless(found.topics, folder)
+    draft = TaskDraft(
+        slug=wanted.slug,
+        name=wanted.name,
+        topics=topics,
+        topics_name=found.topics_path,
+        qrels=files.file(found.qrels_path) if found.qrels_path else None,
+        qrels_name=Path(found.qrels_path).name,
+        depth=found.depth,
+        map=found.mapping,
+    )
+    return drafts.prepare(draft)
+
+
+def make_bundle(
+    session: Session,
+    viewer: Viewer,
+    files: BundleFiles,
+    task: PreparedTask,
+    runs: tuple[FoundRun, ...],
+    limits: Limits,
+    progress: Progress = lambda _: None,
+) -> None:
+    """Store and publish the task, then add its runs; the caller's transaction holds all of it or nothing.
+
+    For who may make tasks: organisers file runs for any team of their own tasks. Raises Conflict where the
+    slug is taken, Invalid for a run that is not accepted after all.
+    """
+    # A large run takes longer to be packed than a page's transaction may wait.
+    unlimited(session.connection())
+    slug = task.draft.slug
+    made = drafts.create(session, viewer, task)
+    maker = replace(viewer, organises=viewer.organises | {made.id})
+    drafts.publish(session, maker, slug)
+    for run in runs:
+        progress(run.path)
+        team_id = teams.ensure(session, maker, run.team, made.id)
+        rules = runs_limits.rules_for(session, maker, slug, team_id, any_team=True)
+        file = prepare.prepare(files.file(run.path), run.path, rules, limits)
+        delivery = Delivery(
+            sender=maker,
+            slug=slug,
+            team_id=team_id,
+            file=file,
+            wishes=RunRequest(run.name, run.kind),
+            any_team=True,
+        )
+        sent = uploads.submit(session, delivery)
+        if sent.run_id is None:
+            raise Invalid(f"{run.path} was not accepted.", sent.report.problems if sent.report else ())
+
+
+def _titleless(topics: tuple[str, ...], folder: Path) -> Path:
+    path = folder / "topics.jsonl"
+    path.write_text("".join(f"{json.dumps({'id': topic})}\n" for topic in topics), encoding="utf-8")
+    return path

@@ -1,33 +1,48 @@
 """A task made again of a bundle: all of it in one transaction, then its runs are scored anew.
 
 Scores are not read from the bundle: they are computed of its runs and judgments, so they are what these give.
+
+The operator's import believes a bundle about the past: editions, labels, what teams agreed to. A bundle from
+anywhere may say anything, so here the board is built anew and the rest stays out.
 """
 
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Edition, Qrels, Reproduction, Run, Task, Team, Topic, Upload
+from leaderboard.db.tables import (
+    Edition,
+    Phase,
+    Qrels,
+    Reproduction,
+    Run,
+    Task,
+    Team,
+    Topic,
+    TopicSet,
+    Upload,
+)
 from leaderboard.errors import Invalid
 from leaderboard.measures.naming import parse
 from leaderboard.services import audit, collections, kinds, policy
 from leaderboard.services.accounts import teams
-from leaderboard.services.backups.backups import unlimited
-from leaderboard.services.bundles import answers as of_answers
-from leaderboard.services.bundles import checking, judgments, showing
-from leaderboard.services.bundles.checking import broken
-from leaderboard.services.bundles.importing import (
+from leaderboard.services.backups import unlimited
+from leaderboard.services.boards import board as boards
+from leaderboard.services.bundles import checking
+from leaderboard.services.bundles import judgments as of_answers
+from leaderboard.services.bundles.checking import (
     NOT_BELIEVED,
     ImportRequest,
     Progress,
     TaskImport,
     add_all,
+    broken,
     make_own,
     values_of,
 )
@@ -37,13 +52,13 @@ from leaderboard.services.bundles.records import FOLDER, NUMBERED, TABLES, Numbe
 from leaderboard.services.jobs import queue
 from leaderboard.services.judges import imported as of_judges
 from leaderboard.services.kinds import PackedRun, UploadRules
-from leaderboard.services.policy import Viewer
+from leaderboard.services.phase_rules import ALL_TOPICS
+from leaderboard.services.policy import ANONYMOUS, Viewer
 from leaderboard.services.pseudonyms.pseudonyms import SEED_BYTES
 from leaderboard.services.runs import facts, prepare, uploads
 from leaderboard.services.runs.prepare import PreparedUpload
-from leaderboard.services.tasks import filed, slugs
-from leaderboard.trec.runs.check import Rules
-from leaderboard.trec.runs.reports import Report
+from leaderboard.services.tasks import drafts, entries
+from leaderboard.trec.runs.check import Report, Rules
 
 DONE = frozenset({"current", "building"})
 """States of editions that every run has to be scored for."""
@@ -268,7 +283,7 @@ def bring_in(
     making = TaskImport(session=session, viewer=viewer, files=files, request=request, progress=progress)
     store(making, TABLES)
     if making.owner.published_at is not None:
-        filed.tell_all(session, making.owner)
+        entries.tell_all(session, making.owner)
     return imported(making)
 
 
@@ -290,7 +305,7 @@ def _require_records(making: TaskImport, tables: Iterable[RecordTable]) -> None:
     ids: Numbers = {name: {} for name in NUMBERED}
     for table in tables:
         for line, record in making.read(table):
-            checking.values(table, line, record, ids)
+            checking.checked_values(table, line, record, ids)
             if (own := ids.get(table.model.__tablename__)) is not None:
                 own[record["id"]] = record["id"]
 
@@ -328,12 +343,12 @@ def imported(making: TaskImport) -> ImportedTask:
 
 def _add_task(making: TaskImport, table: RecordTable) -> None:
     for line, record in making.read(table):
-        values = checking.values(table, line, record, making.ids)
+        values = checking.checked_values(table, line, record, making.ids)
         slug = values["slug"] = making.request.slug or values["slug"]
-        if making.task is not None or not slugs.is_slug(slug):
-            raise broken(table.path, line, slugs.RULE, "slug", slug)
-        slugs.hold(making.session, slug)
-        slugs.require_free(making.session, making.viewer, slug)
+        if making.task is not None or not drafts.is_slug(slug):
+            raise broken(table.path, line, drafts.RULE, "slug", slug)
+        drafts.hold(making.session, slug)
+        drafts.require_free(making.session, making.viewer, slug)
         # Teams that enter later are drawn by a secret that this site alone knows.
         making.was_published = values.get("published_at") is not None
         values |= {} if making.is_trusted else NOT_BELIEVED[table.name]
@@ -371,7 +386,7 @@ def _add_topics(making: TaskImport, table: RecordTable) -> None:
 
 def _add_teams(making: TaskImport, table: RecordTable) -> None:
     for line, record in making.read(table):
-        values = checking.values(table, line, record, making.ids)
+        values = checking.checked_values(table, line, record, making.ids)
         name = making.request.names.get(values.pop("name"), record["name"])
         before = making.session.scalar(select(Team.id).order_by(Team.id.desc()).limit(1)) or 0
         team_id = teams.ensure(making.session, making.viewer, name, making.owner.id)
@@ -385,7 +400,7 @@ def _add_teams(making: TaskImport, table: RecordTable) -> None:
 
 def _add_revisions(making: TaskImport, table: RecordTable) -> None:
     for line, record in making.read(table):
-        values = checking.values(table, line, record, making.ids)
+        values = checking.checked_values(table, line, record, making.ids)
         of = making.session.get_one(Qrels, values["qrels_id"])
         if (of.kind == "board") != (making.owner.kind == "judges"):
             raise broken(table.path, line, f"is of judgments that a task of {making.owner.kind} cannot have.")
@@ -396,7 +411,7 @@ def _add_revisions(making: TaskImport, table: RecordTable) -> None:
             making.files.file(others) if others else None,
             making.files.file(gone) if gone else None,
         )
-        made = judgments.add_revision(making, of, making.parents.get(of.id), values, paths)
+        made = of_answers.add_revision(making, of, making.parents.get(of.id), values, paths)
         making.parents[of.id] = made
         making.ids["qrels_revision"][record["id"]] = made.id
         making.progress(str(record.get("file")))
@@ -414,7 +429,7 @@ def _add_pools(making: TaskImport, table: RecordTable) -> None:
     add_all(making, table)
     for _, record in making.read(table):
         path = making.files.file(record.get("file"))
-        judgments.add_pool(making.session, making.ids["pool"][record["id"]], str(record["file"]), path)
+        of_answers.add_pool(making.session, making.ids["pool"][record["id"]], str(record["file"]), path)
 
 
 _ROADS: dict[str, Callable[[TaskImport, RecordTable], None]] = {
@@ -427,7 +442,92 @@ _ROADS: dict[str, Callable[[TaskImport, RecordTable], None]] = {
     "reproductions": add_reproductions,
     "editions": add_editions,
     "pools": _add_pools,
-    "pictures": showing.add_pictures,
-    "snapshots": showing.add_snapshots,
+    "pictures": checking.add_pictures,
+    "snapshots": checking.add_snapshots,
 }
 """Tables whose rows are more than their record."""
+
+
+TAKEN = frozenset(
+    {
+        *("task", "topics", "topic_sets", "phases", "teams", "entries", "lines", "revisions", "uploads"),
+        *("runs", "reproductions", "groups", "grouped_teams", "grouped_runs", "pictures"),
+    }
+)
+"""Tables that are read; editions are built anew."""
+LEFT_OUT = {
+    "editions": "past editions of the board",
+    "pools": "pools",
+    "assessments": "labels of assessors",
+    "answers": "answers of assessors side by side",
+    "announcements": "announcements",
+    "changes": "the list of changed settings",
+    "snapshots": "snapshots",
+}
+"""Table that is not read -> what its rows are, for whoever imports."""
+
+
+def bring(session: Session, viewer: Viewer, files: BundleFiles, request: ImportRequest) -> ImportedTask:
+    """Store the task of a bundle as far as the viewer is believed; raises as `take_in` does."""
+    is_believed = viewer.is_operator or viewer.operates
+    return (bring_in if is_believed else take_in)(session, viewer, files, request)
+
+
+def take_in(
+    session: Session,
+    viewer: Viewer,
+    files: BundleFiles,
+    request: ImportRequest,
+    progress: Progress = lambda _: None,
+) -> ImportedTask:
+    """Store the task of a bundle whose digests were checked, for the viewer to organise.
+
+    It is published where it was; its board is built anew under the newest judgments. Runs are filed under the
+    teams of their names, as an organiser may file them. Raises as `imports.bring_in` does; the caller's
+    transaction then holds nothing.
+    """
+    policy.require_creator(viewer)
+    # A large run takes longer to be packed than a page's transaction may wait.
+    unlimited(session.connection())
+    making = TaskImport(
+        session=session, viewer=viewer, files=files, request=request, progress=progress, is_trusted=False
+    )
+    store(making, (table for table in TABLES if table.name in TAKEN))
+    _require_parts(making)
+    if making.was_published:
+        drafts.publish(session, making.viewer, making.owner.slug)
+        session.flush()
+    _require_board(making)
+    return imported(making)
+
+
+def _require_parts(making: TaskImport) -> None:
+    """Raise Invalid unless there are phases, and sets of topics that the task has."""
+    session, task_id = making.session, making.owner.id
+    topics = set(making.topics)
+    sets = session.execute(select(TopicSet.name, TopicSet.topics).where(TopicSet.task_id == task_id)).all()
+    if not any(row.name == ALL_TOPICS and row.topics is None for row in sets):
+        raise Invalid(f"The bundle has no set {ALL_TOPICS!r} of every topic. Get the bundle anew.")
+    for row in sets:
+        if row.topics is not None and not (row.topics and set(row.topics) <= topics):
+            raise Invalid(f"The set {row.name!r} has topics that the task has not. Get the bundle anew.")
+    if not session.scalar(select(func.count()).where(Phase.task_id == task_id)):
+        raise Invalid("The bundle has no phase. Get the bundle anew.")
+
+
+def _require_board(making: TaskImport) -> None:
+    """Raise Invalid unless each phase has a board that its organiser, and everybody, is shown.
+
+    The front page shows all tasks: one that cannot be shown must not get there.
+    """
+    task = making.owner
+    names = select(Phase.name).where(Phase.task_id == task.id)
+    viewers = [making.viewer, *([ANONYMOUS] if task.published_at is not None else [])]
+    for phase in making.session.scalars(names).all():
+        for viewer in viewers:
+            try:
+                boards.board(making.session, replace(viewer, phase=phase), task.slug)
+            except (LookupError, TypeError, ValueError, AttributeError) as error:
+                raise Invalid(
+                    f"The board of the phase {phase} cannot be shown. Get the bundle anew."
+                ) from error

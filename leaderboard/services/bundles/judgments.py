@@ -1,7 +1,11 @@
-"""Judgments and pools of a bundle, read back into what a site stores."""
+"""Judgments and pools of a bundle, read back into what a site stores.
+
+Runs are files as they were sent. Where names are put out, their answers are written anew as they count, in
+the dialect `report`: what else a line says may name somebody. Judgments are the text that their digest is of.
+"""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,22 +14,98 @@ from sqlalchemy import insert
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import PoolTopic, Qrels, QrelsRevision
-from leaderboard.errors import Invalid, Problem
-from leaderboard.services.bundles import answers as of_answers
-from leaderboard.services.bundles.checking import broken
-from leaderboard.services.bundles.importing import TaskImport
+from leaderboard.errors import Damaged, Invalid, Problem
+from leaderboard.services import answers
+from leaderboard.services.bundles.checking import TaskImport, broken
 from leaderboard.services.judges import imported as of_judges
-from leaderboard.services.pools import documents as pool_documents
-from leaderboard.services.pools.documents import PoolDocument
+from leaderboard.services.nuggets.reading import PreparedAnswers, of_answers
+from leaderboard.services.nuggets.scoring import of_revision
+from leaderboard.services.pools import previews as pool_documents
+from leaderboard.services.pools.previews import PoolDocument
 from leaderboard.services.qrels import files, left_out, lines
 from leaderboard.services.qrels.files import PreparedQrels
 from leaderboard.services.qrels.left_out import LeftOutList
+from leaderboard.trec.answers.check import AnswerRules
+from leaderboard.trec.answers.dialects import LONGEVAL
+from leaderboard.trec.answers.record import as_report
+from leaderboard.trec.answers.topics import AnswerTopic
+from leaderboard.trec.nuggets.packing import PackedAnswers, sha256, text
+from leaderboard.trec.nuggets.texts import of_text
 from leaderboard.trec.qrels.distractors import read_distractors
 from leaderboard.trec.qrels.left_out import NOTHING, LeftOut, read_left_out
 from leaderboard.trec.qrels.preferences import PreferenceJudgments
 from leaderboard.trec.qrels.qrels import rounds_note
 from leaderboard.trec.read.entries import ID_BYTES
 from leaderboard.trec.read.lines import Limits, raw_lines
+from leaderboard.trec.runs.check import Report
+
+ENDING = ".answers.json"
+"""How files of judgments of answers end."""
+MOST_BYTES = 2**30
+TEAM = "-"
+"""Stands for the team in lines that are written anew: a file is one team's, which its record names."""
+
+
+def judgments(session: Session, revision_id: int, hides: Callable[[str], str] | None) -> bytes:
+    """The judgments of a revision as one text; with hides, names are put out and notes left out."""
+    return text(_hidden(session, revision_id, hides))
+
+
+def digest(session: Session, revision_id: int, hides: Callable[[str], str]) -> str:
+    """The digest of the judgments in that text."""
+    return sha256(_hidden(session, revision_id, hides))
+
+
+def _hidden(session: Session, revision_id: int, hides: Callable[[str], str] | None) -> PackedAnswers:
+    whole = of_revision(session, revision_id)
+    if hides is None:
+        return whole
+    made_by = {part: replace(maker, name=hides(maker.name)) for part, maker in whole.made_by.items()}
+    return replace(whole, made_by=made_by, notes=())
+
+
+def read_judgments(path: Path, name: str) -> PreparedAnswers:
+    """The judgments of a bundle's file of that name, prepared; raises Invalid for what no program wrote."""
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise ValueError
+        return of_answers(of_text(path.read_bytes()), name)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, Damaged) as error:
+        raise Invalid(f"{name} does not hold nuggets and labels. Get the bundle anew.") from error
+
+
+def run_ending(facts: Mapping[str, Any]) -> str:
+    """How the file of a run is called, by what its check said: LongEval's is a zip."""
+    return ".zip" if facts.get("dialect") == LONGEVAL.name else ".jsonl"
+
+
+def anew(session: Session, run_id: int, name: str) -> Iterator[bytes]:
+    """The lines of a run's answers as they count, under another name."""
+    for answer in answers.of_run(session, run_id):
+        yield as_report(replace(answer, run=name), TEAM).encode() + b"\n"
+
+
+def told(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The report on a file with no more than what `rules` needs, which pages of answers show."""
+    kept = {name: facts[name] for name in ("dialect", "limit", "limits", "cut") if name in facts}
+    unit = {"unit": facts["length"]["unit"]} if "length" in facts else {}
+    return Report((), (), {**kept, "length": unit}).as_json()
+
+
+def rules(topics: tuple[str, ...], facts: Mapping[str, Any]) -> AnswerRules:
+    """What the file of a run is read by, so that its answers are those that were checked.
+
+    facts: of the report on it, empty for lines written anew. Nothing is refused that was taken then.
+    """
+    own = facts.get("limits") or {}
+    return AnswerRules(
+        topics={topic: AnswerTopic(topic, (), own.get(topic)) for topic in topics},
+        limit=facts.get("limit"),
+        unit=(facts.get("length") or {}).get("unit"),
+        over="cut" if facts.get("cut") else "warn",
+        subset=True,
+    )
+
 
 ANY_SIZE = Limits(plain_bytes=2**40)
 
@@ -132,7 +212,7 @@ def _reference(making: TaskImport, paths: RevisionFiles, record: dict[str, Any])
 def _prepared(paths: RevisionFiles, kind: str) -> PreparedQrels:
     path = paths.judgments
     if kind == "answers":
-        return of_answers.read_judgments(path, paths.name)
+        return read_judgments(path, paths.name)
     if kind == "preference":
         return files.of_preferences(PreferenceJudgments(_pairs(path)), path.name)
     return files.prepare(path, second="subtopics" if kind == "subtopic" else "rounds")

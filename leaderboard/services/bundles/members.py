@@ -27,18 +27,17 @@ from leaderboard.db.tables import (
     Upload,
 )
 from leaderboard.services import kinds
-from leaderboard.services.bundles import answers as of_answers
-from leaderboard.services.bundles import release, showing
-from leaderboard.services.bundles.public import PUBLIC_TABLES, PublicView, rankings_only
+from leaderboard.services.bundles import checking, release
+from leaderboard.services.bundles import judgments as of_answers
+from leaderboard.services.bundles.describing import BundleWriter
 from leaderboard.services.bundles.records import TABLES, Numbers, Record, RecordTable, records
-from leaderboard.services.bundles.release import PseudonymMap
-from leaderboard.services.bundles.writing import BundleWriter
-from leaderboard.services.judges import exported as of_judges
+from leaderboard.services.bundles.release import PUBLIC_TABLES, PseudonymMap, PublicView, rankings_only
+from leaderboard.services.judges import store as of_judges
 from leaderboard.services.policy import ANONYMOUS, Viewer
-from leaderboard.services.pools import documents as pool_documents
+from leaderboard.services.pools import previews as pool_documents
 from leaderboard.services.qrels import left_out
-from leaderboard.services.rankings.blocks import whole_blocks
-from leaderboard.services.runs.files import StoredFile
+from leaderboard.services.rankings import whole_blocks
+from leaderboard.services.runs.fixing import StoredFile
 from leaderboard.services.runs.prepare import CHUNK_BYTES, suggested_name
 from leaderboard.trec.boards.texts import text_of
 from leaderboard.trec.qrels.distractors import unpack_distractors
@@ -240,7 +239,7 @@ def _of_assessor(_: BundleSource, __: int, record: Record) -> Record:
 
 
 def _of_picture(source: BundleSource, picture_id: int, record: Record) -> Record:
-    source.paths["picture", picture_id] = path = showing.picture_path(record)
+    source.paths["picture", picture_id] = path = checking.picture_path(record)
     return {"file": path}
 
 
@@ -382,9 +381,9 @@ def _write_shown(source: BundleSource, target: BundleWriter) -> None:
     """Write the files of pictures and snapshots that were not written yet."""
     for (kind, row_id), path in source.paths.items():
         if kind == "picture" and path not in target.sums:
-            target.add(path, showing.picture(source.session, row_id))
+            target.add(path, checking.picture(source.session, row_id))
         if kind == "snapshot" and path not in target.sums:
-            target.add(path, showing.snapshot(source.session, row_id, source.numbers))
+            target.add(path, checking.snapshot(source.session, row_id, source.numbers))
 
 
 _AFTER: dict[str, Callable[[BundleSource, BundleWriter], None]] = {

@@ -2,23 +2,29 @@
 
 Members of archives are unpacked under names of ours, within a bound that the disk sets; paths in them are
 only compared. Links are refused. Nothing is used before all digests are those of SHA256SUMS.
+
+They are not in the database, as they may be larger than all of it; who sends others, says yes or waits for a
+day is rid of them.
 """
 
 import hashlib
+import json
 import os
 import re
+import secrets
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from leaderboard.errors import Invalid, NoRoom, Problem
-from leaderboard.services.bundles.describing import HEAD
-from leaderboard.services.bundles.writing import SUMS
+from leaderboard.errors import Invalid, NoRoom, NotFound, Problem
+from leaderboard.services.bundles.describing import HEAD, SUMS
 from leaderboard.trec.read import bundles as archives
 from leaderboard.trec.read.archives import Limits
+from leaderboard.trec.read.bundles import is_hidden
 from leaderboard.trec.read.lines import shown
 
 MOST_FILES = 100_000
@@ -192,3 +198,66 @@ def rooted(files: BundleFiles) -> BundleFiles:
             {name[cut:]: path for name, path in files.paths.items()},
             {name[cut:]: why for name, why in files.left_out.items()},
         )
+
+
+FOLDER, HELD_NAMES = "imports", "names.json"
+KEPT_S = 24 * 3600
+TOKEN_BYTES = 16
+
+
+def keep_bundle(data: Path, account_id: int, files: Sequence[tuple[str, Path]]) -> str:
+    """Keep copies of some files, each with the path it had in its folder; the token that finds them again.
+
+    What the account had kept is dropped, and so is what others left for more than a day.
+    """
+    sweep(data)
+    drop_bundle(data, account_id)
+    folder, token = _folder(data, account_id), secrets.token_hex(TOKEN_BYTES)
+    folder.mkdir(mode=0o700, parents=True)
+    for number, (_, path) in enumerate(files):
+        shutil.copyfile(path, folder / str(number))
+    facts = {"token": token, "names": [name for name, _ in files]}
+    (folder / HELD_NAMES).write_text(json.dumps(facts), encoding="utf-8")
+    return token
+
+
+@contextmanager
+def held(data: Path, account_id: int, token: str, bounds: Bounds) -> Iterator[BundleFiles]:
+    """The files that an account keeps, unpacked where they are one archive; raises NotFound for none."""
+    folder = _folder(data, account_id)
+    try:
+        facts = json.loads((folder / HELD_NAMES).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        facts = {"token": ""}
+    if not secrets.compare_digest(facts["token"].encode(), token.encode()) or not token:
+        raise NotFound("These files are not here any more; choose them again.")
+    paths = {name: folder / str(number) for number, name in enumerate(facts["names"])}
+    with files_of(paths, bounds) as files:
+        yield files
+
+
+@contextmanager
+def files_of(paths: dict[str, Path], bounds: Bounds) -> Iterator[BundleFiles]:
+    """Files that were sent, by their paths in their folder, or those of the one archive among them."""
+    wanted = {name: path for name, path in paths.items() if not is_hidden(name)}
+    if len(wanted) == 1 and is_archive(next(iter(wanted.values()))):
+        with opened(next(iter(wanted.values())), bounds) as files:
+            yield files
+        return
+    yield rooted(BundleFiles(wanted, {}))
+
+
+def drop_bundle(data: Path, account_id: int) -> None:
+    """Remove what an account keeps."""
+    shutil.rmtree(_folder(data, account_id), ignore_errors=True)
+
+
+def sweep(data: Path) -> None:
+    """Remove what was kept for more than a day."""
+    for folder in (data / FOLDER).glob("*"):
+        if folder.stat().st_mtime < time.time() - KEPT_S:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _folder(data: Path, account_id: int) -> Path:
+    return data / FOLDER / str(account_id)

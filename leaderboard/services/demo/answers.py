@@ -7,13 +7,13 @@ from leaderboard import demo
 from leaderboard.db.engine import Database
 from leaderboard.demo import answers
 from leaderboard.demo.answers import AnswerRevision
+from leaderboard.services import revisions
 from leaderboard.services.demo import sending
-from leaderboard.services.nuggets import uploads
+from leaderboard.services.nuggets import reading
 from leaderboard.services.nuggets.reading import PartFile
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.revisions import publish
-from leaderboard.services.revisions.publish import NewRevision
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.revisions import NewRevision
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.trec.nuggets.packing import MadeBy, Part
 
@@ -57,7 +57,7 @@ def _revise(database: Database, revision: AnswerRevision) -> None:
     files = {cast(Part, part): PartFile(path, path.name) for part, path in revision.files.items()}
     made_by = {cast(Part, part): MadeBy("machine", name) for part, name in revision.machines.items()}
     with database.read() as session:
-        prepared = uploads.prepare(session, OPERATOR, answers.SLUG, files, made_by)
+        prepared = reading.prepare(session, OPERATOR, answers.SLUG, files, made_by)
     with database.write() as session:
         new = NewRevision(prepared=prepared, note=revision.note)
-        publish.revise(session, OPERATOR, answers.SLUG, new)
+        revisions.revise(session, OPERATOR, answers.SLUG, new)

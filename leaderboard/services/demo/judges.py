@@ -5,12 +5,12 @@ from collections.abc import Callable
 from leaderboard import demo
 from leaderboard.db.engine import Database, now
 from leaderboard.demo import answers, judges
+from leaderboard.services import revisions
 from leaderboard.services.demo import sending
-from leaderboard.services.judges import choosing
+from leaderboard.services.judges import imported
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.revisions import publish
-from leaderboard.services.revisions.publish import NewRevision
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.revisions import NewRevision
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.services.tasks import phases
 from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.services.tasks.phases import PhasePlan
@@ -54,7 +54,7 @@ def load(database: Database, step: Callable[[], None]) -> bool:
 
 def _refer(database: Database) -> None:
     with database.read() as session:
-        prepared = choosing.from_task(session, OPERATOR, judges.SLUG, answers.SLUG)
+        prepared = imported.from_task(session, OPERATOR, judges.SLUG, answers.SLUG)
     with database.write() as session:
         new = NewRevision(prepared=prepared, note=f"The board of {answers.NAME}")
-        publish.revise(session, OPERATOR, judges.SLUG, new)
+        revisions.revise(session, OPERATOR, judges.SLUG, new)

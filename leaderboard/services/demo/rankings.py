@@ -7,14 +7,14 @@ from sqlalchemy import select
 from leaderboard import demo
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Task
+from leaderboard.services import revisions
 from leaderboard.services.demo import sending
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.pools import plans, pools, previews
-from leaderboard.services.pools.plans import Plan
+from leaderboard.services.pools import pools, previews
+from leaderboard.services.pools.previews import Plan
 from leaderboard.services.qrels import files
-from leaderboard.services.revisions import publish
-from leaderboard.services.revisions.publish import NewRevision
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.revisions import NewRevision
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.services.tasks.drafts import TaskDraft
 
 STEPS = 2 + len(demo.RUNS) + len(demo.revisions())
@@ -70,7 +70,7 @@ def _revise(database: Database, revision: demo.Revision) -> None:
     prepared = files.prepare(revision.path, revision.path.name)
     with database.write() as session:
         new = NewRevision(prepared=prepared, note=revision.note)
-        publish.revise(session, OPERATOR, demo.SLUG, new)
+        revisions.revise(session, OPERATOR, demo.SLUG, new)
 
 
 def _pool(database: Database) -> None:
@@ -78,9 +78,11 @@ def _pool(database: Database) -> None:
     with database.read() as session:
         task = session.scalars(select(Task).where(Task.slug == demo.SLUG)).one()
         pooled = [
-            run.run_id for run in plans.candidates(session, OPERATOR, task) if run.name not in demo.UNPOOLED
+            run.run_id
+            for run in previews.candidates(session, OPERATOR, task)
+            if run.name not in demo.UNPOOLED
         ]
-        plan = Plan({"name": "depth", "depth": demo.POOL_DEPTH}, plans.CHOSEN, tuple(pooled))
+        plan = Plan({"name": "depth", "depth": demo.POOL_DEPTH}, previews.CHOSEN, tuple(pooled))
         made = previews.preview(session, OPERATOR, demo.SLUG, plan)
     with database.write() as session:
         number = pools.add(session, OPERATOR, made, demo.revisions()[-1].note)

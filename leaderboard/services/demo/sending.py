@@ -13,10 +13,10 @@ from leaderboard.services.accounts import accounts, teams
 from leaderboard.services.evaluations import score
 from leaderboard.services.jobs import queue
 from leaderboard.services.policy import OPERATOR, Viewer
-from leaderboard.services.runs import admission, prepare, uploads
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs import limits, prepare, uploads
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.services.runs.uploads import Delivery
-from leaderboard.services.tasks import create, drafts
+from leaderboard.services.tasks import drafts
 from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.settings import Settings
 from leaderboard.trec.read.lines import Limits
@@ -48,8 +48,8 @@ def make_task(database: Database, viewer: Viewer, draft: TaskDraft) -> None:
     """Create and publish a task."""
     prepared = drafts.prepare(draft)
     with database.write() as session:
-        create.create(session, viewer, prepared)
-        create.publish(session, OPERATOR, draft.slug)
+        drafts.create(session, viewer, prepared)
+        drafts.publish(session, OPERATOR, draft.slug)
 
 
 def send(database: Database, slug: str, path: Path, wishes: RunRequest, team: str = demo.TEAM) -> None:
@@ -57,7 +57,7 @@ def send(database: Database, slug: str, path: Path, wishes: RunRequest, team: st
     with database.write() as session:
         team_id = teams.ensure(session, OPERATOR, team)
     with database.read() as session:
-        rules = admission.rules_for(session, OPERATOR, slug, team_id)
+        rules = limits.rules_for(session, OPERATOR, slug, team_id)
     prepared = prepare.prepare(path, path.name, rules, Limits())
     with database.write() as session:
         delivery = Delivery(sender=OPERATOR, slug=slug, team_id=team_id, file=prepared, wishes=wishes)

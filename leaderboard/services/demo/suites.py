@@ -9,8 +9,8 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Run, Suite, Task, Team
 from leaderboard.demo import answers
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.suites import changes, parts
-from leaderboard.services.suites.drafts import MemberDraft, SuiteDraft
+from leaderboard.services.suites import changes, sending
+from leaderboard.services.suites.changes import MemberDraft, SuiteDraft
 
 SLUG = "python"
 TITLE = "Python documentation: find and answer"
@@ -45,6 +45,6 @@ def load(database: Database, step: Callable[[], None]) -> bool:
         for name in RUNS:
             ranking = name.partition(".")[0]
             chosen = {RANKING: runs[demo.SLUG, ranking], ANSWER: runs[answers.SLUG, name]}
-            parts.put_together(session, OPERATOR, SLUG, team_id, ranking, chosen)
+            sending.put_together(session, OPERATOR, SLUG, team_id, ranking, chosen)
     step()
     return True

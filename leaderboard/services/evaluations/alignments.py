@@ -11,8 +11,8 @@ from leaderboard.db.tables import Alignment
 from leaderboard.measures.judged import IntArray, Judged
 from leaderboard.memory import keep_by
 from leaderboard.services.evaluations.shown import Source
-from leaderboard.services.qrels import judged_inputs
-from leaderboard.services.rankings.blocks import blocks_of
+from leaderboard.services.qrels import files
+from leaderboard.services.rankings import blocks_of
 from leaderboard.trec.qrels.align import Aligner, CompiledJudgments
 from leaderboard.trec.qrels.packed_hits import unpack_hits
 from leaderboard.trec.qrels.revision_inputs import compiled_inputs
@@ -27,7 +27,7 @@ def _revision(session: Session, source: Source) -> tuple[str, int, str]:
 @keep_by(_revision)
 def compiled_judgments(session: Session, source: Source) -> CompiledJudgments:
     """The judgments that an edition's scores rest on, with the collection's size where it is known."""
-    return compiled_inputs(judged_inputs.inputs(session, source.revision_id))
+    return compiled_inputs(files.inputs(session, source.revision_id))
 
 
 class Alignments(Mapping[int, Judged]):

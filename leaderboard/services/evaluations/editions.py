@@ -10,8 +10,8 @@ from leaderboard.db.evaluations import DAMAGED_TOO
 from leaderboard.db.tables import Edition, Job, QrelsRevision, Run, Task, Topic, TopicSet
 from leaderboard.services import kinds
 from leaderboard.services.jobs import queue
-from leaderboard.services.qrels import judged_inputs
-from leaderboard.services.webhooks import events
+from leaderboard.services.qrels import files
+from leaderboard.services.webhooks import webhooks
 
 
 def build(session: Session, task: Task, revision: QrelsRevision) -> Edition:
@@ -28,7 +28,7 @@ def build(session: Session, task: Task, revision: QrelsRevision) -> Edition:
         task_id=task.id,
         number=last + 1,
         revision_id=revision.id,
-        companions=judged_inputs.companions(session, revision) or None,
+        companions=files.companions(session, revision) or None,
         dialect=task.dialect,
         measures=kinds.of(task.kind).measures(session, task, revision),
         primary_measure=task.primary_measure,
@@ -44,7 +44,7 @@ def build(session: Session, task: Task, revision: QrelsRevision) -> Edition:
     run_ids = session.scalars(runs).all()
     queue.enqueue_new(session, queue.EVALUATE, run_ids, priority=priority, edition_id=edition.id)
     if not settle(session, edition.id) and not last:
-        events.edition_shown(session, edition)
+        webhooks.edition_shown(session, edition)
     return edition
 
 
@@ -89,7 +89,7 @@ def settle(session: Session, edition_id: int) -> bool:
     )
     edition.state, edition.shown_from = "current", at
     session.flush()
-    events.edition_shown(session, edition)
+    webhooks.edition_shown(session, edition)
     return True
 
 

@@ -1,13 +1,19 @@
-"""Which edition a viewer is shown, what its scores rest on, and where these are stored."""
+"""Which edition a viewer is shown, what its scores rest on, and where these are stored.
 
+A measure of rankings is over all judged topics. One of answers may be over fewer, which its edition says,
+and a run has a value by it only where it is judged on every one of them: not judged is not 0.
+"""
+
+import hashlib
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, Any
 
 import numpy as np
-import numpy.typing as npt
-from sqlalchemy import Select, bindparam, literal, select, union_all
+from numpy import typing as npt
+from sqlalchemy import ColumnElement, Select, and_, bindparam, literal, or_, select, union_all
 from sqlalchemy.orm import Session
 
 from leaderboard.db.evaluations import DAMAGED_TOO
@@ -22,12 +28,34 @@ from leaderboard.db.tables import (
     Task,
 )
 from leaderboard.errors import NotFound
+from leaderboard.measures.naming import is_of_answers, parse
 from leaderboard.services import kinds
-from leaderboard.services.evaluations import judged_topics
-from leaderboard.services.evaluations.damaged import MEANS, stored_scores, whole_means
+from leaderboard.services.evaluations.score import MEANS, stored_scores, whole_means
 from leaderboard.services.policy import Sight
-from leaderboard.services.qrels import left_out
+from leaderboard.services.qrels import left_out as qrels_left_out
 from leaderboard.tables.record import Place, Shown
+
+
+def left_out(edition: Edition, key: str) -> frozenset[str]:
+    """The judged topics that a measure of the edition is not over."""
+    found = next((measure for measure in edition.measures if measure["key"] == key), {})
+    return frozenset(found.get("left_out", ()))
+
+
+def needed_topics(edition: Edition, topic_set: str) -> dict[str, int]:
+    """Key -> on how many topics of a set a run is to be judged; of the measures where it may be on fewer."""
+    topics = edition.topic_sets.get(topic_set, {"topics": ()})["topics"]
+    return {
+        measure["key"]: len(set(topics) - set(measure["left_out"]))
+        for measure in edition.measures
+        if "left_out" in measure
+    }
+
+
+def is_whole(needed: Mapping[str, int], key: str, topics: Any) -> bool:
+    """Whether a mean over so many topics is one to rank by."""
+    return key not in needed or topics >= needed[key]
+
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -79,8 +107,8 @@ def basis_of(
     """What the scores of an edition rest on; a digest of held-back judgments would confirm guesses."""
     facts = revision.left_out_facts
     return Basis(
-        left_out=left_out.words(facts, with_count=sight.details),
-        left_out_facts=left_out.told(facts, with_count=sight.details),
+        left_out=qrels_left_out.words(facts, with_count=sight.details),
+        left_out_facts=qrels_left_out.told(facts, with_count=sight.details),
         edition=edition.number,
         revision=revision.number,
         revision_id=revision.id,
@@ -265,11 +293,11 @@ def means_of_all(
         for at, (edition, _) in enumerate(editions)
         if topic_set in edition.topic_sets
     ]
-    needed = [judged_topics.needed(edition, topic_set) for edition, _ in editions]
+    needed = [needed_topics(edition, topic_set) for edition, _ in editions]
     # Each has its own way through the indexes, which one condition with OR would not take.
     rows = session.execute(union_all(*queries)).all() if queries else ()
     for (at, run_id, _, measure, version, *_), mean, topics in whole_means(session, rows):
-        if versions[at][measure] == version and judged_topics.is_whole(needed[at], measure, topics):
+        if versions[at][measure] == version and is_whole(needed[at], measure, topics):
             by_edition[at].setdefault(run_id, {})[measure] = mean
     return by_edition
 
@@ -354,3 +382,150 @@ def scored_runs(session: Session, source: Source, key: str, version: int) -> set
         Evaluation.measure_version == version,
     )
     return set(session.scalars(query))
+
+
+def ranking_key(source: Source, run_id: int, ranking_sha256: str, order_differs: bool) -> str:
+    """What tells a run's rankings from others in the order that the source's scores were computed in.
+
+    The digest of rankings is one of trec_eval 10's order: where trec_eval 9 has another, two runs that share
+    the digest may still differ.
+    """
+    return f"{ranking_sha256} {run_id}" if order_differs and source.dialect != 10 else ranking_sha256
+
+
+def run_digest(procedure: str, version: int, source: Source, key: str, *facts: object) -> str:
+    """A digest of all that a number of one run depends on: what computes it, judgments, topics, rankings.
+
+    key: of the rankings, from ranking_key; facts: what else plays a part, as plain values.
+    """
+    on = source.revision_sha256, source.dialect, source.topics
+    return hashlib.sha256(json.dumps((procedure, version, on, key, facts)).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class PartialMean:
+    """What a run got on the topics it is judged on, of all that the measure is over; no value to rank by."""
+
+    mean: float
+    judged: int
+    topics: int
+
+
+def narrowed(source: Source, edition: Edition, key: str) -> Source:
+    """The source with the topics that a measure is over; itself for a measure of rankings."""
+    without = left_out(edition, key)
+    if not without.intersection(source.topics):
+        return source
+    kept = [at for at, topic in enumerate(source.topics) if topic not in without]
+    topics = tuple(source.topics[at] for at in kept)
+    return replace(source, topics=topics, places=tuple(source.places[at] for at in kept))
+
+
+def source_by(session: Session, source: Source, key: str) -> Source:
+    """Where the scores by another measure of the source's edition are, which may be over other topics."""
+    if not is_of_answers(parse(key).measure):
+        return source
+    edition = session.get_one(Edition, source.edition_id)
+    revision = session.get_one(QrelsRevision, source.revision_id)
+    return narrowed(source_of(edition, revision, source.topic_set), edition, key)
+
+
+def partial_means(
+    session: Session, edition: Edition, topic_set: str, decimals: int | None = None
+) -> dict[int, dict[str, PartialMean]]:
+    """Run id -> key -> what it got where it is judged on some topics only; no statement for rankings."""
+    whole = needed_topics(edition, topic_set)
+    if not whole or topic_set not in edition.topic_sets:
+        return {}
+    rows = session.execute(
+        select(*MEANS)
+        .join(EvaluationMean, EvaluationMean.evaluation_id == Evaluation.id)
+        .where(
+            Evaluation.revision_id == edition.revision_id,
+            Evaluation.dialect == edition.dialect,
+            Evaluation.measure.in_(whole),
+            EvaluationMean.topic_set_id == edition.topic_sets[topic_set]["id"],
+        )
+    ).all()
+    found: dict[int, dict[str, PartialMean]] = {}
+    for row, mean, judged in whole_means(session, rows):
+        key = row.measure
+        if judged < whole[key]:
+            value = mean if decimals is None else round(mean, decimals)
+            found.setdefault(row.run_id, {})[key] = PartialMean(value, judged, whole[key])
+    return found
+
+
+def seen_means(
+    session: Session,
+    edition: Edition,
+    sight: Sight,
+    run_ids: Collection[int] | None = None,
+    keys: Collection[str] | None = None,
+) -> dict[int, dict[str, float]]:
+    """Run id -> measure -> aggregate, as the sight shows it; one statement.
+
+    Rounded before anything is ordered by it, so that order tells no more. run_ids and keys leave out other
+    runs and measures.
+    """
+    return _rounded(means(session, edition, sight.topic_set, run_ids, keys), sight.decimals)
+
+
+def seen_means_of_both(
+    session: Session, edition: Edition, before: Edition, key: str, sight: Sight
+) -> tuple[dict[int, dict[str, float]], dict[int, dict[str, float]]]:
+    """As `seen_means` of two editions, of the earlier one by one measure; one statement."""
+    now, then = means_of_all(session, [(edition, None), (before, (key,))], sight.topic_set)
+    return _rounded(now, sight.decimals), _rounded(then, sight.decimals)
+
+
+def primary_scores(session: Session, shown: Sequence[tuple[Edition, Sight]]) -> dict[int, float]:
+    """Run id -> what it got by the primary measure of its task's edition, as each sight shows it.
+
+    One statement for editions of any number of tasks.
+    """
+    sets = [
+        (edition, edition.topic_sets[sight.topic_set]["id"])
+        for edition, sight in shown
+        if sight.topic_set in edition.topic_sets
+    ]
+    if not sets:
+        return {}
+    rows = session.execute(
+        select(*MEANS)
+        .join(EvaluationMean, EvaluationMean.evaluation_id == Evaluation.id)
+        .where(or_(*(_of_primary(edition) & (EvaluationMean.topic_set_id == of) for edition, of in sets)))
+    ).all()
+    means_of_rows = list(whole_means(session, rows))
+    primary: dict[int, float] = {}
+    for edition, sight in shown:
+        key = edition.primary_measure
+        needed = needed_topics(edition, sight.topic_set)
+        scores = {
+            row.run_id: {key: mean}
+            for row, mean, topics in means_of_rows
+            if row.revision_id == edition.revision_id and is_whole(needed, key, topics)
+        }
+        told = _rounded(scores, sight.decimals).items()
+        primary |= {run_id: of_run[key] for run_id, of_run in told if key in of_run}
+    return primary
+
+
+def _of_primary(edition: Edition) -> ColumnElement[bool]:
+    key = edition.primary_measure
+    version = next(measure["version"] for measure in edition.measures if measure["key"] == key)
+    return and_(
+        Evaluation.revision_id == edition.revision_id,
+        Evaluation.dialect == edition.dialect,
+        Evaluation.measure == key,
+        Evaluation.measure_version == version,
+    )
+
+
+def _rounded(scores: dict[int, dict[str, float]], decimals: int | None) -> dict[int, dict[str, float]]:
+    if decimals is None:
+        return {run_id: dict(of_run) for run_id, of_run in scores.items()}
+    return {
+        run_id: {key: round(value, decimals) for key, value in of_run.items()}
+        for run_id, of_run in scores.items()
+    }

@@ -6,13 +6,50 @@ import time
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, delete, func, select
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import Database, now
-from leaderboard.db.tables import Job
-from leaderboard.services.jobs import queue, workers
+from leaderboard.db.tables import Job, Worker
+from leaderboard.services.jobs import queue
+
+LATELY = timedelta(seconds=60)
+KEPT = timedelta(hours=1)
+"""How long the row of a worker that is gone is left."""
+
+
+def seen(session: Session, owner: str) -> None:
+    """Note that an evaluator looks for work now."""
+    at = now(session)
+    forget(session)
+    insert = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
+    # In one statement: an evaluator and its heartbeat may both be the first to say so.
+    row = insert(Worker).values(owner=owner, seen_at=at)
+    session.execute(row.on_conflict_do_update(index_elements=[Worker.owner], set_={"seen_at": at}))
+
+
+def forget(session: Session) -> None:
+    """Drop the rows of evaluators that are gone for long."""
+    session.execute(delete(Worker).where(~_within(now(session), KEPT)))
+
+
+def known(session: Session) -> tuple[tuple[str, datetime], ...]:
+    """The evaluators of the last hour and when each was seen, the newest first."""
+    rows = session.execute(select(Worker.owner, Worker.seen_at).order_by(Worker.seen_at.desc()))
+    return tuple((owner, seen_at) for owner, seen_at in rows)
+
+
+def at_work(session: Session) -> int:
+    """How many evaluators were seen lately."""
+    return session.scalar(select(func.count()).where(_within(now(session), LATELY))) or 0
+
+
+def _within(at: datetime, span: timedelta) -> ColumnElement[bool]:
+    # A stamp from the future is as old as any: the clock was set back since.
+    return Worker.seen_at.between(at - span, at + span)
+
 
 log = logging.getLogger(__name__)
 
@@ -64,14 +101,14 @@ def health(session: Session) -> JobHealth:
     at = now(session)
     ended = at - timedelta(seconds=MOST_WAIT_S)
     left = select(func.count()).where(Job.state == "leased", Job.lease_until < ended)
-    seen = workers.known(session)
+    seen = known(session)
     return JobHealth(
         queued=counts.get("queued", 0),
         running=counts.get("leased", 0),
         failed=counts.get("failed", 0),
         left=session.scalar(left) or 0,
         oldest_queued_s=_oldest_s(session, at),
-        workers=workers.at_work(session),
+        workers=at_work(session),
         worker_seen_s=abs((at - seen[0][1]).total_seconds()) if seen else None,
     )
 
@@ -111,7 +148,7 @@ class WriteCheck:
 def _try_to_write(database: Database) -> str:
     try:
         with database.write(PROBE_WAIT_S, is_shown=False) as session:
-            workers.forget(session)
+            forget(session)
     except OperationalError as error:
         log.warning("the database takes no writes: %s", error.orig)
         return LOCKED if "lock" in str(error.orig).lower() else UNWRITABLE

@@ -7,15 +7,17 @@ computed is stored. Times are the database's, so machines need not agree on thei
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Annotated
 
 from sqlalchemy import ColumnElement, CursorResult, Update, and_, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_key, now
-from leaderboard.db.tables import Edition, Job, Run, Webhook, WebhookDelivery
+from leaderboard.db.tables import Edition, Job, Mail, Run, Statistic, Upload, Webhook, WebhookDelivery
 from leaderboard.errors import Conflict, NotFound
 from leaderboard.settings import Settings
+from leaderboard.tables.record import Shown
 
 CHECK = "check"
 EVALUATE = "evaluate"
@@ -437,3 +439,81 @@ def give_back(job: Job, message: str, again: bool) -> None:
     job.state = "queued" if again else "failed"
     job.error = message
     job.lease_until = job.carried_at = None
+
+
+WAITING, FAILED = "waiting", "failed"
+MOST_QUEUED = 500
+"""Jobs made at once of rows whose time has come."""
+
+
+def queue_written(session: Session, kind: str, row_ids: Collection[int]) -> None:
+    """Queue rows that were written just now."""
+    # SQLite gives numbers again: of a row that was deleted a job may be left under the same one.
+    left = update(Job).where(Job.kind == kind, Job.subject_id.in_(row_ids), Job.state == "queued")
+    session.execute(left.values(state="superseded"))
+    enqueue_new(session, kind, row_ids, priority=LETTERS)
+
+
+def queue_due(
+    session: Session,
+    kind: str,
+    row: type[Mail | WebhookDelivery],
+    longest: timedelta,
+    *which: ColumnElement[bool],
+) -> None:
+    """Queue the rows that wait, whose time has come, and that no job is about."""
+    at = now(session)
+    pending = select(Job.subject_id).where(Job.kind == kind, Job.state.in_(("queued", "leased")))
+    # What seems to wait for longer than anything was put off before the clock was set back.
+    is_due = or_(row.next_at <= at, row.next_at > at + longest)
+    due = select(row.id).where(row.state == WAITING, is_due, row.id.not_in(pending), *which)
+    for row_id in session.scalars(due.order_by(row.id).limit(MOST_QUEUED)).all():
+        enqueue(session, kind, row_id, priority=LETTERS)
+
+
+def work_is_due(next_at: datetime, at: datetime, longest: timedelta) -> bool:
+    """Whether the time of one row has come; nothing waits for longer than `longest`, see `queue_due`."""
+    return next_at <= at or next_at > at + longest
+
+
+WORDS = {
+    CHECK: "check of a file",
+    EVALUATE: "scores of a run",
+    COMPARE: "comparison of runs",
+    MAIL: "mail",
+    WEBHOOK: "webhooks",
+    MOVE: "move of a file",
+}
+STATES = {"queued": "waits", "leased": "runs", "failed": "failed"}
+
+
+@dataclass(frozen=True, slots=True)
+class JobCount:
+    """How many jobs of one kind are in one state, and how old the oldest of them is."""
+
+    kind: Annotated[str, Shown("Work")]
+    state: str
+    jobs: int
+    oldest_s: float
+
+
+def unfinished(session: Session, task_id: int | None = None) -> tuple[JobCount, ...]:
+    """Unfinished jobs by kind and state, of one task (mail is of none) or of all."""
+    wanted = (
+        select(Job.kind, Job.state, func.count(), func.min(Job.created_at))
+        .where(Job.state.in_(UNFINISHED))
+        .group_by(Job.kind, Job.state)
+        .order_by(Job.kind, Job.state)
+    )
+    if task_id is not None:
+        wanted = (
+            wanted.outerjoin(Statistic, (Statistic.id == Job.subject_id) & (Job.kind == COMPARE))
+            .outerjoin(Edition, Edition.id == func.coalesce(Job.edition_id, Statistic.edition_id))
+            .outerjoin(Upload, (Upload.id == Job.subject_id) & (Job.kind == CHECK))
+            .where(or_(Edition.task_id == task_id, Upload.task_id == task_id))
+        )
+    at = now(session)
+    return tuple(
+        JobCount(WORDS.get(kind, kind), STATES[state], jobs, max(0.0, (at - oldest).total_seconds()))
+        for kind, state, jobs, oldest in session.execute(wanted)
+    )

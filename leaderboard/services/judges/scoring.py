@@ -1,24 +1,35 @@
-"""Scores of a judge's stored board against the reference that a revision is."""
+"""Scores of a judge's stored board against the reference that a revision is.
 
-from collections.abc import Iterable, Sequence
+SciPy is not needed here: evaluators import this module.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.checksums import belonging_to
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import QrelsRevision, Task
+from leaderboard.db.tables import Edition, QrelsRevision, Run, Task
 from leaderboard.errors import Conflict, Invalid, NotFound
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.judged import FloatArray
 from leaderboard.measures.judges.record import AgreedTopics
 from leaderboard.measures.judges.registry import parse
-from leaderboard.services.judges import references, store
-from leaderboard.services.judges.labels import answers, documents
+from leaderboard.services.evaluations.shown import Source, source_of
+from leaderboard.services.judges import sending, store
+from leaderboard.services.judges.agreements import least_of
+from leaderboard.services.judges.field import over_topics
+from leaderboard.services.judges.labels import run_sources
 from leaderboard.services.judges.labels.run_sources import RunSource
 from leaderboard.services.kinds import Again, MeasureScores, Plan, RunScores
-from leaderboard.stats.judges.by_topic import topic_agreement
+from leaderboard.services.phase_rules import ALL_TOPICS
+from leaderboard.services.statistics import requests
+from leaderboard.services.statistics.requests import Request, WaitingResult
+from leaderboard.stats.arrays import Arrays
+from leaderboard.stats.judges import topic_agreement
 from leaderboard.trec.boards.align import Reference, align
 from leaderboard.trec.boards.labels import KeptLabels
 from leaderboard.trec.boards.packing import KeptBoard, KeptReference, pack_board
@@ -79,7 +90,7 @@ def agreed_topics(reference: Reference, kept: KeptBoard) -> AgreedTopics | None:
 
 def of_edition(session: Session, task: Task, revision: QrelsRevision) -> list[dict[str, Any]]:
     """The measures of an edition; those by topic with the topics on which the reference ties all runs."""
-    reference = references.of_revision(session, revision.id).reference
+    reference = sending.of_revision(session, revision.id).reference
     by_topic = zip(reference.topics, reference.scores.T, strict=True)
     tied = [topic for topic, values in by_topic if not np.ptp(values)]
     left_out = {"topics": tied, "boards": list[str]()}
@@ -105,7 +116,7 @@ def _said(database: Database, run_id: int, plan: Plan) -> store.Sent:
     Where it is labels of runs that are on another site, the board that they made there is theirs.
     """
     with database.read() as session:
-        sent = store.sent(session, run_id)
+        sent = store.sent_labels(session, run_id)
         if sent is None:
             raise NotFound(f"What run {run_id} said is gone.")
         if isinstance(sent, KeptBoard) or _reference(plan).origin is not None:
@@ -115,7 +126,7 @@ def _said(database: Database, run_id: int, plan: Plan) -> store.Sent:
 
 def _reference(plan: Plan) -> KeptReference:
     with belonging_to(plan.inputs.name):
-        return references.opened(plan.inputs.judgments)
+        return sending.opened(plan.inputs.judgments)
 
 
 def _both(plan: Plan, sent: store.Sent, runs: RunSource) -> tuple[Reference, KeptBoard | None]:
@@ -132,5 +143,62 @@ def _board(runs: RunSource, kept: KeptReference, sent: store.Sent) -> KeptBoard:
     if isinstance(sent, KeptBoard):
         return sent
     if isinstance(sent, KeptLabels):
-        return documents.board_of(runs, kept, sent)
-    return answers.board_of(runs, kept, sent)
+        return run_sources.documents_board_of(runs, kept, sent)
+    return run_sources.answers_board_of(runs, kept, sent)
+
+
+PROCEDURE = "judges"
+MEASURE, VERSION = "BoardTau", 1
+
+
+def is_slow(judges: int, runs: int, topics: int) -> bool:
+    """Whether judges of a reference of so many runs and topics are not for a page to wait for."""
+    return judges * (runs**2 * 3e-5 + runs * topics * 5e-6 + 2e-3) > requests.AT_ONCE_S
+
+
+def needed(session: Session, edition: Edition, phase_id: int) -> list[Request]:
+    """The request for the runs of a phase, where their page would wait for it."""
+    query = select(Run.id, Run.ranking_sha256).where(Run.phase_id == phase_id, Run.withdrawn_at.is_(None))
+    runs = {run_id: sha256 for run_id, sha256 in session.execute(query)}
+    revision = session.get_one(QrelsRevision, edition.revision_id)
+    shape = sending.of_revision(session, revision.id).reference.scores.shape
+    if not runs or not is_slow(len(runs), *shape):
+        return []
+    # Their page is read by organisers, and by others after the close: of all topics.
+    return [request_of(source_of(edition, revision, ALL_TOPICS), runs)]
+
+
+def request_of(source: Source, runs: Mapping[int, str]) -> Request:
+    """The request for all judges of an edition; runs: id -> digest of what was sent."""
+    ids = tuple(sorted(runs))
+    rankings = tuple(runs[run_id] for run_id in ids)
+    return Request(PROCEDURE, "", source, MEASURE, VERSION, ids, rankings)
+
+
+def find_bounds(
+    session: Session, source: Source, runs: Mapping[int, str]
+) -> Mapping[int, float | None] | WaitingResult:
+    """Run id -> what holds at least, None where nothing can be said; or how far it is; one statement."""
+    request = request_of(source, runs)
+    found = requests.find(session, request)
+    if isinstance(found, WaitingResult):
+        return found
+    pairs = zip(request.run_ids, found["least"].tolist(), strict=True)
+    return {run_id: None if np.isnan(least) else least for run_id, least in pairs}
+
+
+def compute_bounds(
+    session: Session, source: Source, run_ids: Sequence[int], progress: Callable[[float], None]
+) -> Arrays:
+    """Least: (judges,), nan where nothing can be said, in the order of the ids."""
+    edition = session.get_one(Edition, source.edition_id)
+    reference = over_topics(sending.of_revision(session, source.revision_id).reference, source.topics)
+    names = session.execute(select(Run.id, Run.name).where(Run.id.in_(run_ids)))
+    boards = store.of_runs(session, [(row.id, row.name) for row in names], edition)
+    least = np.full(len(run_ids), np.nan)
+    for at, run_id in enumerate(run_ids):
+        if (kept := boards.get(run_id)) is not None:
+            found = least_of(kept.board, kept.primary, reference)
+            least[at] = np.nan if found is None else found
+        progress((at + 1) / len(run_ids))
+    return {"least": least}

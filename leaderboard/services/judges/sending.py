@@ -2,25 +2,112 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy.orm import Session
+from sqlalchemy import select
+from sqlalchemy.orm import Session, undefer
 
-from leaderboard.db.tables import Task
+from leaderboard.checksums import belonging_to
+from leaderboard.db.tables import QrelsRevision, Task
 from leaderboard.errors import Closed, Invalid, Problem, TooLarge
-from leaderboard.services.judges import references
-from leaderboard.services.judges.labels import answers, checks
+from leaderboard.memory import keep
+from leaderboard.services.judges.labels import run_sources
 from leaderboard.services.judges.packed import sketch_of
 from leaderboard.services.kinds import Others, PackedRun, UploadRules, refused_probe
-from leaderboard.services.nuggets import senders
+from leaderboard.services.nuggets import reading
+from leaderboard.services.qrels import files
+from leaderboard.services.qrels.files import PreparedQrels
 from leaderboard.trec.boards.align import FEWEST_RUNS, align
 from leaderboard.trec.boards.board_files import BoardFile, Known, read_board
 from leaderboard.trec.boards.forms import form_of
-from leaderboard.trec.boards.packing import BoardRules, KeptBoard, pack_board
+from leaderboard.trec.boards.packing import (
+    BoardRules,
+    KeptBoard,
+    KeptReference,
+    pack_board,
+    pack_reference,
+    unpack_reference,
+)
 from leaderboard.trec.read.bundles import kind_of
 from leaderboard.trec.read.lines import Limits, Source, numbered_lines, shown
 from leaderboard.trec.read.on_disk import on_disk
-from leaderboard.trec.runs.reports import Report
+from leaderboard.trec.runs.check import Report
+
+KIND = "judges"
+LINE = "board"
+"""The kind of judgments that a reference is."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class PreparedReference(PreparedQrels):
+    """A reference, read and packed."""
+
+    kept: KeptReference
+
+    @property
+    def made_by(self) -> tuple[str, str] | None:
+        """Machine where the reference rests on a machine's judgments; where it is from is held back."""
+        return ("machine" if self.kept.is_machine else "human"), ""
+
+    @property
+    def topics(self) -> list[str]:
+        """The topics of the reference, in byte order."""
+        return sorted(self.kept.reference.topics, key=str.encode)
+
+    @property
+    def facts(self) -> dict[tuple[str, ...], float]:
+        """(topic, measure, run) -> value."""
+        reference = self.kept.reference
+        return {
+            (topic, reference.measure, run): float(reference.scores[row, place])
+            for row, run in enumerate(reference.runs)
+            for place, topic in enumerate(reference.topics)
+        }
+
+
+def of_reference(kept: KeptReference, file_name: str = "") -> PreparedReference:
+    """A reference, prepared; its digest is that of all it says."""
+    return PreparedReference(
+        file_name=file_name,
+        sha256=kept.sha256,
+        kind=LINE,
+        judgments={},
+        rows=(),
+        packed=pack_reference(kept),
+        warnings=kept.reference.warnings,
+        kept=kept,
+    )
+
+
+def of_packed(stored: bytes, file_name: str) -> PreparedReference:
+    """What a revision holds; raises Damaged."""
+    return of_reference(unpack_reference(stored), file_name)
+
+
+def newest(session: Session, task_id: int) -> KeptReference | None:
+    """The newest reference of a task, None where none was chosen; raises Damaged."""
+    revision = files.newest(session, task_id)
+    return None if revision is None else _of(revision)
+
+
+def of_revision(session: Session, revision_id: int) -> KeptReference:
+    """The reference that a revision is; raises Damaged."""
+    query = select(QrelsRevision).where(QrelsRevision.id == revision_id)
+    return _of(session.scalars(query.options(undefer(QrelsRevision.packed))).one())
+
+
+# An evaluator scores all judges of an edition against the same reference, one after the other.
+@keep
+def opened(stored: bytes) -> KeptReference:
+    """The reference of a revision's bytes; raises Damaged."""
+    return unpack_reference(stored)
+
+
+def _of(revision: QrelsRevision) -> KeptReference:
+    with belonging_to(f"revision {revision.number} (number {revision.id} of all)"):
+        return opened(revision.packed)
+
 
 _PRIMARY = re.compile(r"#\s*primary\s*[:=]\s*(\S+)\s*", re.IGNORECASE)
 PRIMARY_REMEDY = "Write `# primary: NAME` as a line of the file."
@@ -28,10 +115,10 @@ PRIMARY_REMEDY = "Write `# primary: NAME` as a line of the file."
 
 def rules_of(session: Session, task: Task, topics: list[str]) -> BoardRules:
     """What the task asks of a board file; raises Closed while no reference is chosen."""
-    kept = references.newest(session, task.id)
+    kept = newest(session, task.id)
     if kept is None:
         raise Closed(f"{task.name} has no reference yet; it takes boards once its organisers chose one.")
-    return BoardRules(tuple(topics), kept, answers.places(session, kept))
+    return BoardRules(tuple(topics), kept, run_sources.places(session, kept))
 
 
 def checked(
@@ -58,7 +145,7 @@ def read(
                 return _checked_archive(path, rules, limits, is_brought)
             form = form_of(path, rules.kept.reference.runs, limits)
             if form != "board":
-                return checks.checked(path, form, rules, limits, is_brought=is_brought)
+                return run_sources.checked(path, form, rules, limits, is_brought=is_brought)
             known = Known(frozenset(rules.kept.reference.runs), frozenset(rules.topics))
             board = read_board(path, known, limits=limits)
             primary = _primary(path, board, limits)
@@ -85,12 +172,12 @@ def _checked_archive(
     path: Path, rules: BoardRules, limits: Limits, is_brought: bool
 ) -> tuple[Report, PackedRun | None]:
     """The same of an archive; raises Invalid."""
-    if not senders.has_parts(path, limits):
-        rule = f"The archive does not hold the parts of one judge, files named {senders.NAMES}."
+    if not reading.has_parts(path, limits):
+        rule = f"The archive does not hold the parts of one judge, files named {reading.SENDERS_NAMES}."
         raise _refused(Problem(rule, "Send a board or a file of labels by itself, not in an archive."))
     try:
-        with senders.parts_of(path, limits) as files:
-            return checks.checked_parts(files, rules, is_brought=is_brought)
+        with reading.parts_of(path, limits) as files:
+            return run_sources.checked_parts(files, rules, is_brought=is_brought)
     except TooLarge as error:
         return Report((Problem(error.message),)), None
 

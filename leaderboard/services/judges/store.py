@@ -2,21 +2,39 @@
 
 The board that labels make depends on the reference. It is kept where judged hits of rankings are, by run and
 revision, and stored with the scores that are computed from it.
+
+Each is the text that its digest is of. Runs of references may go by other names, as those of releases do.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from sqlalchemy import and_, func, select
 from sqlalchemy.orm import Session
 
 from leaderboard.checksums import belonging_to
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import Alignment, Edition, JudgeBoard, Run
+from leaderboard.db.tables import Alignment, Collection, Edition, JudgeBoard, Qrels, QrelsRevision, Run, Task
+from leaderboard.errors import Forbidden, NotFound, SignInNeeded
 from leaderboard.memory import keep
+from leaderboard.services import policy, shown_names
+from leaderboard.services.judges import sending
 from leaderboard.services.kinds import PackedRun
+from leaderboard.services.policy import ANONYMOUS, Viewer
 from leaderboard.trec.boards.answer_labels import KeptAnswerLabels, unpack_answer_labels
 from leaderboard.trec.boards.labels import KeptLabels, are_labels, unpack_labels
-from leaderboard.trec.boards.packing import KeptBoard, is_board, unpack_board
+from leaderboard.trec.boards.packing import (
+    ForeignOrigin,
+    KeptBoard,
+    KeptReference,
+    Origin,
+    is_board,
+    unpack_board,
+)
+from leaderboard.trec.boards.renaming import renamed, renamed_reference
+from leaderboard.trec.boards.texts import Sent as TextsSent
+from leaderboard.trec.boards.texts import text_of
 
 Sent = KeptBoard | KeptLabels | KeptAnswerLabels
 
@@ -29,12 +47,12 @@ def add(session: Session, run_id: int, packed: PackedRun) -> None:
 def damage(database: Database, run: Run) -> Iterator[str]:
     """What is wrong with what a judge sent, as it is stored; raises Damaged as well."""
     with database.read() as session:
-        kept = sent(session, run.id)
+        kept = sent_labels(session, run.id)
     if kept is None or kept.sha256 != run.ranking_sha256:
         yield "its board or its labels do not have its digest"
 
 
-def sent(session: Session, run_id: int, name: str = "") -> Sent | None:
+def sent_labels(session: Session, run_id: int, name: str = "") -> Sent | None:
     """What a judge sent, under the name of its run; None where that is gone; raises Damaged."""
     body = session.scalar(select(JudgeBoard.body).where(JudgeBoard.run_id == run_id))
     if body is None:
@@ -97,3 +115,199 @@ def opened(run_id: int, body: bytes, name: str = "") -> KeptBoard:
 @keep
 def _unpacked(body: bytes, name: str) -> KeptBoard:
     return unpack_board(body, name)
+
+
+Found = tuple[int, str, str]
+"""Id, name and digest of a run."""
+
+
+def told(session: Session, viewer: Viewer, kept: KeptReference) -> ForeignOrigin | None:
+    """Where a reference is from, for who may see that board; None for others, and where it is gone.
+
+    Visitors are told it while all of its runs are on the board. What a reference was brought with, of another
+    site, is its organisers' to know.
+    """
+    origin = kept.origin
+    if origin is None:
+        return kept.elsewhere if viewer != ANONYMOUS else None
+    task, edition = session.get(Task, origin.task_id), session.get(Edition, origin.edition_id)
+    if task is None or edition is None or not _sees(session, viewer, task):
+        return None
+    wanted = select(Run.id, Run.team_id, Run.ranking_sha256, Run.withdrawn_at).where(
+        Run.id.in_(origin.run_ids)
+    )
+    runs = {row.id: row for row in session.execute(wanted)}
+    is_changed = viewer == ANONYMOUS and any(row.withdrawn_at for row in runs.values())
+    names = shown_names.shown_names(session, viewer, task)
+    # A digest tells whose a run is, by other tasks that have the same one.
+    is_masked = any(names.is_masked(row.team_id) for row in runs.values())
+    if len(runs) < len(origin.run_ids) or is_changed or is_masked:
+        return None
+    return ForeignOrigin(
+        slug=task.slug,
+        kind=origin.kind,
+        judgments=session.get_one(QrelsRevision, edition.revision_id).sha256,
+        dialect=edition.dialect,
+        size=session.get_one(Collection, task.collection_id).size,
+        runs=tuple(runs[run_id].ranking_sha256 for run_id in origin.run_ids),
+    )
+
+
+def found(session: Session, viewer: Viewer, elsewhere: ForeignOrigin, names: Sequence[str]) -> Origin | None:
+    """The same board on this site, by the digests of its runs and judgments; None where there is none.
+
+    names: of the runs, which tell runs of one digest apart. The task is one whose scores by topic the viewer
+    may see, as who chooses it for a reference; of several the one with that slug goes first, then the oldest.
+    """
+    rows = session.execute(
+        select(Run.task_id, Run.id, Run.name, Run.ranking_sha256)
+        .where(Run.ranking_sha256.in_(set(elsewhere.runs)))
+        .order_by(Run.id)
+    )
+    by_task: dict[int, list[Found]] = {}
+    for row in rows:
+        by_task.setdefault(row.task_id, []).append((row.id, row.name, row.ranking_sha256))
+    tasks = session.scalars(select(Task).where(Task.id.in_(by_task), Task.kind == elsewhere.kind))
+    for task in sorted(tasks, key=lambda task: (task.slug != elsewhere.slug, task.id)):
+        run_ids = _matched(by_task[task.id], elsewhere.runs, names)
+        edition_id = _edition(session, task, elsewhere)
+        if run_ids is not None and edition_id is not None and _sees(session, viewer, task):
+            return Origin(task.id, task.kind, edition_id, run_ids)
+    return None
+
+
+def _matched(rows: Sequence[Found], digests: Sequence[str], names: Sequence[str]) -> tuple[int, ...] | None:
+    """A run for each digest, those of the names first; None where there are too few."""
+    left, chosen = list(rows), []
+    for digest, name in zip(digests, names, strict=True):
+        alike = [row for row in left if row[2] == digest]
+        if not alike:
+            return None
+        one = next((row for row in alike if row[1] == name), alike[0])
+        left.remove(one)
+        chosen.append(one[0])
+    return tuple(chosen)
+
+
+def _edition(session: Session, task: Task, elsewhere: ForeignOrigin) -> int | None:
+    """The newest edition that was shown under the same judgments, on a collection of that size."""
+    if session.get_one(Collection, task.collection_id).size != elsewhere.size:
+        return None
+    return session.scalar(
+        select(Edition.id)
+        .join(QrelsRevision, QrelsRevision.id == Edition.revision_id)
+        .where(
+            Edition.task_id == task.id,
+            Edition.dialect == elsewhere.dialect,
+            Edition.state.in_(("current", "past")),
+            QrelsRevision.sha256 == elsewhere.judgments,
+        )
+        .order_by(Edition.number.desc())
+        .limit(1)
+    )
+
+
+def _sees(session: Session, viewer: Viewer, task: Task) -> bool:
+    """Whether the viewer reads the scores of a task by topic."""
+    try:
+        # What was asked for of the task of judges, an edition or a phase, is not of this one.
+        known, sight = policy.visible_task(session, replace(viewer, edition=None, phase=""), task.slug)
+    except (NotFound, Forbidden, SignInNeeded):
+        return False
+    return known.id == task.id and sight.details
+
+
+UNTOLD = "a board that is not named here"
+"""Stands for where the reference of a release is from."""
+FOLDER = "judges"
+ARCHIVE_ENDINGS = (".zip", ".tar", ".tgz")
+
+
+def run_ending(file_name: str) -> str:
+    """How the file of a judge is called in a bundle, by the name it had: what came in parts is an archive."""
+    return next((ending for ending in ARCHIVE_ENDINGS if file_name.endswith(ending)), ".txt")
+
+
+def reference(
+    session: Session, viewer: Viewer, revision_id: int, names: Mapping[str, str] | None = None
+) -> KeptReference:
+    """A reference without ids of this site; raises Damaged.
+
+    names: what its runs go by where nobody is named; then neither where it is from is told nor what runs
+    declare, as their teams would lead to their names.
+    """
+    kept = sending.of_revision(session, revision_id)
+    if names is not None:
+        hidden = replace(kept, source=UNTOLD, facts={}, origin=None, elsewhere=None)
+        return renamed_reference(hidden, names)
+    return replace(kept, origin=None, elsewhere=told(session, viewer, kept))
+
+
+def named(session: Session, task_id: int) -> tuple[frozenset[str], frozenset[str]]:
+    """The runs of all references of a task, and the teams that these declare."""
+    revisions = select(QrelsRevision.id).join(Qrels, Qrels.id == QrelsRevision.qrels_id)
+    of_task = revisions.where(Qrels.task_id == task_id, Qrels.kind == sending.LINE)
+    kept = [sending.of_revision(session, revision_id) for revision_id in session.scalars(of_task).all()]
+    runs = frozenset(run for one in kept for run in one.reference.runs)
+    return runs, frozenset(declared.team for one in kept for declared in one.facts.values() if declared.team)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportedJudge:
+    """A judge on its way into a bundle.
+
+    name: begins the names of its files; revisions: id -> number in the bundle. tag: what it is called whose
+    own name is not told, so that its file is written anew; None as it was sent. names: of the reference's
+    runs, where they go by others.
+    """
+
+    session: Session
+    run_id: int
+    name: str
+    revisions: Mapping[int, int]
+    tag: str | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    def record(self) -> dict[str, Any]:
+        """What its record has beside the columns: its files, and the digest of what is written anew."""
+        sent = self._sent()
+        made: dict[str, Any] = {}
+        if self.tag is not None:
+            made["ranking_sha256"] = sent.sha256
+        elif isinstance(sent, KeptAnswerLabels):
+            made["labels"] = f"{FOLDER}/{self.name}.labels.json"
+        if boards := [{**place, "file": path} for place, path, _ in self._boards(sent)]:
+            made["boards"] = boards
+        return made
+
+    def anew(self) -> bytes:
+        """What it sent as one text, without any name."""
+        return text_of(self._sent())
+
+    def files(self) -> Iterator[tuple[str, bytes]]:
+        """Path and text of each file that the record names beside the one that was sent."""
+        sent = self._sent()
+        if self.tag is None and isinstance(sent, KeptAnswerLabels):
+            yield f"{FOLDER}/{self.name}.labels.json", text_of(sent)
+        for _, path, body in self._boards(sent):
+            yield path, text_of(renamed(opened(self.run_id, body), self.names))
+
+    def _sent(self) -> TextsSent:
+        sent = sent_labels(self.session, self.run_id)
+        if sent is None:
+            raise NotFound(f"What run {self.run_id} said is gone.")
+        return sent if self.tag is None else renamed(sent, self.names, self.tag)
+
+    def _boards(self, sent: TextsSent) -> Iterator[tuple[dict[str, int], str, bytes]]:
+        """Revision and dialect, path and stored board of each that its labels made."""
+        if isinstance(sent, KeptBoard):
+            return
+        rows = self.session.execute(
+            select(Alignment.revision_id, Alignment.dialect, Alignment.body)
+            .where(Alignment.run_id == self.run_id)
+            .order_by(Alignment.revision_id, Alignment.dialect)
+        ).all()
+        for revision_id, dialect, body in rows:
+            if (number := self.revisions.get(revision_id)) is not None:
+                path = f"{FOLDER}/{self.name}.board-{number}-{dialect}.json"
+                yield {"revision_id": number, "dialect": dialect}, path, body

@@ -11,10 +11,9 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import LabellingRound, LabellingShare, LabellingTopic, Phase, Run, Task, Topic
 from leaderboard.errors import Conflict, Invalid, NotFound, Problem
-from leaderboard.services import audit, policy, prose
-from leaderboard.services.answers import store
-from leaderboard.services.judging import shares
-from leaderboard.services.labelling.items import (
+from leaderboard.services import answers as answers_services
+from leaderboard.services import audit, judging, policy, prose
+from leaderboard.services.labelling.labels import (
     ASSIGNMENTS,
     CLOSED,
     KINDS,
@@ -23,7 +22,7 @@ from leaderboard.services.labelling.items import (
     SUPPORT,
     topics_by_chance,
 )
-from leaderboard.services.nuggets import stored
+from leaderboard.services.nuggets import scoring
 from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels import files
 from leaderboard.trec.answers.record import Answer
@@ -196,13 +195,13 @@ def _topics(
     """The topics with something to label, each with what there is."""
     nuggets = {}
     if plan.kind == ASSIGNMENTS:
-        judged = stored.newest(session, task.id)
+        judged = scoring.newest(session, task.id)
         nuggets = judged.judgments.nuggets.topics if judged is not None else {}
-    answered = store.topics_of(session, [run.run_id for run in chosen])
+    answered = answers_services.topics_of(session, [run.run_id for run in chosen])
     known = session.scalars(select(Topic.topic_id).where(Topic.task_id == task.id).order_by(Topic.position))
     for topic in [topic for topic in known if topic in answered and topic in (plan.topics or answered)]:
         given = nuggets.get(topic, ())
-        said = store.of_topic_in(session, [run.run_id for run in chosen], topic)
+        said = answers_services.of_topic_in(session, [run.run_id for run in chosen], topic)
         counts = {run_id: _labels(plan, answer, given) for run_id, answer in said}
         if plan.kind == NUGGETS or any(map(sum, counts.values())):
             answers = [{"run": run_id, "labels": labels} for run_id, labels in counts.items()]
@@ -226,14 +225,14 @@ def _share_out(session: Session, made: LabellingRound, topics: Sequence[str], pl
     twice = drawn if plan.kind != NUGGETS else drawn[: ceil(round(plan.twice * len(drawn), 9))]
     rows = [
         {"topic_id": topic, "assessor_id": person, "is_second": False}
-        for person, mine in shares.shared_out(drawn, plan.assessors, 1).items()
+        for person, mine in judging.shared_out(drawn, plan.assessors, 1).items()
         for topic in mine
     ]
     if plan.twice > 0:
         turned = (*plan.assessors[1:], plan.assessors[0])
         rows += [
             {"topic_id": topic, "assessor_id": person, "is_second": True}
-            for person, mine in shares.shared_out(drawn, turned, 1).items()
+            for person, mine in judging.shared_out(drawn, turned, 1).items()
             for topic in mine
             if topic in twice
         ]
@@ -242,12 +241,12 @@ def _share_out(session: Session, made: LabellingRound, topics: Sequence[str], pl
 
 def _check(session: Session, task: Task, plan: RoundPlan, offered: Sequence[RunChoice]) -> None:
     problems = [
-        *shares.unknown("kind", [plan.kind], KINDS, "Choose what is made."),
-        *shares.unknown(
+        *judging.unknown("kind", [plan.kind], KINDS, "Choose what is made."),
+        *judging.unknown(
             "run", plan.runs, {run.run_id for run in offered}, "Choose runs that are not withdrawn."
         ),
-        *shares.unknown_topics(session, task.id, plan.topics),
-        *shares.unknown_people(session, task.id, plan.assessors),
+        *judging.unknown_topics(session, task.id, plan.topics),
+        *judging.unknown_people(session, task.id, plan.assessors),
         *_wrong(plan),
     ]
     if problems:
@@ -255,7 +254,7 @@ def _check(session: Session, task: Task, plan: RoundPlan, offered: Sequence[RunC
 
 
 def _wrong(plan: RoundPlan) -> Iterator[Problem]:
-    yield from shares.missing_people(plan.assessors)
+    yield from judging.missing_people(plan.assessors)
     if not 0 <= plan.twice <= 1:
         yield Problem("must be from 0 to 100 percent.", "Write 20 for a fifth.", field="twice")
     elif plan.twice > 0 and len(plan.assessors) == 1:

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,10 +20,10 @@ from leaderboard.db.tables import (
     Topic,
     WrittenNugget,
 )
-from leaderboard.errors import Invalid
+from leaderboard.errors import Conflict, Invalid
 from leaderboard.measures.answers.judged import Assignment
-from leaderboard.services.answers import store
-from leaderboard.services.judging.judged import (
+from leaderboard.services import answers, revisions
+from leaderboard.services.judging import (
     GivenLabel,
     JudgedLabels,
     Place,
@@ -32,13 +32,20 @@ from leaderboard.services.judging.judged import (
     judges_of,
     settled_by,
 )
+from leaderboard.services.labelling import decisions, rounds
 from leaderboard.services.labelling import labels as given_labels
-from leaderboard.services.labelling import nuggets, rounds
-from leaderboard.services.labelling.items import ASSIGNMENTS, NUGGETS, UNSURE, LabelItem, of_answer
-from leaderboard.stats.assessors.settling import RULES
+from leaderboard.services.labelling.labels import ASSIGNMENTS, NUGGETS, UNSURE, LabelItem, of_answer
+from leaderboard.services.nuggets import reading, scoring
+from leaderboard.services.nuggets.reading import of_answers, together
+from leaderboard.services.policy import Viewer, require_organiser
+from leaderboard.stats.assessors import RULES
 from leaderboard.trec.answers.counting import words
 from leaderboard.trec.answers.record import Answer
-from leaderboard.trec.nuggets.sets import Nugget
+from leaderboard.trec.nuggets.assignments import AssignedNuggets, Assignments
+from leaderboard.trec.nuggets.judgments import AnswerJudgments
+from leaderboard.trec.nuggets.packing import MadeBy, PackedAnswers, Part
+from leaderboard.trec.nuggets.sets import Nugget, NuggetSet
+from leaderboard.trec.nuggets.support import LabelledSegments, SupportLabels
 
 USUAL = "adjudicated"
 
@@ -154,8 +161,8 @@ def settled_labels(made: RoundLabels, rule: str = USUAL) -> SettledLabels:
 def settled_nuggets(session: Session, made: RoundLabels) -> SettledNuggets:
     """One list of nuggets a topic, where all who have it are done; one statement."""
     lists: dict[tuple[str, int], list[WrittenNugget]] = {}
-    for one in nuggets.written(session, made.here.id):
-        if nuggets.stands(one):
+    for one in decisions.written(session, made.here.id):
+        if decisions.stands(one):
             lists.setdefault((one.topic_id, one.assessor_id), []).append(one)
     topics, still_open, left = {}, [], []
     for topic_id in made.topics:
@@ -174,8 +181,10 @@ def settled_nuggets(session: Session, made: RoundLabels) -> SettledNuggets:
 
 def _listed(written: list[WrittenNugget]) -> tuple[Nugget, ...]:
     """The nuggets of a list, vital ones first."""
-    ordered = sorted(written, key=lambda one: (one.importance != nuggets.VITAL, one.id))
-    return tuple(Nugget(one.text, "vital" if one.importance == nuggets.VITAL else "okay") for one in ordered)
+    ordered = sorted(written, key=lambda one: (one.importance != decisions.VITAL, one.id))
+    return tuple(
+        Nugget(one.text, "vital" if one.importance == decisions.VITAL else "okay") for one in ordered
+    )
 
 
 ASSIGNED: dict[int, Assignment] = {2: "support", 1: "partial_support", 0: "not_support"}
@@ -190,8 +199,8 @@ def lines(session: Session, made: RoundLabels, rule: str) -> Iterator[str]:
             yield _line({"query": titles[topic], "qid": topic, "nuggets": list(map(_of_nugget, nuggets))})
         return
     names = run_names(session, made.here.task_id)
-    for (run_id, topic), labels in cells(made, settled_labels(made, rule)).items():
-        answer = store.of_topic(session, run_id, topic)
+    for (run_id, topic), labels in settled_cells(made, settled_labels(made, rule)).items():
+        answer = answers.of_topic(session, run_id, topic)
         if answer is None:
             continue
         facts = {"query": titles[topic], "run_id": names[run_id]}
@@ -201,7 +210,9 @@ def lines(session: Session, made: RoundLabels, rule: str) -> Iterator[str]:
             yield _line(_supported(topic, labels, answer) | facts)
 
 
-def cells(made: RoundLabels, settled: SettledLabels) -> dict[tuple[int, str], dict[tuple[int, int], int]]:
+def settled_cells(
+    made: RoundLabels, settled: SettledLabels
+) -> dict[tuple[int, str], dict[tuple[int, int], int]]:
     """(run, topic) -> (place, citation) -> label: answers with all nuggets assigned, or a citation labelled.
 
     An answer whose nuggets are not all assigned is not judged: files know no nugget without a label.
@@ -215,7 +226,7 @@ def cells(made: RoundLabels, settled: SettledLabels) -> dict[tuple[int, str], di
     return dict(sorted(found.items(), key=lambda cell: (cell[0][1], cell[0][0])))
 
 
-def supported(labels: Mapping[tuple[int, int], int], answer: Answer) -> tuple[tuple[int, ...], ...]:
+def settled_supported(labels: Mapping[tuple[int, int], int], answer: Answer) -> tuple[tuple[int, ...], ...]:
     """The support labels of an answer's segments, a citation each; -1 where it was not labelled."""
     return tuple(
         tuple(labels.get((place, citation), UNSURE) for citation in range(len(segment.citations)))
@@ -259,7 +270,7 @@ def _assigned(
 
 
 def _supported(topic: str, labels: Mapping[tuple[int, int], int], answer: Answer) -> dict[str, Any]:
-    given = supported(labels, answer)
+    given = settled_supported(labels, answer)
     sentences = [
         {
             "sentenceID": place,
@@ -276,3 +287,90 @@ def _supported(topic: str, labels: Mapping[tuple[int, int], int], answer: Answer
 
 def _line(record: Mapping[str, Any]) -> str:
     return f"{json.dumps(record, ensure_ascii=False)}\n"
+
+
+MODES = {
+    "merge": "with what the newest revision has of other topics and runs",
+    "replace": "alone: nothing that the newest revision has of its kind stays",
+}
+
+
+def keep_draft(
+    session: Session, viewer: Viewer, slug: str, number: int, *, rule: str, mode: str, note: str
+) -> str:
+    """Keep what was settled by a rule as a draft; the token that finds it.
+
+    Raises Invalid for another rule or mode and without a note, Conflict where nothing is settled yet or the
+    task's nuggets are others by now.
+    """
+    task, here = rounds.own_round(session, viewer, slug, number)
+    require_organiser(viewer, task)
+    if mode not in MODES:
+        raise Invalid(f"Labels are published by one of {', '.join(MODES)}, not {mode[:20]!r}.")
+    before = scoring.newest(session, task.id) or PackedAnswers(AnswerJudgments())
+    made = round_labels(session, here)
+    part: Part = here.kind  # type: ignore[assignment]
+    old = before.judgments if mode == "merge" else AnswerJudgments()
+    sent = _sent(session, task, made, before.judgments, old, rule)
+    kept, notes = reading.kept({part}, before.judgments, sent.nuggets)
+    maker = _maker(before, part) if mode == "merge" else MadeBy()
+    whole = together(before, sent, kept, {part: maker}, notes)
+    return revisions.keep_draft(session, viewer, slug, of_answers(whole, f"round {number}"), note)
+
+
+def _sent(
+    session: Session, task: Task, made: RoundLabels, before: AnswerJudgments, old: AnswerJudgments, rule: str
+) -> AnswerJudgments:
+    """The part that was made, together with that of `old` where it says nothing."""
+    if made.here.kind == NUGGETS:
+        topics = settled_nuggets(session, made).topics
+        if not topics:
+            raise Conflict("There is nothing to publish yet: no topic is done and decided.")
+        return AnswerJudgments(NuggetSet({**old.nuggets.topics, **topics}))
+    cells = settled_cells(made, settled_labels(made, rule))
+    if not cells:
+        raise Conflict("There is nothing to publish yet: no answer is labelled and decided.")
+    digests = _digests(session, task)
+    if made.here.kind == ASSIGNMENTS:
+        _require_same(made, before.nuggets)
+        assigned = {(digests[run], topic): _drafts_assigned(labels) for (run, topic), labels in cells.items()}
+        earlier = old.assignments.cells if old.assignments else {}
+        return AnswerJudgments(before.nuggets, Assignments(before.nuggets, {**earlier, **assigned}))
+    supported = {}
+    for (run, topic), labels in cells.items():
+        answer = answers.of_topic(session, run, topic)
+        if answer is not None:
+            supported[digests[run], topic] = LabelledSegments(settled_supported(labels, answer))
+    whole = SupportLabels({**old.support.answers, **supported})
+    return replace(AnswerJudgments(before.nuggets), support=whole)
+
+
+def _digests(session: Session, task: Task) -> dict[int, str]:
+    rows = session.execute(select(Run.id, Run.ranking_sha256).where(Run.task_id == task.id))
+    return {row.id: row.ranking_sha256 for row in rows}
+
+
+def _drafts_assigned(labels: Mapping[tuple[int, int], int]) -> AssignedNuggets:
+    given = (ASSIGNED[labels[place]] for place in sorted(labels))
+    return AssignedNuggets(tuple(given))
+
+
+def _require_same(made: RoundLabels, nuggets: NuggetSet) -> None:
+    """Raise Conflict where the board's nuggets are not those that were assigned."""
+    others = [
+        topic
+        for topic, there in made.topics.items()
+        if [nugget["text"] for nugget in there.nuggets] != [one.text for one in nuggets.topics.get(topic, ())]
+    ]
+    if others:
+        named = ", ".join(others[:20])
+        raise Conflict(
+            f"The nuggets of these topics are others since revision {made.here.revision}: {named}. Open a "
+            "round for the new ones; the labels of this one can be taken as a file."
+        )
+
+
+def _maker(before: PackedAnswers, part: Part) -> MadeBy:
+    """Who made labels that are added to those of the revision before."""
+    earlier = before.made_by.get(part)
+    return MadeBy() if earlier is None or earlier.kind == "human" else MadeBy("both", earlier.name)

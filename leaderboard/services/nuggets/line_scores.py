@@ -6,28 +6,131 @@ when somebody reads its board, and kept in memory by a digest of all they depend
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from statistics import median
 from typing import Any
 
 import numpy as np
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Qrels, QrelsRevision, Task
 from leaderboard.errors import Invalid, NotFound
 from leaderboard.measures.answers.registry import parse
 from leaderboard.measures.judged import IntArray
-from leaderboard.services.answers import store
+from leaderboard.memory import keep
+from leaderboard.services import answers as answers_services
 from leaderboard.services.evaluations import editions
-from leaderboard.services.evaluations.over_topics import PartialMean
-from leaderboard.services.evaluations.shown import FloatArray
-from leaderboard.services.nuggets import scoring, stored
-from leaderboard.services.nuggets.basis import beside
+from leaderboard.services.evaluations.shown import FloatArray, PartialMean, ShownEdition
+from leaderboard.services.nuggets import scoring
+from leaderboard.services.nuggets.reading import WORDS
+from leaderboard.services.policy import Sight
+from leaderboard.services.qrels.files import MAIN
+from leaderboard.services.qrels.lines import DRAFT
 from leaderboard.services.statistics import requests
 from leaderboard.stats.arrays import Arrays
-from leaderboard.trec.nuggets.packing import PackedAnswers
+from leaderboard.trec.facts import families
+from leaderboard.trec.nuggets.judgments import MANY_FAILED
+from leaderboard.trec.nuggets.packing import PARTS, PackedAnswers
+
+KIND = "answers"
+"""What judgments of answers are called among kinds of judgments."""
+NAMED = 20
+"""Topics named in a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswersBasis:
+    """Who made the judgments of an edition, and how good they are.
+
+    made_by: (part, who made it) in words. families: those of the language models that made any part.
+    median_vital: of the topics with nuggets the median number of vital ones, None where there are none.
+    failed: the share of assignments that failed, None without assignments. warning: what is wrong with them
+    where these are many, else empty; sentences: all that a board has to say, the warning among it.
+    """
+
+    made_by: tuple[tuple[str, str], ...]
+    families: frozenset[str]
+    median_vital: float | None
+    failed: float | None
+    warning: str = ""
+    lines: tuple[tuple[int, str], ...] = ()
+    """Number and name of the other lines of judgments, which have boards of their own."""
+    sentences: tuple[str, ...] = ()
+
+    def shared_with(self, *stated: str) -> frozenset[str]:
+        """The families that what a run states of its models has in common with the judgments.
+
+        >>> AnswersBasis((), frozenset({"gpt"}), None, None).shared_with("GPT-4o mini", "monoT5")
+        frozenset({'gpt'})
+        """
+        return self.families & frozenset().union(*map(families, stated))
+
+
+def of_edition(session: Session, shown: ShownEdition, sight: Sight) -> AnswersBasis | None:
+    """What the scores of an edition rest on; None for rankings, and while judgments are held back."""
+    if KIND not in shown.kinds or shown.edition is None or not sight.details:
+        return None
+    basis = of_packed(scoring.packed_of(session, shown.edition.revision_id))
+    return replace(basis, lines=beside_board(session, shown.edition.task_id))
+
+
+def beside_board(session: Session, task_id: int) -> tuple[tuple[int, str], ...]:
+    """Number and name of each line of judgments of answers beside the board's, by name; one statement."""
+    lines = select(Qrels.id, Qrels.name).where(*beside(task_id)).order_by(Qrels.name)
+    return tuple((line_id, name) for line_id, name in session.execute(lines))
+
+
+def beside(task_id: int) -> tuple[ColumnElement[bool], ...]:
+    """Which lines of a task are judgments of answers beside the board's."""
+    return (
+        Qrels.task_id == task_id,
+        Qrels.kind == KIND,
+        Qrels.name != MAIN,
+        Qrels.name.not_like(f"{DRAFT}%"),
+    )
+
+
+# Counting over all labels takes longer than the rest of a board, which opens the same judgments each time.
+@keep
+def of_packed(packed: bytes) -> AnswersBasis:
+    """What scores under judgments rest on, of these as they are stored; raises Damaged."""
+    judged = scoring.opened(packed)
+    assigned = judged.judgments.assignments
+    nuggets = [given for given in judged.judgments.nuggets.topics.values() if given]
+    vital = [sum(nugget.importance == "vital" for nugget in given) for given in nuggets]
+    middle = float(median(vital)) if vital else None
+    failed = None if assigned is None else assigned.failed_share
+    machines = [maker.name for maker in judged.made_by.values() if maker.kind != "human"]
+    return AnswersBasis(
+        made_by=tuple((WORDS[part], str(judged.made_by[part])) for part in PARTS if part in judged.made_by),
+        families=frozenset().union(*map(families, machines)),
+        median_vital=middle,
+        failed=failed,
+        warning=(warning := _warning(failed)),
+        sentences=tuple(filter(None, (warning, *_sentences(judged, middle)))),
+    )
+
+
+def _warning(failed: float | None) -> str:
+    if failed is None or failed <= MANY_FAILED:
+        return ""
+    return f"Warning: {failed:.1%} of all assignments failed; they count as not held."
+
+
+def _sentences(judged: PackedAnswers, middle: float | None) -> Iterator[str]:
+    if middle is not None:
+        nuggets = "nugget" if middle == 1 else "nuggets"
+        yield (
+            f"A topic has {middle:g} vital {nuggets} in the median, so its scores are coarse, and their "
+            "differences often skewed: where topics are few, the guarded paired t allows for that."
+        )
+    if judged.leaves_out and judged.without_vital:
+        left = ", ".join(judged.without_vital[:NAMED])
+        yield f"Measures of vital nuggets leave out topics without any: {left}."
+
 
 VERSION = 1
 """Of what is kept in memory; a new one makes what an older program kept unused."""
@@ -56,7 +159,7 @@ class LineRevision:
     @property
     def judged(self) -> PackedAnswers:
         """Its nuggets and labels."""
-        return stored.opened(self.packed)
+        return scoring.opened(self.packed)
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -95,7 +198,7 @@ def newest_of(session: Session, task: Task, line_id: int, topic_set: str) -> Lin
     ).one_or_none()
     if row is None:
         raise NotFound(f"{task.name} has no such line of judgments beside those that its board rests on.")
-    revision, judged = row.QrelsRevision, stored.opened(row.packed)
+    revision, judged = row.QrelsRevision, scoring.opened(row.packed)
     sets = editions.topic_sets(session, task.id, revision.topics)
     return LineRevision(
         line_id=line_id,
@@ -137,7 +240,7 @@ def _digest(line: LineRevision, answers: str) -> str:
 
 def _computed(session: Session, line: LineRevision, run_id: int, digest: str) -> Arrays:
     """Measure -> scores on all topics of the judgments, and the parts of those that are quotients."""
-    answers = {answer.topic: answer for answer in store.of_run(session, run_id)}
+    answers = {answer.topic: answer for answer in answers_services.of_run(session, run_id)}
     found = scoring.scores(line.judged, digest, answers, line.keys)
     arrays: Arrays = {key: one.scores for key, one in found.items()}
     arrays |= {_parts(key): one.parts for key, one in found.items() if one.parts is not None}

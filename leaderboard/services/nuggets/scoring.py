@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from sqlalchemy.orm import Session
+from sqlalchemy import select
+from sqlalchemy.orm import Session, undefer
 
 from leaderboard.checksums import belonging_to
 from leaderboard.db.engine import Database
@@ -12,11 +13,42 @@ from leaderboard.db.tables import QrelsRevision, Task
 from leaderboard.measures.answers.registry import parse
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.judged import FloatArray
-from leaderboard.services.answers import store
+from leaderboard.memory import keep
+from leaderboard.services import answers as answers_services
 from leaderboard.services.kinds import Again, MeasureScores, Plan, RunScores
-from leaderboard.services.nuggets.stored import of_revision, opened
+from leaderboard.services.qrels import files
+from leaderboard.services.qrels.files import MAIN
 from leaderboard.trec.answers.record import Answer
-from leaderboard.trec.nuggets.packing import PackedAnswers
+from leaderboard.trec.nuggets.packing import PackedAnswers, unpacked
+
+
+def newest(session: Session, task_id: int, line: str = MAIN) -> PackedAnswers | None:
+    """The newest judgments of a task's line, the board's by default; None where none, raises Damaged."""
+    revision = files.newest(session, task_id, line)
+    return None if revision is None else _of(revision)
+
+
+def of_revision(session: Session, revision_id: int) -> PackedAnswers:
+    """The judgments of a revision of answers; raises Damaged."""
+    query = select(QrelsRevision).where(QrelsRevision.id == revision_id)
+    return _of(session.scalars(query.options(undefer(QrelsRevision.packed))).one())
+
+
+def packed_of(session: Session, revision_id: int) -> bytes:
+    """The judgments of a revision of answers as they are stored; one statement."""
+    return session.scalars(select(QrelsRevision.packed).where(QrelsRevision.id == revision_id)).one()
+
+
+def _of(revision: QrelsRevision) -> PackedAnswers:
+    with belonging_to(f"revision {revision.number} (number {revision.id} of all)"):
+        return opened(revision.packed)
+
+
+# An evaluator scores all runs of an edition by the same judgments, one after the other.
+@keep
+def opened(stored: bytes) -> PackedAnswers:
+    """The judgments of a revision's bytes, read once for all runs that are scored by them."""
+    return unpacked(stored)
 
 
 def compute(database: Database, run_id: int, plan: Plan) -> RunScores:
@@ -84,7 +116,7 @@ def _both(database: Database, run_id: int, plan: Plan) -> tuple[PackedAnswers, d
     with belonging_to(plan.inputs.name):
         judged = opened(plan.inputs.judgments)
     with database.read() as session:
-        return judged, {answer.topic: answer for answer in store.of_run(session, run_id)}
+        return judged, {answer.topic: answer for answer in answers_services.of_run(session, run_id)}
 
 
 def _of_measure(

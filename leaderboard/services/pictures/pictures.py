@@ -14,7 +14,7 @@ from leaderboard.services import policy
 from leaderboard.services.pictures.kinds import KINDS, PictureKind
 from leaderboard.services.pictures.prepare import PreparedPicture
 from leaderboard.services.policy import Viewer
-from leaderboard.services.tasks import changes
+from leaderboard.services.tasks import setting_values
 
 ADDRESS = 16
 """Digits of the digest by which a picture is asked for."""
@@ -99,7 +99,7 @@ def whole_body(sha256: str, body: bytes) -> bytes:
 
 def stamp(head: PictureHead | None) -> str:
     """What a form carries of the picture it shows, to tell later whether it is still there."""
-    return changes.stamp(_words(head))
+    return setting_values.stamp(_words(head))
 
 
 def put(session: Session, viewer: Viewer, slug: str, wanted: PictureRequest) -> PictureHead:
@@ -155,8 +155,8 @@ def _refuse_unseen(
 ) -> None:
     if wanted.seen is not None and wanted.seen != stamp(before):
         name = wanted.kind.name
-        who = changes.who_changed(session, viewer, task, {name}, name)
-        raise Conflict(f"{who} {changes.SAVE_AGAIN}", changed=[name])
+        who = setting_values.who_changed(session, viewer, task, {name}, name)
+        raise Conflict(f"{who} {setting_values.SAVE_AGAIN}", changed=[name])
 
 
 def _checked(wanted: PictureRequest, before: PictureHead | None) -> str:
@@ -183,7 +183,7 @@ def _note(
     after: PictureHead | None,
 ) -> None:
     name, reason = wanted.kind.name, " ".join(wanted.reason.split())
-    changes.note(session, viewer, task, name, _words(before), _words(after), reason)
+    setting_values.note(session, viewer, task, name, _words(before), _words(after), reason)
 
 
 def _words(head: PictureHead | None) -> str:

@@ -1,7 +1,8 @@
 """A task's pools: making them, opening and closing them, deleting drafts."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 from sqlalchemy import delete, func, insert, select
@@ -17,11 +18,11 @@ from leaderboard.pooling.methods import method
 from leaderboard.services import audit, collections, policy
 from leaderboard.services.actions import Action
 from leaderboard.services.policy import Viewer
-from leaderboard.services.pools import documents as pool_documents
-from leaderboard.services.pools.documents import PoolDocument
-from leaderboard.services.pools.previews import Preview
-from leaderboard.services.tasks import grade_scales
-from leaderboard.trec.read.lines import bytes_of
+from leaderboard.services.pools import previews as pool_documents
+from leaderboard.services.pools.previews import MOST_SECONDS, SECONDS, PoolDocument, Preview
+from leaderboard.services.tasks import setting_values
+from leaderboard.trec.pools import Pooled, as_text, read_pool
+from leaderboard.trec.read.lines import bytes_of, shown
 
 DRAFT, OPEN, CLOSED = "draft", "open", "closed"
 NEXT = {DRAFT: (OPEN,), OPEN: (CLOSED,), CLOSED: (OPEN,)}
@@ -170,8 +171,8 @@ def readiness(session: Session, task: Task, pool: Pool) -> PoolReadiness:
     return PoolReadiness(
         len(docnos),
         collections.readable(session, task.collection_id, docnos),
-        tuple(grade.value for grade in grade_scales.scale(task)),
-        grade_scales.highest_judged(session, task),
+        tuple(grade.value for grade in setting_values.scale(task)),
+        setting_values.highest_judged(session, task),
     )
 
 
@@ -187,7 +188,7 @@ def _make_ready(
             "confirm that assessors read the documents elsewhere (without_texts)."
         )
     if highest_grade is not None:
-        grade_scales.reach(session, viewer, task, highest_grade)
+        setting_values.reach(session, viewer, task, highest_grade)
     elif ready.lacks_grades:
         offered = ", ".join(map(str, ready.grades))
         raise Conflict(
@@ -312,3 +313,73 @@ ACTIONS = (
         done=lambda *_: "draft deleted",
     ),
 )
+
+
+MOST_UNKNOWN = 10
+"""Topics that are not the task's which are named."""
+LARGEST_POOL = 2_000_000
+
+
+def exported(session: Session, viewer: Viewer, slug: str, number: int, form: str) -> Iterator[str]:
+    """The documents of a pool as a file of a form of trec.pools.FORMS, in pieces.
+
+    Documents whose judgments are used again are part of it; those a sample did not draw are not. Raises as
+    `pools.documents_of`.
+    """
+    documents = documents_of(session, viewer, slug, number)
+    return as_text({topic: _drawn(rows) for topic, rows in documents.items()}, form)
+
+
+def read_pool_file(path: Path) -> dict[str, list[Pooled]]:
+    """The pool in a file, read without a session; raises Invalid with the lines at fault."""
+    pool = read_pool(path)
+    if sum(map(len, pool.values())) > LARGEST_POOL:
+        raise Invalid(f"A pool has at most {LARGEST_POOL:,} documents.")
+    return pool
+
+
+def bring_in(
+    session: Session,
+    viewer: Viewer,
+    slug: str,
+    pool: Mapping[str, list[Pooled]],
+    file_name: str,
+    *,
+    note: str = "",
+    seconds: int = SECONDS,
+) -> int:
+    """Store the pool of a file as a draft; its number.
+
+    Raises Invalid where it has a topic that is not the task's, and unless the viewer organises the task.
+    """
+    task = policy.own_task(session, viewer, slug, policy.coordinates)
+    if not 1 <= seconds <= MOST_SECONDS:
+        problem = Problem(f"are from 1 to {MOST_SECONDS}.", field="seconds", value=str(seconds))
+        raise Invalid(f"Seconds a document are from 1 to {MOST_SECONDS}.", [problem])
+    known = set(session.scalars(select(Topic.topic_id).where(Topic.task_id == task.id)))
+    if unknown := [topic for topic in pool if topic not in known]:
+        problems = [
+            Problem(
+                "is not a topic of this task.", "Look for missing zeros.", field="topic", value=shown(topic)
+            )
+            for topic in unknown[:MOST_UNKNOWN]
+        ]
+        count = f"{len(unknown)} topics" if len(unknown) > 1 else "a topic"
+        raise Invalid(f"The pool has {count} that {task.name} does not have.", problems)
+    return store(
+        session,
+        viewer,
+        slug,
+        {topic: ([PoolDocument(*row) for row in rows], len(rows)) for topic, rows in pool.items()},
+        note=note,
+        method={"name": IMPORTED, "file": file_name},
+        adaptive=False,
+        seed=1,
+        run_ids=[],
+        revision_id=None,
+        seconds_per_document=seconds,
+    )
+
+
+def _drawn(rows: tuple[PoolDocument, ...]) -> list[Pooled]:
+    return [Pooled(*row[:4]) for row in rows if row.grade is None or row.grade >= 0]

@@ -1,34 +1,270 @@
-"""A pool before it is made: its documents by topic, what judging them takes, and who brings what."""
+"""A pool before it is made: its documents by topic, what judging them takes, and who brings what.
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+Layout, little-endian, one zstd frame behind a magic word that carries the version: numbers of documents
+and of strata (uint32 each); priority and inclusion probability (float64 each), grade and whether there is
+one (int32, uint8), stratum (uint32), byte length of the docno (uint16) by document; byte length of each
+stratum's name (uint16); docnos joined; strata joined.
+"""
+
+import struct
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import median
-from typing import Annotated
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+from numpy import typing as npt
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Task, Topic
-from leaderboard.errors import Conflict, Invalid
+from leaderboard.checksums import compressed, plain_bytes
+from leaderboard.db.tables import Run, Task, Topic
+from leaderboard.errors import Conflict, Invalid, Problem
 from leaderboard.measures.judged import UNJUDGED
 from leaderboard.pooling.audit import holders
 from leaderboard.pooling.bound import BoundMethod
 from leaderboard.pooling.candidates import IntArray
-from leaderboard.pooling.methods import Pooled, pool
-from leaderboard.services import kinds, policy
-from leaderboard.services.answers import cited
+from leaderboard.pooling.choosing import chosen_runs
+from leaderboard.pooling.methods import DEFAULT, Pooled, method, pool
+from leaderboard.pooling.methods import BoundMethod as MethodsBoundMethod
+from leaderboard.services import answers, kinds, policy, shown_names
+from leaderboard.services import rankings as pool_rankings
 from leaderboard.services.policy import Viewer
-from leaderboard.services.pools import plans
-from leaderboard.services.pools.documents import PoolDocument
-from leaderboard.services.pools.plans import Plan, PooledRun
 from leaderboard.services.qrels import files, left_out, lines
-from leaderboard.services.rankings import tops as pool_rankings
-from leaderboard.services.rankings.tops import TopicTops
+from leaderboard.services.rankings import TopicTops
+from leaderboard.services.runs import withdrawals
+from leaderboard.services.runs.names import RunName
 from leaderboard.tables.record import Place, Shown
 from leaderboard.trec.qrels.packed_judgments import unpack_judgments
 from leaderboard.trec.qrels.remaining import DocumentsByTopic
+from leaderboard.trec.read.lines import bytes_of, text_of
+
+OFFICIAL, ALL, CHOSEN = "official", "all", "chosen"
+WHICH = {OFFICIAL: "All official runs", ALL: "All runs", CHOSEN: "Those chosen below"}
+SECONDS, MOST_SECONDS = 30, 3600
+LARGEST_SEED = 2**31 - 1
+MOST_PER_TEAM = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A pool to be: spec as pooling.methods takes it; chosen counts where runs is `chosen`.
+
+    cap: the most runs of a team; overlap: the share of documents that two assessors judge, which counts for
+    the hours only.
+    """
+
+    spec: Mapping[str, Any] = field(default_factory=lambda: dict(DEFAULT))
+    runs: str = OFFICIAL
+    chosen: tuple[int, ...] = ()
+    primary_first: bool = False
+    cap: int | None = None
+    reuse: bool = True
+    seed: int = 1
+    seconds: int = SECONDS
+    overlap: float = 0.0
+
+    def hours(self, documents: int) -> float:
+        """How long one person takes to judge n documents, those judged twice counted twice.
+
+        >>> Plan(seconds=30, overlap=0.2).hours(1200)
+        12.0
+        """
+        return documents * (1.0 + self.overlap) * self.seconds / 3600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PooledRun(RunName):
+    """A run that is pooled."""
+
+    team_id: int
+    primary: bool
+    ranking_sha256: str
+
+
+def require_fitting(task: Task, bound: MethodsBoundMethod) -> None:
+    """Raise Conflict where a method is not one for what the task's runs are."""
+    kind = kinds.of(task.kind)
+    if bound.method.name not in kind.pool_methods:
+        raise Conflict(
+            f"{task.name} takes {task.kind}; a pool is made of {kind.pooled}. "
+            f"Choose {' or '.join(kind.pool_methods)}."
+        )
+
+
+def check_plan(plan: Plan) -> None:
+    """Raise Invalid naming the field where a number of the plan is out of range."""
+    _within("runs", plan.runs in WHICH, f"is one of {', '.join(WHICH)}", plan.runs)
+    _within("seconds", 1 <= plan.seconds <= MOST_SECONDS, f"are from 1 to {MOST_SECONDS}", plan.seconds)
+    _within("overlap", 0.0 <= plan.overlap <= 1.0, "is from 0 to 1", plan.overlap)
+    _within("seed", 0 <= plan.seed <= LARGEST_SEED, f"is a whole number up to {LARGEST_SEED}", plan.seed)
+    cap = 1 if plan.cap is None else plan.cap
+    _within("cap", 1 <= cap <= MOST_PER_TEAM, f"is from 1 to {MOST_PER_TEAM}", cap)
+
+
+def candidates(session: Session, viewer: Viewer, task: Task) -> tuple[PooledRun, ...]:
+    """The runs of a task that may be pooled, in stored order; withdrawn ones may not."""
+    rows = session.execute(
+        select(Run.id, Run.name, Run.team_id, Run.kind, Run.ranking_sha256)
+        .where(Run.task_id == task.id, Run.withdrawn_at.is_(None))
+        .order_by(Run.id)
+    ).all()
+    primary, names = withdrawals.marked(session, task), shown_names.shown_names(session, viewer, task)
+    return tuple(
+        PooledRun(
+            run_id=row.id,
+            name=names.run(row.id, row.name),
+            team_id=row.team_id,
+            team=names.team(row.team_id),
+            kind=row.kind,
+            primary=row.id in primary,
+            ranking_sha256=row.ranking_sha256,
+        )
+        for row in rows
+    )
+
+
+def pooled_runs(plan: Plan, offered: Sequence[PooledRun]) -> tuple[PooledRun, ...]:
+    """The runs of the plan in the order that breaks ties.
+
+    Raises Invalid where a chosen run is not offered, Conflict where none is left.
+    """
+    known = {run.run_id for run in offered}
+    if plan.runs == CHOSEN and (lost := set(plan.chosen) - known):
+        raise Invalid(f"There is no run {', '.join(map(str, sorted(lost)))} to be pooled.")
+    chosen = [
+        run
+        for run in offered
+        if plan.runs == ALL
+        or (plan.runs == OFFICIAL and run.kind == "official")
+        or (plan.runs == CHOSEN and run.run_id in plan.chosen)
+    ]
+    if not chosen:
+        what = "Choose at least one run." if plan.runs == CHOSEN else "There is no run to pool yet."
+        raise Conflict(what)
+    primary = [run.primary for run in chosen] if plan.primary_first else ()
+    order = chosen_runs([run.team_id for run in chosen], primary=primary, cap=plan.cap)
+    return tuple(chosen[place] for place in order)
+
+
+def bound_plan(plan: Plan, runs: Sequence[PooledRun]) -> MethodsBoundMethod:
+    """The plan's method; without priorities of runs, teams' primary ones come before the others.
+
+    Raises Invalid with a sentence that says what may be written.
+    """
+    spec = dict(plan.spec)
+    if spec.get("name") == "priority" and not spec.get("priorities"):
+        spec["priorities"] = [1 if run.primary else 2 for run in runs]
+    try:
+        return method(spec)
+    except ValueError as error:
+        raise Invalid(sentence(error)) from None
+
+
+def strata(method_: MethodsBoundMethod) -> tuple[str, ...]:
+    """What the strata of a pool are called: its stages, a sample's numbers, nothing where it is one.
+
+    >>> strata(method({"name": "staged", "then": {"name": "rrf"}})), strata(method({"name": "rrf"}))
+    (('depth', 'rrf'), ('',))
+    """
+    last = method_.last
+    drawn: Any = last.values["strata"] if last.samples else ()
+    own = tuple(str(number) for number, _ in enumerate(drawn, start=1)) or (
+        (last.method.name,) if method_.then else ("",)
+    )
+    return ("depth", *own) if method_.then else own
+
+
+def sentence(error: ValueError) -> str:
+    """What a method says of a spec, as a sentence.
+
+    >>> sentence(ValueError("a budget is a whole number"))
+    'A budget is a whole number.'
+    """
+    text = str(error)
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
+
+def _within(name: str, holds: bool, rule: str, value: object) -> None:
+    if not holds:
+        problem = Problem(f"{rule}.", field=name, value=str(value)[:40])
+        raise Invalid(f"The {name} cannot be used: what is given {rule}.", [problem])
+
+
+_MAGIC = b"LBP1"
+_HEAD = struct.Struct("<II")
+_REAL, _GRADE, _FLAG = np.dtype("<f8"), np.dtype("<i4"), np.dtype("u1")
+_NUMBER, _LENGTH = np.dtype("<u4"), np.dtype("<u2")
+_LEVEL = 3
+
+
+class PoolDocument(NamedTuple):
+    """One document to be judged for a topic."""
+
+    docno: Annotated[str, Shown("Document")]
+    priority: float = 0.0
+    """Higher is judged sooner by those who judge by score."""
+    stratum: str = ""
+    """Short name of what it was drawn from; empty where nothing was drawn."""
+    probability: float = 1.0
+    """With which it came into the pool."""
+    grade: Annotated[int | None, Shown("Judgment used again", digits=None)] = None
+    """Of a judgment that is used again; None where it is to be judged."""
+
+
+def pack(rows: Iterable[PoolDocument]) -> bytes:
+    """A topic's documents, in the order they are to be judged, as bytes.
+
+    >>> unpack(pack([PoolDocument("d1", 2.5, "top"), PoolDocument("d2", grade=1)]))[1].grade
+    1
+    """
+    documents = tuple(rows)
+    strata = sorted({document.stratum for document in documents})
+    place = {name: index for index, name in enumerate(strata)}
+    docnos, names = [bytes_of(document.docno) for document in documents], [bytes_of(name) for name in strata]
+    columns = (
+        np.array([document.priority for document in documents], _REAL),
+        np.array([document.probability for document in documents], _REAL),
+        np.array([document.grade or 0 for document in documents], _GRADE),
+        np.array([document.grade is not None for document in documents], _FLAG),
+        np.array([place[document.stratum] for document in documents], _NUMBER),
+        np.array([len(docno) for docno in docnos], _LENGTH),
+        np.array([len(name) for name in names], _LENGTH),
+    )
+    head = _HEAD.pack(len(documents), len(strata))
+    plain = b"".join((head, *(column.tobytes() for column in columns), *docnos, *names))
+    return compressed(_MAGIC, plain, _LEVEL)
+
+
+def unpack(body: bytes) -> tuple[PoolDocument, ...]:
+    """The documents that `pack` wrote, in their order; raises Damaged for other bytes."""
+    plain = plain_bytes(_MAGIC, body, "documents of a pool")
+    count, strata = _HEAD.unpack_from(plain)
+    columns, start = [], _HEAD.size
+    for kind in (_REAL, _REAL, _GRADE, _FLAG, _NUMBER, _LENGTH):
+        columns.append(np.frombuffer(plain, kind, count, start).tolist())
+        start += kind.itemsize * count
+    priority, probability, grade, judged, stratum, lengths = columns
+    widths = np.frombuffer(plain, _LENGTH, strata, start).tolist()
+    start += _LENGTH.itemsize * strata
+    docnos = _texts(plain, start, lengths)
+    names = _texts(plain, start + sum(lengths), widths)
+    grades = (value if known else None for value, known in zip(grade, judged, strict=True))
+    return tuple(
+        map(
+            PoolDocument._make,
+            zip(docnos, priority, (names[number] for number in stratum), probability, grades, strict=True),
+        )
+    )
+
+
+def _texts(plain: bytes, start: int, lengths: list[int]) -> list[str]:
+    texts = []
+    for length in lengths:
+        texts.append(text_of(plain[start : start + length]))
+        start += length
+    return texts
+
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -177,10 +413,10 @@ def preview(session: Session, viewer: Viewer, slug: str, plan: Plan) -> Preview:
     task = policy.own_task(session, viewer, slug, policy.knows)
     if not kinds.of(task.kind).pooled:
         raise Conflict(f"{task.name} takes {task.kind}; a pool is made of rankings or answers.")
-    plans.check(plan)
-    runs = plans.pooled_runs(plan, plans.candidates(session, viewer, task))
-    bound = plans.bound(plan, runs)
-    plans.require_fitting(task, bound)
+    check_plan(plan)
+    runs = pooled_runs(plan, candidates(session, viewer, task))
+    bound = bound_plan(plan, runs)
+    require_fitting(task, bound)
     titles = titles_of(session, task)
     if not titles:
         raise Conflict(f"{task.name} has no topics to be judged.")
@@ -223,7 +459,7 @@ def _tops(
     run_ids = [run.run_id for run in runs]
     if not bound.method.of_answers:
         return pool_rankings.read_tops(session, run_ids, topics, bound.reach, task.dialect, *others)
-    return cited.read_cited(session, run_ids, topics, bound)
+    return answers.read_cited(session, run_ids, topics, bound)
 
 
 def titles_of(session: Session, task: Task) -> dict[str, str]:
@@ -247,7 +483,7 @@ def _topic_pool(
             scores=tops.scores if bound.needs_scores else None,
         )
     except ValueError as error:
-        raise Invalid(plans.sentence(error)) from None
+        raise Invalid(sentence(error)) from None
     budget = bound.budget if bound.adaptive else None
     judged = pool_rankings.judged_places(tops, grades)
     return TopicPool(
@@ -257,7 +493,7 @@ def _topic_pool(
         pooled=pooled,
         grades=judged,
         budget=budget,
-        strata=plans.strata(bound),
+        strata=strata(bound),
     )
 
 

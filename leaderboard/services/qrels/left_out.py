@@ -11,8 +11,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Pool, Qrels, QrelsRevision
 from leaderboard.errors import MAX_PROBLEMS, Invalid, Problem
 from leaderboard.measures.judged import UNJUDGED
-from leaderboard.services.qrels.files import Judged, PreparedQrels, of_grades
-from leaderboard.services.qrels.judged_inputs import MAIN
+from leaderboard.services.qrels.files import MAIN, Judged, PreparedQrels, of_grades
 from leaderboard.trec.qrels.left_out import (
     NOTHING,
     LeftOut,

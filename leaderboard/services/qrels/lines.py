@@ -13,16 +13,17 @@ from leaderboard.db.tables import Judgment, Qrels, QrelsRevision, Task
 from leaderboard.errors import Conflict, Invalid, Problem
 from leaderboard.services.accounts import names
 from leaderboard.services.policy import Viewer
-from leaderboard.services.qrels import judged_inputs, left_out
+from leaderboard.services.qrels import files, left_out
 from leaderboard.services.qrels.files import (
+    COMPANIONS,
     KINDS,
+    MAIN,
     Judged,
     PreparedQrels,
     of_grades,
     of_preferences,
     of_subtopics,
 )
-from leaderboard.services.qrels.judged_inputs import COMPANIONS, MAIN
 from leaderboard.trec.qrels.distractors import pack_distractors, unpack_distractors
 from leaderboard.trec.qrels.left_out import NOTHING, LeftOut
 from leaderboard.trec.qrels.packed_judgments import unpack_judgments
@@ -154,19 +155,19 @@ def stored(session: Session, revision: QrelsRevision) -> PreparedQrels:
     name, sha256, read_as = revision.file_name, revision.sha256, tuple(map(Problem, revision.read_as))
     if qrels.kind in PACKED:
         if qrels.kind == "board":
-            from leaderboard.services.judges import references
+            from leaderboard.services.judges import sending
 
-            return references.of_packed(revision.packed, name)
-        from leaderboard.services.nuggets import prepared
+            return sending.of_packed(revision.packed, name)
+        from leaderboard.services.nuggets import reading
 
-        return prepared.of_packed(revision.packed, name)
+        return reading.of_packed(revision.packed, name)
     if qrels.kind == "preference":
         return replace(of_preferences(unpack_preferences(revision.packed), name, sha256), warnings=read_as)
     if qrels.kind == "subtopic":
         whole = (
             unpack_subtopics(revision.packed)
             if _is_kept(qrels.name)
-            else judged_inputs.subtopics(session, revision.id)
+            else files.subtopics(session, revision.id)
         )
         return of_subtopics(whole, name, sha256, read_as)
     return of_grades(unpack_judgments(revision.packed), name, sha256, read_as)
@@ -220,7 +221,7 @@ def _is_kept(name: str) -> bool:
 
 def _digest(session: Session, revision: QrelsRevision, content: bytes) -> str:
     """Of the file alone where nothing stands beside its judgments, else of all that scores rest on."""
-    beside = judged_inputs.companions(session, revision)
+    beside = files.companions(session, revision)
     if not beside and revision.distractors is None and revision.left_out is None:
         return revision.sha256
     digests = session.scalars(

@@ -2,7 +2,7 @@
 
 from leaderboard.measures.answers import registry
 from leaderboard.pooling.registry import DEFAULT_OF_ANSWERS, OF_ANSWERS
-from leaderboard.services.answers import sending, store
+from leaderboard.services import answers
 from leaderboard.services.kinds import ANSWERS, RunKind
 from leaderboard.services.nuggets import scoring
 from leaderboard.trec.answers.packages import is_package
@@ -23,14 +23,14 @@ KIND = RunKind(
     shortest=40,
     missed="; a topic without an answer scores 0",
     missing=". An answer that is empty or missing scores 0; one that nobody judged has no score. ",
-    rules=sending.rules_of,
-    checked=sending.checked,
-    topics_of=store.topics_of,
+    rules=answers.rules_of,
+    checked=answers.checked,
+    topics_of=answers.topics_of,
     prepared=lambda *_: [],
     # LongEval's.
     is_one_run=lambda path, archive, _: archive == "zip" and is_package(path),
-    store=store.add_run,
-    damage=sending.damage,
+    store=answers.add_run,
+    damage=answers.damage,
     measures=scoring.of_edition,
     has_hits=lambda *_: False,
     compute=scoring.compute,

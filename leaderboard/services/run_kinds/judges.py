@@ -2,9 +2,9 @@
 
 from leaderboard.measures.judges import registry
 from leaderboard.pooling.registry import DEFAULT, METHODS
-from leaderboard.services.judges import bounds, scoring, sending, store
+from leaderboard.services.judges import scoring, sending, store
 from leaderboard.services.kinds import JUDGES, RunKind
-from leaderboard.services.nuggets.senders import has_parts
+from leaderboard.services.nuggets.reading import has_parts
 
 KIND = RunKind(
     name=JUDGES,
@@ -25,7 +25,7 @@ KIND = RunKind(
     rules=sending.rules_of,
     checked=sending.checked,
     topics_of=lambda *_: set(),
-    prepared=bounds.needed,
+    prepared=scoring.needed,
     # The parts of one judge.
     is_one_run=lambda path, _, limits: has_parts(path, limits),
     store=store.add,

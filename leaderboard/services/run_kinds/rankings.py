@@ -27,17 +27,16 @@ from leaderboard.services.kinds import (
     UploadRules,
 )
 from leaderboard.services.phase_rules import LEAST_MEDIAN_DEPTH
-from leaderboard.services.rankings.blocks import indices_of, whole_blocks
+from leaderboard.services.rankings import indices_of, whole_blocks
 from leaderboard.services.runs.uploads import add_numbered
 from leaderboard.trec.qrels.align import Aligner, CompiledJudgments
 from leaderboard.trec.qrels.packed_hits import pack_hits, unpack_hits
 from leaderboard.trec.qrels.revision_inputs import compiled_inputs
 from leaderboard.trec.read.lines import Limits, Source
 from leaderboard.trec.read.scanning import Scanned
-from leaderboard.trec.runs.check import Checked, read_and_check
+from leaderboard.trec.runs.check import Checked, Report, read_and_check
 from leaderboard.trec.runs.fingerprints import SKETCH_DEPTH, RankingDigest, Sketch
 from leaderboard.trec.runs.packing import RunPacker, read_index, unpack_topic
-from leaderboard.trec.runs.reports import Report
 
 MOST_UNKNOWN = 0.01
 """The share of unknown documents that a blind task scores: anything stranger is a probe."""

@@ -19,10 +19,10 @@ from leaderboard.services import audit, policy
 from leaderboard.services.accounts import names, teams
 from leaderboard.services.jobs import queue
 from leaderboard.services.policy import Viewer
-from leaderboard.services.runs import admission, limits, prepare, uploads
-from leaderboard.services.runs.batch_plans import BY_FOLDER, BY_LIST, BatchPlan, BatchRequest
+from leaderboard.services.runs import limits, prepare, uploads
+from leaderboard.services.runs.prepare import BY_FOLDER, BY_LIST, BatchPlan, BatchRequest
 from leaderboard.services.runs.uploads import Delivery
-from leaderboard.trec.runs.reports import Report
+from leaderboard.trec.runs.check import Report
 
 MOST_WAITING = 500
 """Files of one account that may wait for their check before it sends another batch; organisers any number."""
@@ -52,7 +52,7 @@ def begin(
         team_ids = _teams(session, viewer, task, planned.teams, wished.makes_teams)
     else:
         assert isinstance(wished.team, int), "a team for all files is one of the sender's"
-        admission.rules_for(session, viewer, slug, wished.team, wished.phase)
+        limits.rules_for(session, viewer, slug, wished.team, wished.phase)
         team_ids = {"": wished.team}
     if (earlier := _earlier(session, key)) is not None:
         return OpenBatch(earlier, team_ids)
@@ -178,7 +178,7 @@ def send_held(session: Session, viewer: Viewer, batch_id: int) -> int:
     lock_row(session, UploadBatch, batch.id)
     held = _held(session, batch.id)
     for phase_id in {upload.phase_id for upload in held}:
-        admission.require_taken(session, viewer, task, session.get_one(Phase, phase_id).name)
+        limits.require_taken(session, viewer, task, session.get_one(Phase, phase_id).name)
     for team_id in {upload.team_id for upload in held} if not policy.organises(viewer, task.id) else ():
         policy.require_member(viewer, team_id)
     for upload in held:

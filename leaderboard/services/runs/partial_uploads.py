@@ -1,21 +1,113 @@
-"""Run files that are sent in pieces: begun, found again by who began them, settled, dropped, expired."""
+"""Run files that are sent in pieces: begun, found again by who began them, settled, dropped, expired.
 
+No row says how much came, so that a crash between the two cannot make them differ.
+"""
+
+import os
 import secrets
-from collections.abc import Sequence
+import sys
+import time
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import IO, Protocol
 
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_key, now
 from leaderboard.db.tables import PartialUpload
-from leaderboard.errors import Invalid, NoRoom, NotFound, OverQuota, Problem, TooLarge
+from leaderboard.errors import Conflict, Invalid, NoRoom, NotFound, OverQuota, Problem, TooLarge
 from leaderboard.services import policy, throttles
 from leaderboard.services.policy import Viewer
-from leaderboard.services.runs import admission, partial_files, prepare
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs import limits, prepare
+from leaderboard.services.runs.limits import RunRequest
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+FOLDER = "partial"
+PIECE = 2**20
+ORPHANED_AFTER_S = 3600
+"""A file without a row is left alone this long: the row of a new one may not be committed yet."""
+_FAR = 2**40
+"""Windows locks bytes; one behind the end of any file keeps nobody from reading."""
+
+
+class Stream(Protocol):
+    """What bytes are read from."""
+
+    def read(self, size: int, /) -> bytes:
+        """Up to so many bytes, none at the end."""
+
+
+def path_of(data: Path, partial_id: str) -> Path:
+    """Where the bytes of a partial upload lie, under the data folder."""
+    return data / FOLDER / partial_id
+
+
+def offset(path: Path) -> int:
+    """Bytes that came so far; 0 where the file is gone, as after a restored backup."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+@contextmanager
+def held(path: Path) -> Iterator[IO[bytes]]:
+    """The file, to be appended to; raises Conflict while another request has it."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with path.open("ab") as file:
+        try:
+            _lock(file)
+        except OSError:
+            raise Conflict("Another request appends to this upload; ask for its offset and go on.") from None
+        yield file
+
+
+def _lock(file: IO[bytes]) -> None:
+    # Two requests at one offset would both append; the end of the process frees the file.
+    if sys.platform == "win32":
+        file.seek(_FAR)
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+    else:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def append(file: IO[bytes], stream: Stream, most: int) -> None:
+    """Append what the stream gives, `most` bytes at most; what was written stays where it fails."""
+    try:
+        while most and (piece := stream.read(min(PIECE, most))):
+            file.write(piece)
+            most -= len(piece)
+    finally:
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def empty(path: Path) -> None:
+    """Throw away what came; the file stays."""
+    os.truncate(path, 0)
+
+
+def remove_partial_files(path: Path) -> None:
+    """Remove the file, if it is there; one that is still open on Windows is left to the sweep."""
+    with suppress(FileNotFoundError, PermissionError):
+        path.unlink()
+
+
+def sweep(data: Path, known: Collection[str]) -> None:
+    """Remove the files whose rows are gone."""
+    before = time.time() - ORPHANED_AFTER_S
+    for path in (data / FOLDER).glob("*"):
+        if path.name not in known and path.stat().st_mtime < before:
+            remove_partial_files(path)
+
 
 KEPT = timedelta(days=1)
 OPEN_OF_ONE = 8
@@ -65,8 +157,8 @@ def begin(session: Session, viewer: Viewer, slug: str, wanted: PartialRequest, r
     """
     account_id = policy.require_account(viewer)
     _require_readable(wanted, room)
-    task, _, phase = admission.admit(session, viewer, slug, wanted.team_id, wanted.wishes)
-    admission.require_size(phase, wanted.bytes)
+    task, _, phase = limits.admit(session, viewer, slug, wanted.team_id, wanted.wishes)
+    limits.require_size(phase, wanted.bytes)
     throttles.spend(session, f"partial account:{account_id}", BEGUN_AN_HOUR, timedelta(hours=1))
     _require_room(session, account_id, wanted.bytes, room.free)
     at = now(session)
@@ -115,7 +207,7 @@ def drop(session: Session, partial_id: str) -> None:
 def expire(session: Session, data: Path) -> None:
     """Forget those that are over their day, and remove the bytes of all that have no row."""
     session.execute(delete(PartialUpload).where(PartialUpload.expires_at < now(session)))
-    partial_files.sweep(data, set(session.scalars(select(PartialUpload.id))))
+    sweep(data, set(session.scalars(select(PartialUpload.id))))
 
 
 def _require_readable(wanted: PartialRequest, room: Room) -> None:

@@ -11,20 +11,19 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import add_unless_taken, lock_key, lock_row, now
 from leaderboard.db.tables import Phase, RankingBlock, Run, Task, Team, Upload, UploadBatch, UploadChunk
 from leaderboard.errors import Conflict, NotFound, OverQuota, Problem
-from leaderboard.services import audit, kinds, policy, shown_names
+from leaderboard.services import audit, kinds, policy, reproductions, shown_names
 from leaderboard.services.accounts import names
 from leaderboard.services.evaluations import editions
 from leaderboard.services.evaluations.choices import is_over
 from leaderboard.services.jobs import queue
 from leaderboard.services.policy import Viewer
-from leaderboard.services.reproductions import links
-from leaderboard.services.reproductions.links import OriginalRuns
-from leaderboard.services.runs import admission, facts, limits, prepare
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.reproductions import OriginalRuns
+from leaderboard.services.runs import facts, limits, prepare
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.services.runs.prepare import PreparedUpload
-from leaderboard.services.tasks import entries, filed
-from leaderboard.services.webhooks import events
-from leaderboard.trec.runs.reports import Report
+from leaderboard.services.tasks import entries
+from leaderboard.services.webhooks import webhooks
+from leaderboard.trec.runs.check import Report
 
 MENDABLE_BYTES = 2**26
 """Bytes, as sent, up to which a rejected file is kept so that fixes can be applied to it."""
@@ -122,7 +121,7 @@ def decide(session: Session, upload_id: int, prepared: PreparedUpload) -> Submis
         run_id = session.scalar(select(Run.id).where(Run.upload_id == upload_id))
         return Submission(upload_id, run_id, upload.state, report_of(upload))
     task = session.get_one(Task, upload.task_id)
-    phase = admission.phase_of(session, upload)
+    phase = limits.phase_of(session, upload)
     checked = _Checked(
         viewer=policy.OPERATOR,
         task=task,
@@ -173,10 +172,10 @@ def _begin(session: Session, delivery: Delivery) -> Submission | tuple[Task, Pha
     if (earlier := _earlier(session, delivery)) is not None:
         return earlier
     is_filed = delivery.any_team or delivery.batch_id is not None
-    task, _, phase = admission.admit(
+    task, _, phase = limits.admit(
         session, delivery.sender, delivery.slug, delivery.team_id, delivery.wishes, any_team=is_filed
     )
-    admission.require_size(phase, delivery.file.size)
+    limits.require_size(phase, delivery.file.size)
     upload = _new_upload(session, delivery, phase)
     if not add_unless_taken(session, upload):
         # The same key was sent in this moment for another team, whose row another transaction holds.
@@ -219,7 +218,7 @@ def _decide(session: Session, checked: _Checked) -> Submission:
         upload.state = "held" if is_held else "rejected"
         if not is_held:
             _keep_for_fixes(session, checked, report)
-            events.upload_decided(session, checked.task, upload, None)
+            webhooks.upload_decided(session, checked.task, upload, None)
         session.flush()
         return Submission(upload.id, None, upload.state, report)
     upload.state = "accepted"
@@ -242,9 +241,9 @@ def _decide(session: Session, checked: _Checked) -> Submission:
         **({"late": late} if (late := upload.wishes.get("late")) else {}),
     )
     if checked.wishes.reproduces:
-        links.link_sent(session, checked.viewer, run.id, OriginalRuns(**checked.wishes.reproduces))
+        reproductions.link_sent(session, checked.viewer, run.id, OriginalRuns(**checked.wishes.reproduces))
     editions.queue_run(session, run)
-    events.upload_decided(session, checked.task, upload, run.id)
+    webhooks.upload_decided(session, checked.task, upload, run.id)
     return Submission(upload.id, run.id, upload.state, report)
 
 
@@ -359,7 +358,7 @@ def _note_entry(session: Session, run: Run, checked: _Checked) -> None:
     is_own = not run.filed and not policy.is_organiser(session, task.id, account_id)
     entries.ensure(session, task, run.team_id, entered_by=account_id if is_own else None)
     if run.filed:
-        filed.tell(session, task, [run])
+        entries.tell(session, task, [run])
 
 
 def _add_chunks(session: Session, upload_id: int, stored: PreparedUpload) -> None:

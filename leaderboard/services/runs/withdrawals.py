@@ -3,18 +3,108 @@
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.engine import now
-from leaderboard.db.tables import Member, Run, Task
+from leaderboard.db.engine import lock_key, lock_row, now
+from leaderboard.db.tables import Member, Phase, Run, Task
 from leaderboard.errors import Closed, Conflict, Forbidden, Invalid
 from leaderboard.services import audit, policy
 from leaderboard.services.evaluations import editions
 from leaderboard.services.evaluations.choices import RANKED_KIND, is_over
 from leaderboard.services.policy import Viewer
-from leaderboard.services.runs import marks
 from leaderboard.services.statistics import prepared
+
+
+def most(task: Task) -> int:
+    """How many runs a team may mark in each phase of the task."""
+    return task.final_runs or 1
+
+
+def mark(session: Session, viewer: Viewer, run_id: int, why: str = "") -> None:
+    """Mark a run of one's team; where only one may be marked, in place of any other.
+
+    Raises NotFound for an unknown run, Forbidden for one of another team, Conflict for a run that has no
+    rank (withdrawn or not official) and where as many are marked as may be, Closed once the choice is final;
+    an operator may change it then and says why.
+    """
+    run, task = _marks_held(session, viewer, run_id, why)
+    if run.withdrawn_at is not None or run.kind != RANKED_KIND:
+        raise Conflict(f"{run.name} has no rank, so it cannot stand for its team; choose an official run.")
+    if run.final_at is not None:
+        return
+    others = marked_besides(session, run)
+    if len(others) >= most(task):
+        if most(task) > 1:
+            names = ", ".join(other.name for other in others)
+            raise Conflict(
+                f"At most {most(task)} runs of a team count, and as many are marked: {names}. "
+                "Unmark one first."
+            )
+        for other in others:
+            other.final_at = other.final_by = None
+    run.final_at, run.final_by = now(session), viewer.account_id
+    audit.record(session, viewer, "run.mark", f"run:{run.id}", task=task.slug, **_reason(why))
+
+
+def unmark(session: Session, viewer: Viewer, run_id: int, why: str = "") -> None:
+    """Take the mark of a run back; raises as `mark` does, and changes nothing of a run without a mark."""
+    run, task = _marks_held(session, viewer, run_id, why)
+    if run.final_at is None:
+        return
+    run.final_at = run.final_by = None
+    audit.record(session, viewer, "run.unmark", f"run:{run.id}", task=task.slug, **_reason(why))
+
+
+def marked(session: Session, task: Task) -> frozenset[int]:
+    """The runs of the task that their teams marked, without withdrawn ones."""
+    return frozenset(session.scalars(_marked(task)))
+
+
+def shown(session: Session, task: Task) -> frozenset[int]:
+    """The marked runs that everybody may know of: where marks decide what counts, none before they do."""
+    if task.final_runs is None:
+        return marked(session, task)
+    over = _marked(task).join(Phase, Phase.id == Run.phase_id).where(Phase.closes_at <= now(session))
+    return frozenset(session.scalars(over))
+
+
+def _marked(task: Task) -> Select[int]:
+    return select(Run.id).where(Run.task_id == task.id, Run.final_at.is_not(None), Run.withdrawn_at.is_(None))
+
+
+def marked_besides(session: Session, run: Run) -> list[Run]:
+    """The other runs of its team in its phase that are marked and not withdrawn, in order of arrival."""
+    others = select(Run).where(
+        Run.phase_id == run.phase_id,
+        Run.team_id == run.team_id,
+        Run.id != run.id,
+        Run.final_at.is_not(None),
+        Run.withdrawn_at.is_(None),
+    )
+    return list(session.scalars(others.order_by(Run.id)))
+
+
+def hold(session: Session, run: Run) -> None:
+    """Hold what a team has marked in a task, and the run itself as it is now, until the transaction ends."""
+    # Two members who mark at once would both find room for one more.
+    lock_key(session, f"marks {run.task_id} {run.team_id}")
+    lock_row(session, Run, run.id)
+
+
+def _reason(why: str) -> dict[str, str]:
+    return {"why": why.strip()} if why.strip() else {}
+
+
+def _marks_held(session: Session, viewer: Viewer, run_id: int, why: str) -> tuple[Run, Task]:
+    run, task, _ = policy.visible_run(session, viewer, run_id)
+    policy.require_member(viewer, run.team_id)
+    hold(session, run)
+    is_decided = task.final_runs is not None and is_over(session, run.phase_id)
+    if is_decided and not (viewer.is_operator and why.strip()):
+        remedy = " Say why it changes (--why)." if viewer.is_operator else ""
+        raise Closed(f"{task.name} is closed: which runs count was chosen before.{remedy}")
+    return run, task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +171,7 @@ def restore(session: Session, viewer: Viewer, run_id: int) -> None:
         raise Conflict(f"Run {run.name} is not withdrawn.")
     why = run.withdrawn_why
     run.withdrawn_at, run.withdrawn_by, run.withdrawn_why = None, None, ""
-    if run.final_at is not None and len(marks.marked_besides(session, run)) >= marks.most(task):
+    if run.final_at is not None and len(marked_besides(session, run)) >= most(task):
         run.final_at = run.final_by = None
     session.flush()
     editions.queue_run(session, run)
@@ -104,7 +194,7 @@ def _held(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Task]:
     run, task, _ = policy.visible_run(session, viewer, run_id)
     if not policy.organises(viewer, task.id):
         policy.require_member(viewer, run.team_id)
-    marks.hold(session, run)
+    hold(session, run)
     return run, task
 
 

@@ -62,9 +62,9 @@ def compute(database: Database, statistic_id: int) -> bytes:
             facts = request.source.revision_id, request.run_ids, request.measure, request.source.dialect
             return pack(revision_scores.compute(session, *facts, progress))
         if request.procedure == "judges":
-            from leaderboard.services.judges import bounds
+            from leaderboard.services.judges import scoring
 
-            return pack(bounds.compute(session, request.source, request.run_ids, progress))
+            return pack(scoring.compute_bounds(session, request.source, request.run_ids, progress))
         if request.procedure in _OF_HITS:
             return pack(computed_from_hits(session, request, progress))
         if request.procedure == field_leaders.PROCEDURE:

@@ -16,12 +16,12 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Evaluation, Statistic
 from leaderboard.errors import Damaged
 from leaderboard.memory import Kept
-from leaderboard.services.evaluations.damaged import stored_scores
+from leaderboard.services.evaluations.score import stored_scores
 from leaderboard.services.statistics import requests, standings
 from leaderboard.services.statistics.requests import Request
 from leaderboard.stats.arrays import Arrays, unpack
 from leaderboard.stats.pairs.methods import method
-from leaderboard.stats.standing.standing import verdicts
+from leaderboard.stats.standing import verdicts
 
 log = logging.getLogger(__name__)
 

@@ -1,21 +1,127 @@
-"""Comparisons that a board needs and a page should not compute, queued before anybody asks for them."""
+"""Comparisons that a board needs and a page should not compute, queued before anybody asks for them.
+
+It takes too long for a page of many pairs: evaluators compute what a task's reproductions need, as soon as
+they are named. What a page lacks it computes itself as long as that is quick.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_key
-from leaderboard.db.tables import Edition, Job, QrelsRevision, Run, Statistic, Task
+from leaderboard.db.tables import Edition, Job, QrelsRevision, Reproduction, Run, Statistic, Task
+from leaderboard.errors import Invalid
 from leaderboard.measures.naming import parse
-from leaderboard.services import kinds, phase_rules
-from leaderboard.services.evaluations import choices, over_topics
-from leaderboard.services.evaluations.damaged import whole_editions
-from leaderboard.services.evaluations.digests import ranking_key
-from leaderboard.services.evaluations.shown import Source, means, scored_runs, source_of
+from leaderboard.services import audit, kinds, phase_rules, policy
+from leaderboard.services.evaluations import choices, shown
+from leaderboard.services.evaluations.score import whole_editions
+from leaderboard.services.evaluations.shown import Source, means, ranking_key, scored_runs, source_of
 from leaderboard.services.jobs import queue
 from leaderboard.services.phase_rules import PhaseRule
-from leaderboard.services.statistics import orders, requests
-from leaderboard.services.statistics.procedures import coverage, field_leaders
-from leaderboard.services.statistics.requests import Request
+from leaderboard.services.policy import Viewer
+from leaderboard.services.statistics import requests
+from leaderboard.services.statistics.procedures import coverage, document_orders, field_leaders
+from leaderboard.services.statistics.requests import Request, WaitingResult
+from leaderboard.stats.arrays import Arrays, unpack
+from leaderboard.stats.pairs.methods import Method, method
+from leaderboard.stats.reproductions.documents import DocumentOrder
+
+
+@dataclass(frozen=True, slots=True)
+class AskedOrder:
+    """An original and what reproduces it, compared by their documents; seconds: about how long that takes."""
+
+    request: Request
+    seconds: float
+
+
+def asked_order(source: Source, original: Any, other: Any) -> AskedOrder:
+    """What is asked of an original and its reproduction: runs, or rows with their number, digest and topics.
+
+    It depends on no judgment, so it stays what it is under every revision and measure.
+    """
+    request = Request(
+        procedure=document_orders.PROCEDURE,
+        method="",
+        source=replace(source, revision_sha256="", topics=(), places=()),
+        measure="",
+        measure_version=0,
+        run_ids=(original.run_id, other.run_id),
+        rankings=(original.ranking_sha256, other.ranking_sha256),
+    )
+    return AskedOrder(request, document_orders.seconds(max(original.topics, other.topics)))
+
+
+def known(session: Session, asked: Sequence[AskedOrder]) -> Mapping[str, DocumentOrder | WaitingResult]:
+    """Digest -> the order of documents, or that it is not there yet: one statement for what is not in memory.
+
+    What is missing is computed at once, in the order asked, as long as that is quick.
+    """
+    made = _found(session, [one.request.digest for one in asked])
+    waiting: dict[str, WaitingResult] = {}
+    left = requests.AT_ONCE_S
+    for one in asked:
+        if one.request.digest in made:
+            continue
+        left -= one.seconds
+        if left < 0:
+            waiting[one.request.digest] = WaitingResult(one.request, "absent")
+        else:
+            made[one.request.digest] = _computed(session, one.request)
+    return {**{digest: document_orders.of_arrays(arrays) for digest, arrays in made.items()}, **waiting}
+
+
+def needed(session: Session, task_id: int, source: Source) -> list[Request]:
+    """What the reproductions of a task's own runs need, where it takes too long for a page."""
+    named = session.execute(
+        select(
+            Reproduction.original_id,
+            Reproduction.run_id,
+            Reproduction.original_baseline_id,
+            Reproduction.baseline_id,
+        )
+        .join(Run, Run.id == Reproduction.run_id)
+        .where(Run.task_id == task_id)
+        .order_by(Reproduction.run_id)
+    ).all()
+    if not named:
+        return []
+    ids = {run_id for row in named for run_id in row if run_id is not None}
+    chosen = select(Run.id.label("run_id"), Run.ranking_sha256, Run.topics)
+    there = chosen.where(Run.id.in_(ids), Run.task_id == task_id, Run.withdrawn_at.is_(None))
+    runs = {row.run_id: row for row in session.execute(there)}
+    pairs = [pair for row in named for pair in (row[:2], row[2:]) if runs.keys() >= set(pair)]
+    asked = [asked_order(source, *(runs[run_id] for run_id in pair)) for pair in pairs]
+    distinct = {one.request.digest: one for one in asked}
+    if sum(one.seconds for one in distinct.values()) <= requests.AT_ONCE_S:
+        return []
+    return [one.request for one in distinct.values()]
+
+
+def _found(session: Session, digests: Sequence[str]) -> dict[str, Arrays]:
+    in_memory = {digest: requests.kept.get(digest) for digest in digests}
+    made = {digest: arrays for digest, arrays in in_memory.items() if arrays is not None}
+    return made | _stored(session, [digest for digest in in_memory if digest not in made])
+
+
+def _stored(session: Session, digests: Sequence[str]) -> dict[str, Arrays]:
+    if not digests:
+        return {}
+    rows = session.execute(
+        select(Statistic.digest, Statistic.result).where(
+            Statistic.digest.in_(digests), Statistic.result.is_not(None)
+        )
+    )
+    return {row.digest: requests.kept.put(row.digest, unpack(row.result)) for row in rows}
+
+
+def _computed(session: Session, request: Request) -> Arrays:
+    made = document_orders.compute(session, request.run_ids, request.source.dialect, lambda _: None)
+    return requests.kept.put(request.digest, made)
+
 
 LEAST_COMPARED = 2
 """Runs and topics from which on a comparison says anything."""
@@ -73,7 +179,7 @@ def _leaders_of(
     edition: Edition, source: Source, version: int, state: str, run_ids: tuple[int, ...] = ()
 ) -> Request:
     key = edition.primary_measure
-    return requests.of_leaders(over_topics.narrowed(source, edition, key), key, version, state, run_ids)
+    return requests.of_leaders(shown.narrowed(source, edition, key), key, version, state, run_ids)
 
 
 def prepare_next(session: Session, statistic_id: int) -> None:
@@ -104,7 +210,7 @@ def _wanted(session: Session, task: Task, edition: Edition) -> list[Request]:
     for measure in sorted(edition.measures, key=lambda each: each["key"] != first) if procedures else ():
         if requests.refusal(parse(measure["key"]).measure):
             continue
-        over = over_topics.narrowed(source, edition, measure["key"])
+        over = shown.narrowed(source, edition, measure["key"])
         scored = scored_runs(session, over, measure["key"], measure["version"])
         if "left_out" in measure:
             scored &= means(session, edition, phase.topic_set, keys=(measure["key"],)).keys()
@@ -129,7 +235,7 @@ def _wanted(session: Session, task: Task, edition: Edition) -> list[Request]:
             if request.seconds > requests.AT_ONCE_S
             or (requests.is_ready_made(request) and measure["key"] == first)
         ]
-    return wanted + orders.needed(session, task.id, source)
+    return wanted + needed(session, task.id, source)
 
 
 def _ready(
@@ -183,3 +289,34 @@ def _supersede(session: Session, task_id: int, but: Request | None) -> None:
     )
     dropped = session.execute(obsolete.execution_options(synchronize_session=False)).scalars().all()
     session.execute(delete(Statistic).where(Statistic.id.in_(dropped), Statistic.computed_at.is_(None)))
+
+
+OF_A_BOARD = ("t", "guarded_t", "wilcoxon", "sign", "randomisation")
+FAMILIES = ("holm", "bonferroni", "bh")
+WITH_THEIR_OWN_TEST = ("tukey", "randomised_tukey")
+
+
+def method_choices() -> tuple[Method, ...]:
+    """Every method a board may be compared by, the default first.
+
+    >>> choices()[0].key
+    't+holm'
+    """
+    methods = [method(f"{test}+{family}") for test in OF_A_BOARD for family in FAMILIES]
+    return (*methods, *(method(name) for name in WITH_THEIR_OWN_TEST))
+
+
+def choose(session: Session, viewer: Viewer, slug: str, key: str) -> Method:
+    """Compare the task's runs by another test or correction from now on, on all its boards.
+
+    Raises Invalid for a method there is not, Forbidden unless the viewer organises the task.
+    """
+    task, _ = policy.visible_task(session, viewer, slug)
+    policy.require_organiser(viewer, task)
+    methods = {method.key: method for method in method_choices()}
+    if key not in methods:
+        raise Invalid(f"Runs cannot be compared by {key!r}; choose one of {', '.join(methods)}.")
+    task.comparison = key
+    audit.record(session, viewer, "task.comparison", f"task:{task.id}", comparison=key)
+    prepare(session, task.id)
+    return methods[key]

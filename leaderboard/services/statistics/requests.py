@@ -8,20 +8,24 @@ board shows the same p forever. SciPy is not needed here: evaluators import this
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
+from datetime import timedelta
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, select
+from sqlalchemy import ColumnElement, delete, func, select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.engine import add_unless_taken, now
-from leaderboard.db.tables import Job, Statistic
+from leaderboard.db.engine import add_unless_taken, lock_row, now
+from leaderboard.db.tables import Account, Job, Statistic
+from leaderboard.errors import OverQuota
 from leaderboard.measures.record import Measure
+from leaderboard.memory import Kept, MemoryBudget, budget
+from leaderboard.services import throttles
 from leaderboard.services.evaluations.shown import Source
 from leaderboard.services.jobs import queue
-from leaderboard.services.statistics.cache import KeptResults
+from leaderboard.services.policy import Viewer, require_account
 from leaderboard.services.statistics.procedures import (
     coverage,
     document_orders,
@@ -33,6 +37,28 @@ from leaderboard.services.statistics.procedures import (
 )
 from leaderboard.stats.arrays import Arrays, unpack
 from leaderboard.stats.pairs.corrections import LEVEL
+
+
+class KeptResults:
+    """Arrays by digest, within the budget of the process or in so many bytes; for several threads.
+
+    A digest is of everything that its result depends on, so what is kept is never out of date.
+    """
+
+    def __init__(self, bytes_at_most: int | None = None) -> None:
+        within = budget if bytes_at_most is None else MemoryBudget(bytes_at_most)
+        self._results: Kept[Arrays] = Kept(__name__, within=within)
+
+    def get(self, digest: str) -> Arrays | None:
+        """The result, or None."""
+        return self._results.get(digest)
+
+    def put(self, digest: str, result: Arrays) -> Arrays:
+        """Keep the result and give it back, read-only from now on; one over the limit is not kept."""
+        for array in result.values():
+            array.flags.writeable = False
+        return self._results.put(digest, result)
+
 
 log = logging.getLogger(__name__)
 
@@ -301,3 +327,54 @@ def _alike(row: Statistic) -> tuple[ColumnElement[bool], ...]:
         return (of_method,)
     of_measure = Statistic.request["measure"].as_string() == row.request["measure"]
     return of_method, of_measure, Statistic.asked_by.is_(None)
+
+
+MOST_WAITING = 10
+"""Comparisons of one account that may wait or run at once."""
+MOST_OF_A_NETWORK = 100
+"""Comparisons that the accounts of one network may ask for in an hour."""
+
+
+def ask_for(session: Session, viewer: Viewer, wanted: Iterable[WaitingResult]) -> None:
+    """Have computed what a viewer's page waits for, the first of it where the account may not ask for all.
+
+    The operator may ask for anything. Raises OverQuota where the account may ask for nothing
+    more now: 10 comparisons it asked for wait or run, or its network asked for 100 within an hour.
+    """
+    if viewer.is_operator:
+        for result in wanted:
+            have_computed(session, result.request)
+        return
+    account_id = require_account(viewer)
+    lock_row(session, Account, account_id)
+    asked = list(wanted)
+    for result in asked:
+        hurry(session, result.request)
+    due = [result.request for result in asked if _is_due(session, result)]
+    room = MOST_WAITING - _waiting_of(session, account_id)
+    if due and room <= 0:
+        raise OverQuota(
+            f"{MOST_WAITING} comparisons that you asked for are waiting or running; "
+            "ask again once one is done."
+        )
+    for request in due[:room]:
+        key = f"comparison ip {throttles.network(viewer.ip)}"
+        throttles.spend(session, key, MOST_OF_A_NETWORK, timedelta(hours=1))
+        have_computed(session, request, account_id)
+
+
+def _waiting_of(session: Session, account_id: int) -> int:
+    """How many comparisons that an account asked for are not done yet."""
+    unfinished = (
+        select(func.count())
+        .select_from(Job)
+        .join(Statistic, Statistic.id == Job.subject_id)
+        .where(Job.kind == queue.COMPARE, Job.state.in_(("queued", "leased")))
+    )
+    return session.scalar(unfinished.where(Statistic.asked_by == account_id)) or 0
+
+
+def _is_due(session: Session, result: WaitingResult) -> bool:
+    """Whether the result is neither computed nor about to be."""
+    found = find(session, result.request)
+    return isinstance(found, WaitingResult) and found.state in ("absent", "failed")

@@ -1,9 +1,10 @@
 """Making a suite, changing it, taking it off the site and putting it back."""
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import Any
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Annotated, Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -11,23 +12,178 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import lock_key, now
 from leaderboard.db.tables import Suite, SuiteMember, Task
 from leaderboard.errors import MAX_PROBLEMS, Conflict, Forbidden, Invalid, NotFound, Problem
+from leaderboard.fields import Field
 from leaderboard.measures.naming import parse
 from leaderboard.measures.record import Measure
 from leaderboard.services import audit, policy, prose
 from leaderboard.services.actions import Action
 from leaderboard.services.policy import Scope, Viewer
 from leaderboard.services.statistics.requests import refusal
-from leaderboard.services.suites import drafts, parts, records
-from leaderboard.services.suites.drafts import (
-    DESCRIPTION_CHARACTERS,
-    MOST_MEMBERS,
-    TITLE_CHARACTERS,
-    MemberDraft,
-    SuiteDraft,
-)
-from leaderboard.services.suites.records import KnownSuite
+from leaderboard.services.suites import seen, sending
+from leaderboard.services.suites.seen import KnownSuite
 from leaderboard.trec.read.lines import shown
-from leaderboard.trec.suites.suite_files import GROUPS, NAME, meant
+from leaderboard.trec.suites import GROUPS, NAME, meant
+
+MOST_MEMBERS = 100
+TITLE_CHARACTERS = 200
+DESCRIPTION_CHARACTERS = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberDraft:
+    """A member: its short name, its task; a measure of its board, if not the primary one; groups."""
+
+    name: Annotated[str, Field(title="Short name", help="The short name of the member.", least=0)]
+    task: Annotated[str, Field(title="Task", help="The slug of its task.", least=0)]
+    measure: Annotated[str, Field(title="Measure", help="Empty: the primary one of its board.")] = ""
+    domain: Annotated[str, Field(title="Domain", help="Its group of this kind.")] = ""
+    language: Annotated[str, Field(title="Language", help="Its group of this kind.")] = ""
+    lag: Annotated[str, Field(title="Lag", help="Its group of this kind.")] = ""
+    line: Annotated[int | None, Field(title="Line", is_carried=True)] = None
+    """Where a form or a file says it."""
+
+
+_TEXTS = ("slug", "title", "description", "reference", "baseline", "macro")
+_FLAGS = ("shared_topics", "missing_is_empty", "metadata_is_required")
+DRAFTS_SETTINGS = (*_TEXTS[1:], *_FLAGS)
+"""What of a draft are columns of the suite."""
+_MEMBER = ("name", "task", "measure", *GROUPS)
+
+
+def read_members(text: str) -> tuple[MemberDraft, ...]:
+    """The members of a form: a line each with short name, task, a measure and groups.
+
+    Raises Invalid with up to 25 problems.
+
+    >>> read_members("law law-2026 nDCG@10 domain=law")[0].measure
+    'nDCG@10'
+    """
+    members: list[MemberDraft] = []
+    problems: list[Problem] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.split()
+        if not words:
+            continue
+        groups = {
+            key: value for key, _, value in (word.partition("=") for word in words[2:]) if key in GROUPS
+        }
+        measures = [word for word in words[2:] if word.partition("=")[0] not in GROUPS]
+        if len(words) < 2 or len(measures) > 1:
+            rule = "A member is a line with its short name, its task, and perhaps a measure and groups."
+            remedy = "Write it like `law law-2026 nDCG@10 domain=law`."
+            problems.append(Problem(rule, remedy, number, "member", shown(line)))
+            continue
+        measure = measures[0] if measures else ""
+        members.append(
+            MemberDraft(name=words[0], task=words[1], measure=measure, line=number, **_groups(groups))
+        )
+    if problems:
+        raise Invalid("The members cannot be read.", problems[:MAX_PROBLEMS])
+    return tuple(members)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteDraft:
+    """A suite as it is to be; what is empty is said of nothing."""
+
+    slug: Annotated[str, Field(title="Slug", is_carried=True)] = ""
+    title: Annotated[str, Field(title="Title", longest=TITLE_CHARACTERS)]
+    description: Annotated[
+        str, Field(title="Description", help="In Markdown.", rows=4, longest=DESCRIPTION_CHARACTERS)
+    ] = ""
+    members: Annotated[
+        tuple[MemberDraft, ...],
+        Field(
+            title="Members, one a line, in order",
+            help="Short name and slug of the task; then, if you like, a measure of its board (else its "
+            "primary one) and groups: law law-2026 nDCG@10 domain=law language=en lag=short. You organise "
+            "all of these tasks. A member that is taken out keeps its runs for when it comes back.",
+            rows=8,
+            longest=2**20,
+            read=read_members,
+            least=2,
+            most=MOST_MEMBERS,
+        ),
+    ]
+    reference: Annotated[
+        str,
+        Field(
+            title="Reference member", help="Changes are told from it. Empty: none are told.", read=str.strip
+        ),
+    ] = ""
+    baseline: Annotated[
+        str, Field(title="Baseline run", help="The name of a run of the suite, over which gains are told.")
+    ] = ""
+    macro: Annotated[
+        str, Field(title="Macro means over", choices={"": "no groups", **{group: group for group in GROUPS}})
+    ] = ""
+    shared_topics: Annotated[bool, Field(title="A topic id is one topic in all members")] = False
+    missing_is_empty: Annotated[bool, Field(title="A missing member counts as an empty run")] = False
+    metadata_is_required: Annotated[
+        bool, Field(title="An archive must have an ir-metadata.yml with tag and team")
+    ] = False
+
+
+def member_lines(members: Iterable[MemberDraft]) -> str:
+    """Members as `read_members` reads them."""
+    return "\n".join(
+        " ".join(
+            [
+                one.name,
+                one.task,
+                *([one.measure] if one.measure else []),
+                *(f"{key}={value}" for key in GROUPS if (value := getattr(one, key))),
+            ]
+        )
+        for one in members
+    )
+
+
+def read_toml(text: str) -> SuiteDraft:
+    """A suite file whose members name tasks; raises Invalid with a problem for each key that is wrong.
+
+    It is the file that boards without a site are made of, but that a member has `task` for `qrels`.
+    """
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise Invalid(f"The suite file is not TOML: {error}.") from error
+    problems = list(_wrong(data, {**dict.fromkeys(_TEXTS, str), **dict.fromkeys(_FLAGS, bool)}, "the suite"))
+    members = data.get("members", [])
+    if not isinstance(members, list) or not all(isinstance(one, dict) for one in members):
+        raise Invalid("Members are tables: write [[members]] above the keys of each.")
+    for number, one in enumerate(members, 1):
+        problems += _wrong(one, dict.fromkeys(_MEMBER, str), f"member {number}")
+    if problems:
+        raise Invalid("The suite file is not understood.", problems[:MAX_PROBLEMS])
+    drafts = tuple(MemberDraft(**{"name": "", "task": "", **one}) for one in members)
+    rest = {key: value for key, value in data.items() if key != "members"}
+    return SuiteDraft(**{"slug": "", "title": "", **rest}, members=drafts)
+
+
+def as_facts(draft: SuiteDraft) -> dict[str, Any]:
+    """The draft as plain values."""
+    facts = asdict(draft)
+    members = [{key: one[key] for key in _MEMBER} for one in facts["members"]]
+    return {**facts, "members": members}
+
+
+def _wrong(data: Mapping[str, Any], known: Mapping[str, type], where: str) -> Iterable[Problem]:
+    for key, value in data.items():
+        if key == "members" and where == "the suite":
+            continue
+        if key not in known:
+            yield Problem(
+                f"There is no such key of {where}.", meant(key, tuple(known)), None, "key", shown(key)
+            )
+        elif not isinstance(value, known[key]):
+            kind = "text" if known[key] is str else "true or false"
+            yield Problem(f"The value of {key} of {where} is {kind}.", "", None, key, shown(str(value)))
+
+
+def _groups(groups: Mapping[str, str]) -> dict[str, Any]:
+    return {key: groups.get(key, "") for key in GROUPS}
+
 
 SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 RESERVED = frozenset({"new"})
@@ -65,14 +221,14 @@ def change(session: Session, viewer: Viewer, slug: str, draft: SuiteDraft) -> No
     A member that is taken out keeps its runs for when it comes back. Raises as `records.own_suite` does, and
     as `create`.
     """
-    known = records.own_suite(session, viewer, slug)
+    known = seen.own_suite(session, viewer, slug)
     lock_key(session, f"suite {slug}")
     tasks = _checked(session, viewer, draft)
-    before = drafts.as_facts(draft_of(known))
+    before = as_facts(draft_of(known))
     for key, value in _settings(draft).items():
         setattr(known.suite, key, value)
     _place(session, known.suite, draft, tasks)
-    after = drafts.as_facts(draft)
+    after = as_facts(draft)
     changed = {key: [before[key], after[key]] for key in after if key != "slug" and before[key] != after[key]}
     audit.record(session, viewer, "suite.change", f"suite:{known.suite.id}", changed=changed)
 
@@ -99,12 +255,12 @@ def draft_of(known: KnownSuite) -> SuiteDraft:
         for one in known.members
     )
     return SuiteDraft(
-        slug=suite.slug, members=members, **{key: getattr(suite, key) for key in drafts.SETTINGS}
+        slug=suite.slug, members=members, **{key: getattr(suite, key) for key in DRAFTS_SETTINGS}
     )
 
 
 def _show(session: Session, viewer: Viewer, slug: str, *, is_shown: bool) -> None:
-    known = records.own_suite(session, viewer, slug)
+    known = seen.own_suite(session, viewer, slug)
     if (known.suite.withdrawn_at is None) == is_shown:
         return
     known.suite.withdrawn_at = None if is_shown else now(session)
@@ -113,7 +269,7 @@ def _show(session: Session, viewer: Viewer, slug: str, *, is_shown: bool) -> Non
 
 
 def _settings(draft: SuiteDraft) -> dict[str, Any]:
-    said = {key: getattr(draft, key) for key in drafts.SETTINGS}
+    said = {key: getattr(draft, key) for key in DRAFTS_SETTINGS}
     tidy = {key: said[key].replace("\r\n", "\n").strip() for key in ("title", "description", "baseline")}
     return said | tidy
 
@@ -140,7 +296,7 @@ def _checked(session: Session, viewer: Viewer, draft: SuiteDraft) -> list[Task]:
     if problems:
         raise Invalid("The suite cannot be like this; nothing was changed.", problems[:MAX_PROBLEMS])
     found = [task for task in tasks if isinstance(task, Task)]
-    if not records.looks_after(viewer, found):
+    if not seen.looks_after(viewer, found):
         policy.require_second_factor(viewer)
         others = [task.slug for task in found if not policy.organises(viewer, task.id)]
         raise Forbidden(
@@ -261,7 +417,7 @@ SETTINGS = (
         method="PUT",
         path="/suites/<suite>",
         form="/suites/<suite>/settings",
-        may=records.own_suite,
+        may=seen.own_suite,
         act=lambda session, viewer, slug, draft: change(session, viewer, slug, replace(draft, slug=slug)),
         done=lambda *_: "suite changed",
         **_SETTINGS,
@@ -272,7 +428,7 @@ SETTINGS = (
         path="/suites/<suite>/withdraw",
         form="/suites/<suite>/withdraw",
         page="suites.settings",
-        may=records.own_suite,
+        may=seen.own_suite,
         act=withdraw,
         done=lambda *_: "suite taken off",
     ),
@@ -282,7 +438,7 @@ SETTINGS = (
         path="/suites/<suite>/restore",
         form="/suites/<suite>/restore",
         page="suites.show",
-        may=records.own_suite,
+        may=seen.own_suite,
         act=restore,
         done=lambda *_: "suite put back",
     ),
@@ -294,7 +450,7 @@ RUNS = (
         more="Its runs stay in their tasks.",
         path="/suites/<suite>/runs/<id:suite_run_id>/withdraw",
         form="/suites/<suite>/runs/<id:suite_run_id>/withdraw",
-        act=parts.withdraw,
+        act=sending.withdraw,
         done=lambda *_: "suite run taken off",
         **_RUN,
     ),
@@ -303,7 +459,7 @@ RUNS = (
         summary="Put a suite run back",
         path="/suites/<suite>/runs/<id:suite_run_id>/restore",
         form="/suites/<suite>/runs/<id:suite_run_id>/restore",
-        act=parts.restore,
+        act=sending.restore,
         done=lambda *_: "suite run put back",
         **_RUN,
     ),

@@ -9,18 +9,27 @@ import numpy as np
 
 from leaderboard.errors import Invalid
 from leaderboard.services.statistics.requests import refusal
-from leaderboard.services.statistics.sentences import too_few_topics
+from leaderboard.services.statistics.standings import too_few_topics
 from leaderboard.stats.pairs.condensed import square
 from leaderboard.stats.seeds import seed
-from leaderboard.stats.standing.standing import topics_of_undecided, topics_to_decide, widest_pair
-from leaderboard.stats.suites.board import MEANS, Board, By, board
-from leaderboard.stats.suites.changes import Change, change
-from leaderboard.stats.suites.resampling import RESAMPLES, bootstrap_ends, resampled_aggregates
-from leaderboard.stats.suites.uncertainty import FEW_MEMBERS, Drawn, MemberPairs
+from leaderboard.stats.standing import topics_of_undecided, topics_to_decide, widest_pair
+from leaderboard.stats.suites import (
+    FEW_MEMBERS,
+    MEANS,
+    RESAMPLES,
+    Board,
+    By,
+    Change,
+    Drawn,
+    MemberPairs,
+    board,
+    bootstrap_ends,
+    change_of_suite,
+    resampled_aggregates,
+)
 from leaderboard.tables.record import Place, Shown
 from leaderboard.tables.words import counted
-from leaderboard.trec.suites.scoring import SuiteScores
-from leaderboard.trec.suites.suite_files import Member, meant
+from leaderboard.trec.suites import Member, SuiteScores, meant
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +161,7 @@ def change_rows(of: SuiteBoard) -> list[ChangeRow]:
                 continue
             known = baseline is not None and {reference, member} <= baseline.scores.keys()
             there = (baseline.scores[reference], baseline.scores[member]) if baseline and known else None
-            made = change(run.scores[reference], run.scores[member], there)
+            made = change_of_suite(run.scores[reference], run.scores[member], there)
             rows.append(ChangeRow(run.name, member, made))
     return rows
 

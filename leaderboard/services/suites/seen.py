@@ -13,18 +13,139 @@ import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import SuiteRun, SuiteRunPart
+from leaderboard.db.tables import Suite, SuiteMember, SuiteRun, SuiteRunPart, Task
+from leaderboard.errors import Forbidden, Invalid, NotFound
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.naming import parse
+from leaderboard.memory import Kept
 from leaderboard.services import policy
 from leaderboard.services.boards.rows import Row, read_rows
-from leaderboard.services.evaluations import over_topics
-from leaderboard.services.evaluations.choices import RANKED_KIND
-from leaderboard.services.evaluations.columns import column
-from leaderboard.services.evaluations.shown import FloatArray, scores_of, shown_edition
+from leaderboard.services.evaluations import shown as evaluations_shown
+from leaderboard.services.evaluations.choices import RANKED_KIND, column
+from leaderboard.services.evaluations.shown import FloatArray, shown_edition
+from leaderboard.services.evaluations.shown import scores_of as shown_scores_of
 from leaderboard.services.policy import Viewer
 from leaderboard.services.statistics.requests import refusal
-from leaderboard.services.suites.records import KnownSuite, MemberTask
+from leaderboard.services.suites import rows as suite_rows
+from leaderboard.services.suites.rows import BoardRow, ChangeRow, PairRow, SuiteBoard, SuiteBoardRequest
+from leaderboard.stats.suites import MEANS
+from leaderboard.trec.suites import GROUPS, Member, SuiteScores, meant
+from leaderboard.trec.suites import Suite as SuitesSuite
+from leaderboard.trec.suites import SuiteRun as SuitesSuiteRun
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MemberTask:
+    """A member and its task."""
+
+    member: SuiteMember
+    task: Task
+
+    @property
+    def groups(self) -> dict[str, str]:
+        """Its domain, language and lag, as far as they are said."""
+        return {key: value for key in GROUPS if (value := getattr(self.member, key))}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KnownSuite:
+    """A suite with the members that the viewer may know of, in order; may_change: whether the viewer may."""
+
+    suite: Suite
+    members: tuple[MemberTask, ...]
+    may_change: bool
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The members' short names."""
+        return tuple(one.member.name for one in self.members)
+
+
+def visible_suite(session: Session, viewer: Viewer, slug: str) -> KnownSuite:
+    """The suite with the members that the viewer may know of; two statements.
+
+    Raises NotFound where there is none, where it was taken off the site, and where the viewer may know of no
+    member; Forbidden for a token of one task that the suite is not of alone.
+    """
+    suite = session.scalar(select(Suite).where(Suite.slug == slug))
+    known = None if suite is None else _known(session, viewer, suite)
+    if known is None:
+        raise NotFound(f"There is no suite {slug[:64]!r}.", suite=slug[:64])
+    for one in known.members:
+        policy.require_bound(viewer, one.task)
+    return known
+
+
+def own_suite(session: Session, viewer: Viewer, slug: str) -> KnownSuite:
+    """A suite that the viewer may change; raises as `visible_suite`, SignInNeeded and Forbidden."""
+    known = visible_suite(session, viewer, slug)
+    if known.may_change:
+        return known
+    policy.require_account(viewer)
+    policy.require_second_factor(viewer)
+    raise Forbidden("Only who organises all tasks of a suite, or operates the site, may do this.")
+
+
+def visible_suites(session: Session, viewer: Viewer) -> list[KnownSuite]:
+    """The suites that the viewer may know of, by title; two statements."""
+    suites = session.scalars(select(Suite)).all()
+    members = _members(session, viewer, [suite.id for suite in suites]) if suites else {}
+    known = [_as_known(viewer, suite, *members.get(suite.id, ((), True))) for suite in suites]
+    return sorted(
+        (one for one in known if one is not None), key=lambda one: (one.suite.title, one.suite.slug)
+    )
+
+
+def suites_of_task(session: Session, task_id: int) -> list[Suite]:
+    """The suites on the site that a task, of which the viewer may know, is a member of; one statement."""
+    of_task = select(SuiteMember.suite_id).where(
+        SuiteMember.task_id == task_id, SuiteMember.position.is_not(None)
+    )
+    on_site = select(Suite).where(Suite.id.in_(of_task), Suite.withdrawn_at.is_(None))
+    return list(session.scalars(on_site.order_by(Suite.title)))
+
+
+def looks_after(viewer: Viewer, tasks: Sequence[Task]) -> bool:
+    """Whether the viewer may change a suite of these tasks, all of which it organises."""
+    if viewer.is_operator or viewer.operates:
+        return True
+    return bool(tasks) and all(policy.organises(viewer, task.id) for task in tasks)
+
+
+def _known(session: Session, viewer: Viewer, suite: Suite) -> KnownSuite | None:
+    return _as_known(viewer, suite, *_members(session, viewer, [suite.id]).get(suite.id, ((), True)))
+
+
+def _as_known(
+    viewer: Viewer, suite: Suite, members: Sequence[MemberTask], is_whole: bool
+) -> KnownSuite | None:
+    tasks = [one.task for one in members]
+    may_change = looks_after(viewer, tasks) and (is_whole or viewer.is_operator or viewer.operates)
+    if not may_change and (suite.withdrawn_at is not None or not members):
+        return None
+    return KnownSuite(suite, tuple(members), may_change)
+
+
+def _members(
+    session: Session, viewer: Viewer, suite_ids: Sequence[int]
+) -> dict[int, tuple[list[MemberTask], bool]]:
+    """Suite id -> its members that the viewer may know of, and whether these are all."""
+    rows = session.execute(
+        select(SuiteMember, Task)
+        .join(Task, Task.id == SuiteMember.task_id)
+        .where(SuiteMember.suite_id.in_(suite_ids), SuiteMember.position.is_not(None))
+        .order_by(SuiteMember.position, SuiteMember.id)
+    ).all()
+    by_suite: dict[int, tuple[list[MemberTask], bool]] = {}
+    for member, task in rows:
+        seen, is_whole = by_suite.get(member.suite_id, ([], True))
+        is_known = task.published_at is not None or policy.knows(viewer, task.id)
+        by_suite[member.suite_id] = (
+            [*seen, MemberTask(member, task)] if is_known else seen,
+            is_whole and is_known,
+        )
+    return by_suite
+
 
 MASKED = "Its board masks the names of teams, which other members show; both together would tell them."
 
@@ -150,13 +271,13 @@ def _member(
         return left_out(f"Its board has no {key}.")
     if why := refusal(bound.measure):
         return left_out(why)
-    source = over_topics.narrowed(shown.source, shown.edition, key)
+    source = evaluations_shown.narrowed(shown.source, shown.edition, key)
     if not source.topics:
         return left_out("It has no topic that counts.")
     wanted = set(wanted)
     rows = read_rows(session, viewer, task, sight, shown.edition, (column(bound),))
     chosen = {row.run_id: row for row in rows if row.run_id in wanted}
-    scores = scores_of(session, source, key, bound.measure.version, chosen.keys()) if chosen else {}
+    scores = shown_scores_of(session, source, key, bound.measure.version, chosen.keys()) if chosen else {}
     return SeenMember(name, task.slug, task.name, one.groups, bound, source.topics, chosen, scores)
 
 
@@ -242,3 +363,100 @@ def _digest(known: KnownSuite, members: Sequence[SeenMember], runs: Sequence[See
         for name in sorted(run.scores):
             digest.update(run.scores[name].tobytes())
     return digest.hexdigest()
+
+
+# A board of 100 runs over 18 members takes part of a second, mostly its pairs, and never changes.
+_kept: "Kept[KeptBoard]" = Kept(__name__)
+
+
+@dataclass(slots=True, eq=False)
+class KeptBoard:
+    """The ranked runs' board, the rows of all runs; changes and pairs once somebody asked for them.
+
+    of is None where no run is ranked.
+    """
+
+    of: SuiteBoard | None
+    all: SuiteBoard | None
+    rows: tuple[BoardRow, ...]
+    _changes: list[ChangeRow] | None = None
+    _pairs: list[PairRow] | None = None
+
+    @property
+    def changes(self) -> list[ChangeRow]:
+        """The changes of all runs from the reference."""
+        if self._changes is None:
+            self._changes = [] if self.all is None else suite_rows.change_rows(self.all)
+        return self._changes
+
+    @property
+    def pairs(self) -> list[PairRow]:
+        """All pairs of ranked runs that have all members."""
+        if self._pairs is None:
+            self._pairs = [] if self.of is None else suite_rows.pair_rows(self.of)
+        return self._pairs
+
+
+def kept_board(known: KnownSuite, seen: SeenSuite, asked: SuiteBoardRequest) -> KeptBoard:
+    """The board of what is seen of a suite; raises Invalid as `rows.suite_board` does."""
+    key = (seen.sha256, asked)
+    return _kept.get(key) or _kept.put(key, _made(known, seen, asked))
+
+
+def _made(known: KnownSuite, seen: SeenSuite, asked: SuiteBoardRequest) -> KeptBoard:
+    ordered = sorted(seen.runs, key=lambda run: not run.is_ranked)
+    ranked = [run for run in ordered if run.is_ranked]
+    if asked.baseline and asked.baseline not in {run.name for run in ordered}:
+        names = tuple(run.name for run in ordered)
+        raise Invalid(f"{asked.baseline[:64]} is none of the runs. {meant(asked.baseline, names)}")
+    if not seen.members or not ordered:
+        return KeptBoard(None, None, ())
+    everything = scores_of(known, seen, ordered)
+    whole = suite_rows.suite_board(everything, replace(asked, by="mean", drawn="topics", baseline=""))
+    whole = replace(whole, asked=asked)
+    if not ranked:
+        return KeptBoard(None, whole, tuple(_without_rank(row) for row in _rows(whole, ordered)))
+    of = suite_rows.suite_board(scores_of(known, seen, ranked), replace(asked, baseline=""))
+    of = replace(of, asked=asked)
+    others = [row for row in _rows(whole, ordered) if row.run_id not in {run.id for run in ranked}]
+    order = (*of.order, *(place for place in whole.order if place >= len(ranked)))
+    return KeptBoard(
+        of, replace(whole, order=order), (*_rows(of, ranked), *(_without_rank(row) for row in others))
+    )
+
+
+def scores_of(known: KnownSuite, seen: SeenSuite, runs: Sequence[SeenRun]) -> SuiteScores:
+    """What is seen of a suite in the form that boards of files are made of."""
+    names = {one.name for one in seen.members}
+    suite = known.suite
+    grouped = all(suite.macro in one.groups for one in seen.members)
+    return SuiteScores(
+        suite=SuitesSuite(
+            name=suite.title,
+            members=tuple(Member(one.name, None, one.measure.key, one.groups) for one in seen.members),
+            reference=suite.reference if suite.reference in names else "",
+            baseline=suite.baseline,
+            macro=suite.macro if suite.macro in GROUPS and grouped else "",
+            shared_topics=suite.shared_topics,
+            missing_is_empty=suite.missing_is_empty,
+            metadata_is_required=suite.metadata_is_required,
+        ),
+        runs=tuple(SuitesSuiteRun(run.name, dict(run.scores), run.missing) for run in runs),
+        measures={one.name: one.measure for one in seen.members},
+        topics={one.name: one.topics for one in seen.members},
+        notes=(),
+    )
+
+
+def _rows(of: SuiteBoard, runs: Sequence[SeenRun]) -> list[BoardRow]:
+    """The rows of a board, best first, with whose runs they are."""
+    return [
+        replace(row, run_id=run.id, team=run.team, kind=run.kind, is_own=run.is_own)
+        for row, run in zip(suite_rows.board_rows(of), (runs[place] for place in of.order), strict=True)
+    ]
+
+
+def _without_rank(row: BoardRow) -> BoardRow:
+    """A run that takes no part in ranks: its means only, as points and ranks are among those that do."""
+    values = {name: value if name in MEANS else None for name, value in row.values.items()}
+    return replace(row, rank=None, low=None, high=None, may_be_best=False, values=values)

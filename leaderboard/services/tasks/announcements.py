@@ -12,13 +12,11 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import Account, Announcement, Entry, Member, Run, Task, TaskRole, Team, Upload
 from leaderboard.errors import Conflict, Invalid, Problem
-from leaderboard.services import audit, newest_news, policy, prose, throttles
-from leaderboard.services.mail import outbox
-from leaderboard.services.mail.outbox import MailDraft
-from leaderboard.services.mail.server import one_line
+from leaderboard.services import audit, mail, newest_news, policy, prose, throttles
+from leaderboard.services.mail import MailDraft, one_line
 from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks import entries
-from leaderboard.services.webhooks import events
+from leaderboard.services.webhooks import webhooks
 from leaderboard.tables.record import Shown
 
 EVERYBODY = newest_news.EVERYBODY
@@ -161,7 +159,7 @@ def _people(
         for account_id, role in session.execute(roles.order_by(TaskRole.role)):
             why[account_id].append(role)
     rows = session.execute(
-        select(Account.id, Account.name, outbox.reachable())
+        select(Account.id, Account.name, mail.reachable())
         .where(Account.id.in_(why), Account.disabled_at.is_(None), Account.deleted_at.is_(None))
         .order_by(Account.canonical)
     )
@@ -204,8 +202,8 @@ def send(
     if link is not None:
         text = f"{row.body.strip()}\n\n-- \nAnnounced by the organisers of {task.name}: {link}\n"
         letter = MailDraft(f"{task.name}: {row.title}", text, row.id)
-        outbox.write(session, [person.account_id for person in made.people], letter)
-    events.announced(session, task, row, made.team_ids)
+        mail.write_mail(session, [person.account_id for person in made.people], letter)
+    webhooks.announced(session, task, row, made.team_ids)
     facts = {"announcement": row.id, "recipients": draft.kind, "people": made.count}
     audit.record(session, viewer, "announcement.send", f"task:{task.id}", **facts)
     return row.id

@@ -1,21 +1,152 @@
 """What is asked for in a new task: files are parsed and measures proposed before anything is stored."""
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from leaderboard.errors import Invalid, Problem
-from leaderboard.services import collections, kinds
+from sqlalchemy import delete
+from sqlalchemy.orm import Session
+
+from leaderboard.db.engine import lock_key, lock_row, now
+from leaderboard.db.tables import FormerSlug, Phase, Task, TaskRole, TopicSet
+from leaderboard.errors import Conflict, Invalid, Problem
+from leaderboard.services import audit, collections, kinds, policy, revisions
 from leaderboard.services.collections import PreparedDocuments
+from leaderboard.services.evaluations import editions
 from leaderboard.services.kinds import KINDS
+from leaderboard.services.phase_rules import ALL_TOPICS
+from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels import files as qrels
 from leaderboard.services.qrels.files import PreparedQrels
-from leaderboard.services.tasks import board_measures, setting_values, slugs, templates
+from leaderboard.services.qrels.lines import Origin
+from leaderboard.services.revisions import NewRevision
+from leaderboard.services.tasks import board_measures, entries, phases, scored_topics, setting_values
 from leaderboard.services.tasks.setting_values import Read
-from leaderboard.services.tasks.templates import TaskTemplate
 from leaderboard.trec.read import forms
 from leaderboard.trec.topics import topics as trec_topics
 from leaderboard.trec.topics.topics import TopicsFile
+
+LIVING = "living"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskTemplate:
+    """A kind of shared task; limits are of a team, None is none."""
+
+    key: str
+    title: str
+    help: str
+    visibility: str
+    runs_per_day: int | None = None
+    runs_in_all: int | None = None
+    final_runs: int | None = None
+
+
+TEMPLATES = {
+    template.key: template
+    for template in (
+        TaskTemplate(
+            key=LIVING,
+            title="Living benchmark",
+            help="Open for ever: every score is shown at once, and teams send as many runs as they like.",
+            visibility="open",
+        ),
+        TaskTemplate(
+            key="trec",
+            title="TREC track",
+            help="Sealed: no score until the close. Up to 5 runs a team, one marked as its primary run.",
+            visibility="sealed",
+            runs_in_all=5,
+        ),
+        TaskTemplate(
+            key="hidden",
+            title="Public and hidden topics",
+            help="Blind: until the close, scores on half of the topics only. 5 runs a day and 30 in all "
+            "a team, of which it chooses 2 that count at the end.",
+            visibility="blind",
+            runs_per_day=5,
+            runs_in_all=30,
+            final_runs=2,
+        ),
+    )
+}
+
+
+def find_template(key: str) -> TaskTemplate:
+    """The template of that key; raises Invalid where there is none."""
+    if key not in TEMPLATES:
+        rule = f"must be one of {', '.join(TEMPLATES)}."
+        problem = Problem(rule, "Choose one.", field="template", value=key[:40])
+        raise Invalid("There is no such kind of task.", [problem])
+    return TEMPLATES[key]
+
+
+def limits_of(key: str, visibility: str) -> TaskTemplate:
+    """The template whose limits a task has: its own, or the first that shows as much where there is none.
+
+    Without limits the answers of a blind task would give its hidden half away.
+    """
+    if key and find_template(key).visibility == visibility:
+        return find_template(key)
+    return TEMPLATES["hidden" if visibility == "blind" else LIVING]
+
+
+SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+RESERVED = frozenset({"new", "import"})
+RULE = "must be 1 to 63 lower-case letters, digits or hyphens, and not `new` or `import`."
+
+
+def is_slug(text: str) -> bool:
+    """Whether a task may have the slug, were it free."""
+    return bool(SLUG.fullmatch(text)) and text not in RESERVED
+
+
+def hold(session: Session, slug: str) -> None:
+    """Hold a slug until the transaction ends: two at once would both find it free."""
+    lock_key(session, f"slug {slug}")
+
+
+def require_free(session: Session, viewer: Viewer, slug: str) -> None:
+    """Raise Conflict where a task that the viewer may know of has the slug, or had it; hold it before."""
+    if policy.known_tasks(session, viewer, slug):
+        raise Conflict(f"There is a task {slug!r} already; choose another slug.")
+    if session.get(FormerSlug, slug) is not None:
+        raise Conflict(f"Addresses of {slug!r} lead to a task that was renamed; choose another slug.")
+
+
+def rename(session: Session, viewer: Viewer, task: Task, slug: str) -> None:
+    """Give the task another slug; a published task keeps the old one as an address that leads to it.
+
+    Raises Invalid for what is no slug, Conflict for one that is taken.
+    """
+    if not is_slug(slug):
+        problem = Problem(RULE, "Change it and save again.", field="Slug", value=slug[:63])
+        raise Invalid("The task cannot have this slug.", [problem])
+    for each in sorted({task.slug, slug}):
+        hold(session, each)
+    own = session.get(FormerSlug, slug)
+    if own is not None and own.task_id == task.id:
+        session.delete(own)
+        session.flush()
+    require_free(session, viewer, slug)
+    if task.published_at is not None:
+        session.add(FormerSlug(slug=task.slug, task_id=task.id, created_at=now(session)))
+    task.slug = slug
+    session.flush()
+
+
+def forget(session: Session, task: Task) -> None:
+    """Let go of the slugs a task had: nobody knows of it any more."""
+    session.execute(delete(FormerSlug).where(FormerSlug.task_id == task.id))
+
+
+def now_at(session: Session, slug: str) -> str | None:
+    """The slug of the published task that had this one; None where none had."""
+    former = session.get(FormerSlug, slug)
+    task = session.get(Task, former.task_id) if former is not None else None
+    return task.slug if task is not None and task.published_at is not None else None
+
 
 VISIBILITIES = ("open", "blind", "sealed")
 DEEPEST = 100_000
@@ -118,7 +249,7 @@ def prepare(draft: TaskDraft) -> PreparedTask:
     Raises Invalid with every problem of the form, or with the lines at fault of a file.
     """
     if draft.template:
-        templates.find(draft.template)
+        find_template(draft.template)
     problems = list(_form_problems(draft))
     if problems:
         raise Invalid("The task cannot be made like this.", problems)
@@ -137,7 +268,7 @@ def prepare(draft: TaskDraft) -> PreparedTask:
 
 def _form_problems(draft: TaskDraft) -> list[Problem]:
     checks = [
-        (slugs.is_slug(draft.slug), "slug", draft.slug, slugs.RULE),
+        (is_slug(draft.slug), "slug", draft.slug, RULE),
         (0 < len(draft.name.strip()) <= 200, "name", draft.name[:40], "must have 1 to 200 characters."),
         (1 <= draft.depth <= DEEPEST, "depth", str(draft.depth), f"must be from 1 to {DEEPEST}."),
         (1 <= draft.level <= 1000, "level", str(draft.level), "must be a grade from 1 to 1000."),
@@ -217,3 +348,101 @@ def _of_kind(draft: TaskDraft) -> tuple[tuple[str, ...], str]:
         )
     keys = [one.key for one in bound]
     return tuple(dict.fromkeys(keys if primary.key in keys else [primary.key, *keys])), primary.key
+
+
+@dataclass(frozen=True, slots=True)
+class CreatedTask:
+    """A stored draft."""
+
+    id: int
+    slug: str
+
+
+def create(session: Session, viewer: Viewer, prepared: PreparedTask) -> CreatedTask:
+    """Store the task as a draft that only its organisers see; the viewer becomes one.
+
+    A slug that only others' drafts have is free. Raises Conflict where the slug or the collection's name is
+    taken, NotFound for a collection that the viewer may not know of.
+    """
+    policy.require_creator(viewer)
+    draft = prepared.draft
+    hold(session, draft.slug)
+    require_free(session, viewer, draft.slug)
+    agreement = setting_values.tidy(draft.agreement).strip()
+    task = Task(
+        slug=draft.slug,
+        name=draft.name.strip(),
+        description=draft.description,
+        links=setting_values.links(draft.links),
+        agreement=agreement,
+        agreement_version=1 if agreement else 0,
+        collection_id=_collection(session, viewer, prepared),
+        kind=draft.kind,
+        visibility=draft.visibility,
+        depth=draft.depth,
+        level=draft.level,
+        dialect=draft.dialect,
+        measures=list(prepared.measures),
+        primary_measure=prepared.primary,
+        grade_names={str(grade): name for grade, name in draft.grade_names.items()},
+        final_runs=find_template(draft.template).final_runs if draft.template else None,
+        created_at=now(session),
+    )
+    session.add(task)
+    session.flush()
+    if viewer.account_id is not None:
+        session.add(TaskRole(task_id=task.id, account_id=viewer.account_id, role="organiser"))
+    _add_phase(session, task, draft.template)
+    _add_topics(session, task, prepared.topics.topics)
+    session.flush()
+    phases.require_possible(session, task)
+    maker = replace(viewer, organises=viewer.organises | {task.id})
+    audit.record(session, viewer, "task.create", f"task:{task.id}", slug=task.slug)
+    if prepared.qrels is not None:
+        by = Origin(draft.origin, draft.origin_name)
+        first = NewRevision(prepared=prepared.qrels, note=draft.note, by=by)
+        revisions.revise(session, maker, task.slug, first)
+    return CreatedTask(task.id, task.slug)
+
+
+def publish(session: Session, viewer: Viewer, slug: str) -> None:
+    """Show the task to everybody and take runs from now on; publishing twice changes nothing.
+
+    Raises Conflict where another organiser's task has been published under the slug.
+    """
+    task = policy.own_task(session, viewer, slug)
+    # A revision that comes in this moment finds the task published, or is found here.
+    lock_row(session, Task, task.id)
+    if task.published_at is not None:
+        return
+    hold(session, slug)
+    if policy.known_tasks(session, policy.ANONYMOUS, slug) or session.get(FormerSlug, slug) is not None:
+        raise Conflict(f"A task {slug!r} was published meanwhile; make this one anew under another slug.")
+    task.published_at = now(session)
+    session.flush()
+    revision = qrels.newest(session, task.id)
+    if revision is not None:
+        editions.build(session, task, revision)
+    entries.tell_all(session, task)
+    audit.record(session, viewer, "task.publish", f"task:{task.id}", slug=slug)
+
+
+def _collection(session: Session, viewer: Viewer, prepared: PreparedTask) -> int:
+    draft = prepared.draft
+    if draft.collection:
+        return collections.named(session, viewer, draft.collection).id
+    return collections.add(session, viewer, draft.slug, documents=prepared.documents).id
+
+
+def _add_phase(session: Session, task: Task, template: str) -> None:
+    limits = limits_of(template, task.visibility)
+    session.add(
+        Phase(task_id=task.id, name="main", runs_per_day=limits.runs_per_day, runs_in_all=limits.runs_in_all)
+    )
+
+
+def _add_topics(session: Session, task: Task, topics: tuple[trec_topics.Topic, ...]) -> None:
+    board_measures.insert_all(session, task, topics)
+    session.add(TopicSet(task_id=task.id, name=ALL_TOPICS, topics=None))
+    if task.visibility == "blind":
+        scored_topics.draw_topic_set(session, task)

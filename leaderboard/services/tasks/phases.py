@@ -20,7 +20,7 @@ from leaderboard.services.evaluations import editions
 from leaderboard.services.phase_rules import ALL_TOPICS, KINDS, LEAST_MEDIAN_DEPTH, PUBLIC_TOPICS
 from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels import files as qrels
-from leaderboard.services.tasks import changes, dates, topic_sets
+from leaderboard.services.tasks import scored_topics, setting_values
 from leaderboard.tables.record import Shown
 from leaderboard.tables.words import utc_time
 
@@ -178,7 +178,7 @@ def add(session: Session, viewer: Viewer, slug: str, plan: PhasePlan) -> None:
     phase = Phase(task_id=task.id, name="", position=max(phase.position for phase in known) + 1, kinds=[])
     _set(session, task, phase, plan, known)
     session.add(phase)
-    changes.note(session, viewer, task, f"phase {phase.name}", "", "added")
+    setting_values.note(session, viewer, task, f"phase {phase.name}", "", "added")
     _rescore(session, task)
 
 
@@ -194,16 +194,16 @@ def change(session: Session, viewer: Viewer, slug: str, name: str, plan: PhasePl
     # Read before the lock came, it may have been changed by whoever held it.
     session.refresh(phase)
     _refuse_unseen(session, viewer, task, phase, plan.seen)
-    before = dates.described(phase)
+    before = setting_values.described(phase)
     moves = (phase.opens_at, phase.closes_at) != (plan.opens_at, plan.closes_at)
     if moves:
-        dates.require_reason(task, phase, plan.closes_at, reason)
+        setting_values.require_reason(task, phase, plan.closes_at, reason)
     old = _described(session, phase)
     others = [other for other in of_task(session, task.id) if other.id != phase.id]
     _set(session, task, phase, plan, others)
     if moves:
-        changes.note_dates(session, viewer, task, phase, before, reason)
-    changes.note(session, viewer, task, f"phase {phase.name}", old, _described(session, phase), reason)
+        setting_values.note_dates(session, viewer, task, phase, before, reason)
+    setting_values.note(session, viewer, task, f"phase {phase.name}", old, _described(session, phase), reason)
     _rescore(session, task)
 
 
@@ -213,14 +213,14 @@ def _refuse_unseen(session: Session, viewer: Viewer, task: Task, phase: Phase, s
     if seen in ("", stamp(phase, topics)):
         return
     whats = {f"{what} {phase.name}" for what in ("phase", "dates of", "scores of")}
-    said = changes.who_changed(session, viewer, task, whats, f"phase {phase.name}")
-    raise Conflict(f"{said} {changes.SAVE_AGAIN}", changed=phase.name)
+    said = setting_values.who_changed(session, viewer, task, whats, f"phase {phase.name}")
+    raise Conflict(f"{said} {setting_values.SAVE_AGAIN}", changed=phase.name)
 
 
 def stamp(phase: Phase, topics: TopicSet | None) -> str:
     """What tells later whether a phase, on these topics or on all, is still as it was shown."""
     values = [getattr(phase, column.key) for column in Phase.__table__.columns]
-    return changes.stamp(repr([*values, topics and (topics.topics, topics.seed)]))
+    return setting_values.stamp(repr([*values, topics and (topics.topics, topics.seed)]))
 
 
 def remove(session: Session, viewer: Viewer, slug: str, name: str) -> None:
@@ -236,8 +236,8 @@ def remove(session: Session, viewer: Viewer, slug: str, name: str) -> None:
     session.delete(phase)
     session.flush()
     if topic_set is not None:
-        topic_sets.drop(session, task, topic_set.name)
-    changes.note(session, viewer, task, f"phase {name}", "was there", "taken away")
+        scored_topics.drop_topic_set(session, task, topic_set.name)
+    setting_values.note(session, viewer, task, f"phase {name}", "was there", "taken away")
 
 
 def reveal(session: Session, viewer: Viewer, slug: str, name: str) -> None:
@@ -250,7 +250,7 @@ def reveal(session: Session, viewer: Viewer, slug: str, name: str) -> None:
     if phase.at_close != "sealed" or (phase.reveal_at is not None and phase.reveal_at <= at):
         return
     phase.reveal_at = at
-    changes.note(session, viewer, task, f"scores of {phase.name}", "hidden", "shown to everybody")
+    setting_values.note(session, viewer, task, f"scores of {phase.name}", "hidden", "shown to everybody")
     audit.record(session, viewer, "phase.reveal", f"task:{task.id}", phase=phase.name)
 
 
@@ -324,9 +324,9 @@ def extend(session: Session, viewer: Viewer, slug: str, hours: int, reason: str)
             continue
         if phase.closes_at <= at and _was_shown_by_closing(task, phase):
             continue
-        before = dates.described(phase)
+        before = setting_values.described(phase)
         phase.closes_at += more
-        changes.note_dates(session, viewer, task, phase, before, reason.strip())
+        setting_values.note_dates(session, viewer, task, phase, before, reason.strip())
         moved += 1
     if not moved:
         raise Conflict(f"No phase of {task.name} has a deadline that {hours} hours could move.")
@@ -369,7 +369,7 @@ def _set(session: Session, task: Task, phase: Phase, plan: PhasePlan, others: Se
     _choose_topics(session, task, phase, plan)
     _require_possible(session, task, phase)
     if (phase.visibility or task.visibility) == "blind":
-        topic_sets.put_public(session, task, name_of_set(session, phase))
+        scored_topics.put_public(session, task, name_of_set(session, phase))
 
 
 def require_possible(session: Session, task: Task) -> None:
@@ -413,7 +413,7 @@ def _require_deep(task: Task, collection: Collection, phase: Phase) -> None:
 def _least_bytes(session: Session, task: Task, phase: Phase, deep: int) -> int:
     """About how many bytes the smallest plain file has that keeps the rules of a phase."""
     chosen = session.get_one(TopicSet, phase.topic_set_id).topics if phase.topic_set_id else None
-    topics = topic_sets.ids(session, task) if chosen is None else chosen
+    topics = scored_topics.ids(session, task) if chosen is None else chosen
     return sum(len(topic.encode()) + kinds.of(task.kind).shortest for topic in topics) * deep
 
 
@@ -429,12 +429,14 @@ def _choose_topics(session: Session, task: Task, phase: Phase, plan: PhasePlan) 
         phase.topic_set_id = None
         session.flush()
         if before is not None:
-            topic_sets.drop(session, task, before.name)
+            scored_topics.drop_topic_set(session, task, before.name)
         return
     if before is not None:
-        topic_sets.put(session, task, before.name, chosen, seed)
+        scored_topics.put_topic_set(session, task, before.name, chosen, seed)
         return
-    phase.topic_set_id = topic_sets.put(session, task, _free_name(session, task, plan.name), chosen, seed).id
+    phase.topic_set_id = scored_topics.put_topic_set(
+        session, task, _free_name(session, task, plan.name), chosen, seed
+    ).id
 
 
 def _chosen(
@@ -444,8 +446,8 @@ def _chosen(
         return None, ""
     if plan.topics == HALF:
         seed = plan.seed.strip() or (before.seed if before else "") or secrets.token_hex(4)
-        return topic_sets.half(seed, topic_sets.ids(session, task)), seed
-    listed = topic_sets.read(session, task, plan.topic_list)
+        return scored_topics.half(seed, scored_topics.ids(session, task)), seed
+    listed = scored_topics.read_topic_set(session, task, plan.topic_list)
     if not listed:
         raise Invalid("List at least one topic, or choose every topic of the task.")
     return listed, ""
@@ -472,7 +474,7 @@ def _require_valid(task: Task, plan: PhasePlan, others: Sequence[Phase]) -> None
         raise Invalid(f"A phase has a name of 1 to {LONGEST_NAME} characters, without / ? # and &.")
     if any(other.name.casefold() == name.casefold() for other in others):
         raise Conflict(f"{task.name} has a phase {name} already; choose another name.")
-    dates.require_order(plan.opens_at, plan.closes_at)
+    setting_values.require_order(plan.opens_at, plan.closes_at)
     zones.require_zone(plan.zone)
     if plan.topics not in TOPIC_CHOICES or plan.at_close not in CLOSES:
         raise Invalid("Choose the topics of the phase, and what happens at its close, from the lists.")

@@ -5,9 +5,9 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Account, Entry, Member, Task, TaskRole
 from leaderboard.errors import Conflict, Forbidden, NotFound
-from leaderboard.services.accounts import accounts, second_factors
-from leaderboard.services.mail import outbox
-from leaderboard.services.mail.outbox import MailDraft
+from leaderboard.services import mail
+from leaderboard.services.accounts import accounts, sessions
+from leaderboard.services.mail import MailDraft
 from leaderboard.services.policy import Viewer, organises, own_task, require_operator
 from leaderboard.services.tasks import entries
 
@@ -51,7 +51,7 @@ def _told(session: Session, account_id: int, viewer: Viewer, by: str) -> str:
         "If you did not ask for it, open the page of your account, sign out everywhere and set a new "
         "password; then write to the operator of this site.\n"
     )
-    outbox.write(session, [account_id], MailDraft("A sign-in link was made for your account", body))
+    mail.write_mail(session, [account_id], MailDraft("A sign-in link was made for your account", body))
     return token
 
 
@@ -69,7 +69,7 @@ def _is_plain_participant(session: Session, viewer: Viewer, account_id: int) -> 
     has_more = or_(Account.is_organiser, exists().where(TaskRole.account_id == Account.id))
     if session.scalar(select(Account.id).where(Account.id == account_id, has_more)) is not None:
         return False
-    if second_factors.is_on(session, account_id):
+    if sessions.is_on(session, account_id):
         return False
     entered = session.scalars(
         select(Task.id)

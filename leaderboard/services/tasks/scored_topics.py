@@ -1,20 +1,111 @@
 """The topics that count: a task may have more topics than were judged, and says which it scores."""
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import Annotated, Any
 
-from sqlalchemy import select
+from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_row
-from leaderboard.db.tables import Qrels, QrelsRevision, Task, Topic, TopicSet
-from leaderboard.errors import Conflict
+from leaderboard.db.tables import Qrels, QrelsRevision, Run, Task, Topic, TopicSet
+from leaderboard.errors import Conflict, Invalid, NotFound, Problem
 from leaderboard.services import audit, policy
 from leaderboard.services.evaluations import editions
-from leaderboard.services.phase_rules import PUBLIC_TOPICS
+from leaderboard.services.evaluations.shown import Basis, ShownEdition
+from leaderboard.services.phase_rules import ALL_TOPICS, PUBLIC_TOPICS, public_part
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.qrels import files
-from leaderboard.services.qrels.judged_inputs import MAIN
-from leaderboard.services.tasks import topic_sets
+from leaderboard.services.qrels.files import MAIN
+from leaderboard.services.shown_names import ShownNames
+from leaderboard.tables.record import Shown
+
+
+def put_topic_set(
+    session: Session, task: Task, name: str, topic_ids: list[str] | None, seed: str = ""
+) -> TopicSet:
+    """Make the task's set of that name, or make it anew."""
+    named = (TopicSet.task_id == task.id, TopicSet.name == name)
+    topic_set = session.scalar(select(TopicSet).where(*named))
+    if topic_set is None:
+        topic_set = TopicSet(task_id=task.id, name=name)
+        session.add(topic_set)
+    topic_set.topics, topic_set.seed = topic_ids, seed
+    session.flush()
+    return topic_set
+
+
+def put_public(session: Session, task: Task, name: str) -> bool:
+    """Make the public part of a set unless it is there: what was public stays so; whether it was made."""
+    if name == ALL_TOPICS:
+        return draw_topic_set(session, task)
+    public = public_part(name)
+    named = (TopicSet.task_id == task.id, TopicSet.name == public)
+    if session.scalar(select(TopicSet.id).where(*named)) is not None:
+        return False
+    whole = session.scalar(select(TopicSet.topics).where(TopicSet.task_id == task.id, TopicSet.name == name))
+    seed = f"{task.slug} {name}"
+    put_topic_set(session, task, public, half(seed, whole or ids(session, task)), seed)
+    return True
+
+
+def drop_topic_set(session: Session, task: Task, name: str) -> None:
+    """Forget a set and its public part."""
+    named = TopicSet.name.in_((name, public_part(name)))
+    session.execute(delete(TopicSet).where(TopicSet.task_id == task.id, named))
+
+
+def ids(session: Session, task: Task) -> list[str]:
+    """The ids of the task's topics in their order."""
+    return list(
+        session.scalars(select(Topic.topic_id).where(Topic.task_id == task.id).order_by(Topic.position))
+    )
+
+
+def read_topic_set(session: Session, task: Task, text: str) -> list[str]:
+    """The topics that a list separated by spaces, commas or line ends names; raises Invalid for others."""
+    known = ids(session, task)
+    wanted = dict.fromkeys(text.replace(",", " ").split())
+    unknown = [topic for topic in wanted if topic not in set(known)]
+    if unknown:
+        problems = [
+            Problem("is no topic of this task.", "Take its id from the list of topics.", value=topic[:80])
+            for topic in unknown[:25]
+        ]
+        raise Invalid("Some topics are not there.", problems)
+    return [topic for topic in known if topic in wanted]
+
+
+def find_public(session: Session, task: Task) -> TopicSet | None:
+    """The task's public topics; None where they were never drawn."""
+    return session.scalar(select(TopicSet).where(TopicSet.task_id == task.id, TopicSet.name == PUBLIC_TOPICS))
+
+
+def draw_topic_set(session: Session, task: Task) -> bool:
+    """Draw the public half unless it was drawn before; whether it was drawn now."""
+    if find_public(session, task) is not None:
+        return False
+    drawn = half(task.slug, ids(session, task))
+    session.add(TopicSet(task_id=task.id, name=PUBLIC_TOPICS, topics=drawn, seed=task.slug))
+    session.flush()
+    return True
+
+
+def draw_again(session: Session, task: Task) -> None:
+    """Draw anew where there is a public half: its task has other topics now."""
+    drawn = find_public(session, task)
+    if drawn is not None:
+        seed = drawn.seed or task.slug
+        drawn.topics, drawn.seed = half(seed, ids(session, task)), seed
+
+
+def half(seed: str, topic_ids: Sequence[str]) -> list[str]:
+    """Half of the topics, in their order: the same for the same seed."""
+    ordered = sorted(topic_ids, key=lambda topic: hashlib.sha256(f"{seed}\0{topic}".encode()).digest())
+    chosen = set(ordered[: (len(ordered) + 1) // 2])
+    return [topic for topic in topic_ids if topic in chosen]
+
 
 NOT_JUDGED = "Not judged."
 """The reason of topics left out by `score_judged`. Everybody may read it: the organiser publishes by it
@@ -94,8 +185,8 @@ def _draw_again(session: Session, task: Task, had: list[str], left: list[str]) -
         select(TopicSet).where(TopicSet.task_id == task.id, TopicSet.name == PUBLIC_TOPICS)
     )
     seed = public.seed or task.slug if public is not None else ""
-    if public is not None and public.topics == topic_sets.half(seed, had):
-        public.topics = topic_sets.half(seed, left)
+    if public is not None and public.topics == half(seed, had):
+        public.topics = half(seed, left)
 
 
 def _judged(session: Session, task_id: int) -> list[str]:
@@ -107,3 +198,125 @@ def _judged(session: Session, task_id: int) -> list[str]:
 
 def _topics(session: Session, task: Task) -> list[Topic]:
     return list(session.scalars(select(Topic).where(Topic.task_id == task.id).order_by(Topic.position)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfTask:
+    """What is about a task that its reader knows of."""
+
+    of: Task
+
+    @property
+    def task(self) -> str:
+        """The task's name."""
+        return self.of.name
+
+    @property
+    def slug(self) -> Annotated[str, Shown(key="task")]:
+        """The task in addresses."""
+        return self.of.slug
+
+    @property
+    def is_draft(self) -> bool:
+        """Whether only its organisers know of it."""
+        return self.of.published_at is None
+
+    @property
+    def level(self) -> int:
+        """The least grade that counts as relevant."""
+        return self.of.level
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskHead(OfTask):
+    """The head of a task's page; basis is None before the task has judgments, and where no score is shown."""
+
+    sight: Sight
+    basis: Basis | None = None
+
+    @property
+    def head(self) -> dict[str, Any]:
+        """These fields, for another page of the same task."""
+        return {one.name: getattr(self, one.name) for one in fields(TaskHead)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicHead(TaskHead):
+    """The head of a page of one topic; previous, following: in the task's order, where it leads there."""
+
+    topic: Topic
+    previous: str | None = None
+    following: str | None = None
+
+    @property
+    def topic_id(self) -> str:
+        """What the topic is called in files."""
+        return self.topic.topic_id
+
+    @property
+    def title(self) -> str:
+        """The topic's title."""
+        return self.topic.title
+
+    @property
+    def description(self) -> str:
+        """What the topic asks for, in a sentence."""
+        return self.topic.description
+
+    @property
+    def narrative(self) -> str:
+        """What is relevant to it and what is not."""
+        return self.topic.narrative
+
+    @property
+    def excluded(self) -> str:
+        """Why it is in no mean; empty where it counts."""
+        return why_left_out(self.topic.excluded, self.sight)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOnTopic(TopicHead):
+    """The head of a page of one run on a topic."""
+
+    run_id: int
+    run: str
+    team: str
+    is_own: bool
+
+
+def head(session: Session, task: Task, topic: Topic, sight: Sight, shown: ShownEdition) -> dict[str, Any]:
+    """The fields of TopicHead; two statements."""
+    around = select(Topic.topic_id).where(Topic.task_id == task.id)
+    before = around.where(Topic.position < topic.position).order_by(Topic.position.desc()).limit(1)
+    after = around.where(Topic.position > topic.position).order_by(Topic.position).limit(1)
+    return {
+        "of": task,
+        "sight": sight,
+        "basis": shown.basis,
+        "topic": topic,
+        "previous": session.scalar(before),
+        "following": session.scalar(after),
+    }
+
+
+def of_run(viewer: Viewer, names: ShownNames, run: Run) -> dict[str, Any]:
+    """What RunOnTopic has beside: the run and its team, by the names that the viewer may read."""
+    return {
+        "run_id": run.id,
+        "run": names.run(run.id, run.name),
+        "team": names.team(run.team_id),
+        "is_own": policy.owns(viewer, run.team_id),
+    }
+
+
+def find_topic(session: Session, task: Task, topic_id: str) -> Topic:
+    """The task's topic of that id; raises NotFound."""
+    topic = session.scalar(select(Topic).where(Topic.task_id == task.id, Topic.topic_id == topic_id))
+    if topic is None:
+        raise NotFound(f"Task {task.name} has no topic {topic_id!r}.", topic=topic_id)
+    return topic
+
+
+def grade_names(task: Task) -> dict[int, str]:
+    """Grade -> its name in this task."""
+    return {int(grade): str(name) for grade, name in task.grade_names.items()}

@@ -1,15 +1,25 @@
 """What is written in a field of the settings, as a value and back."""
 
+import hashlib
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
 from leaderboard import zones
-from leaderboard.errors import Invalid
-from leaderboard.services import prose
+from leaderboard.db.engine import now
+from leaderboard.db.tables import Judgment, Phase, Qrels, QrelsRevision, Task, TaskChange
+from leaderboard.errors import Invalid, Problem
+from leaderboard.services import audit, policy, prose
+from leaderboard.services.audit import AuditRequest, AuditRow
+from leaderboard.services.policy import Viewer
+from leaderboard.services.tasks.scored_topics import grade_names
+from leaderboard.services.webhooks import webhooks
 
 TEXT_CHARACTERS = 100_000
 LINE_CHARACTERS = 300
@@ -249,3 +259,189 @@ def tidy(text: str) -> str:
 
 def _lines(text: str) -> list[str]:
     return [one for line in LINES.split(text) if (one := " ".join(line.split()))]
+
+
+def require_order(opens_at: datetime | None, closes_at: datetime | None) -> None:
+    """Raise Invalid where something would close before it opens."""
+    if opens_at is not None and closes_at is not None and closes_at <= opens_at:
+        raise Invalid("The task would close before it opens; give a later closing time.")
+
+
+def require_reason(task: Task, phase: Phase, closes_at: datetime | None, reason: str) -> None:
+    """Raise Invalid where a deadline that participants know of is moved without a reason."""
+    is_known = task.published_at is not None and phase.closes_at is not None
+    if is_known and phase.closes_at != closes_at and not reason.strip():
+        raise Invalid("Say why the deadline moves; participants read it.")
+
+
+def described(phase: Phase) -> str:
+    """From when to when a phase takes runs, in words."""
+    return zones.span(phase.opens_at, phase.closes_at, "UTC")
+
+
+CHANGE = "task.change"
+LONGEST = 1000
+"""Characters of a value that are kept; a longer one says how many it had."""
+SAVE_AGAIN = "Nothing was saved; save again to put yours in its place."
+LOOKED_AT = 500
+"""Changes among which `who_changed` looks for the last one of a thing."""
+
+
+def note(
+    session: Session, viewer: Viewer, task: Task, what: str, before: str, after: str, reason: str = ""
+) -> None:
+    """Keep that a setting was changed: in the audit, and for participants once the task is published.
+
+    what names the setting in words, such as `closing of test`; before and after never hold a secret.
+    A value that stays as it was is no change.
+    """
+    if before == after:
+        return
+    old, new = _short(before), _short(after)
+    audit.record(session, viewer, CHANGE, _subject(task), what=what, before=old, after=new, reason=reason)
+    if task.published_at is not None:
+        session.add(
+            TaskChange(
+                task_id=task.id,
+                account_id=viewer.account_id,
+                what=what,
+                before=old,
+                after=new,
+                reason=reason,
+                created_at=now(session),
+            )
+        )
+
+
+def note_dates(session: Session, viewer: Viewer, task: Task, phase: Phase, before: str, reason: str) -> None:
+    """Keep that a phase opens or closes at another time, and tell webhooks; before is what was described."""
+    after = described(phase)
+    note(session, viewer, task, f"dates of {phase.name}", before, after, reason)
+    if before != after:
+        webhooks.dates_changed(session, task, phase)
+
+
+def of_task(session: Session, task_id: int) -> tuple[TaskChange, ...]:
+    """What participants are told, the latest change first."""
+    wanted = select(TaskChange).where(TaskChange.task_id == task_id)
+    return tuple(session.scalars(wanted.order_by(TaskChange.id.desc())))
+
+
+def stamp(value: str) -> str:
+    """What a form carries of a value it shows: 12 hex digits, other ones for another value."""
+    return hashlib.sha256(value.encode()).hexdigest()[:12]
+
+
+def who_changed(session: Session, viewer: Viewer, task: Task, whats: Collection[str], name: str) -> str:
+    """Who changed a thing last, and when, as a sentence; whats: the words it may be on record by."""
+    rows = audit.newest(session, AuditRequest(action=CHANGE, subject=_subject(task)), LOOKED_AT)
+    last = next((row for row in rows if row.detail["what"] in whats), None)
+    if last is None:
+        return f"The {name} was changed after you opened this form."
+    who = _who(last, viewer)
+    return f"{who} changed the {name} at {last.at:%Y-%m-%d %H:%M} UTC, after you opened this form."
+
+
+def _who(row: AuditRow, viewer: Viewer) -> str:
+    if row.account_id is None:
+        return "The operator of this site"
+    return "You" if row.account_id == viewer.account_id else row.account or "Somebody"
+
+
+def _subject(task: Task) -> str:
+    return f"task:{task.id}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text):,} characters)"
+
+
+BINARY = {0: "not relevant", 1: "relevant"}
+LOWEST, HIGHEST = -9, 9
+NAME_CHARACTERS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """One grade an assessor may give, with the key that gives it."""
+
+    value: int
+    name: str
+    key: str
+    """A digit; empty for grades below 0, which have only their button."""
+    is_relevant: bool
+
+
+def scale(task: Task) -> tuple[Grade, ...]:
+    """The task's grades, lowest first: from 0 to the highest that has a name or counts as relevant."""
+    named = grade_names(task)
+    highest = max([*named, task.level, 1])
+    usual = BINARY if highest == 1 else {0: BINARY[0]}
+    names = dict.fromkeys(range(highest + 1), "") | usual | named
+    return tuple(
+        Grade(value, name, str(value) if value >= 0 else "", value >= task.level)
+        for value, name in sorted(names.items())
+    )
+
+
+def grades_of_scale(task: Task) -> frozenset[int]:
+    """The grades alone."""
+    return frozenset(grade.value for grade in scale(task))
+
+
+def highest_judged(session: Session, task: Task) -> int | None:
+    """The highest grade in the newest revision of each of the task's lines of graded judgments."""
+    newest = (
+        select(func.max(QrelsRevision.id))
+        .join(Qrels, Qrels.id == QrelsRevision.qrels_id)
+        .where(Qrels.task_id == task.id)
+        .group_by(QrelsRevision.qrels_id)
+    )
+    return session.scalar(select(func.max(Judgment.grade)).where(Judgment.revision_id.in_(newest)))
+
+
+def reach(session: Session, viewer: Viewer, task: Task, highest: int) -> None:
+    """Let assessors of the task give grades up to highest; raises Invalid where that is out of range.
+
+    Nothing changes where the scale ends there already. Otherwise grades without a name are called by their
+    number, so that every desk of the task has the same scale.
+    """
+    if not max(task.level, 1) <= highest <= HIGHEST:
+        rule = f"must be from {max(task.level, 1)} to {HIGHEST}."
+        raise Invalid(
+            "The grades of this pool cannot be set.",
+            [Problem(rule, "", field="highest grade", value=str(highest))],
+        )
+    if highest == scale(task)[-1].value:
+        return
+    named = {value: name for value, name in grade_names(task).items() if value <= highest}
+    usual = {0: BINARY[0], 1: "grade 1" if highest > 1 else BINARY[1]}
+    names = {value: f"grade {value}" for value in range(highest + 1)} | usual | named
+    before = written(task.grade_names)
+    task.grade_names = checked(names)
+    note(session, viewer, task, "names of grades", before, written(task.grade_names))
+
+
+def rename(session: Session, viewer: Viewer, slug: str, named: Mapping[int, str]) -> None:
+    """Name a task's grades; raises Invalid where one is out of range, unnamed or too long."""
+    task = policy.own_task(session, viewer, slug, policy.coordinates)
+    before = written(task.grade_names)
+    task.grade_names = checked(named)
+    note(session, viewer, task, "names of grades", before, written(task.grade_names))
+
+
+def checked(named: Mapping[int, str]) -> dict[str, str]:
+    """Names of grades as a task keeps them; raises Invalid where one is out of range, unnamed or too long."""
+    problems = []
+    for grade, name in named.items():
+        if not LOWEST <= grade <= HIGHEST:
+            rule = f"must be a whole number from {LOWEST} to {HIGHEST}."
+            problems.append(Problem(rule, "", field="grade", value=str(grade)))
+        if not 1 <= len(name.strip()) <= NAME_CHARACTERS:
+            rule = f"must be 1 to {NAME_CHARACTERS} characters."
+            problems.append(Problem(rule, "", field=f"name of grade {grade}", value=name[:60]))
+    if named and 0 not in named:
+        problems.append(Problem("is missing.", "Name grade 0 too: not relevant.", field="grade", value="0"))
+    if problems:
+        raise Invalid("The grades cannot be named like this.", problems)
+    return {str(grade): name.strip() for grade, name in sorted(named.items())}

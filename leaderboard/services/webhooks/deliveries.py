@@ -16,14 +16,13 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Webhook, WebhookAttempt, WebhookDelivery
 from leaderboard.errors import Conflict, NotFound, OverQuota
-from leaderboard.services import audit, throttles
+from leaderboard.services import audit, mail, throttles
 from leaderboard.services.actions import Action, by_account
-from leaderboard.services.jobs import due, queue
-from leaderboard.services.jobs.due import FAILED, WAITING
-from leaderboard.services.mail import outbox
-from leaderboard.services.mail.outbox import MailDraft
+from leaderboard.services.jobs import queue
+from leaderboard.services.jobs.queue import FAILED, WAITING
+from leaderboard.services.mail import MailDraft
 from leaderboard.services.policy import Scope, Viewer
-from leaderboard.services.webhooks import calls, events, signatures, webhooks
+from leaderboard.services.webhooks import calls, webhooks
 from leaderboard.services.webhooks.calls import GONE, TAKEN, WebhookAnswer, WebhookRequest
 from leaderboard.services.webhooks.webhooks import NewWebhook, WebhookChange, is_answered_for
 from leaderboard.settings import Settings
@@ -50,7 +49,7 @@ def queue_due(session: Session) -> None:
     """Queue the deliveries that are to be tried again, of webhooks that are not paused."""
     running = select(Webhook.id).where(Webhook.paused_at.is_(None), is_answered_for())
     which = WebhookDelivery.webhook_id.in_(running)
-    due.queue_due(session, queue.WEBHOOK, WebhookDelivery, LONGEST_PAUSE, which)
+    queue.queue_due(session, queue.WEBHOOK, WebhookDelivery, LONGEST_PAUSE, which)
 
 
 def take(session: Session, delivery_id: int, site: str) -> WebhookRequest | None:
@@ -67,7 +66,7 @@ def take(session: Session, delivery_id: int, site: str) -> WebhookRequest | None
     at = now(session)
     if webhook is None or row is None or row.state != WAITING:
         return None
-    if not due.is_due(row.next_at, at, LONGEST_PAUSE):
+    if not queue.work_is_due(row.next_at, at, LONGEST_PAUSE):
         return None
     if row.attempts > len(PAUSES):
         row.state = FAILED
@@ -82,7 +81,7 @@ def take(session: Session, delivery_id: int, site: str) -> WebhookRequest | None
         delivery_id=row.id,
         page=f"{site}/webhooks/{webhook.id}",
         address=webhook.address,
-        headers=signatures.headers(row.message, at, body, _signing(webhook, at)),
+        headers=webhooks.headers(row.message, at, body, _signing(webhook, at)),
         body=body,
         wait_s=calls.SLOW_WAIT_S if _is_slow(webhook) else calls.WAIT_S,
     )
@@ -184,7 +183,7 @@ def _tell_of_pause(session: Session, webhook: Webhook, page: str) -> None:
     """Say on record, and by mail to who answers for it, that a webhook was paused."""
     audit.record(session, Viewer(), "webhook.give_up", f"webhook:{webhook.id}", failures=webhook.failures)
     words = f"The webhook to {webhook.address} was paused. {webhook.paused_why}\n\nResume it at {page}\n"
-    outbox.write(session, [webhook.account_id], MailDraft("A webhook was paused", words))
+    mail.write_mail(session, [webhook.account_id], MailDraft("A webhook was paused", words))
 
 
 def send_test(session: Session, viewer: Viewer, webhook_id: int) -> str:
@@ -196,7 +195,7 @@ def send_test(session: Session, viewer: Viewer, webhook_id: int) -> str:
     webhook = webhooks.own(session, viewer, webhook_id)
     _require_running(session, webhook)
     webhooks.record(session, viewer, webhook, "test")
-    return events.write(session, webhook, webhooks.TEST, f"/webhooks/{webhook.id}", {})
+    return webhooks.write_event(session, webhook, webhooks.TEST, f"/webhooks/{webhook.id}", {})
 
 
 def send_again(session: Session, viewer: Viewer, webhook_id: int, message: str) -> None:
@@ -217,9 +216,9 @@ def send_again(session: Session, viewer: Viewer, webhook_id: int, message: str) 
 def _require_running(session: Session, webhook: Webhook) -> None:
     if webhook.paused_at is not None:
         raise Conflict("This webhook is paused; resume it first.")
-    if events.has_full_queue(session, webhook.account_id):
+    if webhooks.has_full_queue(session, webhook.account_id):
         raise OverQuota(
-            f"{events.FULL} Try again when they were sent, or delete webhooks that do not answer."
+            f"{webhooks.FULL} Try again when they were sent, or delete webhooks that do not answer."
         )
     key = f"webhook {webhook.id}"
     throttles.spend(session, key, BY_HAND_AN_HOUR, timedelta(hours=1), "That was sent often enough")

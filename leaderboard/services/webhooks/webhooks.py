@@ -2,11 +2,17 @@
 
 Who made one answers for it: once it organises the task, or is in the team, no more, nothing is sent until
 somebody who does takes it over by resuming it. So nobody who has left goes on reading along.
+
+What is told is thin: ids, and where to look. Whoever looks there is shown what it may see then; so no event
+of a blind or sealed task says a score, and a team's webhook hears of its own runs alone.
 """
 
-from collections.abc import Collection
+import hmac
+import secrets
+from base64 import b64decode, b64encode
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -15,14 +21,59 @@ from sqlalchemy import ColumnElement, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_key, now
-from leaderboard.db.tables import Account, Member, TaskRole, Webhook, WebhookDelivery
+from leaderboard.db.tables import (
+    Account,
+    Announcement,
+    Edition,
+    Entry,
+    Job,
+    Member,
+    Phase,
+    Run,
+    Task,
+    TaskRole,
+    Upload,
+    Webhook,
+    WebhookAttempt,
+    WebhookDelivery,
+)
 from leaderboard.errors import Conflict, Forbidden, Invalid, NotFound, OverQuota
 from leaderboard.fields import Field
 from leaderboard.services import audit, policy, throttles
-from leaderboard.services.jobs import due
+from leaderboard.services.jobs import queue
 from leaderboard.services.policy import Viewer
-from leaderboard.services.webhooks import signatures
 from leaderboard.services.webhooks.calls import Networks, checked_address
+
+PREFIX = "whsec_"
+SECRET_BYTES = 32
+"""The specification takes 24 to 64."""
+
+
+def new_secret() -> str:
+    """A new secret, as its owner is shown it."""
+    return PREFIX + b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
+
+
+def new_message() -> str:
+    """What a delivery is known by: random, as a number would tell how much happens elsewhere."""
+    return f"msg_{secrets.token_hex(16)}"
+
+
+def headers(message: str, at: datetime, body: bytes, signing: Iterable[str]) -> dict[str, str]:
+    """The headers of one attempt; with two secrets, while one takes over, there is a signature by each.
+
+    Source: Standard Webhooks 1.0.0, "Signature scheme" and "Webhook headers": HMAC-SHA256 of id, timestamp
+    in whole seconds and body, joined by full stops.
+    """
+    seconds = int(at.timestamp())
+    signed = f"{message}.{seconds}.".encode() + body
+    signatures = (hmac.digest(b64decode(secret.removeprefix(PREFIX)), signed, "sha256") for secret in signing)
+    return {
+        "webhook-id": message,
+        "webhook-timestamp": str(seconds),
+        "webhook-signature": " ".join(f"v1,{b64encode(made).decode()}" for made in signatures),
+    }
+
 
 MOST = 5
 """Webhooks that a task or a team may have."""
@@ -165,7 +216,7 @@ def make(
         account_id=account_id,
         address=address,
         events=chosen,
-        secret=signatures.new_secret(),
+        secret=new_secret(),
         created_at=now(session),
     )
     session.add(row)
@@ -210,7 +261,7 @@ def rotate(session: Session, viewer: Viewer, webhook_id: int) -> WebhookSecret:
     """Give the webhook a new secret; for a day the one before signs as well, so that nothing is refused."""
     row = own(session, viewer, webhook_id)
     row.old_secret, row.old_secret_until = row.secret, now(session) + BOTH_SECRETS_FOR
-    row.secret = signatures.new_secret()
+    row.secret = new_secret()
     record(session, viewer, row, "rotate")
     return WebhookSecret(row.id, row.secret)
 
@@ -230,7 +281,7 @@ def resume(session: Session, viewer: Viewer, webhook_id: int) -> None:
     row.paused_at, row.paused_why = None, ""
     row.failures, row.failing_since = 0, None
     waiting = update(WebhookDelivery).where(
-        WebhookDelivery.webhook_id == row.id, WebhookDelivery.state == due.WAITING
+        WebhookDelivery.webhook_id == row.id, WebhookDelivery.state == queue.WAITING
     )
     session.execute(waiting.values(attempts=0, next_at=now(session)))
     record(session, viewer, row, "resume")
@@ -264,3 +315,127 @@ def record(session: Session, viewer: Viewer, row: Webhook, act: str, **detail: o
     """Put an act on a webhook on record."""
     whose = {"task": row.task_id} if row.task_id is not None else {"team": row.team_id}
     audit.record(session, viewer, f"webhook.{act}", f"webhook:{row.id}", **whose, **detail)
+
+
+MOST_WAITING = 1000
+"""Deliveries of one account that wait to be sent; with more its listeners do not keep up."""
+FULL = f"{MOST_WAITING} deliveries to webhooks of this account are waiting, which is the limit."
+
+
+def upload_decided(session: Session, task: Task, upload: Upload, run_id: int | None) -> None:
+    """Tell that a file was accepted as a run, or rejected where there is none."""
+    if run_id is None:
+        facts, path = {"upload": upload.id}, f"/uploads/{upload.id}"
+        _tell(session, WebhookEvent.RUN_REJECTED, task, path, facts, [upload.team_id])
+        return
+    facts = {"run": run_id, "upload": upload.id}
+    _tell(session, WebhookEvent.RUN_ACCEPTED, task, f"/runs/{run_id}", facts, [upload.team_id])
+
+
+def run_scored(session: Session, run_id: int, edition_id: int) -> None:
+    """Tell that a run was evaluated for the edition that is shown; of one being built the edition is told."""
+    edition = session.get_one(Edition, edition_id)
+    if edition.state != "current":
+        return
+    run, task = session.get_one(Run, run_id), session.get_one(Task, edition.task_id)
+    facts = {"run": run_id, "edition": edition.number}
+    _tell(session, WebhookEvent.RUN_SCORED, task, f"/runs/{run_id}", facts, [run.team_id])
+
+
+def edition_shown(session: Session, edition: Edition) -> None:
+    """Tell that the board shows an edition: teams only where it shows scores at all."""
+    task = session.get_one(Task, edition.task_id)
+    shows = policy.sight_of(session, policy.ANONYMOUS, task).means
+    teams = _entered(session, task) if shows else ()
+    facts = {"edition": edition.number}
+    _tell(session, WebhookEvent.EDITION_SHOWN, task, f"/tasks/{task.slug}", facts, teams)
+
+
+def dates_changed(session: Session, task: Task, phase: Phase) -> None:
+    """Tell that a phase opens or closes at another time."""
+    path = f"/tasks/{task.slug}/phases"
+    _tell(session, WebhookEvent.DATES_CHANGED, task, path, {"phase": phase.name}, _entered(session, task))
+
+
+def announced(session: Session, task: Task, announcement: Announcement, team_ids: Collection[int]) -> None:
+    """Tell of an announcement that is for these teams."""
+    path = f"/tasks/{task.slug}/news#announcement-{announcement.id}"
+    _tell(session, WebhookEvent.ANNOUNCEMENT, task, path, {"announcement": announcement.id}, team_ids)
+
+
+def job_failed(session: Session, job_id: int) -> None:
+    """Tell a task's organisers that a check or an evaluation was given up; other work is no task's."""
+    job = session.get_one(Job, job_id)
+    if job.kind == queue.EVALUATE:
+        task_id, facts = session.get_one(Run, job.subject_id).task_id, {"run": job.subject_id}
+    elif job.kind == queue.CHECK:
+        task_id, facts = session.get_one(Upload, job.subject_id).task_id, {"upload": job.subject_id}
+    else:
+        return
+    task = session.get_one(Task, task_id)
+    _tell(
+        session, WebhookEvent.JOB_FAILED, task, f"/tasks/{task.slug}/organise", {"job": job.id, **facts}, ()
+    )
+
+
+def _entered(session: Session, task: Task) -> Collection[int]:
+    entered = select(Entry.team_id).where(Entry.task_id == task.id, Entry.state == "entered")
+    return session.scalars(entered).all()
+
+
+def _tell(
+    session: Session,
+    event: WebhookEvent,
+    task: Task,
+    path: str,
+    facts: Mapping[str, int | str],
+    team_ids: Collection[int],
+) -> None:
+    """Write the event down for the webhooks of the task and, once it is published, of these teams."""
+    owned = Webhook.task_id == task.id
+    if task.published_at is not None and team_ids:
+        owned = or_(owned, Webhook.team_id.in_(team_ids))
+    listening = select(Webhook).where(owned, Webhook.paused_at.is_(None), is_answered_for())
+    told = {"task": task.slug, **facts}
+    for webhook in session.scalars(listening.order_by(Webhook.id)).all():
+        if event in webhook.events:
+            write_event(session, webhook, event, path, told)
+
+
+def write_event(
+    session: Session, webhook: Webhook, event: str, path: str, facts: Mapping[str, int | str]
+) -> str:
+    """Write an event down for one webhook and queue it; what receivers know it by.
+
+    Where the account's queue is full, it is listed as failed and can be sent by hand later.
+    """
+    at = now(session)
+    is_full = has_full_queue(session, webhook.account_id)
+    row = WebhookDelivery(
+        webhook_id=webhook.id,
+        message=new_message(),
+        event=event,
+        data=dict(facts),
+        path=path,
+        state=queue.FAILED if is_full else queue.WAITING,
+        created_at=at,
+        next_at=at,
+    )
+    session.add(row)
+    session.flush()
+    if is_full:
+        session.add(WebhookAttempt(delivery_id=row.id, at=at, milliseconds=0, said=f"Not sent: {FULL}"))
+        return row.message
+    queue.queue_written(session, queue.WEBHOOK, [row.id])
+    return row.message
+
+
+def has_full_queue(session: Session, account_id: int) -> bool:
+    """Whether as many deliveries of an account wait as may."""
+    waiting = (
+        select(WebhookDelivery.id)
+        .join(Webhook, Webhook.id == WebhookDelivery.webhook_id)
+        .where(Webhook.account_id == account_id, WebhookDelivery.state == queue.WAITING)
+        .limit(MOST_WAITING)
+    )
+    return (session.scalar(select(func.count()).select_from(waiting.subquery())) or 0) >= MOST_WAITING

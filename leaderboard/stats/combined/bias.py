@@ -23,7 +23,7 @@ from scipy.special import stdtr
 from leaderboard.stats.combined.labels import FloatArray, IntArray, Labels, ValueOf
 from leaderboard.stats.pairs.corrections import holm
 from leaderboard.stats.pairs.paired_t import ROUNDING
-from leaderboard.stats.reliability.power import half_width, smallest_difference
+from leaderboard.stats.reliability import half_width, smallest_difference
 
 VERSION = 3
 """Of the method. 1 took the machine's excess over people less its mean over runs, and mistook weak runs for

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from leaderboard.stats.combined.labels import FloatArray, Labels, ValueOf, predicted
-from leaderboard.stats.reliability.power import power, topics_needed
+from leaderboard.stats.reliability import power, topics_needed
 
 GOAL = 0.8
 

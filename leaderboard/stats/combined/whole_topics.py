@@ -16,7 +16,7 @@ from leaderboard.stats.pairs.condensed import pairs
 from leaderboard.stats.pairs.corrections import holm
 from leaderboard.stats.pairs.methods import PairTable, method
 from leaderboard.stats.pairs.paired_t import ROUNDING
-from leaderboard.stats.reliability.power import power
+from leaderboard.stats.reliability import power
 
 LEAST_DIFFERENT = 5
 """Judged topics on which the people's scores of two runs must differ: of runs that are nearly the same, few

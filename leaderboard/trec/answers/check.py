@@ -18,7 +18,7 @@ from leaderboard.trec.answers.record import Answer
 from leaderboard.trec.answers.topics import AnswerTopic
 from leaderboard.trec.read.json_objects import LONG_LINES, Fault, object_of
 from leaderboard.trec.read.lines import numbered_lines, shown
-from leaderboard.trec.runs.reports import Report
+from leaderboard.trec.runs.check import Report
 from leaderboard.trec.topics.names import TopicNames
 
 NAMED = 20

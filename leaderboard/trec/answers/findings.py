@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from leaderboard.errors import MAX_PROBLEMS, Problem
 from leaderboard.trec.answers.dialects import Dialect, Finding
-from leaderboard.trec.runs.reports import EXAMPLES
+from leaderboard.trec.runs.check import EXAMPLES
 
 
 class Enough(Exception):

@@ -1,6 +1,8 @@
 """What a run says on a topic, whatever the dialect it was written in."""
 
+import json
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,3 +54,19 @@ def folded(text: str) -> str:
     'Air scatters light.'
     """
     return " ".join(text.split())
+
+
+def as_report(answer: Answer, team: str) -> str:
+    """The answer as one line, without its end; reading it gives the same segments, citations and references.
+
+    Citations are a map where all of a segment's have a confidence, a list where one has none.
+    """
+    facts = {"team_id": team, "run_id": answer.run, "topic_id": answer.topic}
+    responses = [{"text": segment.text, "citations": _citations(segment)} for segment in answer.segments]
+    record = {"metadata": facts, "responses": responses, "references": list(answer.references)}
+    return json.dumps(record, ensure_ascii=False)
+
+
+def _citations(segment: Segment) -> Any:
+    confidences = {citation.docno: citation.confidence for citation in segment.citations}
+    return list(confidences) if None in confidences.values() or not confidences else confidences

@@ -13,11 +13,10 @@ from leaderboard.errors import MAX_PROBLEMS, Invalid, Problem
 from leaderboard.measures.answers.judged import UNLABELLED
 from leaderboard.measures.answers.record import Basis
 from leaderboard.trec.nuggets import packing
-from leaderboard.trec.nuggets.argue import read_argued
 from leaderboard.trec.nuggets.assignments import read_assignments
 from leaderboard.trec.nuggets.judgments import AnswerJudgments
 from leaderboard.trec.nuggets.packing import PackedAnswers, Part
-from leaderboard.trec.nuggets.sets import NuggetSet, read_nuggets
+from leaderboard.trec.nuggets.sets import NuggetSet, read_argued, read_nuggets
 from leaderboard.trec.nuggets.support import LabelledSegments, SupportLabels, read_support
 from leaderboard.trec.read.json_objects import Fault, id_value, read_each, required
 from leaderboard.trec.read.lines import Problems, shown

@@ -12,8 +12,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from leaderboard.trec.nuggets.argue import is_counted
 from leaderboard.trec.nuggets.packing import Part
+from leaderboard.trec.nuggets.sets import is_counted
 from leaderboard.trec.read.json_objects import LONG_LINES
 from leaderboard.trec.read.lines import Limits, raw_lines, text_of
 

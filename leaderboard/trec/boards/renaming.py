@@ -8,7 +8,7 @@ from leaderboard.trec.boards.answer_labels import KeptAnswerLabels
 from leaderboard.trec.boards.labels import KeptLabels
 from leaderboard.trec.boards.packing import KeptBoard, KeptReference
 from leaderboard.trec.boards.texts import Sent
-from leaderboard.trec.nuggets.argue import ArguedAnswers
+from leaderboard.trec.nuggets.sets import ArguedAnswers
 from leaderboard.trec.nuggets.support import SupportLabels
 
 Value = TypeVar("Value")

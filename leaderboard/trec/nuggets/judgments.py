@@ -8,9 +8,8 @@ from leaderboard.measures.answers.judged import AnswerSize, Assignment, JudgedAn
 from leaderboard.measures.answers.record import Basis
 from leaderboard.trec.answers.counting import characters, nfkc_words, words
 from leaderboard.trec.answers.record import Answer, folded
-from leaderboard.trec.nuggets.argue import ArguedAnswers
 from leaderboard.trec.nuggets.assignments import Assignments, differing_texts
-from leaderboard.trec.nuggets.sets import NuggetSet
+from leaderboard.trec.nuggets.sets import ArguedAnswers, NuggetSet
 from leaderboard.trec.nuggets.support import SupportLabels
 from leaderboard.trec.read.json_objects import Fault
 from leaderboard.trec.read.lines import shown

@@ -10,10 +10,9 @@ from leaderboard import checksums
 from leaderboard.measures.answers.judged import JudgedSentence
 from leaderboard.measures.answers.registry import NAMES
 from leaderboard.measures.binding import BoundMeasure
-from leaderboard.trec.nuggets.argue import ArguedAnswer, ArguedAnswers
 from leaderboard.trec.nuggets.assignments import AssignedNuggets, Assignments
 from leaderboard.trec.nuggets.judgments import AnswerJudgments
-from leaderboard.trec.nuggets.sets import Nugget, NuggetAnswer, NuggetSet
+from leaderboard.trec.nuggets.sets import ArguedAnswer, ArguedAnswers, Nugget, NuggetAnswer, NuggetSet
 from leaderboard.trec.nuggets.support import LabelledSegments, SupportLabels
 
 _MAGIC = b"LBNUGGT1"

@@ -10,11 +10,10 @@ from werkzeug.wrappers import Response
 from leaderboard.errors import Forbidden, Invalid, LeaderboardError
 from leaderboard.pages import accounts as pages
 from leaderboard.pages import mail as mail_pages
-from leaderboard.services.accounts import accounts, deletion, devices, exports, passwords, sessions, teams
-from leaderboard.services.accounts import sign_in as signing
-from leaderboard.services.accounts.accounts import AccountCredentials
+from leaderboard.services.accounts import accounts, closing, device_logins, passwords, sessions, teams
+from leaderboard.services.accounts import accounts as signing
+from leaderboard.services.accounts.accounts import AccountCredentials, NewSession, PendingSession
 from leaderboard.services.accounts.passwords import AccountPassword
-from leaderboard.services.accounts.sign_in import NewSession, PendingSession
 from leaderboard.services.policy import require_account
 from leaderboard.settings import BY_INVITATION, CLOSED
 from leaderboard.tables.text import json_text
@@ -228,7 +227,7 @@ def change_password() -> ResponseReturnValue:
         secret = passwords.hashed(request.form.get("password", ""), asker.name)
         with writing() as session:
             token = accounts.change_password(session, asker, credentials, secret, asking.agent)
-            device = devices.remember(session, require_account(asker), "")
+            device = device_logins.remember(session, require_account(asker), "")
     except LeaderboardError as error:
         if wants_json():
             raise
@@ -241,7 +240,7 @@ def change_password() -> ResponseReturnValue:
 def export() -> ResponseReturnValue:
     """All that the site holds on the viewer's account, as JSON."""
     return responses.as_file(
-        json_text(exports.export_of(reading(), viewer())), "application/json", "account.json"
+        json_text(closing.export_of(reading(), viewer())), "application/json", "account.json"
     )
 
 
@@ -258,7 +257,7 @@ def delete() -> ResponseReturnValue:
         if request.form.get("sure") != "yes":
             raise Invalid("Tick that you want the account deleted.")
         with writing() as session:
-            deletion.delete(session, asker, credentials)
+            closing.delete_account(session, asker, credentials)
     except LeaderboardError as error:
         if wants_json():
             raise

@@ -7,7 +7,7 @@ from flask.typing import ResponseReturnValue
 from sqlalchemy.exc import SQLAlchemyError
 
 from leaderboard.errors import LeaderboardError
-from leaderboard.services.mail import addresses, lost_passwords
+from leaderboard.services import mail
 from leaderboard.web.accounts.accounts import account_page
 from leaderboard.web.addresses import absolute
 from leaderboard.web.errors import form_again, wants_json
@@ -39,8 +39,8 @@ def give() -> ResponseReturnValue:
     asker = viewer()
     try:
         with writing() as session:
-            token = addresses.give(session, asker, request.form.get("address", ""))
-            addresses.ask(session, asker, absolute("mail.link", token=token))
+            token = mail.give(session, asker, request.form.get("address", ""))
+            mail.ask_address(session, asker, absolute("mail.link", token=token))
     except LeaderboardError as error:
         if wants_json():
             raise
@@ -56,7 +56,7 @@ def remove() -> ResponseReturnValue:
     require_mail()
     asker = viewer()
     with writing() as session:
-        addresses.remove(session, asker)
+        mail.remove_address(session, asker)
     return redirect(url_for("accounts.account", _anchor="mail"), 303)
 
 
@@ -64,9 +64,7 @@ def remove() -> ResponseReturnValue:
 @rule(PUBLIC)
 def link(token: str) -> ResponseReturnValue:
     """What the link in a letter opens; only its button confirms, as programs open links to look at them."""
-    return render_template(
-        "accounts/confirm_mail.html", found=addresses.to_confirm(reading(), token), token=token
-    )
+    return render_template("accounts/confirm_mail.html", found=mail.to_confirm(reading(), token), token=token)
 
 
 @blueprint.post("/confirm-mail/<token>")
@@ -74,7 +72,7 @@ def link(token: str) -> ResponseReturnValue:
 def confirm(token: str) -> ResponseReturnValue:
     """Confirm the address; it signs nobody in."""
     with writing() as session:
-        addresses.confirm(session, client_ip(), token)
+        mail.confirm(session, client_ip(), token)
     return render_template("accounts/confirm_mail.html", found=None, token=token)
 
 
@@ -96,19 +94,19 @@ def lost_password() -> ResponseReturnValue:
     asker, name = viewer(), request.form.get("name", "")
     try:
         with writing() as session:
-            lost_passwords.count(session, asker, name)
+            mail.count_lost(session, asker, name)
     except LeaderboardError as error:
         if wants_json():
             raise
         return form_again(render_template("accounts/lost_password.html", asked=False, error=error), error)
     response = Response(render_template("accounts/lost_password.html", asked=True, error=None))
     here, awake = database(), site().wake
-    address = absolute("accounts.link", token="0").removesuffix("0") + lost_passwords.PLACE
+    address = absolute("accounts.link", token="0").removesuffix("0") + mail.PLACE
 
     def write() -> None:
         try:
             with here.write(WRITE_WAIT_S) as session:
-                lost_passwords.send_link(session, asker, name, address)
+                mail.send_link(session, asker, name, address)
         except SQLAlchemyError:
             log.exception("a link for a lost password could not be written")
         awake()

@@ -2,8 +2,8 @@
 
 from flask import Blueprint, render_template
 
-from leaderboard.pages.my import tables
-from leaderboard.pages.my.page import MyPage, my_page
+from leaderboard.pages import my
+from leaderboard.pages.my import MyPage, my_page
 from leaderboard.web import responses
 from leaderboard.web.rules import SIGNED_IN, rule
 from leaderboard.web.session import reading, viewer
@@ -12,11 +12,11 @@ blueprint = Blueprint("my", __name__)
 
 
 def _show_html(page: MyPage) -> str:
-    shown = {name: table(page) for name, table in tables.TABLES.items()}
+    shown = {name: table(page) for name, table in my.MY_TABLES.items()}
     return render_template("accounts/my.html", page=page, tables=shown)
 
 
-@responses.with_files(blueprint, "/my", _show_html, tables.FILES)
+@responses.with_files(blueprint, "/my", _show_html, my.MY_FILES)
 @rule(SIGNED_IN)
 def show() -> MyPage:
     """Deadlines, runs with what can be done with them, and what became of every file."""

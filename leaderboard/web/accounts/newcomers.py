@@ -5,8 +5,8 @@ from collections.abc import Callable
 from sqlalchemy.orm import Session
 
 from leaderboard.services.accounts import accounts, passwords
-from leaderboard.services.accounts import sign_in as signing
-from leaderboard.services.accounts.sign_in import NewSession
+from leaderboard.services.accounts import accounts as signing
+from leaderboard.services.accounts.accounts import NewSession
 from leaderboard.web.session import browser, viewer, writing
 
 

@@ -10,8 +10,8 @@ from sqlalchemy.orm import Session
 from werkzeug.wrappers import Response
 
 from leaderboard.errors import Forbidden, Invalid, LeaderboardError, NotFound
-from leaderboard.services.accounts import accounts, identities, invitations, sessions
-from leaderboard.services.accounts import sign_in as signing
+from leaderboard.services.accounts import accounts, invitations, sessions
+from leaderboard.services.accounts import accounts as signing
 from leaderboard.services.policy import Viewer, require_account
 from leaderboard.settings import CLOSED, OPEN
 from leaderboard.web.accounts import providers
@@ -63,24 +63,26 @@ def back(key: str) -> ResponseReturnValue:
         raise Invalid("This sign-in was not begun in this browser, or too long ago; begin again.")
     asker = viewer()
     with writing() as session:
-        identities.count_answer(session, asker)
+        sessions.count_answer(session, asker)
     subject = _client().subject(provider, secret, _back(provider), request.args.to_dict())
     if purpose == SIGN_IN:
         return _sign_in(provider, subject, target)
     if purpose != _linking(asker):
         raise Forbidden("You are signed in as somebody else than when you began; begin again.")
     with writing() as session:
-        identities.link(session, asker, provider.issuer, subject)
+        sessions.identity_link(session, asker, provider.issuer, subject)
     return _forgetting(redirect(url_for("accounts.account"), 303))
 
 
 def _sign_in(provider: Provider, subject: str, target: str) -> Response:
     asking = browser()
     with writing() as session:
-        account_id = identities.account_of(session, provider.issuer, subject)
+        account_id = sessions.account_of(session, provider.issuer, subject)
         if account_id is not None:
-            return _forgetting(signed_in(signing.proved(session, account_id, "openid", asking), target))
-        token = identities.keep(session, provider.issuer, subject)
+            return _forgetting(
+                signed_in(signing.sign_in_proved(session, account_id, "openid", asking), target)
+            )
+        token = sessions.keep_identity(session, provider.issuer, subject)
     return _keeping(redirect(url_for("openid.new"), 303), token, NEW, target)
 
 
@@ -89,7 +91,7 @@ def _sign_in(provider: Provider, subject: str, target: str) -> Response:
 def new() -> ResponseReturnValue:
     """The page that asks for the name of an account that a provider's identity is to sign in to."""
     token, _, target = _kept()
-    identities.require_kept(reading(), token)
+    sessions.require_kept(reading(), token)
     _require_allowed(target)
     return _new_page()
 
@@ -100,12 +102,12 @@ def create() -> ResponseReturnValue:
     """Make the account, without a password, and sign in."""
     require_safe_sign_in()
     token, _, target = _kept()
-    identities.require_kept(reading(), token)
+    sessions.require_kept(reading(), token)
     _require_allowed(target)
     name, ip = request.form.get("name", ""), client_ip()
 
     def admit(session: Session, account_id: int) -> None:
-        identities.adopt(session, Viewer(account_id, ip=ip), token)
+        sessions.adopt(session, Viewer(account_id, ip=ip), token)
         if target.startswith(JOIN):
             invitations.redeem_as_new(session, account_id, name, ip, target.removeprefix(JOIN))
 
@@ -157,7 +159,7 @@ def unlink(key: str) -> ResponseReturnValue:
     if error := _wrong_password():
         return error
     with writing() as session:
-        identities.unlink(session, asker, provider.issuer)
+        sessions.unlink(session, asker, provider.issuer)
     return redirect(url_for("accounts.account"), 303)
 
 

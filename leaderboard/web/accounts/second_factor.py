@@ -10,8 +10,8 @@ from markupsafe import Markup
 
 from leaderboard.errors import Invalid, LeaderboardError, SignInNeeded
 from leaderboard.pages import accounts as pages
-from leaderboard.services.accounts import accounts, second_factors
-from leaderboard.services.accounts import sign_in as signing
+from leaderboard.services.accounts import accounts, sessions
+from leaderboard.services.accounts import accounts as signing
 from leaderboard.services.policy import require_account
 from leaderboard.web.accounts.accounts import require_password
 from leaderboard.web.errors import form_again, wants_json
@@ -87,7 +87,7 @@ def begin() -> ResponseReturnValue:
     require_safe_sign_in()
     asker = viewer()
     with writing() as session:
-        second_factors.begin(session, asker)
+        sessions.begin(session, asker)
     return redirect(url_for("second_factor.show"), 303)
 
 
@@ -100,7 +100,7 @@ def confirm() -> ResponseReturnValue:
     def act() -> ResponseReturnValue:
         _require_password()
         with writing() as session:
-            codes = second_factors.confirm(session, asker, request.form.get("code", ""))
+            codes = sessions.confirm(session, asker, request.form.get("code", ""))
             accounts.proved(session, asker)
             accounts.leave_others(session, asker, token)
         return _codes_page(codes)
@@ -117,8 +117,8 @@ def renew() -> ResponseReturnValue:
     def act() -> ResponseReturnValue:
         _require_password()
         with writing() as session:
-            second_factors.use(session, require_account(asker), request.form.get("code", ""))
-            codes = second_factors.renew_recovery_codes(session, asker)
+            sessions.use(session, require_account(asker), request.form.get("code", ""))
+            codes = sessions.renew_recovery_codes(session, asker)
             accounts.proved(session, asker)
         return _codes_page(codes)
 
@@ -135,8 +135,8 @@ def remove() -> ResponseReturnValue:
         _require_password()
         with writing() as session:
             account_id = require_account(asker)
-            second_factors.use(session, account_id, request.form.get("code", ""))
-            second_factors.remove(session, asker, account_id)
+            sessions.use(session, account_id, request.form.get("code", ""))
+            sessions.remove_second_factor(session, asker, account_id)
             accounts.proved(session, asker)
         return redirect(url_for("second_factor.show"), 303)
 

@@ -15,7 +15,7 @@ from leaderboard.pages.teams import TeamPage
 from leaderboard.services.accounts import invitations, teams
 from leaderboard.services.accounts.invitations import TeamInvitation
 from leaderboard.services.accounts.teams import NewTeam, TeamChanges
-from leaderboard.services.tasks import filed
+from leaderboard.services.tasks import entries
 from leaderboard.web import actions, responses
 from leaderboard.web.accounts.invitations import link_of
 from leaderboard.web.addresses import addresses_by_id
@@ -100,5 +100,5 @@ def _invited(secret: str, team_id: int) -> ResponseReturnValue:
 MAKE, *OTHERS = teams.ACTIONS
 actions.add_to(blueprint, [MAKE], _index_page, then={"make_team": _made}, refusals=(LeaderboardError,))
 actions.add_to(
-    blueprint, (*OTHERS, filed.AGREE, invitations.TO_TEAM), _team_page, then={"invite_to_team": _invited}
+    blueprint, (*OTHERS, entries.AGREE, invitations.TO_TEAM), _team_page, then={"invite_to_team": _invited}
 )

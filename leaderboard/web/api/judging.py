@@ -5,17 +5,16 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from leaderboard.pages import side_by_side as questions
 from leaderboard.pages.assessors import judging
 from leaderboard.pages.assessors.judging import JudgingPage, JudgingPool, ShownDocument
-from leaderboard.pages.judging.shown import ReadDocument
-from leaderboard.pages.side_by_side import question as questions
-from leaderboard.pages.side_by_side.question import ListedDocument
+from leaderboard.pages.judging import ReadDocument
+from leaderboard.pages.side_by_side import ListedDocument
+from leaderboard.services import side_by_side as compared
 from leaderboard.services.assessors import log
 from leaderboard.services.assessors.log import SentLabel
-from leaderboard.services.judging.log import KEY_CHARACTERS
-from leaderboard.services.side_by_side import questions as compared
-from leaderboard.services.side_by_side import questions as compared_questions
-from leaderboard.services.side_by_side.questions import SentAnswer
+from leaderboard.services.judging import KEY_CHARACTERS
+from leaderboard.services.side_by_side import SentAnswer
 from leaderboard.web.api.operations import Done, operation
 from leaderboard.web.api.organise.assessors import GradeName
 from leaderboard.web.rules import PUBLIC, Rule
@@ -148,7 +147,7 @@ def desk(token: str) -> DeskAnswer:
     The last part of the personal link stands for the assessor.
     """
     page = judging.desk(reading(), token)
-    mine = compared_questions.of_link(reading(), token)
+    mine = compared.of_link(reading(), token)
     return DeskAnswer(
         assessor=page.assessor.name,
         task=page.task.name,
@@ -230,7 +229,7 @@ def answer_comparison(token: str, item: str, body: ComparisonBody) -> Done:
     """Say which of two rankings is better"""
     sent = SentAnswer(body.key, body.verdict, body.left, body.right, body.note)
     with writing() as session:
-        compared.save(session, token, item, sent)
+        compared.save_question(session, token, item, sent)
     return Done(done="stored")
 
 

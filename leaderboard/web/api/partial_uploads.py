@@ -16,8 +16,8 @@ from types import NoneType
 from flask import Response, request, url_for
 
 from leaderboard.errors import Invalid, Problem, WrongVersion
-from leaderboard.services.runs import describe, partial_files, partial_uploads, prepare
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs import facts, partial_uploads, prepare
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.services.runs.partial_uploads import Partial, PartialRequest
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.web import conditions
@@ -141,10 +141,10 @@ def append_to_upload(slug: str, token: str) -> Reply:
         conditions.meet_condition()
         if mine.upload_id is None:
             pieces.append_body(mine, path, file)
-            if partial_files.offset(path) < mine.bytes:
+            if partial_uploads.offset(path) < mine.bytes:
                 return Reply(answer=None, status=204, headers=_headers(mine))
             mine = _delivered(mine, slug, path)
-    partial_files.remove(path)
+    partial_uploads.remove_partial_files(path)
     where = {"Location": url_for("api.upload", upload_id=mine.upload_id)}
     return Reply(answer=None, status=204, headers=_headers(mine) | where)
 
@@ -197,7 +197,7 @@ def _wanted() -> PartialRequest:
         raise Invalid(f"sha256 {rule}", [Problem(rule, field="sha256", value=said.sha256[:80])])
     file_name = base_name(said.file_name) or said.name
     name = said.name or prepare.suggested_name(file_name)
-    description = describe.require_short(said.description)
+    description = facts.require_short(said.description)
     originals = reproduces(said.reproduces, said.original_baseline, said.baseline)
     wishes = RunRequest(name, said.kind, description, {}, said.phase, reproduces=originals, late=said.late)
     return PartialRequest(said.team_id, file_name, size, said.sha256, wishes)
@@ -239,7 +239,7 @@ def _require_digest(mine: Partial, path: Path) -> None:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != mine.sha256:
         # Nobody can say which byte is wrong: it is sent anew from the first on.
-        partial_files.empty(path)
+        partial_uploads.empty(path)
         rule = f"is not that of what came, {found}."
         remedy = "Send the file again, from byte 0 on."
         problem = Problem(rule, remedy, field="sha256", value=mine.sha256)

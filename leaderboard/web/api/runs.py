@@ -11,10 +11,10 @@ from flask import url_for
 from leaderboard.errors import Invalid, LeaderboardError, Problem
 from leaderboard.pages.runs import run as run_pages
 from leaderboard.services.policy import Viewer
-from leaderboard.services.runs import admission, describe, limits, marks, runners, withdrawals
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs import facts, limits, runners, withdrawals
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.services.runs.uploads import Submission
-from leaderboard.trec.facts.fields import FIELD_OF
+from leaderboard.trec.facts import FIELD_OF
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.web.api import repeats
 from leaderboard.web.api.answers import ChangedRun, CheckAnswer, RunAnswer, UploadAnswer, findings
@@ -89,7 +89,7 @@ def send_run(slug: str, name: str, query: SendQuery, file: Path) -> Reply:
     key = repeats.given_key()
     asking = token()
     sender, execution = runners.sending(reading(), viewer(), slug, query.team_id, query.image, query.commit)
-    description = describe.require_short(query.description)
+    description = facts.require_short(query.description)
     submission = uploads.deliver(
         slug,
         query.team_id,
@@ -127,7 +127,7 @@ def check_run(slug: str, file: Path) -> CheckAnswer:
 
     The body is the file as it is. Nothing of it is kept, and it counts against no limit of runs.
     """
-    report = checks.checked(file, admission.public_rules(reading(), viewer(), slug))
+    report = checks.checked(file, limits.public_rules(reading(), viewer(), slug))
     return CheckAnswer(
         state="rejected" if report.problems else "accepted",
         problems=findings(report.problems),
@@ -156,7 +156,7 @@ def describe_run(run_id: int, body: RunChanges) -> RunAnswer:
         problem = Problem("is no fact of a run.", f"Facts are {', '.join(FIELD_OF)}.", field=unknown[:64])
         raise Invalid(f"There is no fact {unknown[:64]!r}.", [problem])
     with writing() as session:
-        describe.describe(session, viewer(), run_id, body.facts, body.description)
+        facts.describe_run(session, viewer(), run_id, body.facts, body.description)
     return _run(run_pages.run_page(reading(), viewer(), run_id))
 
 
@@ -190,7 +190,7 @@ def choose_run(run_id: int, body: Choice) -> ChangedRun:
     Where the task lets teams choose, until the close.
     """
     with writing() as session:
-        (marks.mark if body.chosen else marks.unmark)(session, viewer(), run_id)
+        (withdrawals.mark if body.chosen else withdrawals.unmark)(session, viewer(), run_id)
     return ChangedRun(run_id=run_id, state="chosen" if body.chosen else "not chosen")
 
 
@@ -212,7 +212,7 @@ def reproduces(
 def _left(sender: Viewer, slug: str, query: SendQuery) -> dict[str, str]:
     """What is left of the day's limit; nothing where it cannot be told: the run is accepted all the same."""
     try:
-        left = admission.quota(reading(), sender, slug, query.team_id, query.phase)
+        left = limits.admission_quota(reading(), sender, slug, query.team_id, query.phase)
     except LeaderboardError:
         return {}
     return rate_limit(left, datetime.now(UTC))

@@ -8,15 +8,14 @@ import msgspec
 from msgspec import Meta
 
 from leaderboard import fields
-from leaderboard.pages.suites import board
-from leaderboard.pages.suites import run as run_pages
-from leaderboard.pages.suites.board import SuiteChoice
-from leaderboard.services.runs import describe
-from leaderboard.services.suites import changes, drafts, parts, records
-from leaderboard.services.suites.drafts import SuiteDraft
+from leaderboard.pages import suites as suites_pages
+from leaderboard.pages.suites import SuiteChoice
+from leaderboard.services.runs import facts
+from leaderboard.services.suites import changes, seen, sending
+from leaderboard.services.suites.changes import SuiteDraft
 from leaderboard.services.suites.sending import SuiteRequest
 from leaderboard.trec.read.bundles import base_name
-from leaderboard.trec.suites.suite_files import GROUPS
+from leaderboard.trec.suites import GROUPS
 from leaderboard.web.api import actions, repeats
 from leaderboard.web.api.lists import ListQuery, Rows, part
 from leaderboard.web.api.operations import BODY_OF_FILE, SUBMIT, WRITE, Reply, operation
@@ -85,7 +84,7 @@ def suites(query: ListQuery) -> Reply:
 
     Each is several tasks with one board.
     """
-    return part(board.list_table(board.suites(reading(), viewer())), query, "slug")
+    return part(suites_pages.list_table(suites_pages.suites(reading(), viewer())), query, "slug")
 
 
 @operation("GET", "/suites/<suite>", dict, query=SuiteQuery)
@@ -101,7 +100,7 @@ def show_suite(suite: str, query: SuiteQuery) -> dict[str, object]:
         groups=tuple((key, value) for key in GROUPS if (value := getattr(query, key))),
         baseline=query.baseline,
     )
-    return board.facts(board.suite_page(reading(), viewer(), suite, choice))
+    return suites_pages.suite_facts(suites_pages.suite_page(reading(), viewer(), suite, choice))
 
 
 @operation("GET", "/suites/<suite>/runs/<id:suite_run_id>", dict)
@@ -116,8 +115,8 @@ def suite_settings(suite: str) -> object:
 
     As PUT of the suite takes it, for who may change it.
     """
-    known = records.own_suite(reading(), viewer(), suite)
-    return msgspec.convert(drafts.as_facts(changes.draft_of(known)), SuiteBody)
+    known = seen.own_suite(reading(), viewer(), suite)
+    return msgspec.convert(changes.as_facts(changes.draft_of(known)), SuiteBody)
 
 
 @operation(
@@ -138,10 +137,7 @@ def send_suite_run(suite: str, name: str, query: SuiteSendQuery, file: Path) -> 
     """
     key, asking = repeats.given_key(), token()
     wished = SuiteRequest(
-        team_id=query.team_id,
-        name=name,
-        kind=query.kind,
-        description=describe.require_short(query.description),
+        team_id=query.team_id, name=name, kind=query.kind, description=facts.require_short(query.description)
     )
     received = Received(file, base_name(query.file_name) or name)
     made = web_sending.deliver(
@@ -159,7 +155,7 @@ def put_suite_run_together(suite: str, body: NewSuiteRun) -> dict[str, object]:
     """
     asker = viewer()
     with writing() as session:
-        made = parts.put_together(session, asker, suite, body.team_id, body.name, _runs(body.runs))
+        made = sending.put_together(session, asker, suite, body.team_id, body.name, _runs(body.runs))
     finish_reading()
     return _run(suite, made)
 
@@ -169,7 +165,7 @@ def fill_in_suite_run(suite: str, suite_run_id: int, body: ChosenRuns) -> dict[s
     """Give members that a suite run lacks a run of its team"""
     asker = viewer()
     with writing() as session:
-        parts.fill_in(session, asker, suite, suite_run_id, _runs(body.runs))
+        sending.fill_in(session, asker, suite, suite_run_id, _runs(body.runs))
     finish_reading()
     return _run(suite, suite_run_id)
 
@@ -188,7 +184,7 @@ OPERATIONS = (
 
 
 def _run(suite: str, suite_run_id: int) -> dict[str, object]:
-    return run_pages.facts(run_pages.suite_run_page(reading(), viewer(), suite, suite_run_id))
+    return suites_pages.run_facts(suites_pages.suite_run_page(reading(), viewer(), suite, suite_run_id))
 
 
 def _runs(chosen: tuple[MemberRun, ...]) -> dict[str, int]:

@@ -9,14 +9,14 @@ import msgspec
 from msgspec import Meta
 
 from leaderboard import fields
-from leaderboard.pages.tasks import landing, overviews, phases
+from leaderboard.pages.tasks import landing, phases
 from leaderboard.pages.tasks.landing import LandingRow
 from leaderboard.pages.tasks.leaders import LeaderOfTask
 from leaderboard.pages.tasks.phases import PhaseRow
 from leaderboard.services.boards import board as boards
 from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import place_facts
-from leaderboard.services.runs import admission, limits
+from leaderboard.services.runs import limits
 from leaderboard.services.runs.limits import Quota
 from leaderboard.web.api import lists, pictures
 from leaderboard.web.api.answers import (
@@ -72,7 +72,7 @@ def tasks(query: TasksQuery) -> Reply:
 
     Published ones, and drafts in which you have a role; newest first, 20 at a time unless asked for more.
     """
-    known = [task.id for task in overviews.known_tasks(reading(), viewer())]
+    known = [task.id for task in landing.known_tasks(reading(), viewer())]
     cut = lists.cut_of(known, query.limit, query.cursor)
     rows = landing.landing(reading(), viewer(), known[cut.start : cut.end])
     answer = TaskList(tasks=tuple(map(_listed, rows)), total=len(known), next=cut.next)
@@ -129,7 +129,7 @@ def quota(slug: str, query: QuotaQuery) -> Reply:
 
     Accepted runs count, withdrawn ones too, and files that wait for their check; rejected files do not.
     """
-    left = admission.quota(reading(), viewer(), slug, query.team_id, query.phase)
+    left = limits.admission_quota(reading(), viewer(), slug, query.team_id, query.phase)
     rejections = limits.rejections_left(reading(), viewer().account_id)
     whose = {"team": query.team_id, "team_id": query.team_id, "rejections_left": rejections}
     answer = asdict(left) | whose

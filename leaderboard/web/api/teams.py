@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from leaderboard.services.accounts import invitations, teams
 from leaderboard.services.pseudonyms import pseudonyms, reviews
-from leaderboard.services.tasks import entries, filed
+from leaderboard.services.tasks import entries
 from leaderboard.services.tasks.entries import EntryState
 from leaderboard.web.addresses import absolute
 from leaderboard.web.api import actions
@@ -44,7 +44,7 @@ def _entered(state: EntryState, **_: object) -> Entered:
 
 OPERATIONS = actions.operations(
     (
-        *(*teams.ACTIONS, invitations.TO_TEAM, invitations.REVOKE, filed.AGREE),
+        *(*teams.ACTIONS, invitations.TO_TEAM, invitations.REVOKE, entries.AGREE),
         *(entries.ENTER, pseudonyms.SHOW_NAME, *reviews.ACTIONS),
     ),
     answers={

@@ -11,7 +11,7 @@ from leaderboard.pages.assessors import adjudication
 from leaderboard.pages.assessors.adjudication import AdjudicationCase, AdjudicationChoice, AdjudicationPage
 from leaderboard.services.assessors import log as decisions
 from leaderboard.services.assessors.log import Decision
-from leaderboard.services.judging.judged import WHOSE
+from leaderboard.services.judging import WHOSE
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept
 from leaderboard.web.desks import or_again

@@ -4,10 +4,9 @@ from flask import Blueprint, Response, render_template, request
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import NotFound
-from leaderboard.pages.assessors import agreement, tables
-from leaderboard.pages.assessors import events as event_log
+from leaderboard.pages.assessors import agreement
 from leaderboard.pages.assessors.agreement import AgreementPage
-from leaderboard.services.judging.judged import WHOSE
+from leaderboard.services.judging import WHOSE
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept, whole
 from leaderboard.web.charts import heat_step
@@ -35,7 +34,7 @@ def show(slug: str, number: int) -> ResponseReturnValue:
     html = render_template(
         "assessors/agreement.html",
         page=page,
-        tables=tables.TABLES,
+        tables=agreement.AGREEMENT_TABLES,
         pairs=pairs,
         remarks=remarks,
         cells=_cells(page),
@@ -50,7 +49,7 @@ def show(slug: str, number: int) -> ResponseReturnValue:
 def export(slug: str, number: int, form: str) -> ResponseReturnValue:
     """The agreement as a file; with ?boards also the order of the runs under each assessor."""
     with_boards = "boards" in request.args or request.args.get("table") == "boards"
-    return responses.export(form, tables.FILES, _page(slug, number, with_boards=with_boards))
+    return responses.export(form, agreement.AGREEMENT_FILES, _page(slug, number, with_boards=with_boards))
 
 
 @blueprint.get("/tasks/<slug>/pools/<id:number>/assessments.<form>")
@@ -58,8 +57,8 @@ def export(slug: str, number: int, form: str) -> ResponseReturnValue:
 @rule(SIGNED_IN)
 def events(slug: str, number: int, form: str) -> ResponseReturnValue:
     """Every event of the pool's assessors, as CSV or JSON lines."""
-    pieces = event_log.events(reading(), viewer(), slug, number, form)
-    response = Response(pieces, mimetype=event_log.FORMS[form])
+    pieces = agreement.events(reading(), viewer(), slug, number, form)
+    response = Response(pieces, mimetype=agreement.FORMS[form])
     name = f"{slug}-pool-{number}-assessments.{form}"
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     return response

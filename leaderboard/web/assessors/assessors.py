@@ -7,16 +7,16 @@ from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import Invalid, LeaderboardError, Problem
 from leaderboard.pages.assessors import assessors as assessor_pages
-from leaderboard.pages.assessors import guidelines as guidelines_pages
+from leaderboard.pages.assessors import judging as guidelines_pages
 from leaderboard.pages.assessors.assessors import AssessorsPage
-from leaderboard.services.assessors import assignments, labels
-from leaderboard.services.assessors import guidelines as guideline_texts
-from leaderboard.services.assessors.assignments import ORDERS, Plan
+from leaderboard.services import judging as assessors
+from leaderboard.services.assessors import labels, queues
+from leaderboard.services.assessors import labels as guideline_texts
 from leaderboard.services.assessors.labels import ImportedLabels
-from leaderboard.services.judging import links as assessors
-from leaderboard.services.judging.links import PersonalLink
+from leaderboard.services.assessors.queues import ORDERS, Plan
+from leaderboard.services.judging import PersonalLink
 from leaderboard.services.pools import pools
-from leaderboard.services.tasks import grade_scales
+from leaderboard.services.tasks import setting_values
 from leaderboard.web import responses
 from leaderboard.web.addresses import whole
 from leaderboard.web.desks import ids, or_again
@@ -48,9 +48,9 @@ def _page(
         imported=imported,
         error=error,
         sent=request.form,
-        ways=assignments.WAYS,
+        ways=queues.WAYS,
         orders=ORDERS,
-        overlap=round(100 * assignments.DEFAULT_OVERLAP),
+        overlap=round(100 * queues.DEFAULT_OVERLAP),
         days=settings().assessor_link_days,
     )
 
@@ -84,7 +84,7 @@ def add(slug: str, number: int) -> ResponseReturnValue:
     with writing() as session:
         pools.own_pool(session, asker, slug, number)
         role = form.get("role", assessors.ASSESSOR)
-        links = assessors.add(session, asker, slug, names, role, settings().assessor_link_days)
+        links = assessors.add_link(session, asker, slug, names, role, settings().assessor_link_days)
     return _page(slug, number, links=links), 201
 
 
@@ -129,7 +129,7 @@ def assign(slug: str, number: int) -> ResponseReturnValue:
     """Assign the pool's documents to assessors."""
     asker = viewer()
     with writing() as session:
-        assignments.assign(session, asker, slug, number, _plan())
+        queues.assign(session, asker, slug, number, _plan())
     return redirect(url_for("assessors.show", slug=slug, number=number), 303)
 
 
@@ -177,7 +177,7 @@ def set_guidelines(slug: str, number: int) -> ResponseReturnValue:
             guideline_texts.set_text(session, asker, slug, number, form["text"])
         elif "names" in form:
             pools.own_pool(session, asker, slug, number)
-            grade_scales.rename(session, asker, slug, _grades(form["names"]))
+            setting_values.rename(session, asker, slug, _grades(form["names"]))
         elif "remove" in form:
             place = form_number("remove", 0) or 0
             guideline_texts.remove_example(session, asker, slug, number, place)
@@ -188,10 +188,10 @@ def set_guidelines(slug: str, number: int) -> ResponseReturnValue:
 
 def _plan() -> Plan:
     form = request.form
-    percent = form_number("overlap", round(100 * assignments.DEFAULT_OVERLAP)) or 0
+    percent = form_number("overlap", round(100 * queues.DEFAULT_OVERLAP)) or 0
     return Plan(
         assessor_ids=[assessor_id for assessor_id in ids("assessor") if assessor_id],
-        way=form.get("way", next(iter(assignments.WAYS))),
+        way=form.get("way", next(iter(queues.WAYS))),
         overlap=percent / MOST_PERCENT,
         order=form.get("order", next(iter(ORDERS))),
         seed=form_number("seed", 0) or 0,

@@ -10,13 +10,13 @@ from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import BadRequest
 
 from leaderboard.errors import Invalid, Problem
-from leaderboard.pages.assessors import guidelines as guidelines_pages
 from leaderboard.pages.assessors import judging
+from leaderboard.pages.assessors import judging as guidelines_pages
 from leaderboard.pages.labelling import desk as labelling
+from leaderboard.services import judging as judging_services
+from leaderboard.services import side_by_side
 from leaderboard.services.assessors import log
 from leaderboard.services.assessors.log import SentLabel
-from leaderboard.services.judging import links
-from leaderboard.services.side_by_side import questions
 from leaderboard.web.addresses import whole
 from leaderboard.web.desks import private, unkept
 from leaderboard.web.rankings import highlighted
@@ -35,7 +35,7 @@ LONGEST_MOMENT = 40
 def desk(token: str) -> ResponseReturnValue:
     """The assessor's topics."""
     desk = judging.desk(reading(), token)
-    compared = questions.of_link(reading(), token)
+    compared = side_by_side.of_link(reading(), token)
     return private(
         "assessors/judging/desk.html",
         token,
@@ -97,7 +97,7 @@ def documents(token: str, number: int, topic_id: str) -> ResponseReturnValue:
 @rule(PUBLIC)
 def save(token: str, number: int, topic_id: str) -> ResponseReturnValue:
     """Store a judgment sent as JSON; sent again under its key it is stored once."""
-    links.by_token(reading(), token)
+    judging_services.by_token(reading(), token)
     is_new = _save(token, number, topic_id, _sent(_json()))
     return jsonify({"stored": True, "new": is_new}), 201 if is_new else 200
 

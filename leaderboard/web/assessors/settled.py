@@ -9,7 +9,7 @@ from leaderboard.errors import LeaderboardError
 from leaderboard.pages.assessors import settled as outcome
 from leaderboard.services.assessors import settle
 from leaderboard.services.assessors.settle import BLANKS, MODES, OPEN, Choice, SettledPool
-from leaderboard.stats.assessors.settling import RULES
+from leaderboard.stats.assessors import RULES
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept
 from leaderboard.web.desks import or_again

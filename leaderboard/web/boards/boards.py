@@ -7,11 +7,12 @@ from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import NotFound
-from leaderboard.pages.boards import citations, methods, reliability, tables
+from leaderboard.pages import cards
+from leaderboard.pages.boards import intervals as boards_intervals
+from leaderboard.pages.boards import snapshot, tables
 from leaderboard.pages.boards import view as board_views
 from leaderboard.pages.boards.view import BASELINE, MEANS, BoardChoice, View
-from leaderboard.pages.cards import card
-from leaderboard.pages.cards.dataset import task_data
+from leaderboard.pages.cards import task_data
 from leaderboard.services.boards import board as boards
 from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import Row
@@ -25,8 +26,8 @@ from leaderboard.web.boards.rows import listed
 from leaderboard.web.cards import datasets, heads
 from leaderboard.web.cards.heads import Head
 from leaderboard.web.charts import Interval, IntervalChart, interval_chart
-from leaderboard.web.charts.board_means import BoardMeans, MeanOfRun, board_means
-from leaderboard.web.charts.intervals import Kind
+from leaderboard.web.charts.planes import BoardMeans, MeanOfRun, board_means
+from leaderboard.web.charts.ranges import Kind
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
 from leaderboard.web.security import own_origin
 from leaderboard.web.session import have_computed, reading, viewer
@@ -69,10 +70,10 @@ def _html(view: View) -> str:
         chart=_chart(shown, reference, charted if "all" in args else charted[:CHART_AT_FIRST]),
         cut=CHART_AT_FIRST if len(charted) > CHART_AT_FIRST and "all" not in args else 0,
         lengths=against_length(view),
-        reliability=reliability.of_board(reading(), shown),
+        reliability=boards_intervals.of_board(reading(), shown),
         waiting=shown.standing if isinstance(shown.standing, WaitingResult) else None,
-        citation=citations.of_board(shown, _address(shown)),
-        methods=methods.methods(shown, _address(shown)).plain,
+        citation=snapshot.of_board(shown, _address(shown)),
+        methods=snapshot.methods(shown, _address(shown)).plain,
         card_head=_head(shown),
     )
 
@@ -98,7 +99,7 @@ def standing(slug: str) -> ResponseReturnValue:
 def show_methods(slug: str, form: str) -> ResponseReturnValue:
     """What the board at this address did, for a paper: as text, as LaTeX, and all that it cites."""
     shown = _board(slug)
-    said, name = methods.methods(shown, _address(shown)), f"{slug}-methods"
+    said, name = snapshot.methods(shown, _address(shown)), f"{slug}-methods"
     if form == "txt":
         return responses.as_text(said.plain, name)
     return responses.as_latex(said.latex, name) if form == "tex" else responses.as_bibtex(said.bibtex, name)
@@ -162,7 +163,7 @@ def _head(shown: Board) -> Head | None:
     """What the head tells of the board; nothing of one that the address chose, which has no picture."""
     if {*CHOSEN, "topics"} & request.args.keys():
         return None
-    head = heads.for_visitors(lambda: card.of_board(shown))
+    head = heads.for_visitors(lambda: cards.of_board(shown))
     return head and replace(head, dataset=datasets.block(task_data(reading(), viewer(), shown)))
 
 

@@ -7,15 +7,14 @@ from typing import Any
 from flask import url_for
 from markupsafe import Markup, escape
 
-from leaderboard.pages.boards.coverage import Bounds, Coverage
-from leaderboard.pages.boards.view import View
+from leaderboard.pages.boards.view import Bounds, Coverage, View
 from leaderboard.services.boards.rows import Row
-from leaderboard.services.evaluations.columns import MeasureColumn
+from leaderboard.services.evaluations.choices import MeasureColumn
 from leaderboard.services.policy import Viewer
 from leaderboard.services.statistics.standings import Place, Standing
 from leaderboard.tables.words import counted
 from leaderboard.web.addresses import addresses_by_id
-from leaderboard.web.charts.board_means import BoardMeans
+from leaderboard.web.charts.planes import BoardMeans
 from leaderboard.web.filters import score, without
 
 STATES = {

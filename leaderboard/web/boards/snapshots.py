@@ -3,11 +3,11 @@
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from leaderboard.pages.boards import citations, snapshot
+from leaderboard.pages import cards
 from leaderboard.pages.boards import history as board_history
+from leaderboard.pages.boards import snapshot
 from leaderboard.pages.boards.history import History
 from leaderboard.pages.boards.snapshot import SnapshotPage
-from leaderboard.pages.cards import card
 from leaderboard.services import snapshots
 from leaderboard.web import responses
 from leaderboard.web.cards import heads
@@ -60,9 +60,9 @@ def show(address: str) -> ResponseReturnValue:
         page=page,
         table=snapshot.table(page),
         rows=page.rows if "all" in request.args else page.rows[:ROWS_AT_FIRST],
-        citation=citations.of_snapshot(page, _url(page)),
+        citation=snapshot.of_snapshot(page, _url(page)),
         origin=own_origin(),
-        card_head=heads.for_visitors(lambda: card.of_snapshot_page(page)),
+        card_head=heads.for_visitors(lambda: cards.of_snapshot_page(page)),
     )
     return responses.page(html)
 
@@ -81,7 +81,7 @@ def export(address: str, form: str) -> ResponseReturnValue:
 def show_bib(address: str) -> ResponseReturnValue:
     """How to cite the frozen board."""
     page = _frozen(address)
-    return responses.as_bibtex(citations.of_snapshot(page, _url(page)), f"{page.slug}-{page.address}")
+    return responses.as_bibtex(snapshot.of_snapshot(page, _url(page)), f"{page.slug}-{page.address}")
 
 
 def _frozen(address: str) -> SnapshotPage:

@@ -13,11 +13,10 @@ from flask import Blueprint, Response
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import Busy
-from leaderboard.pages.bundles import export as bundles
-from leaderboard.pages.bundles.citation import citation
+from leaderboard.pages import bundles
+from leaderboard.pages.bundles import citation
 from leaderboard.services import policy, throttles
-from leaderboard.services.bundles.citations import FORMS
-from leaderboard.services.bundles.writing import NO_TIME, archived
+from leaderboard.services.bundles.describing import FORMS, NO_TIME, archived
 from leaderboard.services.runs.prepare import CHUNK_BYTES
 from leaderboard.web import conditions, responses
 from leaderboard.web.bodies import require_room

@@ -10,12 +10,11 @@ from flask.typing import ResponseReturnValue
 from sqlalchemy.orm import Session
 
 from leaderboard.errors import Busy, Invalid, LeaderboardError, Problem
-from leaderboard.pages.bundles import understood
-from leaderboard.pages.bundles.understood import UnderstoodTask
-from leaderboard.services.bundles import found, held, making, taking
-from leaderboard.services.bundles.found import FoundChoice, FoundTask
-from leaderboard.services.bundles.importing import ImportRequest
-from leaderboard.services.bundles.making import FolderRequest
+from leaderboard.pages import bundles
+from leaderboard.pages.bundles import UnderstoodTask
+from leaderboard.services.bundles import found, imports, opening
+from leaderboard.services.bundles.checking import ImportRequest
+from leaderboard.services.bundles.found import FolderRequest, FoundChoice, FoundTask
 from leaderboard.services.bundles.opening import Bounds, BundleFiles
 from leaderboard.services.policy import require_creator
 from leaderboard.services.runs.prepare import suggested_name
@@ -68,11 +67,11 @@ def look() -> ResponseReturnValue:
     try:
         if not sent:
             raise Invalid("Choose a file or a folder.", [Problem("is missing.", "Choose one.", field="file")])
-        with turn(), held.files_of(sent, bounds()) as files:
+        with turn(), opening.files_of(sent, bounds()) as files:
             page = _understood(files, _words(next(iter(sent)), is_export=files.is_bundle))
         assert asker.account_id is not None, "the rule lets in accounts only"
         require_room(settings(), sum(path.stat().st_size for path in sent.values()))
-        token = held.keep(settings().data, asker.account_id, list(sent.items()))
+        token = opening.keep_bundle(settings().data, asker.account_id, list(sent.items()))
     except LeaderboardError as error:
         if wants_json():
             raise
@@ -88,7 +87,7 @@ def make() -> ResponseReturnValue:
     assert account_id is not None, "the rule lets in accounts only"
     finish_reading()
     try:
-        with turn(), held.held(settings().data, account_id, token, bounds()) as files:
+        with turn(), opening.held(settings().data, account_id, token, bounds()) as files:
             words = _words("", is_export=files.is_bundle)
             try:
                 slug = made(files, words)
@@ -100,7 +99,7 @@ def make() -> ResponseReturnValue:
         if wants_json():
             raise
         return form_again(_form(error), error)
-    held.drop(settings().data, account_id)
+    opening.drop_bundle(settings().data, account_id)
     return redirect(url_for("organise.show", slug=slug), 303)
 
 
@@ -110,11 +109,11 @@ def made(files: BundleFiles, words: ImportWords) -> str:
     if files.is_bundle:
         with writing() as session:
             wanted = ImportRequest(slug=words.slug, limits=limits())
-            slug = taking.bring(session, asker, files, wanted).slug
+            slug = imports.bring(session, asker, files, wanted).slug
     else:
         is_what, task = folder(files, words)
         with writing() as session:
-            making.make(session, asker, files, task, is_what.runs, limits())
+            found.make_bundle(session, asker, files, task, is_what.runs, limits())
         slug = task.draft.slug
     wake()
     return slug
@@ -133,14 +132,14 @@ def folder(files: BundleFiles, words: ImportWords) -> tuple[FoundTask, PreparedT
     )
     is_what = found.look(files, choice)
     wanted = FolderRequest(slug=words.slug, name=words.name or words.slug, limits=limits())
-    return is_what, making.prepared(files, is_what, wanted, incoming_folder())
+    return is_what, found.prepared(files, is_what, wanted, incoming_folder())
 
 
 def understand(session: Session, files: BundleFiles, words: ImportWords) -> UnderstoodTask:
     """What files were understood as, whether an export wrote them or not."""
     if files.is_bundle:
-        return understood.of_export(session, viewer(), files, words.slug)
-    return understood.of_folder(*folder(files, words))
+        return bundles.of_export(session, viewer(), files, words.slug)
+    return bundles.of_folder(*folder(files, words))
 
 
 def bounds() -> Bounds:
@@ -201,7 +200,7 @@ def _check(page: UnderstoodTask, token: str, error: LeaderboardError | None = No
     return render_template(
         "tasks/import_check.html",
         page=page,
-        runs=understood.table(page),
+        runs=bundles.understood_table(page),
         token=token,
         error=error,
         sent=request.form,

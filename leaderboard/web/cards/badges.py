@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from flask import Blueprint, Response, render_template, request
 
-from leaderboard.pages.cards import card
-from leaderboard.pages.cards.card import CardPage
+from leaderboard.pages import cards
+from leaderboard.pages.cards import CardPage
 from leaderboard.web import figures, responses
 from leaderboard.web.cards.widths import text_width
 from leaderboard.web.rules import PUBLIC, rule
@@ -35,14 +35,14 @@ class BadgePart:
 @rule(PUBLIC)
 def of_run(run_id: int) -> Response:
     """A run: where it stands on its task's board, and its score."""
-    return _badge(card.of_run(reading(), run_id))
+    return _badge(cards.of_run(reading(), run_id))
 
 
 @blueprint.get("/tasks/<slug>/badge.svg")
 @rule(PUBLIC)
 def of_task(slug: str) -> Response:
     """A task: how many runs and teams it has, and who leads."""
-    return _badge(card.of_task(reading(), slug, request.args.get("phase", "")))
+    return _badge(cards.of_task(reading(), slug, request.args.get("phase", "")))
 
 
 def _badge(shown: CardPage) -> Response:

@@ -11,7 +11,7 @@ from typing import Any
 from flask import url_for
 from markupsafe import Markup
 
-from leaderboard.pages.cards.dataset import TaskData
+from leaderboard.pages.cards import TaskData
 from leaderboard.web.security import own_origin
 
 _CREATIVE_COMMONS = re.compile(r"CC[ -](BY(?:-NC)?(?:-SA|-ND)?)[ -](\d\.\d)", re.IGNORECASE)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from flask import Blueprint, Response, render_template, request
 
-from leaderboard.pages.cards import frame
+from leaderboard.pages import cards
 from leaderboard.web import responses
 from leaderboard.web.addresses import whole
 from leaderboard.web.rules import PUBLIC, rule
@@ -23,14 +23,14 @@ WIDTH, HEAD_HEIGHT, ROW_HEIGHT = 640, 190, 34
 def show(slug: str) -> Response:
     """The first ?rows= runs by ?measure=, as a visitor may see them; framed by whom the task names."""
     asked = whole(request.args.get("rows"), digits=3)
-    page = frame.frame(
+    page = cards.frame(
         reading(),
         slug,
         request.args.get("measure") or None,
-        frame.ROWS if asked is None else asked,
+        cards.ROWS if asked is None else asked,
         request.args.get("phase", ""),
     )
-    html = render_template("cards/frame.html", page=page, table=frame.table(page))
+    html = render_template("cards/frame.html", page=page, table=cards.frame_table(page))
     return responses.framed(html, policy(page.origins))
 
 

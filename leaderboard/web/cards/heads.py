@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from flask import url_for
 
-from leaderboard.pages.cards.card import CardPage
+from leaderboard.pages.cards import CardPage
 from leaderboard.web.security import own_origin
 from leaderboard.web.session import viewer
 

@@ -5,25 +5,54 @@ percent across and pixels down, so that their text keeps its size on a screen of
 two scales of numbers are placed in units of a view box.
 """
 
-from leaderboard.web.charts.bars import BarChart, Difference, bar_chart, signed_bars
-from leaderboard.web.charts.heat_colours import (
+from leaderboard.web.charts.bars import (
+    BarChart,
+    Difference,
+    Spread,
+    StripCell,
+    StripChart,
+    bar_chart,
+    signed_bars,
+    strip,
+    strip_chart,
+)
+from leaderboard.web.charts.lines import (
+    MOST_CURVES,
+    Curve,
+    LineChart,
+    Ranks,
+    SlopeChart,
+    line_chart,
+    slope_chart,
+)
+from leaderboard.web.charts.matrix import (
+    Matrix,
     heat_bounds,
     heat_difference,
     heat_difference_bounds,
     heat_step,
+    matrix,
 )
-from leaderboard.web.charts.intervals import Interval, IntervalChart, interval_chart
-from leaderboard.web.charts.lines import MOST_CURVES, Curve, LineChart, line_chart
-from leaderboard.web.charts.matrix import Matrix, matrix
-from leaderboard.web.charts.pareto import ParetoChart, pareto_chart, pareto_front
-from leaderboard.web.charts.planes import PlaneChart, plane_chart
-from leaderboard.web.charts.ranges import Range, RangeChart, range_chart
-from leaderboard.web.charts.rank_strips import RankStrip, rank_strip
+from leaderboard.web.charts.planes import (
+    Pair,
+    ParetoChart,
+    PlaneChart,
+    ScatterChart,
+    pareto_chart,
+    pareto_front,
+    plane_chart,
+    scatter_chart,
+)
+from leaderboard.web.charts.ranges import (
+    Interval,
+    IntervalChart,
+    Range,
+    RangeChart,
+    interval_chart,
+    range_chart,
+)
 from leaderboard.web.charts.rankings import Ranked, RankingsChart, rankings_chart
-from leaderboard.web.charts.scatter import Pair, ScatterChart, scatter_chart
-from leaderboard.web.charts.score_strips import Scored, ScoreStrip, score_strip
-from leaderboard.web.charts.slopes import Ranks, SlopeChart, slope_chart
-from leaderboard.web.charts.spreads import Spread, StripCell, StripChart, strip, strip_chart
+from leaderboard.web.charts.strips import RankStrip, Scored, ScoreStrip, rank_strip, score_strip
 
 __all__ = [
     "MOST_CURVES",

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, Protocol
 
 MINUS = "−"
 STEPS = (1.0, 2.0, 5.0, 10.0)
@@ -179,3 +180,121 @@ def _step(span: float, most: int) -> float:
     least = span / most
     power = 10.0 ** math.floor(math.log10(least))
     return next(power * step for step in STEPS if power * step >= least * (1 - 1e-9))
+
+
+Shape = Literal["circle", "square", "triangle", "diamond", "down", "plus", "cross", "bar"]
+
+SHAPES: tuple[Shape, ...] = ("circle", "square", "triangle", "diamond", "down", "plus", "cross", "bar")
+
+
+def outline(shape: Shape, x: float, y: float, radius: float = 3.5) -> str:
+    """The path of a mark around a point; plus and cross are strokes, the rest are closed.
+
+    >>> outline("diamond", 10, 20, 4)
+    'M5 20L10 15L15 20L10 25Z'
+    """
+    wide, slim = radius * 1.25, radius * 0.45
+    match shape:
+        case "circle":
+            turn = f"a{radius:g} {radius:g} 0 1 0"
+            return f"M{x - radius:.4g} {y:.4g}{turn} {2 * radius:g} 0{turn} {-2 * radius:g} 0Z"
+        case "square":
+            side = radius * 0.9
+            return _polygon(
+                (x - side, y - side), (x + side, y - side), (x + side, y + side), (x - side, y + side)
+            )
+        case "triangle":
+            return _polygon((x - wide, y + radius), (x, y - wide), (x + wide, y + radius))
+        case "down":
+            return _polygon((x - wide, y - radius), (x, y + wide), (x + wide, y - radius))
+        case "diamond":
+            return _polygon((x - wide, y), (x, y - wide), (x + wide, y), (x, y + wide))
+        case "plus":
+            return _stroke((x - wide, y), (x + wide, y)) + _stroke((x, y - wide), (x, y + wide))
+        case "cross":
+            return _stroke((x - radius, y - radius), (x + radius, y + radius)) + _stroke(
+                (x - radius, y + radius), (x + radius, y - radius)
+            )
+        case "bar":
+            return _polygon(
+                (x - slim, y - wide), (x + slim, y - wide), (x + slim, y + wide), (x - slim, y + wide)
+            )
+
+
+def _polygon(*corners: tuple[float, float]) -> str:
+    return _stroke(*corners) + "Z"
+
+
+def _stroke(*points: tuple[float, float]) -> str:
+    return "M" + "L".join(f"{x:.5g} {y:.5g}" for x, y in points)
+
+
+LETTER, LINE = 9.0, 13.0
+"""At most the width of a letter and the height of a line of a label."""
+NEAR = 9.0
+"""How far apart two marks are at least, so that a name between them is not taken for the other's."""
+Side = tuple[float, float, str]
+"""How far a name stands to the right of its mark and below it, and which end of it that is."""
+LEVEL_WITH: tuple[Side, ...] = ((8.0, 4.0, "start"), (-8.0, 4.0, "end"))
+
+
+class Placed(Protocol):
+    """A mark at a place."""
+
+    @property
+    def x(self) -> float:
+        """Across, in units of the view box."""
+
+    @property
+    def y(self) -> float:
+        """Down, in units of the view box."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A name written beside its mark."""
+
+    x: float
+    y: float
+    text: str
+    anchor: str
+
+
+def extent(note: Note) -> tuple[float, float]:
+    """From where to where a note reaches across."""
+    wide = LETTER * len(note.text)
+    return (note.x, note.x + wide) if note.anchor == "start" else (note.x - wide, note.x)
+
+
+def beside(
+    named: Sequence[tuple[str, Placed]],
+    points: Sequence[Placed],
+    left: float,
+    right: float,
+    sides: Sequence[Side] = LEVEL_WITH,
+) -> tuple[Note, ...]:
+    """Names beside their marks, on the first side with room; one that would cover something is left out.
+
+    The names come in the order of their importance; points are all marks, left and right the bounds.
+    """
+    notes: list[Note] = []
+    for name, point in named:
+        for across, down, anchor in sides:
+            note = Note(point.x + across, point.y + down, name, anchor)
+            low, high = extent(note)
+            inside = low >= left and high <= right
+            if inside and not _covers(note, notes, [other for other in points if other is not point]):
+                notes.append(note)
+                break
+    return tuple(notes)
+
+
+def _covers(note: Note, notes: Sequence[Note], points: Sequence[Placed]) -> bool:
+    low, high = extent(note)
+    over_note = any(
+        abs(other.y - note.y) < LINE and extent(other)[0] <= high and low <= extent(other)[1]
+        for other in notes
+    )
+    return over_note or any(
+        abs(point.y + 4 - note.y) < NEAR and low - NEAR / 2 <= point.x <= high + NEAR / 2 for point in points
+    )

@@ -7,11 +7,10 @@ from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import Invalid, NotFound, Problem
 from leaderboard.pages.comparisons import pair, pair_tables
-from leaderboard.pages.comparisons.pair import PairPage
-from leaderboard.pages.comparisons.paired_rankings import RECALLS, PairedDocument
-from leaderboard.pages.comparisons.words import short_p
+from leaderboard.pages.comparisons.pair import RECALLS, PairedDocument, PairPage
+from leaderboard.pages.comparisons.pair_tables import short_p
 from leaderboard.stats.orders.rbo import weight_of_top
-from leaderboard.stats.standing.two_runs import RECOMMENDED, ROPE
+from leaderboard.stats.standing import RECOMMENDED, ROPE
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept, whole
 from leaderboard.web.boards.carried import PACKED, READ_BY_ALL

@@ -13,7 +13,7 @@ from flask.typing import ResponseReturnValue
 from leaderboard.errors import Invalid, NotFound, Problem
 from leaderboard.pages.comparisons import many, many_tables
 from leaderboard.pages.comparisons.many import NUMBERS_UP_TO, Choice, ComparisonRow, ManyComparison, Pair
-from leaderboard.pages.comparisons.words import short_p
+from leaderboard.pages.comparisons.pair_tables import short_p
 from leaderboard.services.statistics.procedures import ranking_overlaps
 from leaderboard.stats.orders.rbo import weight_of_top
 from leaderboard.stats.pairs.corrections import LEVEL
@@ -21,8 +21,8 @@ from leaderboard.tables.words import counted
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept, whole
 from leaderboard.web.charts import Interval, IntervalChart, interval_chart
-from leaderboard.web.charts.intervals import Kind
 from leaderboard.web.charts.matrix import Matrix, matrix
+from leaderboard.web.charts.ranges import Kind
 from leaderboard.web.rules import SIGNED_IN, rule
 from leaderboard.web.session import have_computed, reading, viewer
 

@@ -3,13 +3,13 @@
 from flask import Blueprint, request
 
 from leaderboard.pages.judges import board as boards
-from leaderboard.pages.judges import judge as judges
 from leaderboard.pages.judges import tables
-from leaderboard.pages.judges.judge import JudgePage, JudgeTopicPage
+from leaderboard.pages.judges import tables as judges
+from leaderboard.pages.judges.tables import JudgePage, JudgeTopicPage
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept
 from leaderboard.web.charts import scatter_chart
-from leaderboard.web.charts.scatter import Pair, ScatterChart
+from leaderboard.web.charts.planes import Pair, ScatterChart
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import reading, viewer
 

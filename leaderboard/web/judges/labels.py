@@ -2,11 +2,11 @@
 
 from flask import Blueprint, render_template, request
 
-from leaderboard.pages.judges import label_tables as tables
 from leaderboard.pages.judges import labels as pages
+from leaderboard.pages.judges import labels as tables
 from leaderboard.pages.judges.labels import LabelledTopicPage, LabelsPage
 from leaderboard.services.judges.labels.held import LabelPlan
-from leaderboard.stats.judges.labels import LabelAgreement
+from leaderboard.stats.judges import LabelAgreement
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept
 from leaderboard.web.charts import heat_step
@@ -50,7 +50,7 @@ def show(slug: str, run_id: int) -> LabelsPage:
     which=tables.which,
     tables=lambda page: responses.tables(tables.TOPIC_FILES, page),
     cells=lambda page: _cells(page.agreement),
-    names=lambda _: tables.NAMES,
+    names=lambda _: tables.LABEL_TABLES_NAMES,
     rows=lambda page: page.documents if "all" in request.args else page.documents[:MOST_ROWS],
     args=lambda _: kept(STATE),
 )

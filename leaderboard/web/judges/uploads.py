@@ -3,8 +3,8 @@
 from werkzeug.datastructures import MultiDict
 
 from leaderboard.errors import Invalid
-from leaderboard.services.judges import choosing
-from leaderboard.services.judges.references import PreparedReference
+from leaderboard.services.judges import imported
+from leaderboard.services.judges.sending import PreparedReference
 from leaderboard.web.files import received
 from leaderboard.web.session import reading, viewer
 
@@ -16,8 +16,8 @@ def prepared(slug: str, form: "MultiDict[str, str]") -> PreparedReference:
     if bool(source) == (file is not None):
         raise Invalid("Name the task whose board is the reference, or choose a board file; one of the two.")
     if file is None:
-        return choosing.from_task(reading(), viewer(), slug, source, measure)
-    return choosing.from_file(
+        return imported.from_task(reading(), viewer(), slug, source, measure)
+    return imported.from_file(
         reading(),
         viewer(),
         slug,

@@ -6,9 +6,9 @@ from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import LeaderboardError
-from leaderboard.pages.labelling import adjudication, written
+from leaderboard.pages.labelling import desk, round
 from leaderboard.services.labelling import decisions, rounds
-from leaderboard.services.labelling.nuggets import IMPORTANCES
+from leaderboard.services.labelling.decisions import IMPORTANCES
 from leaderboard.web import responses
 from leaderboard.web.desks import or_again
 from leaderboard.web.labelling.desk import act, item_label
@@ -21,11 +21,11 @@ blueprint = Blueprint("labelling_decisions", __name__)
 
 def _page(slug: str, number: int, error: LeaderboardError | None = None) -> str:
     item = request.form.get("item") or request.args.get("item", "")
-    page = adjudication.disagreement_page(reading(), viewer(), slug, number, item)
+    page = round.disagreement_page(reading(), viewer(), slug, number, item)
     return render_template(
         "labelling/adjudication.html",
         page=page,
-        table=adjudication.rows_table(page),
+        table=round.rows_table(page),
         key=secrets.token_urlsafe(12),
         highlighted=highlighted,
         error=error,
@@ -35,7 +35,7 @@ def _page(slug: str, number: int, error: LeaderboardError | None = None) -> str:
 def _topic(slug: str, number: int, topic_id: str, error: LeaderboardError | None = None) -> str:
     return render_template(
         "labelling/lists.html",
-        page=written.decision_page(reading(), viewer(), slug, number, topic_id),
+        page=desk.decision_page(reading(), viewer(), slug, number, topic_id),
         key=secrets.token_urlsafe(12),
         importances=IMPORTANCES,
         sent=request.form,
@@ -58,7 +58,7 @@ def decide(slug: str, number: int) -> ResponseReturnValue:
     asker, sent = viewer(), item_label()
     with writing() as session:
         decisions.decide(session, asker, slug, number, sent)
-    page = adjudication.disagreement_page(reading(), asker, slug, number)
+    page = round.disagreement_page(reading(), asker, slug, number)
     following = next((row.name for row in page.rows if row.decision is None), None)
     return redirect(url_for("labelling_decisions.show", slug=slug, number=number, item=following), 303)
 

@@ -9,15 +9,12 @@ from flask.typing import ResponseReturnValue
 from sqlalchemy.orm import Session
 
 from leaderboard.errors import Invalid, LeaderboardError
+from leaderboard.pages.labelling import desk as labelling_desk
 from leaderboard.pages.labelling import desk as pages
-from leaderboard.pages.labelling import written
-from leaderboard.pages.labelling.desk import DeskRound, ItemPage
-from leaderboard.pages.labelling.written import NuggetPage
-from leaderboard.services.labelling import desks, labels, nuggets
-from leaderboard.services.labelling.desks import TopicDesk
-from leaderboard.services.labelling.items import NUGGETS
-from leaderboard.services.labelling.labels import SentItemLabel
-from leaderboard.services.labelling.nuggets import IMPORTANCES, SentNugget
+from leaderboard.pages.labelling.desk import DeskRound, ItemPage, NuggetPage
+from leaderboard.services.labelling import decisions, labels
+from leaderboard.services.labelling.decisions import IMPORTANCES, SentNugget
+from leaderboard.services.labelling.labels import NUGGETS, SentItemLabel, TopicDesk
 from leaderboard.web.addresses import whole
 from leaderboard.web.desks import ids, or_again, private
 from leaderboard.web.rankings import highlighted
@@ -29,9 +26,9 @@ blueprint = Blueprint("labelling_desk", __name__)
 
 def _topic(token: str, number: int, topic_id: str, error: LeaderboardError | None = None) -> Response:
     session, key = reading(), secrets.token_urlsafe(12)
-    _, here = desks.topic_desk(session, token, number, topic_id)
+    _, here = labels.topic_desk(session, token, number, topic_id)
     if here.here.kind == NUGGETS:
-        nuggets = written.nugget_page(session, token, number, topic_id)
+        nuggets = labelling_desk.nugget_page(session, token, number, topic_id)
         shown = {"importances": IMPORTANCES, "sent": request.form}
         return _private(token, "nuggets", nuggets, key=key, error=error, **shown)
     page = pages.item_page(session, token, number, topic_id, request.args.get("item"))
@@ -61,7 +58,7 @@ def topic(token: str, number: int, topic_id: str) -> ResponseReturnValue:
 def save(token: str, number: int, topic_id: str) -> ResponseReturnValue:
     """Store the label of the form, or do to the nuggets what it says, and go on."""
     with writing() as session:
-        _, here = desks.topic_desk(session, token, number, topic_id)
+        _, here = labels.topic_desk(session, token, number, topic_id)
         if here.here.kind == NUGGETS:
             act(session, here)
         else:
@@ -74,7 +71,7 @@ def save(token: str, number: int, topic_id: str) -> ResponseReturnValue:
 def undo(token: str, number: int, topic_id: str) -> ResponseReturnValue:
     """Take back the assessor's last label of the topic and show its item again."""
     with writing() as session:
-        _, here = desks.topic_desk(session, token, number, topic_id)
+        _, here = labels.topic_desk(session, token, number, topic_id)
         item = labels.undo_last(session, here.here, here.assessor_id, topic_id)
     return redirect(_address(token, number, topic_id, item), 303)
 
@@ -116,16 +113,16 @@ def _id() -> int:
 
 
 def _merge(session: Session, desk: TopicDesk) -> None:
-    nuggets.merge(session, desk, ids("nugget"))
+    decisions.merge(session, desk, ids("nugget"))
 
 
 _ACTS: dict[str, Callable[[Session, TopicDesk], None]] = {
-    "write": lambda session, desk: nuggets.write(session, desk, _nugget()),
-    "rewrite": lambda session, desk: nuggets.rewrite(session, desk, _id(), _nugget()),
+    "write": lambda session, desk: decisions.write_nugget(session, desk, _nugget()),
+    "rewrite": lambda session, desk: decisions.rewrite(session, desk, _id(), _nugget()),
     "merge": _merge,
-    "out": lambda session, desk: nuggets.take_out(session, desk, _id()),
-    "back": lambda session, desk: nuggets.put_back(session, desk, _id()),
-    "done": lambda session, desk: nuggets.finish(session, desk, is_done=True),
-    "again": lambda session, desk: nuggets.finish(session, desk, is_done=False),
+    "out": lambda session, desk: decisions.take_out(session, desk, _id()),
+    "back": lambda session, desk: decisions.put_back(session, desk, _id()),
+    "done": lambda session, desk: decisions.finish(session, desk, is_done=True),
+    "again": lambda session, desk: decisions.finish(session, desk, is_done=False),
 }
 """What a button of the list is called -> what it does."""

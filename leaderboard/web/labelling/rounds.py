@@ -4,15 +4,15 @@ from flask import Blueprint, Response, redirect, render_template, request, url_f
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import LeaderboardError
-from leaderboard.pages.labelling import index as lists
 from leaderboard.pages.labelling import round
+from leaderboard.pages.labelling import round as lists
 from leaderboard.pages.labelling import round as pages
 from leaderboard.pages.labelling.round import RoundPage
 from leaderboard.services import policy
-from leaderboard.services.labelling import drafts, rounds, settled
-from leaderboard.services.labelling.items import KINDS
+from leaderboard.services.labelling import rounds, settled
+from leaderboard.services.labelling.labels import KINDS
 from leaderboard.services.labelling.rounds import RoundPlan
-from leaderboard.stats.assessors.settling import RULES
+from leaderboard.stats.assessors import RULES
 from leaderboard.web import desks, responses
 from leaderboard.web.desks import ids, or_again
 from leaderboard.web.files import number as form_number
@@ -38,7 +38,7 @@ def _page(slug: str, number: int, error: LeaderboardError | None = None) -> str:
         page=page,
         tables=pages,
         rules={key: f"{rule.title}: {rule.question}" for key, rule in RULES.items()},
-        modes=drafts.MODES,
+        modes=settled.MODES,
         error=error,
         sent=request.form,
     )
@@ -55,7 +55,7 @@ def index(slug: str) -> ResponseReturnValue:
 @rule(SIGNED_IN)
 def index_export(slug: str, form: str) -> ResponseReturnValue:
     """The rounds as a file."""
-    return responses.export(form, lists.FILES, lists.round_list(reading(), viewer(), slug))
+    return responses.export(form, lists.INDEX_FILES, lists.round_list(reading(), viewer(), slug))
 
 
 @blueprint.post("/tasks/<slug>/labelling")
@@ -128,7 +128,7 @@ def publish(slug: str, number: int) -> ResponseReturnValue:
     asker, form = viewer(), request.form
     with writing() as session:
         facts = {"rule": _rule(), "mode": form.get("mode", "merge"), "note": form.get("note", "")}
-        token = drafts.keep(session, asker, slug, number, **facts)
+        token = settled.keep_draft(session, asker, slug, number, **facts)
     return redirect(url_for("revisions.draft", slug=slug, token=token), 303)
 
 

@@ -5,14 +5,14 @@ from flask.typing import ResponseReturnValue
 
 from leaderboard.pages.judges.tables import COEFFICIENTS
 from leaderboard.pages.nuggets import line as lines
-from leaderboard.pages.nuggets import line_tables, tables, topic
-from leaderboard.pages.nuggets.labels import OF_NUGGETS
+from leaderboard.pages.nuggets import line as nuggets_line
+from leaderboard.pages.nuggets import topic
 from leaderboard.pages.nuggets.line import LinePage
-from leaderboard.pages.nuggets.topic import NuggetsPage
+from leaderboard.pages.nuggets.topic import OF_NUGGETS, NuggetsPage
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept
 from leaderboard.web.charts import scatter_chart
-from leaderboard.web.charts.scatter import Pair, ScatterChart
+from leaderboard.web.charts.planes import Pair, ScatterChart
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import reading, viewer
 
@@ -32,7 +32,7 @@ def show(slug: str, topic_id: str) -> ResponseReturnValue:
 @rule(PUBLIC)
 def export(slug: str, topic_id: str, form: str) -> ResponseReturnValue:
     """The same as a file: a row a nugget, or with ?table=labels a row a nugget and run."""
-    return responses.export(form, tables.FILES, _page(slug, topic_id))
+    return responses.export(form, topic.TOPIC_FILES, _page(slug, topic_id))
 
 
 def _page(slug: str, topic_id: str) -> NuggetsPage:
@@ -47,8 +47,8 @@ def line(slug: str, line_id: int) -> ResponseReturnValue:
     html = render_template(
         "nuggets/line.html",
         page=page,
-        runs=line_tables.runs_table(page),
-        topics=line_tables.topics_table(page),
+        runs=nuggets_line.runs_table(page),
+        topics=nuggets_line.topics_table(page),
         coefficients=COEFFICIENTS,
         chart=_ranks(page),
         args=kept(("measure",)),
@@ -60,7 +60,7 @@ def line(slug: str, line_id: int) -> ResponseReturnValue:
 @rule(PUBLIC, is_computed=True)
 def line_export(slug: str, line_id: int, form: str) -> ResponseReturnValue:
     """The same as a file: a row a run, or with ?table=topics a row a topic."""
-    return responses.export(form, line_tables.FILES, _line(slug, line_id))
+    return responses.export(form, nuggets_line.LINE_FILES, _line(slug, line_id))
 
 
 def _line(slug: str, line_id: int) -> LinePage:

@@ -5,11 +5,9 @@ from pathlib import Path
 
 from werkzeug.datastructures import MultiDict
 
-from leaderboard.services.nuggets import uploads
-from leaderboard.services.nuggets.prepared import PreparedAnswers
-from leaderboard.services.nuggets.reading import PartFile
-from leaderboard.services.nuggets.senders import maker, parts_of
-from leaderboard.services.qrels.judged_inputs import MAIN
+from leaderboard.services.nuggets import reading as nuggets_reading
+from leaderboard.services.nuggets.reading import PartFile, PreparedAnswers, maker, parts_of
+from leaderboard.services.qrels.files import MAIN
 from leaderboard.trec.nuggets.packing import PARTS, Part
 from leaderboard.web.files import received
 from leaderboard.web.session import reading, viewer
@@ -24,7 +22,7 @@ def prepared(slug: str, form: "MultiDict[str, str]") -> PreparedAnswers:
     choice = {"1": True, "0": False}.get(form.get("leaves_out", ""))
     makers = {part: maker(form.get(f"{part}_by") or "human", form.get(f"{part}_name", "")) for part in files}
     line = form.get("line", "").strip() or MAIN
-    return uploads.prepare(reading(), viewer(), slug, files, makers, leaves_out=choice, line=line)
+    return nuggets_reading.prepare(reading(), viewer(), slug, files, makers, leaves_out=choice, line=line)
 
 
 def sent(
@@ -43,4 +41,6 @@ def sent(
         part = next((each for each in PARTS if each == holds), None)
         files = {part: PartFile(path, name or part)} if part else open_until.enter_context(parts_of(path))
         makers = dict.fromkeys(files, made_by)
-        return uploads.prepare(reading(), viewer(), slug, files, makers, leaves_out=leaves_out, line=line)
+        return nuggets_reading.prepare(
+            reading(), viewer(), slug, files, makers, leaves_out=leaves_out, line=line
+        )

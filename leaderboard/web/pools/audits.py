@@ -7,7 +7,7 @@ from flask import Blueprint, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import Invalid
-from leaderboard.pages.pools import audit_tables, audits, simulation
+from leaderboard.pages.pools import audit_tables, audits
 from leaderboard.pages.pools.audits import AuditPage, Choice
 from leaderboard.services.statistics.procedures.pool_simulations import SHARES
 from leaderboard.web import responses
@@ -33,8 +33,8 @@ ROWS_AT_FIRST = 30
     depths=lambda page: _depths(page),
     found_chart=lambda page: _found(page),
     shares=lambda _: range(0, len(SHARES), 2),
-    titles=lambda _: simulation.titles(),
-    chosen=lambda _: simulation.chosen(request.args.getlist("method")),
+    titles=lambda _: audits.method_titles(),
+    chosen=lambda _: audits.chosen_methods(request.args.getlist("method")),
     rows_at_first=lambda _: ROWS_AT_FIRST,
 )
 @rule(PUBLIC, is_computed=True)

@@ -5,10 +5,10 @@ from flask.typing import ResponseReturnValue
 from sqlalchemy.orm import Session
 
 from leaderboard.errors import Conflict, Invalid, LeaderboardError
-from leaderboard.pages.combined import tables
-from leaderboard.pages.combined.board import CombinedChoice, CombinedPage, combined_page
+from leaderboard.pages import combined
+from leaderboard.pages.combined import CombinedChoice, CombinedPage, combined_page
+from leaderboard.services import combined as combined_services
 from leaderboard.services import policy
-from leaderboard.services.combined import samples
 from leaderboard.services.policy import Viewer
 from leaderboard.web import actions, responses
 from leaderboard.web.addresses import kept, whole
@@ -34,9 +34,9 @@ def _page(slug: str, error: LeaderboardError | None = None) -> Response:
     html = render_template(
         "combined/show.html",
         page=page,
-        runs=tables.runs_table(page),
-        teams=tables.teams_table(page),
-        models=tables.models_table(page),
+        runs=combined.runs_table(page),
+        teams=combined.teams_table(page),
+        models=combined.models_table(page),
         args=kept(STATE),
         error=error,
         sent=request.form,
@@ -48,7 +48,7 @@ def _page(slug: str, error: LeaderboardError | None = None) -> Response:
 @rule(PUBLIC)
 def export(slug: str, form: str) -> ResponseReturnValue:
     """The combined board as JSON, or one of its tables as CSV or LaTeX."""
-    return responses.export(form, tables.FILES, _combined(slug))
+    return responses.export(form, combined.COMBINED_FILES, _combined(slug))
 
 
 @blueprint.post("/tasks/<slug>/combined")
@@ -75,11 +75,15 @@ def _drawn(session: Session, asker: Viewer, slug: str) -> int:
         topics = number("topics", None)
         if topics is None:
             raise Invalid("Say how many topics people judge to the end, such as 25.")
-        return samples.draw_topics(session, asker, slug, topics, seed=seed, seconds=seconds, note=note)
+        return combined_services.draw_topics(
+            session, asker, slug, topics, seed=seed, seconds=seconds, note=note
+        )
     percent = number("percent", 20)
     if percent is None:
         raise Invalid("Say how many percent of the machine’s judgments people judge, such as 20.")
-    return samples.draw(session, asker, slug, percent / 100, seed=seed, seconds=seconds, note=note)
+    return combined_services.draw_sample(
+        session, asker, slug, percent / 100, seed=seed, seconds=seconds, note=note
+    )
 
 
 def _combined(slug: str) -> CombinedPage:
@@ -95,7 +99,7 @@ def _combined(slug: str) -> CombinedPage:
 
 actions.add_to(
     blueprint,
-    samples.ACTIONS,
+    combined_services.ACTIONS,
     then={
         "show_sample": lambda _, slug, number: redirect(
             url_for("combined.show", slug=slug, sample=number), 303

@@ -10,7 +10,7 @@ from leaderboard.errors import Invalid, Problem
 from leaderboard.pooling.methods import DEFAULT, METHODS, Method
 from leaderboard.pooling.parameters import LARGEST, Parameter
 from leaderboard.services import kinds
-from leaderboard.services.pools.plans import OFFICIAL, SECONDS, Plan
+from leaderboard.services.pools.previews import OFFICIAL, SECONDS, Plan
 from leaderboard.web.addresses import whole
 
 STAGED = "staged"

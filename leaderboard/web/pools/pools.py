@@ -4,13 +4,12 @@ from flask import Blueprint, Response, redirect, render_template, request, url_f
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import Conflict, Invalid, LeaderboardError
-from leaderboard.pages.pools import new as new_pools
+from leaderboard.pages.pools import pools as new_pools
 from leaderboard.pages.pools import pools as pages
 from leaderboard.pages.pools.pools import PoolPage, TopicPage
 from leaderboard.services import kinds, policy
-from leaderboard.services.pools import files, pools, previews
-from leaderboard.services.pools.plans import WHICH
-from leaderboard.services.pools.previews import Preview
+from leaderboard.services.pools import pools, previews
+from leaderboard.services.pools.previews import WHICH, Preview
 from leaderboard.web import actions, responses
 from leaderboard.web.charts import BarChart, bar_chart
 from leaderboard.web.errors import status_of, wants_json
@@ -70,7 +69,9 @@ def _new_page(slug: str, error: LeaderboardError | None = None) -> Response:
         "pools/new.html",
         page=offer,
         preview=preview,
-        tables={name: table(preview) for name, table in new_pools.FILES.tables.items()} if preview else {},
+        tables={name: table(preview) for name, table in new_pools.NEW_POOL_FILES.tables.items()}
+        if preview
+        else {},
         form=forms.method_form(values, offer.of.kind),
         methods=kinds.of(offer.of.kind).pool_methods,
         which=WHICH,
@@ -89,7 +90,7 @@ def _new_page(slug: str, error: LeaderboardError | None = None) -> Response:
 @rule(SIGNED_IN)
 def new_export(slug: str, form: str) -> ResponseReturnValue:
     """The preview of a pool as a file: of its topics, runs or teams."""
-    return responses.export(form, new_pools.FILES, _preview(slug))
+    return responses.export(form, new_pools.NEW_POOL_FILES, _preview(slug))
 
 
 def _preview(slug: str) -> Preview:
@@ -133,9 +134,9 @@ def _bring_in(slug: str) -> int:
     if file is None:
         raise Invalid("Choose a pool file.")
     seconds, note = number_of("seconds", 30) or 0, request.form.get("note", "")
-    pool = files.read(file.path)
+    pool = pools.read_pool_file(file.path)
     with writing() as session:
-        return files.bring_in(session, asker, slug, pool, file.name, note=note, seconds=seconds)
+        return pools.bring_in(session, asker, slug, pool, file.name, note=note, seconds=seconds)
 
 
 def _show_html(page: PoolPage) -> str:
@@ -163,7 +164,7 @@ def show(slug: str, number: int) -> PoolPage:
 def documents(slug: str, number: int, suffix: str) -> ResponseReturnValue:
     """All documents of a pool as a file: NIST's form, CSV or JSON lines."""
     form = next(form for form, ending in SUFFIXES.items() if ending == suffix)
-    text = "".join(files.exported(reading(), viewer(), slug, number, form))
+    text = "".join(pools.exported(reading(), viewer(), slug, number, form))
     return responses.as_file(text, MIMETYPES[form], f"{slug}-pool-{number}.{suffix}")
 
 

@@ -7,9 +7,9 @@ from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import Invalid, Problem
-from leaderboard.services.reproductions import links
-from leaderboard.services.reproductions.links import OriginalRuns
-from leaderboard.services.runs import describe
+from leaderboard.services import reproductions
+from leaderboard.services.reproductions import OriginalRuns
+from leaderboard.services.runs import facts
 from leaderboard.web.addresses import whole
 from leaderboard.web.errors import status_of
 from leaderboard.web.rules import SIGNED_IN, rule
@@ -27,7 +27,7 @@ OF_UPLOAD = "reproduces-"
 @rule(SIGNED_IN)
 def form(run_id: int) -> ResponseReturnValue:
     """The form that says which run this one reproduces."""
-    said = links.said(reading(), viewer(), run_id)
+    said = reproductions.said(reading(), viewer(), run_id)
     return _page(run_id, {} if said is None else said.named)
 
 
@@ -40,9 +40,9 @@ def save(run_id: int) -> ResponseReturnValue:
         of = given(request.form)
         with writing() as session:
             if of is not None:
-                links.link(session, asker, run_id, of)
-            elif links.said(session, asker, run_id) is not None:
-                links.unlink(session, asker, run_id)
+                reproductions.link(session, asker, run_id, of)
+            elif reproductions.said(session, asker, run_id) is not None:
+                reproductions.unlink(session, asker, run_id)
     except Invalid as error:
         return _page(run_id, request.form, error), status_of(error)
     wake()
@@ -74,5 +74,5 @@ def _number(name: str, text: str) -> int:
 
 
 def _page(run_id: int, values: Mapping[str, Any], error: Invalid | None = None) -> str:
-    page = describe.description_page(reading(), viewer(), run_id)
+    page = facts.description_page(reading(), viewer(), run_id)
     return render_template("reproductions/form.html", page=page, values=values, error=error)

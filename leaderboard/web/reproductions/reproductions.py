@@ -3,10 +3,14 @@
 from flask import Blueprint, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 
-from leaderboard.pages.reproductions import board, show, tables
-from leaderboard.pages.reproductions.board import ReproductionsPage
-from leaderboard.pages.reproductions.pairs import PairRow
-from leaderboard.pages.reproductions.show import ReproductionPage, TopicScores, place_of
+from leaderboard.pages.reproductions import show, tables
+from leaderboard.pages.reproductions.show import (
+    PairRow,
+    ReproductionPage,
+    ReproductionsPage,
+    TopicScores,
+    place_of,
+)
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept
 from leaderboard.web.charts import Pair, PlaneChart, ScatterChart, plane_chart, scatter_chart
@@ -33,7 +37,7 @@ ROWS_AT_FIRST = 200
 @rule(PUBLIC, is_computed=True)
 def index(slug: str) -> ReproductionsPage:
     """Every reproduction of the task, its levels from left to right."""
-    return board.reproductions_page(reading(), viewer(), slug, request.args.get("measure") or None)
+    return show.reproductions_page(reading(), viewer(), slug, request.args.get("measure") or None)
 
 
 @blueprint.post("/tasks/<slug>/reproductions")

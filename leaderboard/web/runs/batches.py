@@ -11,19 +11,19 @@ from flask.typing import ResponseReturnValue
 from leaderboard.errors import Busy, Invalid
 from leaderboard.pages.runs import batch as pages
 from leaderboard.pages.runs.batch import BatchPage
-from leaderboard.services.runs import batches, describe, lists
-from leaderboard.services.runs.batch_plans import (
+from leaderboard.services.runs import batches, facts, prepare
+from leaderboard.services.runs.prepare import (
     BY_FOLDER,
     BY_LIST,
     FROM_FILE,
+    QUICK_MEMORY,
     BatchFile,
     BatchRequest,
+    RunList,
     archive_kind,
     plan,
 )
-from leaderboard.services.runs.lists import RunList
-from leaderboard.services.runs.prepare import QUICK_MEMORY
-from leaderboard.trec.facts import fields
+from leaderboard.trec import facts as facts_files
 from leaderboard.trec.read import bundles
 from leaderboard.trec.read.lines import Limits
 from leaderboard.web import responses
@@ -92,13 +92,13 @@ def _unpacked(sent: Sequence[Received], task_kind: str) -> tuple[list[BatchFile]
     found = [request.form["list"]] if request.form.get("list", "").strip() else []
     left = _limits().plain_bytes
     for file in _members(sent, left, task_kind):
-        if file.path is not None and lists.is_list(file.path, file.name):
+        if file.path is not None and prepare.is_list(file.path, file.name):
             found.append(file.path.read_text("utf-8", "replace"))
         elif not bundles.is_hidden(file.name):
             files.append(file)
     if len(found) > 1:
         raise Invalid("There are several lists; send one that names all runs.")
-    return files, lists.read_list(found[0]) if found else None
+    return files, prepare.read_list(found[0]) if found else None
 
 
 def _members(sent: Sequence[Received], left: int, task_kind: str) -> Iterator[BatchFile]:
@@ -126,8 +126,8 @@ def _wished(runs: RunList | None) -> BatchRequest:
         team=team,
         names_from=form.get("names", FROM_FILE),
         kind=form.get("kind", "official"),
-        description=describe.require_short(form.get("description", "")),
-        facts=fields.read(facts_given()),
+        description=facts.require_short(form.get("description", "")),
+        facts=facts_files.read_fact_fields(facts_given()),
         runs=runs,
         makes_teams="make_teams" in form,
         holds="hold" in form,

@@ -7,8 +7,7 @@ from typing import Literal
 from flask import url_for
 
 from leaderboard.pages.runs.curves import CurveLines, CurvesPage, Kind
-from leaderboard.pages.runs.run import RunPage
-from leaderboard.pages.runs.scores import MeasureValue
+from leaderboard.pages.runs.run import MeasureValue, RunPage
 from leaderboard.pages.runs.topics import TopicsPage
 from leaderboard.web.charts import (
     Curve,

@@ -7,12 +7,12 @@ from flask import Blueprint, jsonify, render_template
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import Busy, Invalid, Problem
-from leaderboard.pages.runs.check_form import check_form
+from leaderboard.pages.runs.upload import check_form
 from leaderboard.services.kinds import UploadRules
-from leaderboard.services.runs import admission, limits, prepare
+from leaderboard.services.runs import limits, prepare
 from leaderboard.trec.read.lines import Limits
+from leaderboard.trec.runs.check import Report
 from leaderboard.trec.runs.fixes import FIXES
-from leaderboard.trec.runs.reports import Report
 from leaderboard.web.errors import problem_rows, wants_json
 from leaderboard.web.files import received
 from leaderboard.web.rules import PUBLIC, Body, rule
@@ -36,7 +36,7 @@ def form(slug: str) -> ResponseReturnValue:
 @rule(PUBLIC, Body.CHECK)
 def check(slug: str) -> ResponseReturnValue:
     """The report on a file, of which nothing is kept."""
-    rules = admission.public_rules(reading(), viewer(), slug)
+    rules = limits.public_rules(reading(), viewer(), slug)
     file = received("file")
     if file is None:
         raise Invalid("Choose a run file.")

@@ -6,12 +6,12 @@ from flask import Blueprint, jsonify, redirect, render_template, request, url_fo
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import Invalid
-from leaderboard.services.runs import describe as run_descriptions
+from leaderboard.services.runs import facts as run_descriptions
 from leaderboard.services.runs import prepare
-from leaderboard.services.runs.admission import RunRequest
-from leaderboard.services.runs.batch_plans import first_tag
-from leaderboard.trec.facts import fields
-from leaderboard.trec.facts.fields import FIELDS
+from leaderboard.services.runs.limits import RunRequest
+from leaderboard.services.runs.prepare import first_tag
+from leaderboard.trec import facts
+from leaderboard.trec.facts import FIELDS
 from leaderboard.web.errors import status_of, wants_json
 from leaderboard.web.reproductions import links
 from leaderboard.web.rules import SIGNED_IN, rule
@@ -35,7 +35,7 @@ def describe(run_id: int) -> ResponseReturnValue:
     given = facts_given()
     try:
         with writing() as session:
-            changed = run_descriptions.describe(
+            changed = run_descriptions.describe_run(
                 session, asker, run_id, given, request.form.get("description")
             )
     except Invalid as error:
@@ -63,7 +63,7 @@ def wishes(file_name: str, path: Path | None = None) -> RunRequest:
         request.form.get("name", "").strip() or prepare.suggested_name(tag or file_name),
         request.form.get("kind", "official"),
         run_descriptions.require_short(request.form.get("description", "")),
-        fields.read(facts_given()),
+        facts.read_fact_fields(facts_given()),
         request.form.get("phase", ""),
         reproduces=of.named if of else {},
         late=request.form.get("late", ""),

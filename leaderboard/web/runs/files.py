@@ -10,9 +10,9 @@ from flask.typing import ResponseReturnValue
 
 from leaderboard.checksums import belonging_to
 from leaderboard.errors import Busy
-from leaderboard.pages.runs import files
-from leaderboard.pages.runs.files import SentFile
-from leaderboard.services.runs.files import StoredFile
+from leaderboard.pages.runs import upload
+from leaderboard.pages.runs.upload import SentFile
+from leaderboard.services.runs.fixing import StoredFile
 from leaderboard.services.runs.prepare import CHUNK_BYTES
 from leaderboard.web import conditions, responses
 from leaderboard.web.rules import PUBLIC, rule
@@ -30,7 +30,7 @@ _turns = threading.BoundedSemaphore(LARGE_AT_ONCE)
 @rule(PUBLIC)
 def file(run_id: int) -> ResponseReturnValue:
     """The file as it was sent, for whom it is open; its digest is compared before the first byte goes out."""
-    return answer(files.sent_file(reading(), viewer(), run_id))
+    return answer(upload.sent_file(reading(), viewer(), run_id))
 
 
 def answer(sent: SentFile) -> Response:
@@ -55,7 +55,7 @@ def answer(sent: SentFile) -> Response:
 @rule(PUBLIC)
 def trec_eval(run_id: int) -> ResponseReturnValue:
     """Scores by topic and over all, as trec_eval prints them: the board's measures, or all of its own."""
-    text = files.trec_eval_text(reading(), viewer(), run_id, all_trec="all_trec" in request.args)
+    text = upload.trec_eval_text(reading(), viewer(), run_id, all_trec="all_trec" in request.args)
     # Topic ids and tags go out as the bytes they came in as, UTF-8 or not.
     return responses.as_stored(text.encode("utf-8", "surrogateescape"), "text/plain")
 

@@ -14,7 +14,7 @@ from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import UnsupportedMediaType
 
 from leaderboard.errors import Conflict, Invalid, Problem, TooLarge
-from leaderboard.services.runs import partial_files, partial_uploads
+from leaderboard.services.runs import partial_uploads
 from leaderboard.services.runs.partial_uploads import Partial, PartialRequest, Room
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.web.addresses import whole
@@ -79,8 +79,8 @@ def begun(slug: str, wanted: PartialRequest) -> Partial:
 def held(slug: str, token: str) -> Iterator[tuple[Partial, Path, IO[bytes]]]:
     """A file of the viewer's own that no other request changes meanwhile; raises NotFound and Conflict."""
     partial_uploads.own(reading(), viewer(), slug, token)
-    path = partial_files.path_of(settings().data, token)
-    with partial_files.held(path) as file:
+    path = partial_uploads.path_of(settings().data, token)
+    with partial_uploads.held(path) as file:
         # What another request did before this one had the file.
         finish_reading()
         mine = partial_uploads.own(reading(), viewer(), slug, token)
@@ -92,12 +92,12 @@ def append_body(mine: Partial, path: Path, file: IO[bytes]) -> None:
     """Append the request's body where it is the next piece; raises Conflict, TooLarge, Invalid."""
     if request.mimetype not in (PIECE, "application/octet-stream"):
         raise UnsupportedMediaType
-    begins, offset = byte_count(OFFSET), partial_files.offset(path)
+    begins, offset = byte_count(OFFSET), partial_uploads.offset(path)
     if begins != offset:
         raise Conflict(f"This upload goes on at byte {offset:,}, not {begins:,}; ask for its offset.")
     if (request.content_length or 0) > mine.bytes - offset:
         raise TooLarge(f"The file was said to have {mine.bytes:,} bytes; this piece goes beyond them.")
-    partial_files.append(file, request.stream, mine.bytes - offset)
+    partial_uploads.append(file, request.stream, mine.bytes - offset)
 
 
 def byte_count(header: str) -> int:
@@ -113,14 +113,14 @@ def arrived(mine: Partial) -> int:
     """Bytes of a file that came so far."""
     if mine.upload_id is not None:
         return mine.bytes
-    return partial_files.offset(partial_files.path_of(settings().data, mine.id))
+    return partial_uploads.offset(partial_uploads.path_of(settings().data, mine.id))
 
 
 def give_up(slug: str, token: str) -> None:
     """Forget a file of the viewer's own, and what came of it."""
     with held(slug, token) as (mine, path, _), writing() as session:
         partial_uploads.drop(session, mine.id)
-    partial_files.remove(path)
+    partial_uploads.remove_partial_files(path)
 
 
 def waiting(slug: str) -> list[tuple[Partial, int]]:
@@ -145,13 +145,13 @@ def sent_files(slug: str) -> Iterator[list[Received]]:
                 for piece in pieces:
                     partial_uploads.drop(session, piece.path.name)
     for piece in pieces:
-        partial_files.remove(piece.path)
+        partial_uploads.remove_partial_files(piece.path)
 
 
 def _whole(mine: Partial, path: Path, _: IO[bytes]) -> Received:
     if mine.upload_id is not None:
         raise Conflict(f"{mine.file_name} was sent before: it is upload {mine.upload_id}.")
-    came = partial_files.offset(path)
+    came = partial_uploads.offset(path)
     if came < mine.bytes:
         remedy = "Choose the file again: it goes on where it stopped."
         problem = Problem("is not whole.", remedy, field="file", value=mine.file_name)

@@ -3,11 +3,11 @@
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from leaderboard.pages.cards import card
-from leaderboard.pages.runs import run, whole
+from leaderboard.pages import cards
+from leaderboard.pages.runs import measures, run
+from leaderboard.pages.runs.measures import RunChoice
 from leaderboard.pages.runs.run import RunPage
 from leaderboard.pages.runs.topics import ORDERS, Order
-from leaderboard.pages.runs.whole import RunChoice
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept
 from leaderboard.web.cards import heads, snippets
@@ -40,7 +40,7 @@ def show(run_id: int) -> ResponseReturnValue:
         page=page,
         table=run.table(page),
         strips=charts.strips(page),
-        card_head=None if "measure" in request.args else heads.for_visitors(lambda: card.of_run_page(page)),
+        card_head=None if "measure" in request.args else heads.for_visitors(lambda: cards.of_run_page(page)),
         snippets=snippets.of_run(page.id, f"{page.name} on {page.task}"),
     )
     return responses.page(html)
@@ -56,7 +56,9 @@ def export(run_id: int, form: str) -> ResponseReturnValue:
         every_measure="all" in request.args,
         drawn_ties="ties" in request.args,
     )
-    return responses.export(form, whole.FILES, whole.whole_run(reading(), viewer(), run_id, asked))
+    return responses.export(
+        form, measures.WHOLE_FILES, measures.whole_run(reading(), viewer(), run_id, asked)
+    )
 
 
 def topic_order() -> Order:

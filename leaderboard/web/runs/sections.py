@@ -5,14 +5,13 @@ from flask import Blueprint, render_template, request
 from leaderboard.pages.runs import curves as run_curves
 from leaderboard.pages.runs import explanation as run_explanation
 from leaderboard.pages.runs import measures as run_measures
-from leaderboard.pages.runs import origin as run_origin
+from leaderboard.pages.runs import measures as run_origin
 from leaderboard.pages.runs import ties as run_ties
 from leaderboard.pages.runs import topics as run_topics
 from leaderboard.pages.runs.curves import CurvesPage
 from leaderboard.pages.runs.explanation import ExplanationPage
 from leaderboard.pages.runs.head import ScoredRun, ranked_documents, scored_run, seen_run
-from leaderboard.pages.runs.measures import MeasuresPage
-from leaderboard.pages.runs.origin import OriginPage
+from leaderboard.pages.runs.measures import MeasuresPage, OriginPage
 from leaderboard.pages.runs.ties import TiesPage
 from leaderboard.pages.runs.topics import TopicsPage
 from leaderboard.web import responses
@@ -102,7 +101,11 @@ def measures(run_id: int) -> MeasuresPage:
 
 
 @responses.with_files(
-    blueprint, "/runs/<id:run_id>/origin", "runs/origin.html", run_origin.FILES, table=run_origin.table
+    blueprint,
+    "/runs/<id:run_id>/origin",
+    "runs/origin.html",
+    run_origin.ORIGIN_FILES,
+    table=run_origin.origin_table,
 )
 @rule(PUBLIC)
 def origin(run_id: int) -> OriginPage:

@@ -14,8 +14,8 @@ from leaderboard.errors import Invalid, LeaderboardError
 from leaderboard.pages.runs.upload import UploadPage, upload_file, upload_page
 from leaderboard.pages.runs.upload_form import upload_form
 from leaderboard.services.policy import Viewer
-from leaderboard.services.runs import admission, fixing, limits, marks, prepare, uploads, withdrawals
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs import fixing, limits, prepare, uploads, withdrawals
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.services.runs.prepare import PreparedUpload
 from leaderboard.services.runs.uploads import Delivery, Submission
 from leaderboard.trec.read.bundles import base_name
@@ -134,7 +134,7 @@ def _checked(asker: Viewer, slug: str, team_id: int, file: Received, phase: str)
 
     None where that takes long, and where too many files of the account or network were rejected.
     """
-    rules = admission.rules_for(reading(), asker, slug, team_id, phase)
+    rules = limits.rules_for(reading(), asker, slug, team_id, phase)
     with writing() as session:
         if not limits.count_check(session, asker.account_id, asker.ip):
             return None
@@ -225,14 +225,14 @@ def restore(run_id: int) -> ResponseReturnValue:
 @rule(SIGNED_IN)
 def mark(run_id: int) -> ResponseReturnValue:
     """Mark a run to count at the end, or as its team's primary one, for its members."""
-    return _changed(run_id, lambda session, asker: marks.mark(session, asker, run_id))
+    return _changed(run_id, lambda session, asker: withdrawals.mark(session, asker, run_id))
 
 
 @blueprint.post("/runs/<id:run_id>/unmark")
 @rule(SIGNED_IN)
 def unmark(run_id: int) -> ResponseReturnValue:
     """Take a run's mark back, for its team's members."""
-    return _changed(run_id, lambda session, asker: marks.unmark(session, asker, run_id))
+    return _changed(run_id, lambda session, asker: withdrawals.unmark(session, asker, run_id))
 
 
 def _changed(run_id: int, change: Callable[[Session, Viewer], None]) -> ResponseReturnValue:

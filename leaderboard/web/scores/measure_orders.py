@@ -3,13 +3,11 @@
 from flask import Blueprint, request, url_for
 
 from leaderboard.pages.scores import measure_orders, order_tables
-from leaderboard.pages.scores.measure_agreement import COEFFICIENTS
-from leaderboard.pages.scores.measure_orders import FORMS, Choice, OrdersPage
+from leaderboard.pages.scores.measure_orders import COEFFICIENTS, FORMS, Choice, OrdersPage
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept
 from leaderboard.web.charts import Ranks, SlopeChart, slope_chart
-from leaderboard.web.charts.means import means_chart
-from leaderboard.web.charts.scatter import Pair, Plot
+from leaderboard.web.charts.planes import Pair, Plot, means_chart
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import reading, viewer
 

@@ -6,9 +6,9 @@ from flask import Blueprint, Response, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import Conflict, Invalid
-from leaderboard.pages.side_by_side import question as side_by_side_pages
-from leaderboard.services.side_by_side import questions
-from leaderboard.services.side_by_side.questions import Questions, SentAnswer
+from leaderboard.pages import side_by_side as side_by_side_pages
+from leaderboard.services import side_by_side
+from leaderboard.services.side_by_side import Questions, SentAnswer
 from leaderboard.web.desks import or_again, private
 from leaderboard.web.rankings import highlighted
 from leaderboard.web.rules import PUBLIC, rule
@@ -45,7 +45,7 @@ def _question(token: str, item: str, error: Invalid | Conflict | None = None) ->
 @rule(PUBLIC)
 def desk(token: str) -> ResponseReturnValue:
     """All that the assessor is asked to compare."""
-    mine = questions.of_link(reading(), token)
+    mine = side_by_side.of_link(reading(), token)
     return _private("desk", token, mine, page=mine, table=side_by_side_pages.list_table(mine))
 
 
@@ -62,7 +62,7 @@ def question(token: str, item: str) -> ResponseReturnValue:
 def answer(token: str, item: str) -> ResponseReturnValue:
     """Store an answer and go on with the next question."""
     with writing() as session:
-        later = questions.save(session, token, item, _sent())
+        later = side_by_side.save_question(session, token, item, _sent())
     if later is None:
         return redirect(url_for("side_by_side_judging.desk", token=token), 303)
     return redirect(url_for("side_by_side_judging.question", token=token, item=later), 303)

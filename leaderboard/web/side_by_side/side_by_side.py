@@ -4,11 +4,11 @@ from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import Invalid, LeaderboardError, NotFound
-from leaderboard.pages.side_by_side import desk, results
-from leaderboard.pages.side_by_side.results import Results
+from leaderboard.pages import side_by_side
+from leaderboard.pages.side_by_side import Results
 from leaderboard.services import policy
-from leaderboard.services.side_by_side import pairs
-from leaderboard.services.side_by_side.pairs import ComparisonRequest
+from leaderboard.services import side_by_side as side_by_side_services
+from leaderboard.services.side_by_side import ComparisonRequest
 from leaderboard.web import desks, responses
 from leaderboard.web.addresses import whole
 from leaderboard.web.desks import ID_DIGITS, ids, or_again
@@ -27,12 +27,12 @@ def show(slug: str) -> ResponseReturnValue:
 
 
 def _page(slug: str, error: LeaderboardError | None = None) -> str:
-    page = desk.page(reading(), viewer(), slug)
+    page = side_by_side.desk_page(reading(), viewer(), slug)
     return render_template(
         "side_by_side/show.html",
         page=page,
-        pairs_table=desk.pairs_table(page),
-        assessors_table=desk.assessors_table(page),
+        pairs_table=side_by_side.pairs_table(page),
+        assessors_table=side_by_side.assessors_table(page),
         error=error,
         sent=request.form,
     )
@@ -42,14 +42,14 @@ def _page(slug: str, error: LeaderboardError | None = None) -> str:
 @rule(SIGNED_IN)
 def export(slug: str, form: str) -> ResponseReturnValue:
     """The pairs as a file."""
-    return responses.export(form, desk.FILES, desk.page(reading(), viewer(), slug))
+    return responses.export(form, side_by_side.DESK_FILES, side_by_side.desk_page(reading(), viewer(), slug))
 
 
 @blueprint.get("/tasks/<slug>/side-by-side/answers.<form:form>")
 @rule(SIGNED_IN)
 def answers_export(slug: str, form: str) -> ResponseReturnValue:
     """Every answer as a file."""
-    return responses.export(form, desk.ANSWERS, desk.answers_page(reading(), viewer(), slug))
+    return responses.export(form, side_by_side.ANSWERS, side_by_side.answers_page(reading(), viewer(), slug))
 
 
 @blueprint.post("/tasks/<slug>/side-by-side")
@@ -61,7 +61,7 @@ def ask(slug: str) -> ResponseReturnValue:
     policy.own_task(reading(), asker, slug)
     asked_for = _request()
     with writing() as session:
-        pairs.ask(session, asker, slug, asked_for)
+        side_by_side_services.ask_pair(session, asker, slug, asked_for)
     return redirect(url_for("side_by_side.show", slug=slug), 303)
 
 
@@ -85,7 +85,7 @@ def end(slug: str) -> ResponseReturnValue:
     if one is None or other is None:
         raise Invalid("Say which two runs.")
     with writing() as session:
-        pairs.end(session, asker, slug, one, other)
+        side_by_side_services.end(session, asker, slug, one, other)
     return redirect(url_for("side_by_side.show", slug=slug), 303)
 
 
@@ -93,14 +93,14 @@ def end(slug: str) -> ResponseReturnValue:
 @rule(PUBLIC)
 def compared_export(slug: str, form: str) -> ResponseReturnValue:
     """What people prefer of two runs, by topic, as a file."""
-    return responses.export(form, results.FILES, _results(slug))
+    return responses.export(form, side_by_side.RESULTS_FILES, _results(slug))
 
 
 def _results(slug: str) -> Results:
     one, two = (whole(request.args.get(name), digits=ID_DIGITS) for name in ("a", "b"))
     if one is None or two is None:
         raise NotFound("Say which two runs: ?a= and ?b=.")
-    return results.results_of(reading(), viewer(), slug, one, two)
+    return side_by_side.results_of(reading(), viewer(), slug, one, two)
 
 
 def _request() -> ComparisonRequest:

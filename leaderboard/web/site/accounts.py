@@ -6,7 +6,7 @@ from flask.typing import ResponseReturnValue
 from leaderboard import fields
 from leaderboard.errors import LeaderboardError
 from leaderboard.pages import invitations as invited
-from leaderboard.pages.site import accounts as pages
+from leaderboard.pages import site as pages
 from leaderboard.services.accounts import accounts, closing, invitations
 from leaderboard.services.accounts.invitations import TaskInvitation
 from leaderboard.services.tasks import reset_links
@@ -31,7 +31,7 @@ def index() -> ResponseReturnValue:
 @rule(OPERATOR)
 def export(form: str) -> ResponseReturnValue:
     """The accounts as a file."""
-    return responses.export(form, pages.FILES, _found())
+    return responses.export(form, pages.ACCOUNTS_FILES, _found())
 
 
 @blueprint.post("/site/accounts/<id:account_id>/link")
@@ -101,7 +101,7 @@ def _page(error: LeaderboardError | None = None, invitation: str = "", link: str
     return render_template(
         "site/accounts.html",
         page=page,
-        table=pages.table(page),
+        table=pages.accounts_table(page),
         invitations=invited.table(page.invitations),
         invite={**actions.form(TaskInvitation, error), "asked": fields.of(TaskInvitation)[:3]},
         hours=accounts.LINK_HOURS,

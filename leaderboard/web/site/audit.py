@@ -6,8 +6,8 @@ from flask import Blueprint, render_template, request
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import Invalid, LeaderboardError, NotFound
-from leaderboard.pages.site import audit as pages
-from leaderboard.pages.site.audit import AuditPage, AuditSearch
+from leaderboard.pages import site as pages
+from leaderboard.pages.site import AuditPage, AuditSearch
 from leaderboard.web import responses
 from leaderboard.web.addresses import MAX_ID, kept, whole
 from leaderboard.web.errors import form_again
@@ -47,7 +47,7 @@ def _page(page: AuditPage, error: LeaderboardError | None = None) -> str:
 @rule(OPERATOR)
 def export(form: str) -> ResponseReturnValue:
     """All acts that the address asks for, as a file."""
-    return responses.export(form, pages.FILES, pages.whole_audit(reading(), viewer(), _search()))
+    return responses.export(form, pages.AUDIT_FILES, pages.whole_audit(reading(), viewer(), _search()))
 
 
 def _search() -> AuditSearch:

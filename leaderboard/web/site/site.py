@@ -4,14 +4,10 @@ from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import NotFound
-from leaderboard.pages.site import mail as mail_pages
-from leaderboard.pages.site import queue as queue_pages
-from leaderboard.pages.site import storage as storage_pages
-from leaderboard.pages.site.mail import OutboxPage
-from leaderboard.pages.site.queue import QueuePage
-from leaderboard.pages.site.storage import StoragePage
+from leaderboard.pages import site as mail_pages
+from leaderboard.pages.site import OutboxPage, QueuePage, StoragePage
+from leaderboard.services import mail as mail_services
 from leaderboard.services.jobs import failed
-from leaderboard.services.mail import outbox
 from leaderboard.web import responses
 from leaderboard.web.addresses import whole
 from leaderboard.web.rules import OPERATOR, rule
@@ -24,7 +20,7 @@ blueprint = Blueprint("site", __name__)
 @rule(OPERATOR)
 def index() -> ResponseReturnValue:
     """What there is for operators."""
-    page = queue_pages.queue_page(reading(), viewer())
+    page = mail_pages.queue_page(reading(), viewer())
     return render_template("site/index.html", queue=page)
 
 
@@ -32,14 +28,14 @@ def index() -> ResponseReturnValue:
     blueprint,
     "/site/queue",
     "site/queue.html",
-    queue_pages.FILES,
+    mail_pages.QUEUE_FILES,
     is_kept=False,
-    tables=lambda page: responses.tables(queue_pages.FILES, page),
+    tables=lambda page: responses.tables(mail_pages.QUEUE_FILES, page),
 )
 @rule(OPERATOR)
 def queue() -> QueuePage:
     """What waits, what failed, and who does the work."""
-    return queue_pages.queue_page(reading(), viewer())
+    return mail_pages.queue_page(reading(), viewer())
 
 
 @blueprint.post("/site/queue/<id:job_id>")
@@ -57,23 +53,23 @@ def do_again(job_id: int) -> ResponseReturnValue:
     blueprint,
     "/site/storage",
     "site/storage.html",
-    storage_pages.FILES,
+    mail_pages.STORAGE_FILES,
     is_kept=False,
-    tables=lambda page: responses.tables(storage_pages.FILES, page),
+    tables=lambda page: responses.tables(mail_pages.STORAGE_FILES, page),
 )
 @rule(OPERATOR)
 def storage() -> StoragePage:
     """What the database takes, what is free, and the last backup."""
-    return storage_pages.storage_page(reading(), viewer(), settings().data)
+    return mail_pages.storage_page(reading(), viewer(), settings().data)
 
 
 @responses.with_files(
     blueprint,
     "/site/mail",
     "site/mail.html",
-    mail_pages.FILES,
+    mail_pages.MAIL_FILES,
     is_kept=False,
-    tables=lambda page: responses.tables(mail_pages.FILES, page),
+    tables=lambda page: responses.tables(mail_pages.MAIL_FILES, page),
 )
 @rule(OPERATOR)
 def mail() -> OutboxPage:
@@ -92,6 +88,6 @@ def send_again() -> ResponseReturnValue:
     if letter and mail_id is None:
         raise NotFound("There is no such letter.")
     with writing() as session:
-        outbox.try_again(session, asker, mail_id)
+        mail_services.try_again(session, asker, mail_id)
     wake()
     return redirect(url_for("site.mail"), 303)

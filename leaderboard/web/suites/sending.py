@@ -11,11 +11,11 @@ from flask.typing import ResponseReturnValue
 from sqlalchemy.orm import Session
 
 from leaderboard.errors import Busy, Invalid, LeaderboardError, Problem
-from leaderboard.pages.suites import run as pages
-from leaderboard.services.runs import describe, limits
-from leaderboard.services.suites import changes, parts, sending
+from leaderboard.pages import suites as pages
+from leaderboard.services.runs import facts, limits
+from leaderboard.services.suites import changes, sending
 from leaderboard.services.suites.sending import PreparedSubmission, SuiteRequest
-from leaderboard.trec.facts import fields
+from leaderboard.trec import facts as facts_files
 from leaderboard.trec.read.lines import Limits
 from leaderboard.web import actions
 from leaderboard.web.addresses import whole
@@ -69,7 +69,7 @@ def put_together(suite: str) -> ResponseReturnValue:
     try:
         team_id, name = _team(), request.form.get("name", "").strip()
         with writing() as session:
-            made = parts.put_together(session, asker, suite, team_id, name, _chosen())
+            made = sending.put_together(session, asker, suite, team_id, name, _chosen())
     except LeaderboardError as error:
         if wants_json():
             raise
@@ -83,7 +83,7 @@ def fill_in(suite: str, suite_run_id: int) -> ResponseReturnValue:
     """Give members that a suite run lacks a run of its team."""
     asker, chosen = viewer(), _chosen()
     with writing() as session:
-        parts.fill_in(session, asker, suite, suite_run_id, chosen)
+        sending.fill_in(session, asker, suite, suite_run_id, chosen)
     return _to_run(suite, suite_run_id)
 
 
@@ -145,8 +145,8 @@ def _wished() -> SuiteRequest:
         team_id=_team(),
         name=request.form.get("name", "").strip(),
         kind=request.form.get("kind", "official"),
-        description=describe.require_short(request.form.get("description", "")),
-        facts=fields.read(facts_given()),
+        description=facts.require_short(request.form.get("description", "")),
+        facts=facts_files.read_fact_fields(facts_given()),
     )
 
 
@@ -176,7 +176,7 @@ def _answer(suite: str, made: int) -> ResponseReturnValue:
     if not wants_json():
         return _to_run(suite, made)
     finish_reading()
-    return jsonify(pages.facts(pages.suite_run_page(reading(), viewer(), suite, made))), 201
+    return jsonify(pages.run_facts(pages.suite_run_page(reading(), viewer(), suite, made))), 201
 
 
 def _to_run(suite: str, suite_run_id: int) -> ResponseReturnValue:

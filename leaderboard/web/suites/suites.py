@@ -5,14 +5,13 @@ from flask.typing import ResponseReturnValue
 
 from leaderboard import fields
 from leaderboard.errors import LeaderboardError
-from leaderboard.pages.suites import board, run
-from leaderboard.pages.suites.board import SuiteChoice, SuitePage, SuiteRow
-from leaderboard.pages.suites.run import SuiteRunPage
-from leaderboard.pages.suites.tables import NAMES, NOT_DEFINED
+from leaderboard.pages import suites
+from leaderboard.pages.suites import NOT_DEFINED, TABLE_NAMES, SuiteChoice, SuitePage, SuiteRow, SuiteRunPage
 from leaderboard.services.suites import changes as settling
-from leaderboard.services.suites import drafts, records
-from leaderboard.services.suites.drafts import SuiteDraft
-from leaderboard.trec.suites.suite_files import GROUPS
+from leaderboard.services.suites import changes as suites_changes
+from leaderboard.services.suites import seen
+from leaderboard.services.suites.changes import SuiteDraft
+from leaderboard.trec.suites import GROUPS
 from leaderboard.web import actions, responses
 from leaderboard.web.addresses import kept
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
@@ -28,29 +27,29 @@ LIKE_THESE = "like-these"
     blueprint,
     "/suites",
     "suites/index.html",
-    board.LIST_FILES,
+    suites.LIST_FILES,
     rows=lambda rows: rows,
-    table=board.list_table,
+    table=suites.list_table,
 )
 @rule(PUBLIC)
 def index() -> tuple[SuiteRow, ...]:
     """The suites of the site."""
-    return board.suites(reading(), viewer())
+    return suites.suites(reading(), viewer())
 
 
 @responses.with_files(
     blueprint,
     "/suites/<suite>",
     "suites/board.html",
-    board.FILES,
-    table=board.table,
-    names=lambda _: NAMES,
+    suites.SUITE_FILES,
+    table=suites.suite_table,
+    names=lambda _: TABLE_NAMES,
     args=lambda _: kept(STATE),
 )
 @rule(PUBLIC)
 def show(suite: str) -> SuitePage:
     """The board of a suite."""
-    return board.suite_page(reading(), viewer(), suite, choice())
+    return suites.suite_page(reading(), viewer(), suite, choice())
 
 
 @blueprint.get("/suites/<suite>/changes")
@@ -63,7 +62,7 @@ def changes(suite: str) -> ResponseReturnValue:
     html = render_template(
         "suites/changes.html",
         page=page,
-        table=board.changes(page, member),
+        table=suites.changes(page, member),
         others=others,
         member=member,
         absent=NOT_DEFINED,
@@ -82,7 +81,7 @@ def pairs(suite: str) -> ResponseReturnValue:
     html = render_template(
         "suites/pairs.html",
         page=page,
-        table=board.pairs(page, chosen),
+        table=suites.pairs(page, chosen),
         runs=names,
         chosen=chosen,
         args=kept(STATE),
@@ -94,14 +93,14 @@ def pairs(suite: str) -> ResponseReturnValue:
     blueprint,
     "/suites/<suite>/runs/<id:suite_run_id>",
     "suites/run.html",
-    run.FILES,
+    suites.RUN_FILES,
     endpoint="run_export",
-    table=run.table,
+    table=suites.run_table,
 )
 @rule(PUBLIC)
 def show_run(suite: str, suite_run_id: int) -> SuiteRunPage:
     """One suite run: its members' runs and its place."""
-    return run.suite_run_page(reading(), viewer(), suite, suite_run_id)
+    return suites.suite_run_page(reading(), viewer(), suite, suite_run_id)
 
 
 def choice() -> SuiteChoice:
@@ -132,9 +131,9 @@ def settings(suite: str) -> ResponseReturnValue:
 
 def _form(suite: str = "", error: LeaderboardError | None = None) -> str:
     """The form of a suite, or of a new one; what was refused is shown again."""
-    known = records.own_suite(reading(), viewer(), suite) if suite else None
+    known = seen.own_suite(reading(), viewer(), suite) if suite else None
     draft = settling.draft_of(known) if known else None
-    stored = {**fields.texts(draft), "members": drafts.member_lines(draft.members)} if draft else {}
+    stored = {**fields.texts(draft), "members": suites_changes.member_lines(draft.members)} if draft else {}
     return render_template(
         "suites/settings.html",
         suite=suite,

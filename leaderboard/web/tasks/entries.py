@@ -4,7 +4,7 @@ from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import LeaderboardError
-from leaderboard.pages.tasks import entries as pages
+from leaderboard.pages.tasks import organise as pages
 from leaderboard.services.tasks import entries
 from leaderboard.services.tasks.entries import EntryState
 from leaderboard.web import actions, responses
@@ -36,14 +36,14 @@ def index(slug: str) -> ResponseReturnValue:
 
 def _list_page(slug: str, error: LeaderboardError | None = None, **_: object) -> str:
     page = pages.entry_list(reading(), viewer(), slug)
-    return render_template("tasks/entries.html", page=page, table=pages.table(page), error=error)
+    return render_template("tasks/entries.html", page=page, table=pages.entries_table(page), error=error)
 
 
 @blueprint.get("/tasks/<slug>/entries.<form:form>")
 @rule(SIGNED_IN)
 def export(slug: str, form: str) -> ResponseReturnValue:
     """The teams in a task as a file."""
-    return responses.export(form, pages.FILES, pages.entry_list(reading(), viewer(), slug))
+    return responses.export(form, pages.ENTRIES_FILES, pages.entry_list(reading(), viewer(), slug))
 
 
 def _entered(state: EntryState, slug: str) -> ResponseReturnValue:

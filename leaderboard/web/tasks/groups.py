@@ -4,9 +4,9 @@ from flask import Blueprint, render_template
 from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import LeaderboardError
-from leaderboard.pages.tasks import groups as pages
-from leaderboard.services.boards import groups
-from leaderboard.services.boards.groups import GroupBody
+from leaderboard.pages.tasks import members as pages
+from leaderboard.services.boards import board
+from leaderboard.services.boards.board import GroupBody
 from leaderboard.web import actions
 from leaderboard.web.rules import SIGNED_IN, rule
 from leaderboard.web.session import reading, viewer
@@ -24,7 +24,9 @@ def show(slug: str) -> ResponseReturnValue:
 def _page(slug: str, error: LeaderboardError | None = None, **_: object) -> str:
     page = pages.groups_page(reading(), viewer(), slug)
     form = actions.form(GroupBody, error)
-    return render_template("tasks/groups.html", page=page, table=pages.table(page), error=error, form=form)
+    return render_template(
+        "tasks/groups.html", page=page, table=pages.groups_table(page), error=error, form=form
+    )
 
 
-actions.add_to(blueprint, groups.ACTIONS, _page)
+actions.add_to(blueprint, board.ACTIONS, _page)

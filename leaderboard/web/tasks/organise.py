@@ -11,8 +11,8 @@ from leaderboard import fields
 from leaderboard.errors import Invalid, LeaderboardError
 from leaderboard.pages.tasks import organise
 from leaderboard.services import collections
-from leaderboard.services.tasks import create as tasks
-from leaderboard.services.tasks import drafts, templates
+from leaderboard.services.tasks import drafts
+from leaderboard.services.tasks import drafts as tasks
 from leaderboard.services.tasks import organise as operations
 from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.services.tasks.organise import TaskDates
@@ -37,7 +37,7 @@ def _new_page(error: LeaderboardError | None = None) -> str:
         "tasks/new.html",
         error=error,
         sent=request.form,
-        templates=templates.TEMPLATES.values(),
+        templates=tasks.TEMPLATES.values(),
         collections=collections.choices(reading(), viewer()),
     )
 
@@ -68,7 +68,7 @@ def _draft() -> TaskDraft:
     )
     if topics is None:
         raise Invalid("Choose a topics file.")
-    template = templates.find(form.get("template") or templates.LIVING)
+    template = tasks.find_template(form.get("template") or tasks.LIVING)
     name = form.get("name", "").strip()
     draft = TaskDraft(
         slug=form.get("slug", "").strip() or suggested_slug(name),

@@ -7,10 +7,9 @@ from leaderboard import fields
 from leaderboard.errors import Invalid, LeaderboardError, NotFound
 from leaderboard.pages.tasks import settings as pages
 from leaderboard.services import policy
-from leaderboard.services.tasks import organise, topic_changes
-from leaderboard.services.tasks.life import TaskCopy
-from leaderboard.services.tasks.settings import change, records
-from leaderboard.services.tasks.topic_changes import NewTopic, TopicText
+from leaderboard.services.tasks import board_measures, organise, settings
+from leaderboard.services.tasks.board_measures import NewTopic, TopicText
+from leaderboard.services.tasks.organise import TaskCopy
 from leaderboard.trec.topics import topics as trec_topics
 from leaderboard.web import actions
 from leaderboard.web.errors import form_again, wants_json
@@ -52,13 +51,13 @@ def _page(slug: str, error: LeaderboardError | None = None, opened: str = "", sa
 
 def _typed(section: str) -> dict[str, str]:
     """What was typed into a section's form: its fields that are not as they were shown."""
-    form, found = request.form, records.section(section)
+    form, found = request.form, settings.section(section)
     if found is None:
         return {}
     given = {one.name: form[one.name] for one in found.settings if one.name in form}
     if "measures" in given:
         given["measures"] = " ".join(form.getlist("measures"))
-    return change.typed(given, _seen())
+    return settings.typed(given, _seen())
 
 
 def _seen() -> dict[str, str]:
@@ -70,7 +69,7 @@ def _seen() -> dict[str, str]:
 @rule(SIGNED_IN)
 def save(slug: str, section: str) -> ResponseReturnValue:
     """Save one section, or show how its Markdown will look."""
-    asker, form, found = viewer(), request.form, records.section(section)
+    asker, form, found = viewer(), request.form, settings.section(section)
     if found is None:
         policy.own_task(reading(), asker, slug)
         raise NotFound("There is no such section of settings.")
@@ -81,7 +80,7 @@ def save(slug: str, section: str) -> ResponseReturnValue:
     reason = form.get("reason", "")[:REASON_CHARACTERS]
     try:
         with writing() as session:
-            change.change(session, asker, slug, given, reason, _seen())
+            settings.change_settings(session, asker, slug, given, reason, _seen())
     except LeaderboardError as error:
         return refused(slug, error, section)
     wake()
@@ -123,7 +122,7 @@ def topics(slug: str) -> ResponseReturnValue:
         new = trec_topics.read(file.path, request.form.get("topic_fields", ""))
         new.require_seen(request.form.get("topics_seen", ""))
         with writing() as session:
-            topic_changes.replace(session, asker, slug, new.topics)
+            board_measures.replace(session, asker, slug, new.topics)
     except LeaderboardError as error:
         return refused(slug, error, "topics")
     wake()
@@ -145,7 +144,7 @@ def _topic_page(slug: str, topic_id: str, error: LeaderboardError | None = None)
         topic=found,
         error=error,
         asked=fields.of(TopicText),
-        typed=request.form if error else {part: getattr(found, part) for part in topic_changes.PARTS},
+        typed=request.form if error else {part: getattr(found, part) for part in board_measures.PARTS},
         problems=actions.problems(error),
     )
 

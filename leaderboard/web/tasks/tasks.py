@@ -3,12 +3,12 @@
 from flask import Blueprint, render_template, request
 from flask.typing import ResponseReturnValue
 
-from leaderboard.pages.bundles.citation import citation
-from leaderboard.pages.cards.frame import ROWS
+from leaderboard.pages.bundles import citation
+from leaderboard.pages.cards import ROWS
 from leaderboard.pages.tasks import landing, settings
 from leaderboard.pages.tasks.landing import AboutPage
 from leaderboard.pages.tasks.leaders import LeaderOfTask
-from leaderboard.services.bundles.citations import FORMS, bibtex
+from leaderboard.services.bundles.describing import FORMS, bibtex
 from leaderboard.web import responses
 from leaderboard.web.addresses import whole
 from leaderboard.web.cards import frames, snippets

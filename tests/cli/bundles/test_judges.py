@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 
 from leaderboard.cli import main
 from leaderboard.db.engine import Database
-from leaderboard.services.judges import references
+from leaderboard.services.judges import sending
 from tests.make import build, judging
 
 
@@ -44,7 +44,7 @@ def test_an_import_says_which_labels_cannot_be_scored(
     assert _call(other, "worker", "--once").exit_code == 0
     here = Database(f"sqlite:///{other / 'leaderboard.sqlite3'}")
     with here.read() as session:
-        kept = references.newest(session, 1)
+        kept = sending.newest(session, 1)
     here.dispose()
     assert kept is not None
     assert kept.reference.runs == tuple(judging.RANKINGS)

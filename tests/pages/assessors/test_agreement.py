@@ -10,7 +10,7 @@ from sqlalchemy import select
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Assessor
 from leaderboard.errors import Forbidden, Invalid, LeaderboardError, NotFound, SignInNeeded
-from leaderboard.pages.assessors import agreement, tables
+from leaderboard.pages.assessors import agreement
 from leaderboard.pages.assessors.agreement import AgreementPage
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from tests.make import build, judged, pools
@@ -105,10 +105,10 @@ def test_machines_stand_beside_people_only_where_asked_for(database: Database, t
 def test_adjudicators_do_not_count_as_assessors(database: Database, tmp_path: Path) -> None:
     """A decision changes nothing in the agreement of those who judged."""
     judged.judged_by_two(database, tmp_path)
-    before = tables.facts(_page(database))
+    before = agreement.agreement_facts(_page(database))
     chief = judged.assessor(database, "Chief", role="adjudicator")
     judged.judge(database, chief, "1", dict.fromkeys(judged.DOCNOS, 0))
-    assert tables.facts(_page(database)) == before
+    assert agreement.agreement_facts(_page(database)) == before
 
 
 @pytest.mark.dialect
@@ -120,7 +120,7 @@ def test_a_pool_that_nobody_judged_says_so_without_numbers(database: Database, t
     assert page.together.raw.value is None
     assert page.together.fleiss.why
     assert (page.pairs, page.chosen, page.progress) == ((), None, ())
-    text = json.dumps(tables.facts(page), allow_nan=False)
+    text = json.dumps(agreement.agreement_facts(page), allow_nan=False)
     assert json.loads(text)["krippendorff_alpha"] == {"nominal": None, "ordinal": None, "interval": None}
 
 
@@ -147,10 +147,10 @@ def test_tables_hold_a_row_each_and_unknown_ones_are_refused(database: Database,
     """The confusion table has all nine cells; there is no table of another name."""
     judged.judged_by_two(database, tmp_path)
     page = _page(database)
-    header, rows = tables.confusion(page).data()
+    header, rows = agreement.confusion(page).data()
     assert header[-1] == "documents"
     assert sum(row[-1] for row in rows) == 10
     assert len(rows) == 9
-    assert [row[0] for row in tables.assessors(page).data()[1]] == ["Anne", "Bert"]
+    assert [row[0] for row in agreement.assessors(page).data()[1]] == ["Anne", "Bert"]
     with pytest.raises(NotFound, match="nonsense"):
-        tables.FILES.table(page, "nonsense")
+        agreement.AGREEMENT_FILES.table(page, "nonsense")

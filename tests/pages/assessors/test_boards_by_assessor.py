@@ -8,7 +8,7 @@ from leaderboard.db.engine import Database
 from leaderboard.pages.assessors import boards_by_assessor
 from leaderboard.pages.assessors.boards_by_assessor import BoardsByAssessor
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.pools.documents import PoolDocument
+from leaderboard.services.pools.previews import PoolDocument
 from tests.make import build, judged, pools
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from leaderboard.db.engine import Database
-from leaderboard.pages.boards import citations, snapshot
+from leaderboard.pages.boards import snapshot
 from leaderboard.services import snapshots
 from leaderboard.services.boards import board
 from leaderboard.services.policy import ANONYMOUS, OPERATOR
@@ -33,7 +33,7 @@ def _fields(entry: str) -> dict[str, str]:
 def test_awkward_names_do_not_end_their_field() -> None:
     """Braces are counted by BibTeX even after a backslash, so they are spelt out."""
     at = datetime(2026, 3, 1, tzinfo=UTC)
-    fields = _fields(citations.of_task("50% {of}} \\all_ & more", "t", "https://example.org/tasks/t", at))
+    fields = _fields(snapshot.of_task("50% {of}} \\all_ & more", "t", "https://example.org/tasks/t", at))
     assert fields["author"] == (
         r"{Organisers of 50\% \textbraceleft{}of\textbraceright{}\textbraceright{} "
         r"\textbackslash{}all\_ \& more}"
@@ -51,7 +51,7 @@ def test_a_board_is_cited_with_edition_revision_and_topics(database: Database, t
         shown = board.board(session, ANONYMOUS, "t")
         assert shown.basis is not None
         assert shown.basis.shown_from is not None
-        entry = citations.of_board(shown, "https://example.org/tasks/t?edition=1")
+        entry = snapshot.of_board(shown, "https://example.org/tasks/t?edition=1")
     assert entry.startswith("@misc{t-edition-1,\n")
     fields = _fields(entry)
     assert fields["title"] == "{Task t: board of runs by mean RR}"
@@ -60,8 +60,8 @@ def test_a_board_is_cited_with_edition_revision_and_topics(database: Database, t
     build.task(database, tmp_path, "bare", judgments=None)
     with database.read() as session:
         bare = board.board(session, ANONYMOUS, "bare")
-    assert citations.of_board(bare, "x").startswith("@misc{bare,\n")
-    assert "year" not in _fields(citations.of_board(bare, "x"))
+    assert snapshot.of_board(bare, "x").startswith("@misc{bare,\n")
+    assert "year" not in _fields(snapshot.of_board(bare, "x"))
 
 
 @pytest.mark.dialect
@@ -75,7 +75,7 @@ def test_a_snapshot_is_cited_with_its_whole_digest(database: Database, tmp_path:
         address = snapshots.keep(session, OPERATOR, frozen)
     with database.read() as session:
         page = snapshot.page(session, ANONYMOUS, address)
-    entry = citations.of_snapshot(page, f"https://example.org/snapshots/{address}")
+    entry = snapshot.of_snapshot(page, f"https://example.org/snapshots/{address}")
     assert entry.startswith(f"@misc{{t-{address},\n")
     assert f"SHA-256 {frozen.sha256}. Edition 1" in _fields(entry)["note"]
     assert f"{page.created_at:%Y-%m-%d %H:%M} UTC" in _fields(entry)["note"]

@@ -7,15 +7,15 @@ from sqlalchemy import event
 
 from leaderboard.db.engine import Database
 from leaderboard.measures.grammar import parse
-from leaderboard.pages.boards import coverage
-from leaderboard.pages.boards.coverage import Bounds, Coverage, CoveredRun, outside_the_pool
+from leaderboard.pages.boards import view
+from leaderboard.pages.boards.view import Bounds, Coverage, CoveredRun, outside_the_pool
 from leaderboard.services.boards import board
 from leaderboard.services.evaluations import alignments
 from leaderboard.services.evaluations.shown import Source
 from leaderboard.services.policy import ANONYMOUS
 from leaderboard.services.statistics import requests
-from leaderboard.services.statistics.cache import KeptResults
 from leaderboard.services.statistics.procedures import coverage as shares_of_runs
+from leaderboard.services.statistics.requests import KeptResults
 from tests.make import build
 from tests.make.copies import built_once
 
@@ -46,12 +46,12 @@ def runs(database: Database, tmp_path: Path) -> tuple[Source, dict[str, CoveredR
 
 def _coverage(database: Database, source: Source, key: str, run: CoveredRun) -> Coverage:
     with database.read() as session:
-        return coverage.coverage(session, source, parse(key), [run])[run.run_id]
+        return view.coverage(session, source, parse(key), [run])[run.run_id]
 
 
 def _bounds(database: Database, source: Source, key: str, run: CoveredRun) -> Bounds:
     with database.read() as session:
-        return coverage.bounds(session, source, parse(key), [run])[run.run_id]
+        return view.coverage_bounds(session, source, parse(key), [run])[run.run_id]
 
 
 def test_shares_are_of_the_topics_that_a_run_ranks_documents_for(
@@ -75,7 +75,7 @@ def test_a_run_that_ranks_nothing_here_is_left_out(database: Database, tmp_path:
         assert shown.source is not None
         (row,) = shown.rows
         covered = [CoveredRun(row.run_id, row.ranking_sha256, row.order_differs)]
-        assert coverage.coverage(session, shown.source, parse("RR"), covered) == {}
+        assert view.coverage(session, shown.source, parse("RR"), covered) == {}
 
 
 @pytest.mark.parametrize(
@@ -117,9 +117,9 @@ def test_other_measures_have_no_ends(
 ) -> None:
     """Where it is not known how far a score could move nothing is said."""
     source, rows = runs
-    assert not coverage.has_bounds(parse(key))
+    assert not view.has_bounds(parse(key))
     with database.read() as session:
-        assert coverage.bounds(session, source, parse(key), list(rows.values())) == {}
+        assert view.coverage_bounds(session, source, parse(key), list(rows.values())) == {}
 
 
 def test_what_was_computed_once_takes_no_statement(
@@ -128,12 +128,12 @@ def test_what_was_computed_once_takes_no_statement(
     """It is kept by the digest of the rankings; another run is computed alone."""
     source, rows = runs
     with database.read() as session:
-        first = coverage.coverage(session, source, parse("RR"), [rows["half"]])
+        first = view.coverage(session, source, parse("RR"), [rows["half"]])
         sent: list[str] = []
         event.listen(database.engine, "before_cursor_execute", lambda *given: sent.append(str(given[2])))
-        assert coverage.coverage(session, source, parse("RR"), [rows["half"]]) == first
+        assert view.coverage(session, source, parse("RR"), [rows["half"]]) == first
         assert sent == []
-        coverage.coverage(session, source, parse("RR"), list(rows.values()))
+        view.coverage(session, source, parse("RR"), list(rows.values()))
         assert len(sent) == 1
 
 
@@ -174,7 +174,7 @@ def test_of_a_large_board_the_shares_are_stored(
             shown = board.board(session, ANONYMOUS, "t", key)
             assert shown.source is not None
             rows = [CoveredRun(row.run_id, row.ranking_sha256, row.order_differs) for row in shown.rows]
-            found = coverage.coverage(session, shown.source, parse(key), rows)
+            found = view.coverage(session, shown.source, parse(key), rows)
             assert {row.run: found[row.run_id].unjudged for row in shown.rows} == {
                 "half": 0.5,
                 "deep": {"AP": 0.5, "P@2": 0.0}[key],

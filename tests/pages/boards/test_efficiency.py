@@ -10,7 +10,7 @@ from leaderboard.errors import Invalid, NotFound, UnknownMeasure
 from leaderboard.pages.boards import efficiency
 from leaderboard.pages.boards.efficiency import EfficiencyPage
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.tables.latex import latex_text
 from leaderboard.web.charts import pareto_front
 from tests.make import build

@@ -13,7 +13,7 @@ from leaderboard.pages.boards import history
 from leaderboard.pages.boards.history import History
 from leaderboard.services.boards import board
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.tables.latex import latex_text
 from tests.make import build
 from tests.make.copies import built_once

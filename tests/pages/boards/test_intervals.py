@@ -10,12 +10,11 @@ from scipy import stats
 from leaderboard.db.engine import Database
 from leaderboard.errors import NotFound, UnknownMeasure
 from leaderboard.pages.boards import intervals
-from leaderboard.pages.boards.intervals import IntervalsPage
-from leaderboard.pages.boards.reliability import Reliability
+from leaderboard.pages.boards.intervals import IntervalsPage, Reliability
 from leaderboard.services.boards import board
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
-from leaderboard.services.statistics import asked, requests
-from leaderboard.services.statistics.cache import KeptResults
+from leaderboard.services.statistics import requests
+from leaderboard.services.statistics.requests import KeptResults
 from tests.make import build
 from tests.pages.boards.test_reliability import RANKS, TOPICS, fill, reciprocal
 
@@ -103,7 +102,7 @@ def test_the_same_board_has_the_same_intervals_for_ever(
     assert {row.marginal_low for row in waiting.rows} == {None}
     assert waiting.rows[0].mean_low == first.rows[0].mean_low
     with database.write() as session:
-        asked.ask(session, OPERATOR, waiting.waiting)
+        requests.ask_for(session, OPERATOR, waiting.waiting)
     build.drain(database)
     assert replace(page(database), of=first.of) == first
 

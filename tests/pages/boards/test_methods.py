@@ -10,10 +10,10 @@ from sqlalchemy import update
 from leaderboard.cli import main
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Task
-from leaderboard.pages.boards.methods import MethodsText, methods
+from leaderboard.pages.boards.snapshot import MethodsText, methods
 from leaderboard.services.policy import ANONYMOUS
 from leaderboard.services.statistics import requests
-from leaderboard.services.statistics.cache import KeptResults
+from leaderboard.services.statistics.requests import KeptResults
 from tests.make import blind, build
 from tests.services.statistics.test_standings import board, fill, standing
 

@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 
 from leaderboard.db.engine import Database
-from leaderboard.pages.boards import reliability
-from leaderboard.pages.boards.reliability import Reliability
+from leaderboard.pages.boards import intervals
+from leaderboard.pages.boards.intervals import Reliability
 from leaderboard.services.boards import board
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.statistics import requests
-from leaderboard.services.statistics.cache import KeptResults
-from leaderboard.services.statistics.requests import WaitingResult
-from leaderboard.stats.reliability.power import power
+from leaderboard.services.statistics.requests import KeptResults, WaitingResult
+from leaderboard.stats.reliability import power
 from tests.make import build
 
 TOPICS = tuple(str(number) for number in range(1, 9))
@@ -64,7 +63,7 @@ def of_board(
 ) -> Reliability | WaitingResult | None:
     """The reliability as a viewer may see it."""
     with database.read() as session:
-        return reliability.of_board(session, board.board(session, viewer, "t", measure))
+        return intervals.of_board(session, board.board(session, viewer, "t", measure))
 
 
 def known(database: Database, measure: str | None = None, viewer: Viewer = ANONYMOUS) -> Reliability:
@@ -156,7 +155,7 @@ def test_nothing_is_said_where_nothing_can_be(
     fill(database, tmp_path, ranks, topics)
     found = of_board(database, measure)
     assert found is None
-    assert reliability.facts(found) is None
+    assert intervals.reliability_facts(found) is None
 
 
 def test_two_topics_may_show_no_difference_at_all(database: Database, tmp_path: Path) -> None:
@@ -164,7 +163,7 @@ def test_two_topics_may_show_no_difference_at_all(database: Database, tmp_path: 
     fill(database, tmp_path, topics=TOPICS[:2])
     found = known(database)
     assert (found.planned, found.any) == (None, None)
-    facts = reliability.facts(found)
+    facts = intervals.reliability_facts(found)
     assert facts is not None
     assert facts["smallest_difference_any_pair"] is None
 
@@ -199,7 +198,7 @@ def test_a_job_finds_the_same_as_a_page(
     monkeypatch.setattr(requests, "AT_ONCE_S", 0.0)
     waiting = of_board(database)
     assert isinstance(waiting, WaitingResult)
-    assert reliability.facts(waiting) is None
+    assert intervals.reliability_facts(waiting) is None
     with database.write() as session:
         requests.have_computed(session, waiting.request)
     build.drain(database)

@@ -15,9 +15,9 @@ from leaderboard.pages.boards.view import BoardChoice, View
 from leaderboard.services.boards import board
 from leaderboard.services.boards.board import Board
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.services.statistics import requests
-from leaderboard.services.statistics.cache import KeptResults
+from leaderboard.services.statistics.requests import KeptResults
 from leaderboard.tables.latex import latex_text
 from tests.make import build, people
 from tests.make.copies import built_once

@@ -15,10 +15,10 @@ from leaderboard.db.tables import QrelsRevision, Run, Task, Topic
 from leaderboard.errors import Invalid
 from leaderboard.pages.boards import tables
 from leaderboard.pages.nuggets import line
-from leaderboard.services.answers import store
+from leaderboard.services import answers as answers_services
 from leaderboard.services.boards import board as boards
-from leaderboard.services.bundles.importing import ImportRequest
-from leaderboard.services.nuggets.stored import of_revision
+from leaderboard.services.bundles.checking import ImportRequest
+from leaderboard.services.nuggets.scoring import of_revision
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.runs import withdrawals
 from leaderboard.trec.nuggets.packing import MadeBy
@@ -74,7 +74,10 @@ def _answers(database: Database, slug: str) -> list[Any]:
     with database.read() as session:
         runs = session.scalars(select(Run.id).join(Task).where(Task.slug == slug).order_by(Run.id)).all()
         return [
-            [(one.topic, one.segments, one.cut_off, one.references) for one in store.of_run(session, run)]
+            [
+                (one.topic, one.segments, one.cut_off, one.references)
+                for one in answers_services.of_run(session, run)
+            ]
             for run in runs
         ]
 

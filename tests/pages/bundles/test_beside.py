@@ -11,9 +11,9 @@ from leaderboard.db.tables import QrelsRevision, Reproduction, Run, Suite, Suite
 from leaderboard.errors import Invalid
 from leaderboard.pages.boards import tables
 from leaderboard.pages.reproductions import tables as reproduction_tables
-from leaderboard.pages.reproductions.board import reproductions_page
+from leaderboard.pages.reproductions.show import reproductions_page
 from leaderboard.services.boards import board as boards
-from leaderboard.services.bundles.importing import ImportRequest
+from leaderboard.services.bundles.checking import ImportRequest
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.qrels import left_out
 from leaderboard.trec.qrels.left_out import LeftOut

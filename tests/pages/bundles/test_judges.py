@@ -14,16 +14,16 @@ from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Phase, QrelsRevision, Run, Task
 from leaderboard.errors import Invalid
 from leaderboard.pages.boards import tables
-from leaderboard.pages.judges import judge as judge_pages
+from leaderboard.pages.judges import tables as judge_pages
 from leaderboard.pages.judges import tables as judge_tables
 from leaderboard.pages.judges.board import judges_page
 from leaderboard.services.boards import board as boards
-from leaderboard.services.bundles.importing import ImportRequest
-from leaderboard.services.checks.check import checks
-from leaderboard.services.judges import imported, references, store
+from leaderboard.services.bundles.checking import ImportRequest
+from leaderboard.services.checks import all_checks
+from leaderboard.services.judges import imported, sending, store
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.runs import withdrawals
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.trec.boards.packing import KeptReference
 from tests.make import build, bundles, judging
 from tests.make.copies import built_once
@@ -122,7 +122,7 @@ def _shown(database: Database, slug: str) -> Any:
 
 def _reference(database: Database, slug: str) -> KeptReference:
     with database.read() as session:
-        kept = references.newest(session, session.scalars(select(Task.id).where(Task.slug == slug)).one())
+        kept = sending.newest(session, session.scalars(select(Task.id).where(Task.slug == slug)).one())
     assert kept is not None
     return kept
 
@@ -130,7 +130,7 @@ def _reference(database: Database, slug: str) -> KeptReference:
 def _damage(database: Database) -> list[Any]:
     return [
         found
-        for check in checks(with_scores=True)
+        for check in all_checks(with_scores=True)
         for place in check.places(database)
         for found in check.damage(database, place)
     ]

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from leaderboard.db.engine import Database
-from leaderboard.pages.bundles import export
-from leaderboard.services.bundles import writing
+from leaderboard.pages import bundles
+from leaderboard.services.bundles import describing
 from leaderboard.services.policy import OPERATOR
 from tests.make import build
 
@@ -28,7 +28,7 @@ def test_memory_stays_flat(database: Database, tmp_path: Path, name: str) -> Non
     build.submit(database, run)
     tracemalloc.start()
     try:
-        export.export(database, OPERATOR, "t", writing.writer(tmp_path / name))
+        bundles.export(database, OPERATOR, "t", describing.writer(tmp_path / name))
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

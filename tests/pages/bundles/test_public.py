@@ -12,11 +12,11 @@ from leaderboard.db.tables import Entry, Phase
 from leaderboard.errors import NotFound
 from leaderboard.pages.boards import tables
 from leaderboard.services.boards import board as boards
-from leaderboard.services.bundles import writing
-from leaderboard.services.bundles.importing import ImportRequest
-from leaderboard.services.bundles.public import COLUMNS, PUBLIC_TABLES
+from leaderboard.services.bundles import describing
+from leaderboard.services.bundles.checking import ImportRequest
+from leaderboard.services.bundles.release import PUBLIC_COLUMNS, PUBLIC_TABLES
 from leaderboard.services.policy import ANONYMOUS, OPERATOR
-from leaderboard.services.runs import marks, withdrawals
+from leaderboard.services.runs import withdrawals
 from leaderboard.trec.read.plain import plain_blocks
 from leaderboard.trec.runs.runs import read_run
 from tests.make import build, bundles, masked, people, phased, revised, twins
@@ -42,7 +42,7 @@ def test_the_board_comes_back_as_visitors_know_it(database: Database, tmp_path: 
     late = build.run(database, tmp_path, revised.FIRST, "third", team_name="Other team")
     gone = build.run(database, tmp_path, revised.SECOND, "gone")
     with database.write() as session:
-        marks.mark(session, OPERATOR, late)
+        withdrawals.mark(session, OPERATOR, late)
         withdrawals.withdraw(session, OPERATOR, gone, "a mistake")
     build.drain(database)
     bundles.public(database, tmp_path / "out")
@@ -65,7 +65,7 @@ def test_the_same_task_gives_the_same_bytes(database: Database, tmp_path: Path) 
     bodies = []
     for number in range(2):
         with (tmp_path / f"{number}.zip").open("w+b") as file:
-            made = writing.archived(file, is_zip=True, at=writing.NO_TIME)
+            made = describing.archived(file, is_zip=True, at=describing.NO_TIME)
             bundles.export.export_public(database, "t", made)
             file.seek(0)
             bodies.append(file.read())
@@ -139,4 +139,4 @@ def test_one_hidden_phase_holds_all_back(sqlite_template: Path, tmp_path: Path) 
 def test_every_column_that_everybody_is_given_is_listed() -> None:
     """A column of a listed name that is gone, or a table without columns, is noticed here."""
     there = {table.name: {column.name for column in table.columns} for table in PUBLIC_TABLES}
-    assert there == {name: set(columns.split()) for name, columns in COLUMNS.items()}
+    assert there == {name: set(columns.split()) for name, columns in PUBLIC_COLUMNS.items()}

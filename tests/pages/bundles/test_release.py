@@ -8,11 +8,11 @@ from sqlalchemy import select, update
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Entry, Task, Team
-from leaderboard.services.boards import groups
-from leaderboard.services.bundles.importing import ImportRequest
+from leaderboard.services.boards import board
+from leaderboard.services.bundles.checking import ImportRequest
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.runs import withdrawals
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.services.tasks import announcements
 from leaderboard.services.tasks.announcements import AnnouncementDraft
 from leaderboard.trec.read.plain import plain_blocks
@@ -47,7 +47,7 @@ def _named_task(database: Database, folder: Path) -> None:
         )
         session.execute(update(Team).values(affiliation=PLACE, home_page="https://nowhereheim.example"))
         first = session.scalars(select(Team.id).where(Team.name == TEAMS[0])).one()
-        groups.declare(session, OPERATOR, "t", f"{TEAMS[1]} and friends", teams=[first])
+        board.declare(session, OPERATOR, "t", f"{TEAMS[1]} and friends", teams=[first])
         told = AnnouncementDraft(TEXT[:100], TEXT, announcements.EVERYBODY)
         counted = announcements.preview(session, OPERATOR, "t", told).count
         announcements.send(session, OPERATOR, "t", told, counted, None)

@@ -11,14 +11,14 @@ from sqlalchemy import select
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Task
 from leaderboard.pages.boards import tables
+from leaderboard.services import revisions
 from leaderboard.services.boards import board as boards
-from leaderboard.services.bundles.importing import ImportRequest
+from leaderboard.services.bundles.checking import ImportRequest
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.qrels import files
 from leaderboard.services.qrels.lines import Origin
-from leaderboard.services.revisions import drafts, publish
-from leaderboard.services.revisions.publish import NewRevision
-from leaderboard.services.runs import marks, withdrawals
+from leaderboard.services.revisions import NewRevision
+from leaderboard.services.runs import withdrawals
 from leaderboard.trec.qrels.preferences import PreferenceJudgments
 from tests.make import build, bundles, masked, phased, revised, sampled, twins
 
@@ -44,15 +44,17 @@ def _all_lines(database: Database, folder: Path) -> None:
     )  # fmt: skip
     for new in news:
         with database.write() as session:
-            publish.revise(session, OPERATOR, "t", new)
+            revisions.revise(session, OPERATOR, "t", new)
         build.drain(database)
     late = build.run(database, folder, revised.FIRST, "third", team_name="Other team")
     gone = build.run(database, folder, revised.SECOND, "gone")
     build.drain(database)
     with database.write() as session:
-        marks.mark(session, OPERATOR, late)
+        withdrawals.mark(session, OPERATOR, late)
         withdrawals.withdraw(session, OPERATOR, gone, "a mistake")
-        drafts.keep(session, OPERATOR, "t", files.of_grades({"1": {b"secret": 1}}, "d.txt"), "a secret draft")
+        revisions.keep_draft(
+            session, OPERATOR, "t", files.of_grades({"1": {b"secret": 1}}, "d.txt"), "a secret draft"
+        )
 
 
 def _board(database: Database, slug: str, edition: int | None = None) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Run, Snapshot, Task, TaskPicture
 from leaderboard.errors import Invalid
 from leaderboard.services import snapshots
-from leaderboard.services.bundles import opening, taking
-from leaderboard.services.bundles.importing import ImportRequest
+from leaderboard.services.bundles import imports, opening
+from leaderboard.services.bundles.checking import ImportRequest
 from leaderboard.services.policy import ANONYMOUS, OPERATOR
 from tests.make import build, bundles, people, pictures
 
@@ -67,7 +67,7 @@ def test_an_organisers_pictures_are_encoded_anew(database: Database, folder: Pat
     """As those that a form brings; a snapshot of theirs is not believed."""
     olga = people.viewer(database, people.account(database, "Olga", is_organiser=True))
     with opening.opened(folder) as files, database.write() as session:
-        taking.bring(session, olga, files, ImportRequest(slug="again"))
+        imports.bring(session, olga, files, ImportRequest(slug="again"))
     with database.read() as session:
         task = session.scalars(select(Task).where(Task.slug == "again")).one()
         rows = session.scalars(select(TaskPicture).where(TaskPicture.task_id == task.id)).all()

@@ -8,8 +8,8 @@ from sqlalchemy import delete
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import UploadChunk
 from leaderboard.errors import Damaged, Forbidden, NotFound, SignInNeeded
-from leaderboard.pages.bundles import export
-from leaderboard.services.bundles import writing
+from leaderboard.pages import bundles as bundles_pages
+from leaderboard.services.bundles import describing
 from leaderboard.services.policy import ANONYMOUS
 from tests.make import build, bundles, people
 
@@ -47,7 +47,7 @@ def test_who_may_not_see_all_makes_no_file(database: Database, tmp_path: Path) -
         (nina, "draft", NotFound),
     ):
         with pytest.raises(refusal):
-            export.export(database, viewer, slug, writing.writer(tmp_path / "out.zip"))
+            bundles_pages.export(database, viewer, slug, describing.writer(tmp_path / "out.zip"))
     assert not list(tmp_path.glob("*out.zip*"))
 
 

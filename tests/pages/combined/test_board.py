@@ -9,8 +9,8 @@ from sqlalchemy import update
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Phase, Qrels, Run
 from leaderboard.errors import NotFound, UnknownMeasure
-from leaderboard.pages.combined import tables
-from leaderboard.pages.combined.board import CombinedChoice, CombinedPage, combined_page
+from leaderboard.pages import combined
+from leaderboard.pages.combined import CombinedChoice, CombinedPage, combined_page
 from leaderboard.services import policy
 from leaderboard.services.evaluations.shown import shown_edition
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
@@ -20,7 +20,7 @@ from leaderboard.stats.combined import measures
 from leaderboard.stats.combined.labels import Labels
 from leaderboard.stats.combined.whole_topics import WholeTopics, believed, estimates, pair_table
 from leaderboard.stats.pairs.methods import all_pairs, method
-from leaderboard.stats.standing.standing import verdicts
+from leaderboard.stats.standing import verdicts
 from tests.make import sampled
 
 
@@ -190,7 +190,7 @@ def test_its_tables_and_facts(database: Database, runs: list[int]) -> None:
     """All that a number depends on is with it: sample, seed, revision, labels."""
     number = sampled.draw(database, 0.5)
     sampled.judge(database, number)
-    found = tables.facts(page(database))
+    found = combined.combined_facts(page(database))
     sample = found["sample"]
     assert (sample["pool"], sample["share"], sample["seed"], sample["revision"]) == (number, 0.5, 1, 1)
     assert len(sample["labels_sha256"]) == len(sample["revision_sha256"]) == 64
@@ -243,7 +243,7 @@ def test_whole_topics_are_estimated_from_both(database: Database, runs: list[int
     assert found.board.plan is not None
     assert found.board.plan.is_of_topics
     assert {row.name for row in found.board.teams} == set(sampled.TEAMS)
-    facts = tables.facts(found)
+    facts = combined.combined_facts(found)
     assert (facts["sample"]["design"], facts["sample"]["share"]) == ("topics", 0.5)
     assert facts["plan"]["topics"] == 26
     alone = page(database, order="people").board
@@ -286,7 +286,9 @@ def test_favour_by_the_models_that_runs_declare(database: Database, runs: list[i
         "gpt": (2, True),
         "claude": (1, False),
     }
-    assert [row["model"] for row in tables.facts(found)["models"]] == [row.name for row in found.board.models]
+    assert [row["model"] for row in combined.combined_facts(found)["models"]] == [
+        row.name for row in found.board.models
+    ]
     assert not any(row.favour.is_favoured for row in models.values())
 
 

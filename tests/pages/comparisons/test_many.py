@@ -19,11 +19,11 @@ from leaderboard.services.evaluations.shown import Source
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.runs import withdrawals
 from leaderboard.services.statistics import requests
-from leaderboard.services.statistics.cache import KeptResults
 from leaderboard.services.statistics.procedures import ranking_overlaps
+from leaderboard.services.statistics.requests import KeptResults
 from leaderboard.stats.orders.rbo import rbo
 from leaderboard.stats.pairs.corrections import holm
-from leaderboard.stats.reliability.power import topics_needed
+from leaderboard.stats.reliability import topics_needed
 from leaderboard.tables.latex import latex_text
 from leaderboard.trec.qrels.left_out import LeftOut
 from tests.make import build

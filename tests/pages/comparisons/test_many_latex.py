@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from leaderboard.pages.comparisons.many_latex import MeasureOfRuns, means_table
+from leaderboard.pages.comparisons.many_tables import MeasureOfRuns, means_table
 from leaderboard.stats.pairs.baseline import against_baseline
 from leaderboard.stats.pairs.methods import all_pairs, method
 from leaderboard.tables.latex import escaped, latex_text

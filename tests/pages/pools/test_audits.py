@@ -9,11 +9,11 @@ from sqlalchemy import insert, update
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Assessment, Assessor, Run, Task
 from leaderboard.errors import Invalid, NotFound, UnknownMeasure
-from leaderboard.pages.pools import audit_tables, audits, simulation
+from leaderboard.pages.pools import audit_tables, audits
 from leaderboard.pages.pools.audits import AuditPage, Choice
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.pools import pools, previews
-from leaderboard.services.pools.plans import Plan
+from leaderboard.services.pools.previews import Plan
 from tests.make import build
 from tests.make.pooled import GRADES, fill
 
@@ -145,7 +145,7 @@ def test_methods_are_held_against_the_judgments(database: Database, tmp_path: Pa
 def test_every_method_can_be_simulated(database: Database, tmp_path: Path) -> None:
     """Each finds all in the end."""
     fill(database, tmp_path)
-    for key in simulation.SPECS:
+    for key in audits.SPECS:
         (found,) = _page(database, methods=(key,)).simulated
         assert found.recall[-1] == 1.0, key
 
@@ -155,7 +155,7 @@ def test_tables_and_json_hold_plain_numbers(database: Database, tmp_path: Path) 
     fill(database, tmp_path)
     page = _page(database, depth=3)
     sizes = {name: len(table(page).rows) for name, table in audit_tables.FILES.tables.items()}
-    methods = len(simulation.USUAL)
+    methods = len(audits.USUAL)
     assert sizes == {"teams": 3, "runs": 3, "depths": 3, "methods": methods, "unfair": 0, "found": 21}
     facts = audit_tables.facts(page)
     assert facts["left_out"]["largest_drop"] == 1
@@ -168,7 +168,7 @@ def test_tables_and_json_hold_plain_numbers(database: Database, tmp_path: Path) 
         ({"depth": 0}, Invalid),
         ({"depth": 1001}, Invalid),
         ({"methods": ("combmnz",)}, Invalid),
-        ({"methods": tuple(simulation.SPECS)}, Invalid),
+        ({"methods": tuple(audits.SPECS)}, Invalid),
         ({"measure": "P@5"}, UnknownMeasure),
     ],
 )

@@ -6,9 +6,9 @@ import pytest
 
 from leaderboard.db.engine import Database
 from leaderboard.errors import Invalid
-from leaderboard.services.bundles.importing import ImportRequest
+from leaderboard.services.bundles.checking import ImportRequest
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.tasks.settings import change
+from leaderboard.services.tasks import settings
 from tests.make import bundles, reproduced
 from tests.make.reproduced import Reproduced
 
@@ -18,7 +18,9 @@ def made(database: Database, tmp_path: Path) -> Reproduced:
     """A reproduced and a replicated run, and thresholds of the organiser's."""
     linked = reproduced.linked(database, tmp_path)
     with database.write() as session:
-        change.change(session, OPERATOR, "t", {"reproduction_thresholds": "er 0.2 0.4\nmargin 0.05"})
+        settings.change_settings(
+            session, OPERATOR, "t", {"reproduction_thresholds": "er 0.2 0.4\nmargin 0.05"}
+        )
     return linked
 
 

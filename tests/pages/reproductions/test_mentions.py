@@ -10,7 +10,7 @@ from leaderboard.db.tables import Entry, Run, Task
 from leaderboard.pages.reproductions.mentions import RunMentions, mentions
 from leaderboard.services import policy, shown_names
 from leaderboard.services.policy import ANONYMOUS
-from leaderboard.services.reproductions.links import OriginalRuns
+from leaderboard.services.reproductions import OriginalRuns
 from tests.make import build, reproduced
 
 MASKED, SEALED, OPEN = ("v", "w"), ("s",), ("x", "y")

@@ -13,12 +13,12 @@ from benchmarks.pages import counted
 from leaderboard import demo
 from leaderboard.cli import main
 from leaderboard.db.engine import Database
-from leaderboard.pages.reproductions import board, show, tables
+from leaderboard.pages.reproductions import show, tables
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, TaskMemo
-from leaderboard.services.reproductions.links import OriginalRuns
+from leaderboard.services.reproductions import OriginalRuns
 from leaderboard.services.runs import withdrawals
 from leaderboard.services.statistics import requests
-from leaderboard.services.tasks.settings import change
+from leaderboard.services.tasks import settings
 from tests.make import build, reproduced
 
 NAMES = ("bm25", "bm25-rm3", "bm25-fields", "ql-jm")
@@ -76,7 +76,9 @@ def test_the_site_says_what_the_command_says(database: Database, tmp_path: Path,
     reproduced.say(database, new_again, OriginalRuns(new, base, base_again))
     build.drain(database)
     with database.write() as session:
-        change.change(session, OPERATOR, "t", {"reproduction_thresholds": "ktu 0.1 0.3; margin 0.05"})
+        settings.change_settings(
+            session, OPERATOR, "t", {"reproduction_thresholds": "ktu 0.1 0.3; margin 0.05"}
+        )
     said = by_command(qrels, runs, "-m", measure, "--margin", "0.05", "--threshold", "ktu", "0.1", "0.3")
     shown = page(database, new_again, measure)
     assert shown["words"] == said["words"]
@@ -111,12 +113,12 @@ def test_what_a_page_would_wait_for_a_job_computes(
     made = reproduced.runs(database, tmp_path)
     reproduced.say(database, made.new_again, made.reproduced)
     with database.read() as session:
-        waits = board.reproductions_page(session, replace(ANONYMOUS, memo=TaskMemo()), "t", "AP")
+        waits = show.reproductions_page(session, replace(ANONYMOUS, memo=TaskMemo()), "t", "AP")
         assert [tables.documents_word(row) for row in waits.rows] == [tables.WAITING]
         assert len(waits.waiting) == 2
     assert build.drain(database) == 2
     with database.read() as session:
-        done = board.reproductions_page(session, replace(ANONYMOUS, memo=TaskMemo()), "t", "AP")
+        done = show.reproductions_page(session, replace(ANONYMOUS, memo=TaskMemo()), "t", "AP")
         assert done.waiting == ()
         assert tables.ktu(done.rows[0]) is not None
 
@@ -128,7 +130,7 @@ def test_a_withdrawn_baseline_takes_the_effects_along(database: Database, tmp_pa
         with database.write() as session:
             withdrawals.withdraw(session, OPERATOR, run_id, "wrong")
         with database.read() as session:
-            (row,) = board.reproductions_page(session, replace(ANONYMOUS, memo=TaskMemo()), "t", "AP").rows
+            (row,) = show.reproductions_page(session, replace(ANONYMOUS, memo=TaskMemo()), "t", "AP").rows
         assert tables.effects_word(row) == words
         assert "is withdrawn" in (row.why or row.why_no_baseline)
         assert (row.levels is None) == (run_id == made.new)
@@ -151,5 +153,5 @@ def test_the_list_takes_as_many_statements_for_many(database: Database, tmp_path
 def statements(database: Database) -> int:
     """How many the list of reproductions sends."""
     with counted(database) as sent, database.read() as session:
-        board.reproductions_page(session, replace(ANONYMOUS, memo=TaskMemo()), "t", "AP")
+        show.reproductions_page(session, replace(ANONYMOUS, memo=TaskMemo()), "t", "AP")
     return len(sent)

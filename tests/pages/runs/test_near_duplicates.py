@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from leaderboard.db.engine import Database
-from leaderboard.pages.runs import near_duplicates
+from leaderboard.pages.runs import topics
 from leaderboard.pages.runs.head import scored_run
-from leaderboard.pages.runs.near_duplicates import NearDuplicate
+from leaderboard.pages.runs.topics import NearDuplicate
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.statistics import requests
-from leaderboard.services.statistics.cache import KeptResults
+from leaderboard.services.statistics.requests import KeptResults
 from tests.make import build
 from tests.make.copies import built_once
 
@@ -48,7 +48,7 @@ def ids(database: Database, tmp_path: Path) -> dict[str, int]:
 def near(database: Database, viewer: Viewer, run_id: int) -> tuple[NearDuplicate, ...]:
     """What a viewer is told on the run's page."""
     with database.read() as session:
-        return near_duplicates.near_duplicates(session, scored_run(session, viewer, run_id))
+        return topics.near_duplicates(session, scored_run(session, viewer, run_id))
 
 
 def test_a_teams_own_runs_are_found(database: Database, ids: dict[str, int]) -> None:
@@ -59,7 +59,7 @@ def test_a_teams_own_runs_are_found(database: Database, ids: dict[str, int]) -> 
     assert found["again"].overlap == pytest.approx(1.0)
     assert not found["swapped"].same_ranking
     assert found["swapped"].overlap is not None
-    assert near_duplicates.OVERLAP <= found["swapped"].overlap < 1
+    assert topics.OVERLAP <= found["swapped"].overlap < 1
     assert (found["scores"].same_scores, found["scores"].overlap) == (True, None)
     assert found["scores"].shared < 0.5
     assert all(each.same_team for each in found.values())

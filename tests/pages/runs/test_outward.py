@@ -15,9 +15,9 @@ from leaderboard.pages.runs import outward
 from leaderboard.pages.runs.outward import HubTask, RunAddresses
 from leaderboard.pages.runs.run import run_page
 from leaderboard.services.policy import ANONYMOUS
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.services.statistics import requests
-from leaderboard.services.statistics.cache import KeptResults
+from leaderboard.services.statistics.requests import KeptResults
 from leaderboard.tables.yaml import yaml_text
 from tests.make import blind, build
 from tests.services.statistics.test_standings import fill

@@ -10,7 +10,7 @@ from leaderboard.pages.runs.head import scored_run
 from leaderboard.pages.runs.ties import RunTies, ties_page
 from leaderboard.services.policy import ANONYMOUS
 from leaderboard.services.statistics import requests
-from leaderboard.services.statistics.cache import KeptResults
+from leaderboard.services.statistics.requests import KeptResults
 from tests.make import build
 
 LINES = (

@@ -21,9 +21,9 @@ from leaderboard.pages.runs.run import RunPage
 from leaderboard.pages.runs.topics import Order, TopicField
 from leaderboard.services.evaluations import score
 from leaderboard.services.policy import ANONYMOUS
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.services.statistics import requests
-from leaderboard.services.statistics.cache import KeptResults
+from leaderboard.services.statistics.requests import KeptResults
 from tests.make import build
 from tests.make.copies import built_once
 

@@ -13,13 +13,18 @@ from leaderboard.db.engine import Database
 from leaderboard.errors import Invalid, NotFound, UnknownMeasure
 from leaderboard.measures.grammar import parse
 from leaderboard.pages.scores import measure_orders, order_tables
-from leaderboard.pages.scores.measure_agreement import COEFFICIENTS, PairOfOrders, pair_of_orders
-from leaderboard.pages.scores.measure_orders import Choice, OrdersPage
+from leaderboard.pages.scores.measure_orders import (
+    COEFFICIENTS,
+    Choice,
+    OrdersPage,
+    PairOfOrders,
+    pair_of_orders,
+)
 from leaderboard.services.boards import board
-from leaderboard.services.evaluations.columns import MeasureColumn, column
+from leaderboard.services.evaluations.choices import MeasureColumn, column
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.statistics import requests
-from leaderboard.services.statistics.cache import KeptResults
+from leaderboard.services.statistics.requests import KeptResults
 from tests.make import build
 from tests.make.copies import built_once
 

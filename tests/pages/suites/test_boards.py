@@ -9,9 +9,8 @@ from benchmarks.pages import counted
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Task
 from leaderboard.errors import NotFound
-from leaderboard.pages.suites import board
-from leaderboard.pages.suites.board import SuiteChoice
-from leaderboard.pages.suites.tables import pair_table
+from leaderboard.pages import suites as suites_pages
+from leaderboard.pages.suites import SuiteChoice, pair_table
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.runs import withdrawals
 from leaderboard.services.suites import changes
@@ -22,15 +21,14 @@ from leaderboard.services.suites.rows import (
     pair_rows,
     suite_board,
 )
-from leaderboard.stats.standing.standing import topics_to_decide
-from leaderboard.trec.suites.scoring import score_suite
-from leaderboard.trec.suites.suite_files import read_suite
+from leaderboard.stats.standing import topics_to_decide
+from leaderboard.trec.suites import read_suite, score_suite
 from tests.make import build, suited, suites
 
 
-def _page(database: Database, viewer: Viewer = ANONYMOUS, **choice: object) -> board.SuitePage:
+def _page(database: Database, viewer: Viewer = ANONYMOUS, **choice: object) -> suites_pages.SuitePage:
     with database.read() as session:
-        return board.suite_page(session, viewer, suited.SLUG, SuiteChoice(**choice))  # type: ignore[arg-type]
+        return suites_pages.suite_page(session, viewer, suited.SLUG, SuiteChoice(**choice))  # type: ignore[arg-type]
 
 
 def test_the_board_is_that_of_the_files(database: Database, tmp_path: Path) -> None:
@@ -87,8 +85,8 @@ def test_a_draft_is_not_named(database: Database, tmp_path: Path) -> None:
     suited.filled(database, tmp_path)
     with database.write() as session:
         session.execute(update(Task).where(Task.slug == "web-2").values(published_at=None))
-    assert "snapshot-2" not in str(board.facts(_page(database)))
-    assert "web-2" not in str(board.facts(_page(database)))
+    assert "snapshot-2" not in str(suites_pages.suite_facts(_page(database)))
+    assert "web-2" not in str(suites_pages.suite_facts(_page(database)))
 
 
 def test_a_masked_member_is_left_out_where_others_name_teams(database: Database, tmp_path: Path) -> None:

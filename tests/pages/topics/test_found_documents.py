@@ -9,15 +9,15 @@ from sqlalchemy import delete, event
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Alignment
-from leaderboard.pages.scores import fields
-from leaderboard.pages.topics import found_documents
-from leaderboard.pages.topics.found_documents import NOBODY, SEVERAL, RunFinds
+from leaderboard.pages.scores import table
+from leaderboard.pages.topics import judgments
+from leaderboard.pages.topics.judgments import NOBODY, SEVERAL, RunFinds
 from leaderboard.services import policy
 from leaderboard.services.evaluations import alignments
 from leaderboard.services.evaluations.shown import shown_edition
 from leaderboard.services.policy import ANONYMOUS
 from leaderboard.services.statistics import requests
-from leaderboard.services.statistics.cache import KeptResults
+from leaderboard.services.statistics.requests import KeptResults
 from tests.make import build
 
 JUDGMENTS = {"1": {"a": 1, "b": 2, "c": 1, "n": 0}, "2": {"d": 1}}
@@ -47,11 +47,11 @@ def look(database: Database, tmp_path: Path) -> Look:
     def looking(level: int = 1) -> tuple[RunFinds, dict[str, int], list[str]]:
         with database.read() as session:
             task, sight = policy.visible_task(session, ANONYMOUS, "t")
-            field = fields.field(session, ANONYMOUS, task, sight, shown_edition(session, task, sight))
+            field = table.field(session, ANONYMOUS, task, sight, shown_edition(session, task, sight))
             assert field is not None
             compiled = alignments.compiled_judgments(session, field.source)
             docnos = alignments.docnos(compiled, np.arange(len(compiled.judgments.grades)))
-            found = found_documents.found(session, field.source, field.runs, level)
+            found = judgments.documents_found(session, field.source, field.runs, level)
             return found, {docno: at for at, docno in enumerate(docnos)}, [run.name for run in field.runs]
 
     return looking

@@ -7,8 +7,8 @@ import pytest
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Task
-from leaderboard.pages.scores import fields
-from leaderboard.pages.scores.fields import Field
+from leaderboard.pages.scores import table
+from leaderboard.pages.scores.table import Field
 from leaderboard.pages.topics import judgments
 from leaderboard.pages.topics.judgments import DocumentFinders, document_places, grades_of
 from leaderboard.services import policy
@@ -21,7 +21,7 @@ from tests.make import build
 def _field(database: Database) -> Field:
     with database.read() as session:
         task, sight = policy.visible_task(session, ANONYMOUS, "t")
-        found = fields.field(session, ANONYMOUS, task, sight, shown_edition(session, task, sight))
+        found = table.field(session, ANONYMOUS, task, sight, shown_edition(session, task, sight))
     assert found is not None
     return found
 

@@ -8,7 +8,7 @@ from leaderboard.db.engine import Database
 from leaderboard.errors import Invalid, UnknownMeasure
 from leaderboard.pages.topics.lists import TopicList, topic_list
 from leaderboard.services.policy import ANONYMOUS
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs.limits import RunRequest
 from tests.make import build
 from tests.make.copies import built_once
 

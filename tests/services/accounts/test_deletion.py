@@ -22,7 +22,7 @@ from leaderboard.db.tables import (
     metadata,
 )
 from leaderboard.errors import Conflict, NotFound
-from leaderboard.services.accounts import accounts, closing, deletion, exports, sessions
+from leaderboard.services.accounts import accounts, closing, sessions
 from leaderboard.services.accounts.accounts import AccountCredentials
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.webhooks import webhooks
@@ -42,7 +42,7 @@ def world(database: Database, tmp_path: Path) -> World:
 def _delete(database: Database, account_id: int) -> None:
     asker = viewer(database, account_id)
     with database.write() as session:
-        deletion.delete(session, asker, AccountCredentials(account_id, HASH.text))
+        closing.delete_account(session, asker, AccountCredentials(account_id, HASH.text))
 
 
 def _give_all(database: Database, account_id: int) -> None:
@@ -116,7 +116,7 @@ def test_a_password_changed_meanwhile_deletes_nothing(database: Database, world:
     """What was checked is what the account has at that moment."""
     asker = viewer(database, world.nina)
     with pytest.raises(Conflict, match="meanwhile"), database.write() as session:
-        deletion.delete(session, asker, AccountCredentials(world.nina, "another"))
+        closing.delete_account(session, asker, AccountCredentials(world.nina, "another"))
 
 
 def test_an_export_has_every_table_and_no_secret(database: Database, world: World) -> None:
@@ -127,7 +127,7 @@ def test_an_export_has_every_table_and_no_secret(database: Database, world: Worl
         webhooks.rotate(session, viewer(database, world.anna), hook.id)
     asker = viewer(database, world.anna)
     with database.read() as session:
-        facts = exports.export_of(session, asker)
+        facts = closing.export_of(session, asker)
         secrets = set(session.scalars(select(Token.token_sha256)))
         secrets |= set(session.scalars(select(SecondFactor.secret)))
         secrets |= {hook.secret, *session.scalars(select(Webhook.secret))}

@@ -26,11 +26,11 @@ from leaderboard.db.tables import (
 from leaderboard.errors import Conflict, Forbidden, Invalid, LeaderboardError, NotFound, OverQuota
 from leaderboard.pages import teams as pages
 from leaderboard.pages.webhooks import webhook_page
-from leaderboard.services.accounts import invitations, merges, teams
+from leaderboard.services.accounts import invitations, teams
 from leaderboard.services.accounts.invitations import Invitation, InvitationRequest
 from leaderboard.services.accounts.teams import TeamChanges
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
-from leaderboard.services.runs import admission
+from leaderboard.services.runs import limits
 from leaderboard.services.tasks import announcements
 from tests.make import build, hooks, people
 
@@ -68,7 +68,7 @@ class Teams:
     def merge(self) -> object:
         """Owls take Bears in."""
         with self.database.write() as session:
-            return merges.merge(session, OPERATOR, "bears", "Owls")
+            return teams.merge(session, OPERATOR, "bears", "Owls")
 
 
 @pytest.fixture
@@ -105,9 +105,9 @@ def test_members_runs_and_limits_move(both: Teams) -> None:
         assert [run.final_at is not None for run in session.scalars(select(Run).order_by(Run.id))] == [1, 0]
         assert [entry.team_id for entry in session.scalars(select(Entry))] == [both.owls]
         assert session.scalars(select(GroupedTeam.group_id)).all() == [1]
-        assert admission.quota(session, ann, "t", both.owls).left_in_all == 1
+        assert limits.admission_quota(session, ann, "t", both.owls).left_in_all == 1
         with pytest.raises(NotFound):
-            admission.quota(session, bob, "t", both.bears)
+            limits.admission_quota(session, bob, "t", both.bears)
         roles = session.execute(select(Member.account_id, Member.role).where(Member.team_id == both.owls))
         assert {row.account_id: row.role for row in roles} == {both.ann: "captain", both.bob: "member"}
         for asker in (ANONYMOUS, bob):
@@ -198,7 +198,7 @@ def test_what_stands_against_a_merge(both: Teams) -> None:
             both.write(before)
         try:
             with both.database.write() as session:
-                merges.merge(session, asker, name, "Owls")
+                teams.merge(session, asker, name, "Owls")
             faults.append(f"{words}: merged")
         except kind as error:
             faults += [] if words in error.message else [f"{words}: {error.message}"]
@@ -217,7 +217,7 @@ def test_merges_of_both_into_each_other_at_once_merge_once(both: Teams) -> None:
     def joined(pair: tuple[str, str]) -> bool:
         try:
             with both.database.write() as session:
-                merges.merge(session, OPERATOR, *pair)
+                teams.merge(session, OPERATOR, *pair)
         except LeaderboardError:
             return False
         return True

@@ -9,9 +9,8 @@ from sqlalchemy import select, update
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Account, Audit, Throttle, Token, WebSession
 from leaderboard.errors import NotFound, OverQuota, SignInNeeded
-from leaderboard.services.accounts import accounts, devices, sessions, sign_in, tries
-from leaderboard.services.accounts.accounts import AccountCredentials
-from leaderboard.services.accounts.sign_in import AccountBrowser, NewSession
+from leaderboard.services.accounts import accounts, device_logins, sessions
+from leaderboard.services.accounts.accounts import AccountBrowser, AccountCredentials, NewSession
 from tests.make.people import account
 
 pytestmark = pytest.mark.dialect
@@ -20,12 +19,12 @@ HOME = AccountBrowser("192.0.2.1")
 
 def _attempt(database: Database, name: str, ip: str, device: str = "") -> AccountCredentials:
     with database.write() as session:
-        return sign_in.attempt(session, name, AccountBrowser(ip, device=device))
+        return accounts.attempt(session, name, AccountBrowser(ip, device=device))
 
 
 def _signed_in(database: Database, account_id: int, name: str, browser: AccountBrowser = HOME) -> NewSession:
     with database.write() as session:
-        made = sign_in.passed(session, account_id, name, browser)
+        made = accounts.passed(session, account_id, name, browser)
     assert isinstance(made, NewSession)
     return made
 
@@ -58,7 +57,7 @@ def test_wrong_passwords_from_elsewhere_lock_nobody_out_of_a_known_device(databa
     """However often strangers try, from everywhere and from the same network, a known device may."""
     made = account(database, "Anna")
     device = _signed_in(database, made, "Anna").device
-    for number in range(tries.FREE_TRIES // 10 - 1):
+    for number in range(sessions.FREE_TRIES // 10 - 1):
         for _ in range(10):
             _attempt(database, "Anna", f"198.51.100.{number}")
     for _ in range(10):
@@ -85,9 +84,9 @@ def test_pauses_at_one_name_grow(database: Database) -> None:
     with pytest.raises(OverQuota) as refused:
         _attempt(database, "Anna", "192.0.2.2")
     assert 800 < int(str(refused.value.facts["retry_after_s"])) <= 900
-    assert [tries.pause(spent) for spent in (50, 51, 60, 10_000)] == [
+    assert [sessions.pause(spent) for spent in (50, 51, 60, 10_000)] == [
         *(timedelta(seconds=seconds) for seconds in (1, 1, 4)),
-        tries.LONGEST_PAUSE,
+        sessions.LONGEST_PAUSE,
     ]
 
 
@@ -108,8 +107,11 @@ def test_a_device_is_one_accounts_only(database: Database) -> None:
     device = _signed_in(database, account(database, "Anna"), "Anna").device
     account(database, "Bert")
     with database.read() as session:
-        assert devices.known(session, " ANNA", device) == sessions.digest(device)
-        assert [devices.known(session, "Bert", device), devices.known(session, "Anna", "x")] == ["", ""]
+        assert device_logins.known(session, " ANNA", device) == sessions.digest(device)
+        assert [device_logins.known(session, "Bert", device), device_logins.known(session, "Anna", "x")] == [
+            "",
+            "",
+        ]
 
 
 def test_devices_are_renewed_limited_and_forgotten(database: Database) -> None:
@@ -117,19 +119,19 @@ def test_devices_are_renewed_limited_and_forgotten(database: Database) -> None:
     made = account(database, "Anna")
     first = _signed_in(database, made, "Anna").device
     assert _signed_in(database, made, "Anna", AccountBrowser("", device=first)).device == first
-    tokens = [first, *(_signed_in(database, made, "Anna").device for _ in range(devices.MOST))]
+    tokens = [first, *(_signed_in(database, made, "Anna").device for _ in range(device_logins.MOST_DEVICES))]
     with database.read() as session:
-        known = [bool(devices.known(session, "Anna", token)) for token in tokens]
-    assert known == [False] + [True] * devices.MOST
+        known = [bool(device_logins.known(session, "Anna", token)) for token in tokens]
+    assert known == [False] + [True] * device_logins.MOST_DEVICES
     with database.write() as session:
         accounts.sign_out_everywhere(session, made)
-        assert not any(devices.known(session, "Anna", token) for token in tokens)
+        assert not any(device_logins.known(session, "Anna", token) for token in tokens)
 
 
 def test_successes_do_not_use_up_attempts(database: Database) -> None:
     """Signing in rightly again and again from one address is never refused."""
     made = account(database, "Anna")
-    for _ in range(tries.NETWORK_TRIES + 2):
+    for _ in range(sessions.NETWORK_TRIES + 2):
         _attempt(database, "Anna", "192.0.2.1")
         _signed_in(database, made, "Anna")
 
@@ -149,7 +151,7 @@ def test_sign_ins_are_on_record(database: Database) -> None:
     for ip in ("192.0.2.1", "192.0.2.1", "192.0.2.2"):
         credentials = _attempt(database, "Anna", ip)
         with database.write() as session:
-            sign_in.failed(session, credentials, ip)
+            accounts.failed(session, credentials, ip)
     _signed_in(database, made, "Anna")
     assert _actions(database) == ["account.create", *["account.sign_in_failed"] * 2, "account.sign_in"]
     with database.read() as session:
@@ -159,7 +161,7 @@ def test_sign_ins_are_on_record(database: Database) -> None:
 def test_a_name_nobody_has_is_not_recorded_as_typed(database: Database) -> None:
     """What was typed for a name may be a password: the record says only that it is unknown."""
     with database.write() as session:
-        sign_in.failed(session, AccountCredentials(None, None), "192.0.2.1")
+        accounts.failed(session, AccountCredentials(None, None), "192.0.2.1")
     with database.read() as session:
         assert session.execute(select(Audit.subject, Audit.detail)).all() == [
             ("account:unknown", {"way": "password"})
@@ -175,13 +177,13 @@ def test_a_sign_in_link_works_once(database: Database) -> None:
         with database.read() as session:
             assert accounts.link_owner(session, token) == "Anna"
     with database.write() as session:
-        used = sign_in.use_link(session, token, HOME)
+        used = accounts.use_link(session, token, HOME)
         assert isinstance(used, NewSession)
         resumed = sessions.resume(session, used.token)
     assert resumed is not None
     assert resumed.viewer.account_id == made
     with pytest.raises(NotFound, match="used already"), database.write() as session:
-        sign_in.use_link(session, token, HOME)
+        accounts.use_link(session, token, HOME)
     with database.read() as session:
         stored = session.scalars(select(Token.token_sha256).where(Token.kind == "sign_in")).all()
     assert stored == [sessions.digest(token)]
@@ -196,7 +198,7 @@ def test_of_many_at_once_one_uses_the_link(database: Database) -> None:
     def use(_: int) -> bool:
         try:
             with database.write() as session:
-                sign_in.use_link(session, token, HOME)
+                accounts.use_link(session, token, HOME)
         except NotFound:
             return False
         return True
@@ -211,4 +213,4 @@ def test_of_many_at_once_one_uses_the_link(database: Database) -> None:
 def test_without_a_password_no_code_is_taken(database: Database, token: str) -> None:
     """A code is taken only after a password or a link."""
     with pytest.raises(SignInNeeded), database.write() as session:
-        sign_in.attempt_code(session, token, HOME)
+        accounts.attempt_code(session, token, HOME)

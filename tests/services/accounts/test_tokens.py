@@ -23,7 +23,7 @@ from leaderboard.errors import (
     SignInNeeded,
 )
 from leaderboard.services import policy
-from leaderboard.services.accounts import accounts, closing, deletion, token_secrets, tokens
+from leaderboard.services.accounts import accounts, closing, tokens
 from leaderboard.services.accounts.accounts import AccountCredentials
 from leaderboard.services.accounts.tokens import NewToken, TokenRequest, TokenViewer
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Scope, Viewer
@@ -65,15 +65,15 @@ def _id(database: Database, slug: str) -> int:
 def test_a_secret_can_be_told_from_chance_and_from_a_mistyped_one() -> None:
     """Every kind has a letter; each single wrong character, a cut and a swap are seen by the form alone."""
     for kind in tokens.KINDS:
-        secret = token_secrets.made(kind)
+        secret = tokens.made(kind)
         assert secret[:4] == f"lb_{kind[0]}"
-        assert token_secrets.is_whole(secret)
+        assert tokens.is_whole(secret)
         wrong = [
             secret[:at] + ("a" if secret[at] != "a" else "b") + secret[at + 1 :] for at in range(len(secret))
         ]
         wrong += [secret[:-1], secret + "0", secret + "\n", "", secret.replace("lb_", "xx_")]
-        assert [text for text in wrong if token_secrets.is_whole(text)] == []
-    assert len({token_secrets.made("personal") for _ in range(100)}) == 100
+        assert [text for text in wrong if tokens.is_whole(text)] == []
+    assert len({tokens.made("personal") for _ in range(100)}) == 100
 
 
 @pytest.mark.dialect
@@ -208,7 +208,7 @@ def test_what_ends_a_token(database: Database) -> None:
         accounts.set_password(session, OPERATOR, owner.name, people.HASH)
 
     def deleted(session: Any, owner: Viewer, token: NewToken) -> None:
-        deletion.delete(session, owner, AccountCredentials(owner.account_id, people.HASH.text))
+        closing.delete_account(session, owner, AccountCredentials(owner.account_id, people.HASH.text))
 
     def everybody(session: Any, owner: Viewer, token: NewToken) -> None:
         closing.sign_out_everybody(session, OPERATOR)
@@ -310,7 +310,7 @@ def test_who_has_a_secret_is_told_what_is_wrong_with_it(database: Database) -> N
     with pytest.raises(Forbidden, match="lacks the scope submit; it has read"):
         asking.require(Scope.SUBMIT)
     assert "no whole token" in _why(database, token.secret[:-1])
-    assert "does not know" in _why(database, token_secrets.made("personal"))
+    assert "does not know" in _why(database, tokens.made("personal"))
     with database.write() as session:
         session.execute(update(ApiToken).values(expires_at=now(session) - timedelta(days=1)))
     assert "expired" in _why(database, token.secret)

@@ -21,7 +21,7 @@ from pathlib import Path
 from leaderboard.db.engine import Database
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.runs import admission, prepare, uploads
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.services.runs.uploads import Delivery
 from leaderboard.trec.read.lines import Limits
 path, database, team = Path(sys.argv[1]), Database(sys.argv[2]), int(sys.argv[3])

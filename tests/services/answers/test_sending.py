@@ -9,18 +9,17 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Answer as StoredAnswer
 from leaderboard.db.tables import Evaluation, Job, RankingIndex, Run, Task, Topic, UploadChunk
 from leaderboard.errors import Conflict, Invalid, UnknownMeasure
-from leaderboard.pages.answers import answer
+from leaderboard.pages import answers as answers_pages
+from leaderboard.services import answers as answers_services
 from leaderboard.services import kinds
-from leaderboard.services.answers import store
-from leaderboard.services.checks.check import checks
+from leaderboard.services.checks import all_checks
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.pools import previews
-from leaderboard.services.pools.plans import Plan
+from leaderboard.services.pools.previews import Plan
 from leaderboard.services.runs import facts
-from leaderboard.services.tasks import create, drafts, life
+from leaderboard.services.tasks import drafts, organise, settings
 from leaderboard.services.tasks.drafts import TaskDraft
-from leaderboard.services.tasks.life import TaskCopy
-from leaderboard.services.tasks.settings import change, records
+from leaderboard.services.tasks.organise import TaskCopy
 from leaderboard.trec.answers.dialects import DIALECTS
 from leaderboard.trec.runs.fingerprints import similarity
 from leaderboard.trec.topics.topics import read_topics
@@ -40,21 +39,23 @@ def test_a_task_of_answers_has_their_measures_and_no_settings_of_rankings(
         task = session.scalars(select(Task).where(Task.slug == "answers")).one()
         assert (task.kind, len(task.measures)) == ("answers", len(kinds.of("answers").usual_measures))
         assert task.primary_measure == task.measures[0] == "NuggetRecall(set='vital',strict=1)"
-        change.change(session, OPERATOR, "answers", {"answer_limit": "5", "answer_dialects": "report rag24"})
+        settings.change_settings(
+            session, OPERATOR, "answers", {"answer_limit": "5", "answer_dialects": "report rag24"}
+        )
         assert task.answer_rules == {"limit": 5, "dialects": ["rag24", "report"]}
-        change.change(session, OPERATOR, "answers", {"answer_limit": "", "answer_over": "cut"})
+        settings.change_settings(session, OPERATOR, "answers", {"answer_limit": "", "answer_over": "cut"})
         assert task.answer_rules == {"dialects": ["rag24", "report"], "over": "cut"}
         with pytest.raises(Conflict, match="is a setting of tasks of rankings"):
-            change.change(session, OPERATOR, "answers", {"depth": "10"})
+            settings.change_settings(session, OPERATOR, "answers", {"depth": "10"})
         with pytest.raises(Conflict, match="is a setting of tasks of answers"):
-            change.change(session, OPERATOR, "rankings", {"answer_limit": "5"})
+            settings.change_settings(session, OPERATOR, "rankings", {"answer_limit": "5"})
         with pytest.raises(Invalid):
-            change.change(session, OPERATOR, "answers", {"docno_pattern": "("})
+            settings.change_settings(session, OPERATOR, "answers", {"docno_pattern": "("})
 
 
 def test_the_form_names_every_dialect() -> None:
     """Settings load no module of answers, and name the same dialects."""
-    assert tuple(DIALECTS) == records.ANSWER_DIALECTS
+    assert tuple(DIALECTS) == settings.ANSWER_DIALECTS
 
 
 def test_a_draft_of_answers_takes_no_qrels_and_no_measure_of_rankings(
@@ -82,7 +83,7 @@ def test_an_accepted_file_is_a_run_with_its_answers(database: Database, tmp_path
         assert similarity(run.sketch, copy.sketch) == 1.0
         assert session.scalar(select(func.count()).select_from(RankingIndex)) == 0
         assert session.scalars(select(Evaluation)).all() == []
-        answers = {answer.topic: answer for answer in store.of_run(session, run_id)}
+        answers = {answer.topic: answer for answer in answers_services.of_run(session, run_id)}
     assert list(answers) == ["1", "2", "3"]
     assert [citation.docno for citation in answers["1"].segments[0].citations] == ["d4", "d9"]
     assert again.report is not None
@@ -115,7 +116,7 @@ def test_what_is_cut_is_kept_beside_what_counts(database: Database, tmp_path: Pa
     assert submission.report is not None
     assert (submission.report.facts["cut"], submission.report.facts["limit"]) == (1, 5)
     with database.read() as session:
-        answer = store.of_topic(session, submission.run_id, "1")
+        answer = answers_services.of_topic(session, submission.run_id, "1")
         run = session.get_one(Run, submission.run_id)
     assert answer is not None
     assert (len(answer.segments), answer.cut_off[0].text) == (1, "It always did.")
@@ -136,7 +137,9 @@ def test_damaged_answers_are_found(database: Database, tmp_path: Path) -> None:
     answered.task(database, tmp_path)
     answered.run(database, tmp_path)
     named = {
-        check.name: check for check in checks() if check.name in ("answers", "runs of answers", "rankings")
+        check.name: check
+        for check in all_checks()
+        if check.name in ("answers", "runs of answers", "rankings")
     }
     counts = {name: len(check.places(database)) for name, check in named.items()}
     assert counts == {"answers": 3, "runs of answers": 1, "rankings": 0}
@@ -168,8 +171,8 @@ def test_a_topics_own_limit_overrides_the_tasks(database: Database, tmp_path: Pa
     topics.write_text('{"narrative_id": 1, "title": "one", "limit": 3}\n{"id": "2", "title": "two"}\n')
     draft = TaskDraft(slug="answers", name="A", topics=topics, kind="answers")
     with database.write() as session:
-        create.create(session, OPERATOR, drafts.prepare(draft))
-        create.publish(session, OPERATOR, "answers")
+        drafts.create(session, OPERATOR, drafts.prepare(draft))
+        drafts.publish(session, OPERATOR, "answers")
         session.query(Task).update({"answer_rules": {"limit": 2, "unit": "words", "over": "refuse"}})
     texts = {"1": [("Three words here.", ["d1"])], "2": [("Two words.", ["d1"])]}
     sent = answered.submit(database, tmp_path, texts)
@@ -177,12 +180,14 @@ def test_a_topics_own_limit_overrides_the_tasks(database: Database, tmp_path: Pa
     assert sent.run_id is not None, sent.report
     assert (sent.report.facts["limit"], sent.report.facts["limits"]) == (2, {"1": 3})
     with database.read() as session:
-        shown = [answer.answer_page(session, OPERATOR, sent.run_id, topic).limit for topic in ("1", "2")]
+        shown = [
+            answers_pages.answer_page(session, OPERATOR, sent.run_id, topic).limit for topic in ("1", "2")
+        ]
     assert shown == [3, 2]
     refused = answered.submit(database, tmp_path, {**texts, "2": [("These are three.", ["d1"])]}, "longer")
     assert [problem.value for problem in refused.report.problems] == ["2"] if refused.report else False
     with database.write() as session:
-        life.clone(session, OPERATOR, "answers", TaskCopy("copy", "Copy", life.NEWEST))
+        organise.clone(session, OPERATOR, "answers", TaskCopy("copy", "Copy", organise.NEWEST))
         limits = select(Topic.answer_limit).join(Task, Task.id == Topic.task_id).where(Task.slug == "copy")
         assert session.scalars(limits.order_by(Topic.position)).all() == [3, None]
 
@@ -213,5 +218,5 @@ def test_longevals_zip_is_a_run_with_its_metadata(database: Database, tmp_path: 
         run = session.get_one(Run, sent.run_id)
         known = {fact.key: fact.text for fact in facts.facts(run.details)}
         assert (known["type"], known["hardware"]) == ("automatic", "64 GB RAM")
-        zipped, lines = (list(store.of_run(session, run_id)) for run_id in (sent.run_id, plain))
+        zipped, lines = (list(answers_services.of_run(session, run_id)) for run_id in (sent.run_id, plain))
         assert [one.segments for one in zipped] == [one.segments for one in lines]

@@ -7,7 +7,7 @@ import pytest
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Answer as StoredAnswer
 from leaderboard.errors import Damaged
-from leaderboard.services.answers import store
+from leaderboard.services import answers as answers_services
 from leaderboard.trec.answers.counting import cut
 from leaderboard.trec.answers.record import Answer, Citation, Segment
 from tests.make import build
@@ -27,7 +27,7 @@ def _stored(database: Database, folder: Path, *answers: Answer) -> int:
     build.task(database, folder, measures=("AP",))
     run_id = build.run(database, folder, {"1": ["a"], "2": ["a"], "3": ["a"]})
     with database.write() as session:
-        store.add(session, run_id, answers)
+        answers_services.add_answers(session, run_id, answers)
     return run_id
 
 
@@ -37,10 +37,10 @@ def test_answers_come_back_as_they_were(database: Database, tmp_path: Path) -> N
     other = Answer("u3", "3", short.segments, ("d4",), "{}", short.cut_off)
     run_id = _stored(database, tmp_path, other, BLUE)
     with database.read() as session:
-        assert store.of_topic(session, run_id, "1") == BLUE
-        assert store.of_topic(session, run_id, "2") is None
-        assert list(store.of_run(session, run_id)) == [BLUE, other]
-        assert list(store.of_topic_in(session, [run_id], "3")) == [(run_id, other)]
+        assert answers_services.of_topic(session, run_id, "1") == BLUE
+        assert answers_services.of_topic(session, run_id, "2") is None
+        assert list(answers_services.of_run(session, run_id)) == [BLUE, other]
+        assert list(answers_services.of_topic_in(session, [run_id], "3")) == [(run_id, other)]
     assert short.cut_off == (Segment("It always did."),)
 
 
@@ -49,4 +49,4 @@ def test_a_damaged_answer_is_an_error_that_names_it(database: Database, tmp_path
     run_id = _stored(database, tmp_path, BLUE)
     damage(database, StoredAnswer.body)
     with database.read() as session, pytest.raises(Damaged, match=f"answers of run {run_id} on topic 1"):
-        store.of_topic(session, run_id, "1")
+        answers_services.of_topic(session, run_id, "1")

@@ -10,10 +10,10 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Assessment, Assessor, Assignment, Task
 from leaderboard.errors import Closed, Conflict, Forbidden, Invalid, NotFound, SignInNeeded
 from leaderboard.pages.assessors import assessors as assessor_pages
-from leaderboard.services.assessors import assignments, labels, log, queues
-from leaderboard.services.assessors.assignments import Plan
+from leaderboard.services import judging as assessors
+from leaderboard.services.assessors import labels, log, queues
 from leaderboard.services.assessors.labels import ImportedLabels
-from leaderboard.services.judging import links as assessors
+from leaderboard.services.assessors.queues import Plan
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from tests.make import build, pools
 from tests.make.copies import built_once
@@ -30,13 +30,13 @@ def people(database: Database, tmp_path: Path) -> list[str]:
     build.task(database, tmp_path)
     pools.pool(database, DOCUMENTS)
     with database.write() as session:
-        links = assessors.add(session, OPERATOR, "t", ["Ada", "Grace", "Edsger"])
+        links = assessors.add_link(session, OPERATOR, "t", ["Ada", "Grace", "Edsger"])
     return [link.token for link in links]
 
 
 def _assign(database: Database, *ids: int, **plan: object) -> int:
     with database.write() as session:
-        return assignments.assign(session, OPERATOR, "t", 1, Plan(ids or (1, 2, 3), **plan))  # type: ignore[arg-type]
+        return queues.assign(session, OPERATOR, "t", 1, Plan(ids or (1, 2, 3), **plan))  # type: ignore[arg-type]
 
 
 def _docnos(database: Database, token: str, topic: str) -> tuple[str, ...]:
@@ -104,7 +104,7 @@ def test_a_plan_that_cannot_be(database: Database, people: list[str], plan: dict
     """Says what is wrong, and changes nothing."""
     wanted = Plan(**{"assessor_ids": (1,), **plan})  # type: ignore[arg-type]
     with database.write() as session, pytest.raises(Invalid):
-        assignments.assign(session, OPERATOR, "t", 1, wanted)
+        queues.assign(session, OPERATOR, "t", 1, wanted)
     with database.read() as session:
         assert session.scalars(select(Assignment)).all() == []
 
@@ -120,9 +120,9 @@ def test_only_organisers_may(database: Database, people: list[str]) -> None:
     """A visitor is asked to sign in, another account may not."""
     for viewer, error in ((ANONYMOUS, SignInNeeded), (Viewer(7, "Nina"), Forbidden)):
         with database.write() as session, pytest.raises(error):
-            assessors.add(session, viewer, "t", ["X"])
+            assessors.add_link(session, viewer, "t", ["X"])
         with database.write() as session, pytest.raises(error):
-            assignments.assign(session, viewer, "t", 1, Plan((1,)))
+            queues.assign(session, viewer, "t", 1, Plan((1,)))
         with database.read() as session, pytest.raises(error):
             assessor_pages.assessors_page(session, viewer, "t", 1)
 
@@ -131,7 +131,7 @@ def test_only_organisers_may(database: Database, people: list[str]) -> None:
 def test_names_that_cannot_be(database: Database, people: list[str], names: list[str]) -> None:
     """Empty, invisible, or taken by somebody who looks the same."""
     with database.write() as session, pytest.raises((Invalid, Conflict)):
-        assessors.add(session, OPERATOR, "t", names)
+        assessors.add_link(session, OPERATOR, "t", names)
 
 
 def test_a_link_is_kept_as_a_digest(database: Database, people: list[str]) -> None:

@@ -11,10 +11,9 @@ from sqlalchemy import func, select, update
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Assessment, Pool
 from leaderboard.errors import Closed, Conflict, Invalid, NotFound, OverQuota
-from leaderboard.services import throttles
+from leaderboard.services import judging, throttles
 from leaderboard.services.assessors import log
 from leaderboard.services.assessors.log import Label, SentLabel
-from leaderboard.services.judging import links
 from leaderboard.services.policy import OPERATOR
 from tests.make import build, pools
 from tests.make.copies import built_once
@@ -157,13 +156,13 @@ def test_a_revoked_link_takes_nothing_a_new_one_goes_on(room: Room) -> None:
     with room.database.read() as session:
         checked = log.check(session, room.token, 1, "1", _sent("l", 0, docno="b"))
     with room.database.write() as session:
-        links.revoke(session, OPERATOR, "t", 1)
+        judging.revoke(session, OPERATOR, "t", 1)
     with room.database.write() as session, pytest.raises(NotFound):
         log.save(session, checked)
     with pytest.raises(NotFound):
         room.save(_sent("l", 0, docno="b"))
     with room.database.write() as session:
-        link = links.renew(session, OPERATOR, "t", 1)
+        link = judging.renew(session, OPERATOR, "t", 1)
     assert room.save(_sent("l", 0, docno="b"), link.token)
     assert room.labels() == {"a": 1, "b": 0}
 

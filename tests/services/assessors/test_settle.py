@@ -10,13 +10,13 @@ import pytest
 
 from leaderboard.db.engine import Database
 from leaderboard.errors import Conflict, Forbidden, Invalid, NotFound
-from leaderboard.pages.assessors import events, settled
+from leaderboard.pages.assessors import agreement, settled
+from leaderboard.services import revisions
 from leaderboard.services.assessors import log, settle
 from leaderboard.services.assessors.log import Decision
 from leaderboard.services.assessors.settle import Choice, SettledPool
 from leaderboard.services.policy import OPERATOR, Viewer
-from leaderboard.services.pools.documents import PoolDocument
-from leaderboard.services.revisions import drafts
+from leaderboard.services.pools.previews import PoolDocument
 from tests.make import build, judged, pools
 
 
@@ -139,7 +139,7 @@ def test_a_draft_holds_what_was_settled_merged_with_what_was_there(
             settle.keep(session, OPERATOR, "t", 1, Choice(rule="max"), "two assessors")
         token = settle.keep(session, OPERATOR, "t", 1, Choice(rule="max"), "two assessors", other_scale=True)
     with database.read() as session:
-        draft = drafts.find(session, OPERATOR, "t", token)
+        draft = revisions.find_draft(session, OPERATOR, "t", token)
     assert (draft.note, draft.line, draft.by.kind) == ("two assessors", "main", "human")
     assert draft.prepared.judgments["1"] == {**{b"a": 2, b"b": 0, b"c": 1}, **merged.judgments["1"]}
     assert draft.prepared.judgments["3"] == {b"e": 3, b"f": 1}
@@ -165,9 +165,11 @@ def test_every_event_is_in_the_files(database: Database, tmp_path: Path) -> None
     anne, _ = judged.judged_by_two(database, tmp_path)
     judged.judge(database, anne, "2", {"x": None}, note="=1+1", undone=True)
     with database.read() as session:
-        table, lines = ("".join(events.events(session, OPERATOR, "t", 1, form)) for form in ("csv", "jsonl"))
+        table, lines = (
+            "".join(agreement.events(session, OPERATOR, "t", 1, form)) for form in ("csv", "jsonl")
+        )
         with pytest.raises(NotFound):
-            events.events(session, OPERATOR, "t", 1, "xml")
+            agreement.events(session, OPERATOR, "t", 1, "xml")
     rows = list(csv.DictReader(io.StringIO(table)))
     assert len(rows) == 21
     assert (rows[0]["assessor"], rows[0]["grade"], rows[0]["seconds"]) == ("Anne", "2", "20.0")

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from leaderboard.services.assessors.assignments import (
+from leaderboard.services.assessors.queues import (
     ORDERS,
     Share,
     in_order,
@@ -12,7 +12,7 @@ from leaderboard.services.assessors.assignments import (
     share_of_topic,
     size,
 )
-from leaderboard.services.pools.documents import PoolDocument
+from leaderboard.services.pools.previews import PoolDocument
 
 ROWS = [PoolDocument(f"d{number}", 100.0 - number) for number in range(40)]
 

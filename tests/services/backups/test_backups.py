@@ -12,11 +12,9 @@ from leaderboard.db import schema
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Evaluation, EvaluationMean, Run
 from leaderboard.errors import Conflict, Damaged
-from leaderboard.services import audit
-from leaderboard.services.backups import backups, copies
-from leaderboard.services.backups.archives import BackupHead, written
-from leaderboard.services.backups.rows import RowTable
-from leaderboard.services.runs.files import StoredFile
+from leaderboard.services import audit, backups
+from leaderboard.services.backups import BackupHead, RowTable, written
+from leaderboard.services.runs.fixing import StoredFile
 from tests.make import build, people, postgres
 from tests.make.damage import turned
 
@@ -157,13 +155,13 @@ def test_a_site_is_copied_to_the_other_database_and_back(
     _site(database, tmp_path)
     with _other_kind(database_url, postgres_server, tmp_path) as place:
         another = Database(place)
-        copies.copy(database, another)
+        backups.copy(database, another)
         assert _facts(another) == _facts(database)
         build.run(another, tmp_path, RANKINGS, "afterwards")
         build.drain(another)
         assert len(_facts(another)["afterwards"][2]) == 2
         with pytest.raises(Conflict, match="empty database"):
-            copies.copy(database, another)
+            backups.copy(database, another)
         another.dispose()
 
 

@@ -10,8 +10,8 @@ from leaderboard.db.tables import Phase, Task, TaskRole
 from leaderboard.errors import NotFound, UnknownMeasure
 from leaderboard.pages.boards import tables
 from leaderboard.pages.rankings import ranking as rankings
-from leaderboard.pages.runs import run, whole
-from leaderboard.pages.runs.whole import RunChoice
+from leaderboard.pages.runs import measures, run
+from leaderboard.pages.runs.measures import RunChoice
 from leaderboard.pages.tasks import landing
 from leaderboard.pages.topics import lists
 from leaderboard.pages.topics import topic as topic_pages
@@ -21,7 +21,7 @@ from leaderboard.services.boards import board
 from leaderboard.services.boards.board import Board
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.runs import withdrawals
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs.limits import RunRequest
 from tests.make import build
 
 BEST = {"1": ["a", "c"], "2": ["d"], "3": ["e", "f"]}
@@ -169,9 +169,9 @@ def test_a_blind_run_shows_no_topic_and_no_grade(database: Database, tmp_path: P
     _blind(database, tmp_path)
     member = Viewer(account_id=1, team_ids=frozenset({build.team(database, "One")}))
     with database.read() as session:
-        own = whole.whole_run(session, member, 1, RunChoice())
+        own = measures.whole_run(session, member, 1, RunChoice())
         assert (own.topics.topics, own.origin.provenance is not None) == ((), True)
-        assert whole.whole_run(session, ANONYMOUS, 1, RunChoice()).origin.provenance is None
+        assert measures.whole_run(session, ANONYMOUS, 1, RunChoice()).origin.provenance is None
         ranking = rankings.ranking_page(session, member, 1, "1")
         assert {row.grade for row in ranking.rows} == {None}
         assert ranking.missed == ()
@@ -248,7 +248,7 @@ def test_a_run_page_has_ranks_topics_and_where_they_come_from(database: Database
     run_id = build.run(database, tmp_path, HALF, "half")
     build.drain(database)
     with database.read() as session:
-        found = whole.whole_run(session, ANONYMOUS, run_id, RunChoice())
+        found = measures.whole_run(session, ANONYMOUS, run_id, RunChoice())
     assert next((each.column.key, each.value, each.rank, each.best) for each in found.page.measures) == (
         "RR",
         0.5,

@@ -10,10 +10,9 @@ from sqlalchemy import func, select, update
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Evaluation, GroupedRun, GroupedTeam, RunGroup
 from leaderboard.errors import Conflict, Forbidden, Invalid, NotFound
-from leaderboard.pages.tasks import groups as pages
-from leaderboard.services.boards import board, groups
-from leaderboard.services.boards.board import CHOSEN_LATE, Board
-from leaderboard.services.boards.groups import Group
+from leaderboard.pages.tasks import members as pages
+from leaderboard.services.boards import board
+from leaderboard.services.boards.board import CHOSEN_LATE, Board, Group
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.statistics.standings import Standing
 from tests.make import build
@@ -23,7 +22,7 @@ RANKINGS = {"Owls": ["a", "c"], "Bears": ["c"], "Wolves": ["b", "a"], "Foxes": [
 
 def _declare(database: Database, name: str = "students", **members: Any) -> Group:
     with database.write() as session:
-        return groups.declare(session, OPERATOR, "t", name, **members)
+        return board.declare(session, OPERATOR, "t", name, **members)
 
 
 def _board(database: Database, **asked: Any) -> Board:
@@ -127,7 +126,7 @@ def test_what_is_no_group_changes_nothing(
         with pytest.raises(error):
             _declare(database, name, **members)
     with database.write() as session, pytest.raises(Forbidden):
-        groups.declare(session, Viewer(account_id=1), "t", "x", teams=[owls])
+        board.declare(session, Viewer(account_id=1), "t", "x", teams=[owls])
     with database.read() as session:
         assert session.scalar(select(func.count(RunGroup.id))) == 1
     for asked in ("x", "STUDENTS"):
@@ -144,11 +143,11 @@ def test_a_removed_group_leaves_nothing_behind(
     gone = _declare(database, teams=list(teams.values()))
     _declare(database, "family", runs=[runs["Owls"], runs["Bears"]])
     with database.write() as session:
-        groups.remove(session, OPERATOR, "t", gone.id)
+        board.remove_group(session, OPERATOR, "t", gone.id)
     with database.write() as session, pytest.raises(NotFound):
-        groups.remove(session, OPERATOR, "t", gone.id)
+        board.remove_group(session, OPERATOR, "t", gone.id)
     with database.read() as session:
         page = pages.groups_page(session, OPERATOR, "t")
         assert session.scalars(select(GroupedTeam.team_id)).all() == []
         assert len(session.scalars(select(GroupedRun.run_id)).all()) == 2
-    assert [row["members"] for row in pages.table(page).facts()] == ["run-Bears, run-Owls"]
+    assert [row["members"] for row in pages.groups_table(page).facts()] == ["run-Bears, run-Owls"]

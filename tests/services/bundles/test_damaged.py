@@ -16,8 +16,8 @@ from leaderboard.db.tables import Audit, Collection, Run, Task, Team
 from leaderboard.errors import Forbidden, Invalid, LeaderboardError, SignInNeeded, TooLarge
 from leaderboard.services.boards import board as boards
 from leaderboard.services.bundles import imports, opening
-from leaderboard.services.bundles.importing import ImportRequest
-from leaderboard.services.bundles.writing import SUMS
+from leaderboard.services.bundles.checking import ImportRequest
+from leaderboard.services.bundles.describing import SUMS
 from leaderboard.services.policy import ANONYMOUS, OPERATOR
 from tests.make import build, bundles, judged, people, pools
 from tests.make.loops import some

@@ -11,14 +11,14 @@ from sqlalchemy import select, update
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Alignment, Entry, Phase, Run, Task
 from leaderboard.errors import NotFound
+from leaderboard.pages import bundles as bundles_pages
 from leaderboard.pages.boards import tables
-from leaderboard.pages.bundles import understood
 from leaderboard.services.boards import board as boards
-from leaderboard.services.bundles import opening, taking
-from leaderboard.services.bundles.importing import ImportRequest
+from leaderboard.services.bundles import imports, opening
+from leaderboard.services.bundles.checking import ImportRequest
 from leaderboard.services.bundles.imports import ImportedTask
 from leaderboard.services.policy import OPERATOR, Viewer
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs.limits import RunRequest
 from tests.make import build, bundles, judging, people
 from tests.make.copies import built_once
 
@@ -154,9 +154,9 @@ def test_names_that_pages_mask_are_in_no_byte(
 def _taken(database: Database, viewer: Viewer, folder: Path) -> tuple[tuple[str, ...], ImportedTask]:
     with opening.opened(folder) as files:
         with database.read() as session:
-            page = understood.of_export(session, viewer, files, "again")
+            page = bundles_pages.of_export(session, viewer, files, "again")
         with database.write() as session:
-            made = taking.bring(session, viewer, files, ImportRequest(slug="again"))
+            made = imports.bring(session, viewer, files, ImportRequest(slug="again"))
     build.drain(database)
     return page.doubts, made
 

@@ -8,8 +8,8 @@ from sqlalchemy import select
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Assessor, Edition, Entry, Run, Task, TaskChange, Upload
 from leaderboard.errors import Forbidden, Invalid, SignInNeeded
-from leaderboard.services.bundles import opening, taking
-from leaderboard.services.bundles.importing import ImportRequest
+from leaderboard.services.bundles import imports, opening
+from leaderboard.services.bundles.checking import ImportRequest
 from leaderboard.services.bundles.imports import ImportedTask
 from leaderboard.services.policy import ANONYMOUS, Viewer
 from leaderboard.services.runs import withdrawals
@@ -44,7 +44,7 @@ def _taken(database: Database, viewer: Viewer, folder: Path) -> ImportedTask:
     with opening.opened(folder) as files:
         opening.require_whole(files)
         with database.write() as session:
-            return taking.bring(session, viewer, files, ImportRequest(slug="again"))
+            return imports.bring(session, viewer, files, ImportRequest(slug="again"))
 
 
 @pytest.mark.dialect
@@ -62,7 +62,7 @@ def test_the_board_is_built_anew_and_labels_stay_out(database: Database, folder:
         for table in (Assessor, TaskChange):
             assert session.scalars(select(table).where(table.task_id == task.id)).all() == []
     with database.read() as session:
-        assert taking.policy.own_task(session, people.viewer(database, olga.account_id or 0), "again")
+        assert imports.policy.own_task(session, people.viewer(database, olga.account_id or 0), "again")
 
 
 def test_what_teams_and_runners_said_is_not_believed(database: Database, folder: Path, olga: Viewer) -> None:

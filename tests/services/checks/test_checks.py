@@ -15,16 +15,13 @@ from benchmarks.damage import KINDS, SECRETS, Kind, is_found, is_number_found, r
 from leaderboard.cli import main
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Edition, Evaluation, EvaluationMean, Job, Statistic, metadata
-from leaderboard.services import snapshots
-from leaderboard.services.backups import backups
-from leaderboard.services.checks.check import checks
-from leaderboard.services.clicks import imports
+from leaderboard.services import backups, clicks, revisions, snapshots
+from leaderboard.services.checks import all_checks
 from leaderboard.services.evaluations import shown
 from leaderboard.services.phase_rules import ALL_TOPICS
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.qrels import files
-from leaderboard.services.revisions import publish
-from leaderboard.services.revisions.publish import NewRevision
+from leaderboard.services.revisions import NewRevision
 from leaderboard.settings import Settings
 from leaderboard.stats import arrays
 from leaderboard.trec.qrels.left_out import LeftOut
@@ -46,16 +43,16 @@ def _site(database: Database, folder: Path) -> int:
     with database.write() as session:
         gone = LeftOut({"3": frozenset({b"yy"})})
         new = NewRevision(prepared=prepared, note="less", distractors=[b"zz"], left_out=gone)
-        publish.revise(session, OPERATOR, "t", new)
+        revisions.revise(session, OPERATOR, "t", new)
     build.drain(database)
     pools.pool(database, {"1": ["a", "b"]})
     pictures.give(database, folder)
     with database.write() as session:
         snapshots.keep(session, OPERATOR, snapshots.freeze(session, OPERATOR, "t"))
-        rules = imports.rules_for(session, OPERATOR, "t")
-    log = imports.prepare(build.click_log(folder), "clicks.csv", rules)
+        rules = clicks.rules_for(session, OPERATOR, "t")
+    log = clicks.prepare(build.click_log(folder), "clicks.csv", rules)
     with database.write() as session:
-        imports.add(session, OPERATOR, "t", log)
+        clicks.add_import(session, OPERATOR, "t", log)
         session.add(
             Statistic(
                 edition_id=session.scalars(select(Edition.id)).first(),
@@ -71,7 +68,7 @@ def _site(database: Database, folder: Path) -> int:
 def _found(database: Database, *, with_scores: bool = False) -> list[str]:
     return [
         str(damage)
-        for check in checks(with_scores=with_scores)
+        for check in all_checks(with_scores=with_scores)
         for place in check.places(database)
         for damage in check.damage(database, place)
     ]

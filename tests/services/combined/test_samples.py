@@ -10,8 +10,8 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Pool, Task, Topic
 from leaderboard.errors import Conflict, Invalid, NotFound, SignInNeeded
 from leaderboard.measures.judged import UNJUDGED
-from leaderboard.services.combined import samples
-from leaderboard.services.combined.judged import JudgedSample, judged_sample
+from leaderboard.services import combined
+from leaderboard.services.combined import JudgedSample, judged_sample
 from leaderboard.services.policy import ANONYMOUS, OPERATOR
 from leaderboard.services.pools import pools
 from leaderboard.stats.combined.sample import inclusion, uniform, weights
@@ -28,7 +28,7 @@ def runs(database: Database, tmp_path: Path) -> list[int]:
 def _sample(database: Database, number: int) -> JudgedSample:
     with database.read() as session:
         task = session.scalars(select(Task)).one()
-        return judged_sample(session, task, samples.find(session, task, number))
+        return judged_sample(session, task, combined.find_sample(session, task, number))
 
 
 def _grades(database: Database, number: int) -> dict[tuple[str, str], int | None]:
@@ -111,12 +111,12 @@ def test_what_cannot_be_drawn(database: Database, runs: list[int], tmp_path: Pat
     """Shares and seeds out of range, judgments by people, somebody else's task; no pool is left of it."""
     for share, seed in ((0.04, 1), (1.1, 1), (float("nan"), 1), (0.2, -1)):
         with pytest.raises(Invalid), database.write() as session:
-            samples.draw(session, OPERATOR, "t", share, seed=seed)
+            combined.draw_sample(session, OPERATOR, "t", share, seed=seed)
     with pytest.raises(SignInNeeded), database.write() as session:
-        samples.draw(session, ANONYMOUS, "t", 0.2)
+        combined.draw_sample(session, ANONYMOUS, "t", 0.2)
     build.task(database, tmp_path, "people")
     with pytest.raises(Conflict, match="does not rest on any"), database.write() as session:
-        samples.draw(session, OPERATOR, "people", 0.2)
+        combined.draw_sample(session, OPERATOR, "people", 0.2)
     with database.read() as session:
         assert session.scalars(select(Pool)).all() == []
 
@@ -125,15 +125,15 @@ def test_only_samples_are_shown(database: Database, runs: list[int]) -> None:
     """Another pool has no combined board; showing twice keeps the first moment, hiding takes it back."""
     other = made_pools.pool(database, {"01": ["a"]})
     with pytest.raises(NotFound, match="no sample"), database.write() as session:
-        samples.show(session, OPERATOR, "t", other, True)
+        combined.show_sample(session, OPERATOR, "t", other, True)
     number = sampled.draw(database, 0.2, is_shown=True)
     moment = _sample(database, number).shown_at
     for is_shown in (True, False):
         with database.write() as session:
-            samples.show(session, OPERATOR, "t", number, is_shown)
+            combined.show_sample(session, OPERATOR, "t", number, is_shown)
         assert _sample(database, number).shown_at == (moment if is_shown else None)
     with pytest.raises(SignInNeeded), database.write() as session:
-        samples.show(session, ANONYMOUS, "t", number, True)
+        combined.show_sample(session, ANONYMOUS, "t", number, True)
 
 
 def test_whole_topics_are_drawn_by_chance_and_grow(database: Database, runs: list[int]) -> None:
@@ -161,14 +161,14 @@ def test_which_topics_may_be_drawn(database: Database, runs: list[int]) -> None:
     """From ten to all that the machine judged, by organisers; nothing is stored else."""
     for count in (9, 27):
         with pytest.raises(Invalid, match="from 10 to 26"), database.write() as session:
-            samples.draw_topics(session, OPERATOR, "t", count)
+            combined.draw_topics(session, OPERATOR, "t", count)
     with pytest.raises(SignInNeeded), database.write() as session:
-        samples.draw_topics(session, ANONYMOUS, "t", 10)
+        combined.draw_topics(session, ANONYMOUS, "t", 10)
     with database.write() as session:
         session.execute(
             update(Topic).where(Topic.topic_id.in_(sampled.TOPICS[:20])).values(excluded="Too few.")
         )
     with pytest.raises(Conflict, match="judged 6 that count"), database.write() as session:
-        samples.draw_topics(session, OPERATOR, "t", 10)
+        combined.draw_topics(session, OPERATOR, "t", 10)
     with database.read() as session:
         assert session.scalars(select(Pool)).all() == []

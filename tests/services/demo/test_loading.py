@@ -12,13 +12,13 @@ from sqlalchemy import select
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Edition, Evaluation, Job, Qrels, QrelsRevision, Run, Task, Upload
 from leaderboard.demo import answers, judges
-from leaderboard.services.checks.check import checks
+from leaderboard.services.checks import all_checks
 from leaderboard.services.demo import answers as answers_task
 from leaderboard.services.demo import judges as judges_task
 from leaderboard.services.demo import loading, rankings, suites
 from leaderboard.services.jobs.queue import EVALUATE
-from leaderboard.services.judges import choosing, references
-from leaderboard.services.nuggets import stored
+from leaderboard.services.judges import imported, sending
+from leaderboard.services.nuggets import scoring
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, visible_task
 from leaderboard.trec.nuggets.scoring import JudgmentFiles, read_judgments, score_answers
 from tests.make import demo_sites
@@ -108,7 +108,7 @@ def test_each_part_says_which_machine_made_it(demo: Database) -> None:
             .join(Qrels)
             .where(Qrels.task_id == _task(demo, answers.SLUG))
         )
-        made = {number: stored.of_revision(session, key).made_by for number, key in session.execute(numbers)}
+        made = {number: scoring.of_revision(session, key).made_by for number, key in session.execute(numbers)}
     assert {maker.kind for by in made.values() for maker in by.values()} == {"machine"}
     by_part = {number: {part: maker.name for part, maker in by.items()} for number, by in made.items()}
     both = {"nuggets": answers.JUDGE, "assignments": answers.JUDGE}
@@ -118,8 +118,8 @@ def test_each_part_says_which_machine_made_it(demo: Database) -> None:
 def test_the_reference_is_the_board_of_the_answers(demo: Database) -> None:
     """Judges are held against the ranked runs by the primary measure, as the board shows them."""
     with demo.read() as session:
-        kept = references.newest(session, _task(demo, judges.SLUG))
-        again = choosing.from_task(session, OPERATOR, judges.SLUG, answers.SLUG).kept
+        kept = sending.newest(session, _task(demo, judges.SLUG))
+        again = imported.from_task(session, OPERATOR, judges.SLUG, answers.SLUG).kept
     assert kept is not None
     assert kept.is_machine
     assert set(kept.reference.runs) == set(answers.RUNS) - answers.UNRANKED
@@ -138,7 +138,7 @@ def test_nothing_is_damaged(demo: Database) -> None:
     """`leaderboard db check` finds nothing."""
     found = [
         damage
-        for check in checks(with_scores=True)
+        for check in all_checks(with_scores=True)
         for place in check.places(demo)
         for damage in check.damage(demo, place)
     ]

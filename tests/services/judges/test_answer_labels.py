@@ -8,8 +8,8 @@ import pytest
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Edition, JudgeBoard, Run
-from leaderboard.services.checks.check import checks
-from leaderboard.services.judges import choosing, references, store
+from leaderboard.services.checks import all_checks
+from leaderboard.services.judges import imported, sending, store
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.runs.uploads import Submission
 from leaderboard.trec.boards.packing import KeptBoard
@@ -58,14 +58,14 @@ def test_the_same_assignments_make_the_same_board(said: Database, tmp_path: Path
     build.drain(said)
     kept = board(said, made.run_id)
     with said.read() as session:
-        reference = references.newest(session, session.get_one(Run, made.run_id).task_id)
+        reference = sending.newest(session, session.get_one(Run, made.run_id).task_id)
     assert reference is not None
     for run, scores in zip(reference.reference.runs, reference.reference.scores.tolist(), strict=True):
         values = kept.board.values[kept.primary][run]
         assert [values[topic] for topic in reference.reference.topics] == scores
     assert not [
         found
-        for check in checks(with_scores=True)
+        for check in all_checks(with_scores=True)
         for place in check.places(said)
         for found in check.damage(said, place)
     ]
@@ -163,7 +163,7 @@ def test_assignments_do_not_score_rankings(database: Database, tmp_path: Path) -
 def test_a_reference_of_answers_is_known_by_its_runs(said: Database) -> None:
     """Its origin names them in the order of the board."""
     with said.read() as session:
-        prepared = choosing.from_task(session, OPERATOR, "judged", "said", MEASURE)
+        prepared = imported.from_task(session, OPERATOR, "judged", "said", MEASURE)
         origin = prepared.kept.origin
         assert origin is not None
         names = {run.id: run.name for run in session.query(Run)}

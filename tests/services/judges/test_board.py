@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from leaderboard.services.judges.agreements import AgreementPlan, judge_agreement
-from leaderboard.services.judges.board import judges_board
-from leaderboard.stats.judges.by_topic import topic_agreement
+from leaderboard.services.judges.agreements import AgreementPlan, judge_agreement, judges_board
+from leaderboard.stats.judges import topic_agreement
 from leaderboard.stats.orders.rank_correlation import tau_b
 from leaderboard.stats.pairs.methods import all_pairs, method
-from leaderboard.stats.standing.standing import verdicts
+from leaderboard.stats.standing import verdicts
 from leaderboard.trec.boards.board_files import BoardFile
 from tests.services.judges.boards import ERRATIC, GOOD, NAMES, SCORES, file_of, held, reference
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from leaderboard.services.judges.circularity import DeclaredFacts, by_family, by_team, circularity
+from leaderboard.services.judges.field import DeclaredFacts, by_family, by_team, circularity
 from leaderboard.stats.orders.rank_correlation import tau_b
 from leaderboard.trec.boards.declared import Declared
 from tests.services.judges.boards import GOOD, SCORES, held

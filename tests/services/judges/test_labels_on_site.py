@@ -8,8 +8,7 @@ import pytest
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Edition, Evaluation, JudgeBoard, Run
 from leaderboard.measures.naming import parse
-from leaderboard.services.checks.check import checks
-from leaderboard.services.checks.damage import Damage
+from leaderboard.services.checks import Damage, all_checks
 from leaderboard.services.judges import store
 from leaderboard.trec.boards.labels import KeptLabels
 from leaderboard.trec.boards.packing import KeptBoard
@@ -63,7 +62,7 @@ def damage(database: Database) -> list[Damage]:
     """What the checks find, scores and boards computed again among them."""
     return [
         found
-        for check in checks(with_scores=True)
+        for check in all_checks(with_scores=True)
         for place in check.places(database)
         for found in check.damage(database, place)
     ]

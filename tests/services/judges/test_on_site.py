@@ -9,15 +9,13 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Edition, Evaluation, EvaluationMean, Task
 from leaderboard.errors import Closed, Conflict, Invalid
 from leaderboard.measures.judges.registry import tau_of_means
-from leaderboard.services import policy
-from leaderboard.services.checks.check import checks
-from leaderboard.services.judges import choosing, references
+from leaderboard.services import policy, revisions
+from leaderboard.services.checks import all_checks
+from leaderboard.services.judges import imported, sending
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.revisions import publish
-from leaderboard.services.revisions.publish import NewRevision
-from leaderboard.services.tasks import phases
+from leaderboard.services.revisions import NewRevision
+from leaderboard.services.tasks import phases, settings
 from leaderboard.services.tasks.phases import PhasePlan
-from leaderboard.services.tasks.settings import change
 from leaderboard.stats.orders.rank_correlation import tau_b
 from tests.make import build, judging
 
@@ -53,7 +51,7 @@ def test_a_judge_is_scored_by_its_agreement(database: Database, tmp_path: Path) 
     assert set(found) == {"BoardTau", "TopicTau", "TopicAccuracy"}
     assert not [
         found
-        for check in checks(with_scores=True)
+        for check in all_checks(with_scores=True)
         for place in check.places(database)
         for found in check.damage(database, place)
     ]
@@ -185,15 +183,15 @@ def test_no_setting_opens_what_the_reference_says(database: Database, tmp_path: 
     """Neither the task nor a phase of it can be set open."""
     judging.task(database, tmp_path)
     with database.write() as session, pytest.raises(Invalid, match="held back until the close"):
-        change.change(session, OPERATOR, "judged", {"visibility": "open"})
+        settings.change_settings(session, OPERATOR, "judged", {"visibility": "open"})
     with database.write() as session, pytest.raises(Invalid, match="held back until the close"):
         phases.add(session, OPERATOR, "judged", PhasePlan(name="second", visibility="open"))
 
 
-def from_task(database: Database, source: str = "t", measure: str = "") -> references.PreparedReference:
+def from_task(database: Database, source: str = "t", measure: str = "") -> sending.PreparedReference:
     """The reference that the board of a task is."""
     with database.read() as session:
-        return choosing.from_task(session, OPERATOR, "judged", source, measure)
+        return imported.from_task(session, OPERATOR, "judged", source, measure)
 
 
 def test_the_board_of_a_task_becomes_a_reference_and_stays(database: Database, tmp_path: Path) -> None:
@@ -207,7 +205,7 @@ def test_the_board_of_a_task_becomes_a_reference_and_stays(database: Database, t
     assert set(made.kept.reference.runs) == {"one", "two", "three"}
     assert made.kept.source == "Task t (t), edition 1"
     with database.write() as session:
-        publish.revise(session, OPERATOR, "judged", NewRevision(prepared=made, note="The board."))
+        revisions.revise(session, OPERATOR, "judged", NewRevision(prepared=made, note="The board."))
     board = {run: row for run, row in zip(made.kept.reference.runs, made.kept.reference.scores, strict=True)}
     run_id = judging.judge(database, tmp_path, board)
     build.drain(database)
@@ -220,9 +218,9 @@ def test_the_board_of_a_task_becomes_a_reference_and_stays(database: Database, t
         _publish_again(database, made)
 
 
-def _publish_again(database: Database, made: references.PreparedReference) -> None:
+def _publish_again(database: Database, made: sending.PreparedReference) -> None:
     with database.write() as session:
-        publish.revise(session, OPERATOR, "judged", NewRevision(prepared=made, note="The same."))
+        revisions.revise(session, OPERATOR, "judged", NewRevision(prepared=made, note="The same."))
 
 
 def test_a_reference_is_of_the_topics_of_its_task(database: Database, tmp_path: Path) -> None:

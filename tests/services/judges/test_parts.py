@@ -13,13 +13,12 @@ import pytest
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Edition, JudgeBoard, Run, Task
 from leaderboard.errors import Problem
-from leaderboard.pages.revisions.files import of_revision
+from leaderboard.pages.revisions.revision import of_revision
 from leaderboard.services.judges import store
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.runs import files
-from leaderboard.services.runs.admission import RunRequest
-from leaderboard.services.runs.batch_plans import archive_kind
-from leaderboard.services.runs.prepare import is_large, suggested_name
+from leaderboard.services.runs import fixing
+from leaderboard.services.runs.limits import RunRequest
+from leaderboard.services.runs.prepare import archive_kind, is_large, suggested_name
 from leaderboard.services.runs.uploads import Submission
 from leaderboard.trec.boards.answer_labels import KeptAnswerLabels
 from leaderboard.trec.read.lines import DEFAULT_LIMITS
@@ -93,7 +92,7 @@ def test_runs_are_scored_by_a_judges_own_nuggets(said: Database, tmp_path: Path)
     assert isinstance(sent, KeptAnswerLabels)
     assert sent.graded == ("assignments", "support")
     assert [nugget.text for nugget in sent.answers.judgments.nuggets.topics["1"]] == ["sky", "o1"]
-    with files.StoredFile(said, upload_id).open() as kept:
+    with fixing.StoredFile(said, upload_id).open() as kept:
         assert kept.read() == path.read_bytes()
 
 

@@ -9,13 +9,13 @@ from sqlalchemy import func, select
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import AnswerLabel, Run
 from leaderboard.errors import Closed, Conflict, Invalid, NotFound
-from leaderboard.services.labelling import decisions, desks, drafts, labels, nuggets, rounds, settled
+from leaderboard.services import revisions as revision_drafts
+from leaderboard.services.labelling import decisions, labels, rounds, settled
 from leaderboard.services.labelling.labels import SentItemLabel
 from leaderboard.services.labelling.rounds import RoundPlan
 from leaderboard.services.labelling.settled import SettledLabels
-from leaderboard.services.nuggets import stored
+from leaderboard.services.nuggets import scoring
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.revisions import drafts as revision_drafts
 from leaderboard.services.runs import withdrawals
 from leaderboard.trec.nuggets.assignments import read_assignments
 from leaderboard.trec.nuggets.support import read_support
@@ -36,7 +36,7 @@ def _lines(database: Database, number: int) -> list[str]:
 
 def _publish(database: Database, number: int, mode: str = "merge") -> None:
     with database.write() as session:
-        token = drafts.keep(
+        token = settled.keep_draft(
             session, OPERATOR, "t", number, rule=settled.USUAL, mode=mode, note="Made by people."
         )
         revision_drafts.publish(session, OPERATOR, "t", token)
@@ -76,7 +76,7 @@ def test_support_is_labelled_settled_and_published(database: Database, tmp_path:
     _publish(database, number)
     build.drain(database)
     with database.read() as session:
-        judged = stored.newest(session, rounds.own_round(session, OPERATOR, "t", number)[0].id)
+        judged = scoring.newest(session, rounds.own_round(session, OPERATOR, "t", number)[0].id)
         assert judged is not None
         digests = set(session.scalars(select(Run.ranking_sha256).where(Run.id.in_((first, second)))))
     assert {run for run, _ in judged.judgments.support.cells} == digests
@@ -102,7 +102,7 @@ def test_assignments_need_all_nuggets_of_an_answer(database: Database, tmp_path:
     labelled.label_all(database, ada, again, 2, ["2"])
     _publish(database, again)
     with database.read() as session:
-        judged = stored.newest(session, rounds.own_round(session, OPERATOR, "t", again)[0].id)
+        judged = scoring.newest(session, rounds.own_round(session, OPERATOR, "t", again)[0].id)
     assert judged is not None
     assert judged.judgments.assignments is not None
     assert sorted(topic for _, topic in judged.judgments.assignments.cells) == ["1", "2", "2"]
@@ -124,9 +124,9 @@ def test_labels_of_nuggets_that_are_others_now_are_not_published(database: Datab
 
 def _write_and_publish(database: Database, token: str, number: int) -> None:
     with database.write() as session:
-        _, desk = desks.topic_desk(session, token, number, "1")
-        nuggets.write(session, desk, nuggets.SentNugget("something else", "vital", "k"))
-        nuggets.finish(session, desk, is_done=True)
+        _, desk = labels.topic_desk(session, token, number, "1")
+        decisions.write_nugget(session, desk, decisions.SentNugget("something else", "vital", "k"))
+        decisions.finish(session, desk, is_done=True)
     _publish(database, number)
 
 
@@ -141,7 +141,7 @@ def test_what_is_sent_twice_is_stored_once_and_taken_back(database: Database, tm
     labelled.label(database, ada, number, "1", {name: 0})
     with database.write() as session:
         assert session.scalar(select(func.count()).select_from(AnswerLabel)) == 2
-        _, desk = desks.topic_desk(session, ada.token, number, "1")
+        _, desk = labels.topic_desk(session, ada.token, number, "1")
         assert [one.label for one in labels.in_force(session, desk.here.id)] == [0]
         assert labels.undo_last(session, desk.here, ada.assessor_id, "1") == name
         assert [one.label for one in labels.in_force(session, desk.here.id)] == [2]
@@ -170,7 +170,7 @@ def test_a_closed_round_takes_decisions_only(database: Database, tmp_path: Path)
     with pytest.raises(Closed):
         labelled.label(database, ada, number, "1", {name: 1})
     with database.write() as session:
-        _, desk = desks.topic_desk(session, ada.token, number, "1")
+        _, desk = labels.topic_desk(session, ada.token, number, "1")
         with pytest.raises(Closed):
             labels.undo_last(session, desk.here, ada.assessor_id, "1")
         decisions.decide(session, OPERATOR, "t", number, SentItemLabel(name, 0, "k"))

@@ -7,13 +7,13 @@ import pytest
 
 from leaderboard.db.engine import Database
 from leaderboard.errors import Closed, Conflict, Invalid, NotFound
-from leaderboard.services.judging.links import PersonalLink
-from leaderboard.services.labelling import decisions, desks, drafts, nuggets, rounds, settled
-from leaderboard.services.labelling.nuggets import SentNugget
+from leaderboard.services import revisions as revision_drafts
+from leaderboard.services.judging import PersonalLink
+from leaderboard.services.labelling import decisions, labels, rounds, settled
+from leaderboard.services.labelling.decisions import SentNugget
 from leaderboard.services.labelling.settled import SettledNuggets
-from leaderboard.services.nuggets import stored
+from leaderboard.services.nuggets import scoring
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.revisions import drafts as revision_drafts
 from leaderboard.trec.nuggets.sets import read_nuggets
 from tests.make import labelled
 
@@ -21,10 +21,10 @@ from tests.make import labelled
 def _write(database: Database, who: PersonalLink, number: int, **texts: str) -> None:
     """Texts with their importance, and the topic is done."""
     with database.write() as session:
-        _, desk = desks.topic_desk(session, who.token, number, "1")
+        _, desk = labels.topic_desk(session, who.token, number, "1")
         for text, importance in texts.items():
-            nuggets.write(session, desk, SentNugget(text, importance, f"{number}-{text}"))
-        nuggets.finish(session, desk, is_done=True)
+            decisions.write_nugget(session, desk, SentNugget(text, importance, f"{number}-{text}"))
+        decisions.finish(session, desk, is_done=True)
 
 
 def _settled(database: Database, number: int) -> SettledNuggets:
@@ -39,50 +39,50 @@ def test_a_list_is_written_merged_and_done(database: Database, tmp_path: Path) -
     (ada,) = labelled.people(database, "Ada")
     number = labelled.opened(database, "nuggets", [ada], topics=("1",))
     with database.write() as session:
-        _, desk = desks.topic_desk(session, ada.token, number, "1")
+        _, desk = labels.topic_desk(session, ada.token, number, "1")
         with pytest.raises(Conflict, match="write at least one"):
-            nuggets.finish(session, desk, is_done=True)
+            decisions.finish(session, desk, is_done=True)
         for _ in range(2):
-            nuggets.write(session, desk, SentNugget("Air  scatters\nblue.", "okay", "a"))
-        nuggets.write(session, desk, SentNugget("Blue is scattered.", "vital", "b"))
+            decisions.write_nugget(session, desk, SentNugget("Air  scatters\nblue.", "okay", "a"))
+        decisions.write_nugget(session, desk, SentNugget("Blue is scattered.", "vital", "b"))
         with pytest.raises(Conflict, match="already"):
-            nuggets.write(session, desk, SentNugget("Blue is scattered.", "okay", "c"))
+            decisions.write_nugget(session, desk, SentNugget("Blue is scattered.", "okay", "c"))
         for wrong in (
             SentNugget(" ", "okay", "d"),
             SentNugget("x" * 501, "okay", "d"),
             SentNugget("x", "must", "d"),
         ):
             with pytest.raises(Invalid):
-                nuggets.write(session, desk, wrong)
-        first, second = nuggets.written(session, desk.here.id)
+                decisions.write_nugget(session, desk, wrong)
+        first, second = decisions.written(session, desk.here.id)
         assert first.text == "Air scatters blue."
         with pytest.raises(Invalid, match="Nothing was merged"):
-            nuggets.merge(session, desk, [first.id, first.id])
-        nuggets.merge(session, desk, [second.id, first.id])
-        assert (first.importance, second.into_id, nuggets.stands(second)) == ("vital", first.id, False)
-        nuggets.put_back(session, desk, second.id)
-        nuggets.take_out(session, desk, second.id)
-        assert [one.id for one in filter(nuggets.stands, nuggets.written(session, desk.here.id))] == [
+            decisions.merge(session, desk, [first.id, first.id])
+        decisions.merge(session, desk, [second.id, first.id])
+        assert (first.importance, second.into_id, decisions.stands(second)) == ("vital", first.id, False)
+        decisions.put_back(session, desk, second.id)
+        decisions.take_out(session, desk, second.id)
+        assert [one.id for one in filter(decisions.stands, decisions.written(session, desk.here.id))] == [
             first.id
         ]
-        nuggets.put_back(session, desk, second.id)
+        decisions.put_back(session, desk, second.id)
         with pytest.raises(NotFound):
-            nuggets.put_back(session, desk, second.id)
-        nuggets.rewrite(session, desk, first.id, SentNugget("Air does it.", "okay"))
+            decisions.put_back(session, desk, second.id)
+        decisions.rewrite(session, desk, first.id, SentNugget("Air does it.", "okay"))
         with pytest.raises(NotFound):
-            nuggets.rewrite(session, desk, 999, SentNugget("x", "okay"))
-        nuggets.finish(session, desk, is_done=True)
+            decisions.rewrite(session, desk, 999, SentNugget("x", "okay"))
+        decisions.finish(session, desk, is_done=True)
     with database.write() as session:
-        _, desk = desks.topic_desk(session, ada.token, number, "1")
+        _, desk = labels.topic_desk(session, ada.token, number, "1")
         with pytest.raises(Conflict, match="done"):
-            nuggets.take_out(session, desk, second.id)
-        nuggets.finish(session, desk, is_done=False)
+            decisions.take_out(session, desk, second.id)
+        decisions.finish(session, desk, is_done=False)
     assert _settled(database, number).left == ("1",)
     with database.write() as session:
         rounds.change(session, OPERATOR, "t", number, "closed")
-        _, desk = desks.topic_desk(session, ada.token, number, "1")
+        _, desk = labels.topic_desk(session, ada.token, number, "1")
         with pytest.raises(Closed):
-            nuggets.write(session, desk, SentNugget("late", "okay", "e"))
+            decisions.write_nugget(session, desk, SentNugget("late", "okay", "e"))
 
 
 @pytest.mark.dialect
@@ -102,13 +102,13 @@ def test_two_lists_are_decided_and_published(database: Database, tmp_path: Path)
         with pytest.raises(Conflict, match="begun already"):
             decisions.begin(session, OPERATOR, "t", number, "1")
         desk = decisions.own_decision_desk(session, OPERATOR, "t", number, "1")
-        listed = nuggets.written(session, desk.here.id, "1", desk.assessor_id)
+        listed = decisions.written(session, desk.here.id, "1", desk.assessor_id)
         assert {one.text: one.importance for one in listed} == {"same": "vital", "one": "okay", "two": "okay"}
-        nuggets.take_out(session, desk, listed[-1].id)
+        decisions.take_out(session, desk, listed[-1].id)
     assert _settled(database, number).open == ("1",)
     with database.write() as session:
         desk = decisions.own_decision_desk(session, OPERATOR, "t", number, "1")
-        nuggets.finish(session, desk, is_done=True)
+        decisions.finish(session, desk, is_done=True)
     (found,) = _settled(database, number).topics.values()
     assert [(one.text, one.importance) for one in found] == [("same", "vital"), ("one", "okay")]
     with database.read() as session:
@@ -119,10 +119,12 @@ def test_two_lists_are_decided_and_published(database: Database, tmp_path: Path)
     assert read_nuggets(path).topics["1"] == found
     assert set(json.loads(line)) == {"query", "qid", "nuggets"}
     with database.write() as session:
-        token = drafts.keep(session, OPERATOR, "t", number, rule=settled.USUAL, mode="merge", note="Ours.")
+        token = settled.keep_draft(
+            session, OPERATOR, "t", number, rule=settled.USUAL, mode="merge", note="Ours."
+        )
         revision_drafts.publish(session, OPERATOR, "t", token)
     with database.read() as session:
-        judged = stored.newest(session, here.task_id)
+        judged = scoring.newest(session, here.task_id)
     assert judged is not None
     assert [one.text for one in judged.judgments.nuggets.topics["2"]] == ["rivers carry salt"]
     assert [one.text for one in judged.judgments.nuggets.topics["1"]] == ["same", "one"]

@@ -11,9 +11,9 @@ from sqlalchemy import delete, select, update
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Account, Job, Mail
 from leaderboard.errors import Forbidden, NotFound
+from leaderboard.services import mail
 from leaderboard.services.jobs import queue
-from leaderboard.services.mail import outbox
-from leaderboard.services.mail.outbox import MailDraft
+from leaderboard.services.mail import MailDraft
 from leaderboard.services.policy import OPERATOR, Viewer
 from leaderboard.settings import Settings
 from leaderboard.worker import Evaluator
@@ -40,7 +40,7 @@ def _people(database: Database, *names: str) -> list[int]:
 
 def _write(database: Database, *account_ids: int, draft: MailDraft = DRAFT) -> int:
     with database.write() as session:
-        return outbox.write(session, account_ids, draft)
+        return mail.write_mail(session, account_ids, draft)
 
 
 def _letters(database: Database) -> list[tuple[str, str, int, str]]:
@@ -180,15 +180,15 @@ def test_a_letter_that_kills_its_evaluator_is_given_up(
     def die(*_: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr("leaderboard.services.mail.server.send", die)
+    monkeypatch.setattr("leaderboard.services.mail.send_mail", die)
     evaluator = Evaluator(database, replace(post[1], mails_an_hour=99))
-    for _ in range(outbox.MOST_ATTEMPTS + 1):
+    for _ in range(mail.MOST_ATTEMPTS + 1):
         evaluator.drain()
         _make_due(database)
         with database.write() as session:
             session.execute(update(Job).values(run_after=now(session)))
     evaluator.drain()
-    assert _letters(database)[0][:3] == ("ann", "failed", outbox.MOST_ATTEMPTS)
+    assert _letters(database)[0][:3] == ("ann", "failed", mail.MOST_ATTEMPTS)
 
 
 def test_nobody_without_a_server_claims_mail(database: Database, tmp_path: Path) -> None:
@@ -218,10 +218,10 @@ def test_the_operator_may_begin_again(database: Database, post: tuple[Post, Sett
     assert _letters(database) == [("ann", "failed", 1, "554 5.6.0 spam")]
     with database.write() as session:
         with pytest.raises(Forbidden):
-            outbox.try_again(session, Viewer(1))
-        assert outbox.try_again(session, OPERATOR, 1) == 1
+            mail.try_again(session, Viewer(1))
+        assert mail.try_again(session, OPERATOR, 1) == 1
         with pytest.raises(NotFound):
-            outbox.try_again(session, OPERATOR, 1)
-        assert outbox.try_again(session, OPERATOR) == 0
+            mail.try_again(session, OPERATOR, 1)
+        assert mail.try_again(session, OPERATOR) == 0
     Evaluator(database, settings).drain()
     assert _letters(database) == [("ann", "sent", 1, "")]

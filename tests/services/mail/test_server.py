@@ -7,9 +7,8 @@ from click.testing import CliRunner
 
 from leaderboard.cli import main
 from leaderboard.errors import Invalid
-from leaderboard.services.mail import server
-from leaderboard.services.mail.server import AGAIN, AWAY, BOUNCED, FAILED, SENT, Letter
-from leaderboard.services.mail.spelling import is_address
+from leaderboard.services import mail
+from leaderboard.services.mail import AGAIN, AWAY, BOUNCED, FAILED, SENT, Letter, is_address
 from leaderboard.settings import Settings
 from tests.make import smtp
 
@@ -34,14 +33,14 @@ LETTER = Letter(
 )
 def test_an_address_of_a_server_says_how_it_is_spoken_to(url: str, wanted: tuple[object, ...]) -> None:
     """Port and encryption follow from the kind of address; encryption is asked for unless it is refused."""
-    found = server.server_of(smtp.settings_of(url))
+    found = mail.server_of(smtp.settings_of(url))
     assert found is not None
     assert (found.host, found.port, found.is_tls, found.starttls, found.user, found.password) == wanted
 
 
 def test_settings_that_cannot_be_meant_are_refused_without_the_password() -> None:
     """Each fault names its variable, and none repeats what may hold a secret."""
-    assert server.server_of(Settings()) is None
+    assert mail.server_of(Settings()) is None
     faults = {
         "http://secret@x": "LEADERBOARD_SMTP_URL",
         "smtp://": "LEADERBOARD_SMTP_URL",
@@ -51,31 +50,31 @@ def test_settings_that_cannot_be_meant_are_refused_without_the_password() -> Non
     }
     for url, words in faults.items():
         with pytest.raises(Invalid, match=words) as refused:
-            server.server_of(smtp.settings_of(url))
+            mail.server_of(smtp.settings_of(url))
         assert "secret" not in refused.value.message, url
     with pytest.raises(Invalid, match="LEADERBOARD_MAIL_FROM"):
-        server.server_of(Settings(smtp_url="smtp://127.0.0.1"))
+        mail.server_of(Settings(smtp_url="smtp://127.0.0.1"))
     with pytest.raises(Invalid, match="LEADERBOARD_PUBLIC_URL"):
-        server.server_of(smtp.settings_of("smtp://127.0.0.1", host="0.0.0.0"))
+        mail.server_of(smtp.settings_of("smtp://127.0.0.1", host="0.0.0.0"))
 
 
 def test_what_a_server_says_decides_what_becomes_of_a_letter() -> None:
     """Taken, refused for now or for good, unknown address, sender not welcome, nobody there."""
     with smtp.server() as (post, url):
-        to = server.server_of(smtp.settings_of(url))
+        to = mail.server_of(smtp.settings_of(url))
         assert to is not None
-        assert server.send(to, LETTER) == server.MailResult(SENT, "250 2.0.0 taken")
+        assert mail.send_mail(to, LETTER) == mail.MailResult(SENT, "250 2.0.0 taken")
         for words, state in {
             "450 4.2.1 try later": AGAIN,
             "550 5.1.1 no such user": BOUNCED,
             "554 5.7.1 relay denied": FAILED,
         }.items():
             post.answers = [words]
-            assert server.send(to, LETTER) == server.MailResult(state, words)
+            assert mail.send_mail(to, LETTER) == mail.MailResult(state, words)
         for words, state in {"451 4.3.0 busy": AGAIN, "554 5.6.0 spam": FAILED}.items():
             post.data_answers = [words]
-            assert server.send(to, LETTER) == server.MailResult(state, words)
-    assert server.send(to, LETTER).state == AWAY
+            assert mail.send_mail(to, LETTER) == mail.MailResult(state, words)
+    assert mail.send_mail(to, LETTER).state == AWAY
     (letter,) = post.letters
     assert (letter["From"], letter["To"], letter["Subject"]) == (smtp.SENDER, LETTER.to, LETTER.subject)
     assert letter["Message-ID"] == "<7.1793491200.leaderboard@example.org>"
@@ -85,11 +84,11 @@ def test_what_a_server_says_decides_what_becomes_of_a_letter() -> None:
 
 def test_no_header_can_be_smuggled_in() -> None:
     """Line ends in a subject, an address or a body make no header and no second receiver."""
-    to = server.server_of(smtp.settings_of("smtp://127.0.0.1"))
+    to = mail.server_of(smtp.settings_of("smtp://127.0.0.1"))
     assert to is not None
     for end in ("\r\n", "\n", "\r", "\x0b", "\x0c", "\u2028", "\x85", "\x00"):
         evil = f"Hello{end}Bcc: all@example.org{end}{end}Body"
-        made = server.message(
+        made = mail.message(
             to, Letter(number=1, written_at=LETTER.written_at, to="a@b", subject=evil, body=evil)
         )
         head = made.as_bytes().split(b"\r\n\r\n")[0]
@@ -98,7 +97,7 @@ def test_no_header_can_be_smuggled_in() -> None:
         assert not is_address(f"ann@example.org{end}Bcc: all@example.org")
         assert not is_address(f"ann@example.org{end}")
     with pytest.raises(ValueError, match="Header"):
-        server.message(
+        mail.message(
             to, Letter(number=1, written_at=LETTER.written_at, to="a@b\r\nBcc: c@d", subject="", body="")
         )
 

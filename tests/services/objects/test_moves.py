@@ -12,11 +12,10 @@ from sqlalchemy import delete, func, select, update
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Job, Run, StoredObject, Task, Upload, UploadChunk
 from leaderboard.errors import Damaged, Invalid, StoreAway
-from leaderboard.services.checks import check
+from leaderboard.services import checks, objects
 from leaderboard.services.jobs import queue
-from leaderboard.services.objects import moves
 from leaderboard.services.runs import prepare
-from leaderboard.services.runs.files import StoredFile
+from leaderboard.services.runs.fixing import StoredFile
 from leaderboard.settings import Settings
 from leaderboard.worker import Evaluator
 from tests.make import build, stores
@@ -81,17 +80,17 @@ def test_a_file_is_the_same_out_and_back(
     """No piece is left in the database; the object opens with zstd alone, and back all is as it was."""
     sent, pieces = (tmp_path / "run.txt").read_bytes(), _pieces(database)
     assert pieces > 3
-    assert moves.move_out(database, upload_id)
+    assert objects.move_out(database, upload_id)
     (file,) = stores.objects_in(place)
     assert (_pieces(database), _read(database, upload_id)) == (0, sent)
     if (zstd := shutil.which("zstd")) is not None:
         assert subprocess.run([zstd, "-dc", file], capture_output=True, check=True).stdout == sent
-    assert not moves.move_out(database, upload_id)
-    assert moves.move_back(database, upload_id)
+    assert not objects.move_out(database, upload_id)
+    assert objects.move_back(database, upload_id)
     assert (_read(database, upload_id), _pieces(database)) == (sent, 1)
     with database.read() as session:
-        assert moves.count(session).files == 0
-    assert moves.move_out(database, upload_id)
+        assert objects.count_moves(session).files == 0
+    assert objects.move_out(database, upload_id)
     assert len(stores.objects_in(place)) == 2
 
 
@@ -102,11 +101,11 @@ def test_a_reader_follows_a_file_that_is_moved(
     sent = (tmp_path / "run.txt").read_bytes()
     with StoredFile(database, upload_id).open() as file:
         first = file.read(1500)
-        moves.move_out(database, upload_id)
+        objects.move_out(database, upload_id)
         assert first + file.read() == sent
     with StoredFile(database, upload_id).open() as file:
         first = file.read(1500)
-        moves.move_back(database, upload_id)
+        objects.move_back(database, upload_id)
         assert first + file.read() == sent
 
 
@@ -130,7 +129,7 @@ def test_an_evaluator_without_a_store_leaves_moves_to_others(
 ) -> None:
     """It could do nothing but fail."""
     with database.write() as session:
-        moves.queue_due(session, 1)
+        objects.queue_due(session, 1)
     Evaluator(database, settings).drain()
     assert [job.state for job in _moves(database)] == ["queued"]
 
@@ -139,7 +138,7 @@ def test_moves_wait_for_a_store_that_is_away(
     database: Database, upload_id: int, place: Path, settings: Settings
 ) -> None:
     """However often it is tried, no attempt is counted; the file stays where it is until then."""
-    good, database.objects = database.objects, moves.ObjectStore(AWAY)
+    good, database.objects = database.objects, objects.ObjectStore(AWAY)
     evaluator = Evaluator(database, _settings(settings))
     for _ in range(5):
         evaluator.drain()
@@ -159,20 +158,20 @@ def test_a_file_that_is_damaged_is_not_moved(database: Database, upload_id: int,
         session.execute(delete(UploadChunk).where(UploadChunk.number == 1))
     pieces = _pieces(database)
     with pytest.raises(Damaged, match=f"upload {upload_id}.*digest"):
-        moves.move_out(database, upload_id)
+        objects.move_out(database, upload_id)
     assert (_pieces(database), stores.objects_in(place)) == (pieces, [])
 
 
 def test_of_two_who_move_a_file_one_does(database: Database, upload_id: int, place: Path) -> None:
     """The object of the other is referred to by nothing, and the file is read from the one that is."""
     sent = _read(database, upload_id)
-    first, second = moves.put(database, upload_id), moves.put(database, upload_id)
+    first, second = objects.put_moved(database, upload_id), objects.put_moved(database, upload_id)
     assert first is not None
     assert second is not None
     settled = []
     for each in (first, second):
         with database.write() as session:
-            settled.append(moves.settle(session, each))
+            settled.append(objects.settle(session, each))
     assert (settled, len(stores.objects_in(place))) == ([True, False], 2)
     assert _read(database, upload_id) == sent
 
@@ -189,7 +188,7 @@ def test_harm_in_the_store_is_found_and_named(
     database: Database, upload_id: int, place: Path, settings: Settings, harm, said: str
 ) -> None:  # type: ignore[no-untyped-def]
     """By `db check`, by a page that needs the file, and by who moves it back; pages without it go on."""
-    moves.move_out(database, upload_id)
+    objects.move_out(database, upload_id)
     (file,) = stores.objects_in(place)
     harm(file)
     visitor: FlaskClient = application(settings, database).test_client()
@@ -198,10 +197,10 @@ def test_harm_in_the_store_is_found_and_named(
     assert said in answer.json["error"]
     assert visitor.get("/runs/1").status_code == 200
     with pytest.raises(Damaged, match=said):
-        moves.move_back(database, upload_id)
+        objects.move_back(database, upload_id)
     found = [
         found
-        for each in check.checks()
+        for each in checks.all_checks()
         for at in each.places(database)
         for found in each.damage(database, at)
     ]
@@ -212,7 +211,7 @@ def test_another_file_under_the_key_is_found_by_its_digest(
     database: Database, upload_id: int, place: Path
 ) -> None:
     """Even one that decompresses and has the size."""
-    moves.move_out(database, upload_id)
+    objects.move_out(database, upload_id)
     (file,) = stores.objects_in(place)
     other = prepare.compressor(1).compress(b"another file\n")
     file.write_bytes(other)
@@ -227,15 +226,15 @@ def test_pages_say_that_the_store_is_away(
     database: Database, upload_id: int, place: Path, settings: Settings, url: str
 ) -> None:
     """A file in it is answered 503 with when to come again, even without the setting; all else works."""
-    moves.move_out(database, upload_id)
-    database.objects = moves.ObjectStore(url) if url else None
+    objects.move_out(database, upload_id)
+    database.objects = objects.ObjectStore(url) if url else None
     visitor = application(settings, database).test_client()
     answer = visitor.get("/runs/1/file")
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "60")
     assert "object store, which does not answer" in answer.text
     assert visitor.get("/runs/1").status_code == visitor.get("/tasks/t").status_code == 200
     with pytest.raises(StoreAway):
-        [each.damage(database, at) for each in check.checks() for at in each.places(database)]
+        [each.damage(database, at) for each in checks.all_checks() for at in each.places(database)]
 
 
 def test_a_file_is_sent_from_the_store(
@@ -244,7 +243,7 @@ def test_a_file_is_sent_from_the_store(
     """With the headers it had, and in part where a part is asked for."""
     visitor = application(settings, database).test_client()
     before = visitor.get("/runs/1/file")
-    moves.move_out(database, upload_id)
+    objects.move_out(database, upload_id)
     after = visitor.get("/runs/1/file")
     assert (after.data, after.headers["ETag"]) == (before.data, before.headers["ETag"])
     with visitor.get("/runs/1/file", headers={"If-None-Match": after.headers["ETag"]}) as again:
@@ -258,19 +257,19 @@ def test_compressed_files_stay_as_they_were_sent(database: Database, place: Path
     path.write_bytes(gzip.compress(plain.read_bytes()))
     sent = build.submit(database, path)
     assert sent.run_id is not None
-    moves.move_out(database, sent.upload_id)
+    objects.move_out(database, sent.upload_id)
     assert _read(database, sent.upload_id) == path.read_bytes()
 
 
 def test_what_is_not_there_cannot_be_moved(database: Database, upload_id: int) -> None:
     """Without a store there is a sentence, not a traceback."""
     with pytest.raises(Invalid, match="LEADERBOARD_OBJECTS_URL"):
-        moves.move_out(database, upload_id)
+        objects.move_out(database, upload_id)
 
 
 def test_a_deleted_task_leaves_its_objects_loose(database: Database, upload_id: int, place: Path) -> None:
     """Their rows stay, without an upload, for the sweep."""
-    moves.move_out(database, upload_id)
+    objects.move_out(database, upload_id)
     with database.write() as session:
         session.execute(delete(Run))
         session.execute(delete(Upload))

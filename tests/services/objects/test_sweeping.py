@@ -9,7 +9,7 @@ from sqlalchemy import select, update
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Run, StoredObject
-from leaderboard.services.objects import moves, sweeping
+from leaderboard.services import objects
 from tests.make import build, stores
 
 pytest.importorskip("obstore", reason="the extra objects is not installed")
@@ -26,7 +26,7 @@ def upload_id(database: Database, tmp_path: Path) -> int:
     run_id = build.run(database, tmp_path, {"1": ["a", "b"], "2": ["d"], "3": ["e"]})
     with database.read() as session:
         upload_id = session.scalars(select(Run.upload_id).where(Run.id == run_id)).one()
-    moves.move_out(database, upload_id)
+    objects.move_out(database, upload_id)
     return upload_id
 
 
@@ -48,7 +48,7 @@ def _loose_for(database: Database, days: float) -> None:
 def test_what_is_referred_to_stays_however_old(database: Database, upload_id: int, tmp_path: Path) -> None:
     """The file of a run of ten years ago."""
     _age(tmp_path, 3650)
-    assert sweeping.sweep(database, KEEP_DAYS) == 0
+    assert objects.sweep(database, KEEP_DAYS) == 0
     assert len(stores.objects_in(tmp_path / "objects")) == 1
 
 
@@ -57,10 +57,10 @@ def test_a_loose_object_is_kept_for_backups_that_refer_to_it(
 ) -> None:
     """Its days count from when it became loose, not from when it was put there."""
     _age(tmp_path, 3650)
-    moves.move_back(database, upload_id)
+    objects.move_back(database, upload_id)
     for days, left in ((KEEP_DAYS - 1, 1), (KEEP_DAYS + 1, 0)):
         _loose_for(database, days)
-        assert sweeping.sweep(database, KEEP_DAYS) == 1 - left
+        assert objects.sweep(database, KEEP_DAYS) == 1 - left
         assert len(stores.objects_in(tmp_path / "objects")) == left
     with database.read() as session:
         assert session.scalars(select(StoredObject)).all() == []
@@ -73,7 +73,7 @@ def test_days_of_a_deleted_upload_begin_with_the_first_sweep(
     _age(tmp_path, 3650)
     with database.write() as session:
         session.execute(update(StoredObject).values(upload_id=None))
-    assert sweeping.sweep(database, 0) == 0
+    assert objects.sweep(database, 0) == 0
     with database.read() as session:
         assert session.scalars(select(StoredObject.loose_since)).one() is not None
     assert len(stores.objects_in(tmp_path / "objects")) == 1
@@ -81,14 +81,14 @@ def test_days_of_a_deleted_upload_begin_with_the_first_sweep(
 
 def test_what_a_crash_left_goes_when_it_is_old(database: Database, upload_id: int, tmp_path: Path) -> None:
     """An object without a row may be about to get it, or a backup may have its row; then it is nobody's."""
-    moves.move_back(database, upload_id)
-    left = moves.put(database, upload_id)
+    objects.move_back(database, upload_id)
+    left = objects.put_moved(database, upload_id)
     assert left is not None
-    assert sweeping.sweep(database, 0) == 0
+    assert objects.sweep(database, 0) == 0
     _age(tmp_path, KEEP_DAYS - 1)
-    assert sweeping.sweep(database, KEEP_DAYS) == 0
+    assert objects.sweep(database, KEEP_DAYS) == 0
     _age(tmp_path, KEEP_DAYS + 1)
-    assert sweeping.sweep(database, KEEP_DAYS) == 1
+    assert objects.sweep(database, KEEP_DAYS) == 1
     assert not (tmp_path / "objects" / left.key).exists()
 
 
@@ -98,5 +98,5 @@ def test_what_others_keep_there_is_left(database: Database, upload_id: int, tmp_
     other.parent.mkdir(exist_ok=True)
     other.write_bytes(b"mine")
     _age(tmp_path, 3650)
-    assert sweeping.sweep(database, KEEP_DAYS) == 0
+    assert objects.sweep(database, KEEP_DAYS) == 0
     assert other.exists()

@@ -10,12 +10,11 @@ from leaderboard.errors import Conflict, Invalid
 from leaderboard.pages.pools import pools as pool_pages
 from leaderboard.pooling.methods import method
 from leaderboard.pooling.registry import OF_ANSWERS
-from leaderboard.services.answers.cited import cited_first
-from leaderboard.services.combined import samples
+from leaderboard.services import combined
+from leaderboard.services.answers import cited_first
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.pools import files, pools, previews
-from leaderboard.services.pools.plans import Plan
-from leaderboard.services.pools.previews import Preview
+from leaderboard.services.pools import pools, previews
+from leaderboard.services.pools.previews import Plan, Preview
 from leaderboard.trec.answers.record import Answer, Citation, Segment
 from tests.make import answered, build, nuggeted
 
@@ -80,7 +79,7 @@ def test_only_methods_of_answers_are_offered(task: Database, tmp_path: Path) -> 
     with pytest.raises(Invalid):
         _preview(task, name="citations", first=0)
     with task.read() as session, pytest.raises(Conflict, match="a sample is drawn of judgments of documents"):
-        samples.draw_topics(session, OPERATOR, "t", 10)
+        combined.draw_topics(session, OPERATOR, "t", 10)
 
 
 @pytest.mark.dialect
@@ -91,7 +90,7 @@ def test_a_pool_of_citations_is_stored_and_exported(task: Database) -> None:
         number = pools.add(session, OPERATOR, made, "cited")
         pools.change(session, OPERATOR, "t", number, pools.OPEN, without_texts=True)
     with task.read() as session:
-        text = "".join(files.exported(session, OPERATOR, "t", number, "nist"))
+        text = "".join(pools.exported(session, OPERATOR, "t", number, "nist"))
         page = pool_pages.page(session, OPERATOR, "t", number)
     assert [tuple(line.split()[:2]) for line in text.splitlines()] == [
         ("1", "d1"), ("1", "d2"), ("1", "d4"), ("2", "d5"), ("3", "d7"),

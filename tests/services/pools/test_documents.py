@@ -3,7 +3,7 @@
 import pytest
 
 from leaderboard.errors import LeaderboardError
-from leaderboard.services.pools.documents import PoolDocument, pack, unpack
+from leaderboard.services.pools.previews import PoolDocument, pack, unpack
 
 ROWS = (
     PoolDocument("d9", 3.5, "top", 1.0, None),

@@ -11,15 +11,13 @@ from sqlalchemy import delete, insert, select, update
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Assessment, Assessor, PoolTopic, QrelsRevision, Run, Task
 from leaderboard.errors import Conflict, Forbidden, Invalid, NotFound, SignInNeeded
-from leaderboard.pages.pools import new
 from leaderboard.pages.pools import pools as pages
+from leaderboard.pages.pools import pools as pools_pools
 from leaderboard.pooling.methods import METHODS
 from leaderboard.services.policy import ANONYMOUS, OPERATOR
-from leaderboard.services.pools import files, pools, previews
-from leaderboard.services.pools.documents import PoolDocument
-from leaderboard.services.pools.plans import Plan
-from leaderboard.services.pools.previews import Preview
-from leaderboard.services.tasks import grade_scales
+from leaderboard.services.pools import pools, previews
+from leaderboard.services.pools.previews import Plan, PoolDocument, Preview
+from leaderboard.services.tasks import setting_values
 from leaderboard.trec.pools import Pooled
 from leaderboard.trec.qrels.distractors import pack_distractors
 from tests.make import build
@@ -62,8 +60,8 @@ def test_a_preview_counts_documents_duplicates_and_who_brings_what(
         ("Team B", 1, 1),
         ("Team C", 1, 2),
     ]
-    assert new.topics(found).data()[1] == [["1", "title of 1", 6, 6, 2, 4, 0]]
-    assert json.loads(json.dumps(new.facts(found)))["to_judge"] == 4
+    assert pools_pools.topics(found).data()[1] == [["1", "title of 1", 6, 6, 2, 4, 0]]
+    assert json.loads(json.dumps(pools_pools.new_pool_facts(found)))["to_judge"] == 4
 
 
 @pytest.mark.parametrize("name", sorted(set(METHODS) - {"staged"}))
@@ -268,14 +266,14 @@ def test_a_pool_goes_out_and_comes_back_as_a_file(database: Database, tmp_path: 
     made = _preview(database, Plan({"name": "stratified", "strata": [[2, 1], [9, 0.4]]}))
     number = _add(database, made)
     with database.read() as session:
-        text = "".join(files.exported(session, OPERATOR, "t", number, "csv"))
+        text = "".join(pools.exported(session, OPERATOR, "t", number, "csv"))
     path = tmp_path / "pool.csv"
     path.write_text(text, encoding="utf-8")
-    found = files.read(path)
+    found = pools.read_pool_file(path)
     assert [each.docno for each in found["1"]][:2] == ["d1", "d2"]
     assert len(found["1"]) == 5
     with database.write() as session:
-        again = files.bring_in(session, OPERATOR, "t", found, "pool.csv", seconds=20)
+        again = pools.bring_in(session, OPERATOR, "t", found, "pool.csv", seconds=20)
     with database.read() as session:
         page = pages.page(session, OPERATOR, "t", again)
     assert (page.pool.method, page.pool.documents) == ("Imported from pool.csv", 5)
@@ -286,7 +284,7 @@ def test_a_file_with_topics_of_another_task_is_refused(database: Database, tmp_p
     """The topics are named."""
     fill(database, tmp_path)
     with database.write() as session, pytest.raises(Invalid, match="2 topics that") as caught:
-        files.bring_in(session, OPERATOR, "t", {"7": [Pooled("a")], "8": [Pooled("b")]}, "x")
+        pools.bring_in(session, OPERATOR, "t", {"7": [Pooled("a")], "8": [Pooled("b")]}, "x")
     assert [problem.value for problem in caught.value.problems] == ["7", "8"]
 
 
@@ -309,7 +307,7 @@ def test_a_pool_opens_once_its_grades_and_texts_are_settled(database: Database, 
     with database.write() as session:
         pools.change(session, OPERATOR, "t", 1, pools.OPEN, without_texts=True, highest_grade=3)
         task = session.scalars(select(Task)).one()
-        assert [grade.value for grade in grade_scales.scale(task)] == [0, 1, 2, 3]
+        assert [grade.value for grade in setting_values.scale(task)] == [0, 1, 2, 3]
     with database.read() as session:
         assert pages.page(session, OPERATOR, "t", 1).ready is None
 

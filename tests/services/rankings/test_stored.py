@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leaderboard.db.engine import Database
-from leaderboard.services.rankings import stored
-from leaderboard.services.rankings.stored import DocumentPosition
+from leaderboard.services import rankings
+from leaderboard.services.rankings import DocumentPosition
 from leaderboard.trec.runs.runs import Ranking
 from tests.make import build
 from tests.make.copies import built_once
@@ -46,7 +46,7 @@ def test_ties_are_those_of_the_dialect(
 ) -> None:
     """Documents stand by score, then docno descending; every one knows the ranks that share its score."""
     with database.read() as session:
-        found = stored.ordered(session, run_id, "1", dialect)
+        found = rankings.ordered(session, run_id, "1", dialect)
     assert (found.docnos, found.first, found.last) == (docnos, first, last)
     assert dict(zip(found.docnos, found.scores.tolist(), strict=True))["a"] == 0.500000000001
 
@@ -54,8 +54,8 @@ def test_ties_are_those_of_the_dialect(
 def test_a_missed_topic_has_no_documents(database: Database, run_id: int) -> None:
     """It reads as an empty ranking, and no document has a place in it."""
     with database.read() as session:
-        assert len(stored.ordered(session, run_id, "3", 10)) == 0
-        assert stored.positions_of(session, [run_id], "3", "z", 10) == ()
+        assert len(rankings.ordered(session, run_id, "3", 10)) == 0
+        assert rankings.positions_of(session, [run_id], "3", "z", 10) == ()
 
 
 @pytest.mark.parametrize(("dialect", "rank"), [(10, 3), (9, 2)])
@@ -63,11 +63,11 @@ def test_a_document_is_found_in_the_runs_that_have_it(
     database: Database, run_id: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dialect: int, rank: int
 ) -> None:
     """Its rank is the dialect's; runs without it are left out, however few are read at a time."""
-    monkeypatch.setattr(stored, "RUNS_AT_ONCE", 1)
+    monkeypatch.setattr(rankings, "RUNS_AT_ONCE", 1)
     second = build.run(database, tmp_path, {"1": ["m"], "2": ["x"]}, "second")
     third = build.run(database, tmp_path, {"1": ["other"]}, "third")
     with database.read() as session:
-        found = stored.positions_of(session, [third, second, run_id], "1", "m", dialect)
+        found = rankings.positions_of(session, [third, second, run_id], "1", "m", dialect)
     assert found == (DocumentPosition(run_id, rank, 0.5), DocumentPosition(second, 1, 999.0))
 
 
@@ -88,7 +88,7 @@ def test_the_place_of_a_document_is_where_the_order_has_it(
     if len(set(docnos.tolist())) < len(docnos):
         return
     ranking = Ranking("1", docnos, np.array([score for score, _ in entries]))
-    in_order = stored.in_order(ranking, dialect)
-    found = [stored.rank_in(ranking, docno.encode(), dialect) for docno in in_order.docnos]
+    in_order = rankings.stored_in_order(ranking, dialect)
+    found = [rankings.rank_in(ranking, docno.encode(), dialect) for docno in in_order.docnos]
     assert found == list(range(1, len(docnos) + 1))
-    assert stored.rank_in(ranking, b"elsewhere", dialect) is None
+    assert rankings.rank_in(ranking, b"elsewhere", dialect) is None

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from leaderboard.db.engine import Database
-from leaderboard.services.rankings.tops import TopicTops, judged_places, read_tops, topic_seed, topic_tops
+from leaderboard.services.rankings import TopicTops, judged_places, read_tops, topic_seed, topic_tops
 from tests.make import build
 from tests.make.pooled import RUNS, fill
 

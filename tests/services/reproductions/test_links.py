@@ -7,11 +7,11 @@ import pytest
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Audit, Reproduction, Run
 from leaderboard.errors import Conflict, Forbidden, Invalid
+from leaderboard.services import reproductions
 from leaderboard.services.policy import OPERATOR, Viewer
-from leaderboard.services.reproductions import links
-from leaderboard.services.reproductions.links import OriginalRuns
+from leaderboard.services.reproductions import OriginalRuns
 from leaderboard.services.runs import withdrawals
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs.limits import RunRequest
 from tests.make import build, reproduced
 from tests.make.reproduced import Reproduced, say
 
@@ -25,7 +25,7 @@ def made(database: Database, tmp_path: Path) -> Reproduced:
 def rows(database: Database) -> dict[int, OriginalRuns]:
     """What is stored."""
     with database.read() as session:
-        return {row.run_id: links.stored(row) for row in session.query(Reproduction)}
+        return {row.run_id: reproductions.stored(row) for row in session.query(Reproduction)}
 
 
 def refused(database: Database, run_id: int, of: OriginalRuns, viewer: Viewer = OPERATOR) -> Invalid:
@@ -48,13 +48,13 @@ def test_what_is_said_can_be_said_anew_and_taken_back(database: Database, made: 
     say(database, made.new_again, made.reproduced)
     assert rows(database) == {made.new_again: made.reproduced}
     with database.write() as session:
-        links.unlink(session, OPERATOR, made.new_again)
+        reproductions.unlink(session, OPERATOR, made.new_again)
     assert rows(database) == {}
     with database.read() as session:
         acts = [row.action for row in session.query(Audit).order_by(Audit.id) if "reproduces" in row.action]
     assert acts == ["run.reproduces", "run.reproduces", "run.reproduces_nothing"]
     with database.write() as session, pytest.raises(Conflict):
-        links.unlink(session, OPERATOR, made.new_again)
+        reproductions.unlink(session, OPERATOR, made.new_again)
 
 
 def test_its_team_may_and_another_may_not(database: Database, made: Reproduced) -> None:

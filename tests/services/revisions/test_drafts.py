@@ -9,13 +9,13 @@ from sqlalchemy import select, update
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Qrels, QrelsRevision
 from leaderboard.errors import Conflict, Forbidden, Invalid, NotFound
-from leaderboard.pages.revisions import lists, previews
+from leaderboard.pages.revisions import lists, rank_changes
+from leaderboard.services import revisions
 from leaderboard.services.boards import board
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.qrels import files
-from leaderboard.services.revisions import drafts
 from leaderboard.services.statistics import requests
-from leaderboard.services.statistics.cache import KeptResults
+from leaderboard.services.statistics.requests import KeptResults
 from leaderboard.services.tasks import board_measures
 from tests.make import build
 from tests.make.revised import BETTER, graded, settle, task
@@ -28,9 +28,9 @@ def test_a_draft_says_what_would_change_and_where_the_runs_would_stand(
     task(database, tmp_path)
     prepared = files.of_grades(graded(BETTER), "better.txt")
     with database.write() as session:
-        token = drafts.keep(session, OPERATOR, "t", prepared, "better")
+        token = revisions.keep_draft(session, OPERATOR, "t", prepared, "better")
     with database.read() as session:
-        found = previews.preview(session, OPERATOR, "t", token)
+        found = rank_changes.preview(session, OPERATOR, "t", token)
         assert (found.base, found.number, found.refused, found.runs) == (1, 2, "", 2)
         total = found.changes.total
         assert (total.added, total.changed, total.removed) == (3, 3, 4)
@@ -53,13 +53,13 @@ def test_a_draft_says_what_would_change_and_where_the_runs_would_stand(
         foretold = {row.run.name: (row.new, row.new_rank) for row in found.ranks.rows}
         assert lists.revision_list(session, OPERATOR, "t").rows[0].number == 1
     with database.write() as session:
-        drafts.publish(session, OPERATOR, "t", token, base=1)
+        revisions.publish(session, OPERATOR, "t", token, base=1)
     build.drain(database)
     with database.read() as session:
         shown = board.board(session, OPERATOR, "t")
         assert {row.run: (row.scores["AP"], row.rank) for row in shown.rows} == foretold
         with pytest.raises(NotFound, match="for a day"):
-            previews.preview(session, OPERATOR, "t", token)
+            rank_changes.preview(session, OPERATOR, "t", token)
 
 
 def test_what_takes_long_is_computed_by_a_job(
@@ -67,23 +67,25 @@ def test_what_takes_long_is_computed_by_a_job(
 ) -> None:
     """The preview waits for it, and shows it once it is there."""
     task(database, tmp_path)
-    monkeypatch.setattr(previews, "AT_ONCE_S", 0.0)
+    monkeypatch.setattr(rank_changes, "AT_ONCE_S", 0.0)
     monkeypatch.setattr(requests, "kept", KeptResults(2**20))
     with database.write() as session:
-        token = drafts.keep(session, OPERATOR, "t", files.of_grades(graded(BETTER), "better.txt"), "better")
+        token = revisions.keep_draft(
+            session, OPERATOR, "t", files.of_grades(graded(BETTER), "better.txt"), "better"
+        )
     with database.read() as session:
-        waiting = previews.preview(session, OPERATOR, "t", token).waiting
+        waiting = rank_changes.preview(session, OPERATOR, "t", token).waiting
     assert waiting is not None
     assert waiting.state == "absent"
     with database.write() as session:
         requests.have_computed(session, waiting.request)
     with database.read() as session:
-        queued = previews.preview(session, OPERATOR, "t", token).waiting
+        queued = rank_changes.preview(session, OPERATOR, "t", token).waiting
     assert queued is not None
     assert queued.state == "queued"
     build.drain(database)
     with database.read() as session:
-        found = previews.preview(session, OPERATOR, "t", token).ranks
+        found = rank_changes.preview(session, OPERATOR, "t", token).ranks
     assert found is not None
     assert found.rows[0].run.name == "second"
 
@@ -92,12 +94,14 @@ def test_a_draft_is_refused_once_another_revision_came(database: Database, tmp_p
     """What was looked at is what is published, or nothing."""
     task(database, tmp_path)
     with database.write() as session:
-        token = drafts.keep(session, OPERATOR, "t", files.of_grades(graded(BETTER), "better.txt"), "better")
+        token = revisions.keep_draft(
+            session, OPERATOR, "t", files.of_grades(graded(BETTER), "better.txt"), "better"
+        )
         settle(session, {"1": {b"a": 1}})
     with pytest.raises(Conflict, match="Revision 2 came in the meantime"), database.write() as session:
-        drafts.publish(session, OPERATOR, "t", token, base=1)
+        revisions.publish(session, OPERATOR, "t", token, base=1)
     with database.write() as session:
-        drafts.publish(session, OPERATOR, "t", token, base=2)
+        revisions.publish(session, OPERATOR, "t", token, base=2)
 
 
 def test_a_draft_of_nothing_new_is_refused_with_the_reason(database: Database, tmp_path: Path) -> None:
@@ -105,11 +109,11 @@ def test_a_draft_of_nothing_new_is_refused_with_the_reason(database: Database, t
     task(database, tmp_path)
     same = files.of_grades(graded(build.JUDGMENTS), "same.txt")
     with database.write() as session:
-        token = drafts.keep(session, OPERATOR, "t", same, "same")
+        token = revisions.keep_draft(session, OPERATOR, "t", same, "same")
     with database.read() as session:
-        assert "Nothing is new" in previews.preview(session, OPERATOR, "t", token).refused
+        assert "Nothing is new" in rank_changes.preview(session, OPERATOR, "t", token).refused
     with pytest.raises(Invalid, match="needs a note"), database.write() as session:
-        drafts.keep(session, OPERATOR, "t", same, " ")
+        revisions.keep_draft(session, OPERATOR, "t", same, " ")
 
 
 @pytest.mark.dialect
@@ -118,8 +122,8 @@ def test_drafts_last_a_day(database: Database, tmp_path: Path) -> None:
     task(database, tmp_path)
     prepared = files.of_grades(graded(BETTER), "better.txt")
     with database.write() as session:
-        token = drafts.keep(session, OPERATOR, "t", prepared, "better")
-        draft = drafts.find(session, OPERATOR, "t", token)
+        token = revisions.keep_draft(session, OPERATOR, "t", prepared, "better")
+        draft = revisions.find_draft(session, OPERATOR, "t", token)
         made = session.get_one(QrelsRevision, draft.revision_id)
         session.execute(
             update(QrelsRevision)
@@ -127,9 +131,9 @@ def test_drafts_last_a_day(database: Database, tmp_path: Path) -> None:
             .values(created_at=made.created_at - timedelta(days=2))
         )
     with pytest.raises(NotFound), database.read() as session:
-        drafts.find(session, OPERATOR, "t", token)
+        revisions.find_draft(session, OPERATOR, "t", token)
     with database.write() as session:
-        drafts.keep(session, OPERATOR, "t", prepared, "better")
+        revisions.keep_draft(session, OPERATOR, "t", prepared, "better")
         kept = session.scalars(select(Qrels.name).where(Qrels.name.startswith("draft "))).all()
     assert len(kept) == 1
 
@@ -140,11 +144,11 @@ def test_others_may_not_publish_and_see_nothing_of_drafts(database: Database, tm
     other = Viewer(account_id=99, name="other")
     prepared = files.of_grades(graded(BETTER), "better.txt")
     with database.write() as session:
-        token = drafts.keep(session, OPERATOR, "t", prepared, "better")
+        token = revisions.keep_draft(session, OPERATOR, "t", prepared, "better")
         with pytest.raises(Forbidden):
-            drafts.keep(session, other, "t", prepared, "better")
+            revisions.keep_draft(session, other, "t", prepared, "better")
         with pytest.raises(Forbidden):
-            previews.preview(session, other, "t", token)
+            rank_changes.preview(session, other, "t", token)
         with pytest.raises(Forbidden):
             board_measures.choose(session, other, "t", ["AP"], "AP")
         assert len(lists.revision_list(session, ANONYMOUS, "t").rows) == 1

@@ -10,15 +10,15 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Edition, Evaluation, Qrels, QrelsRevision
 from leaderboard.errors import Conflict, Invalid, NotFound
 from leaderboard.measures.grammar import parse
-from leaderboard.pages.revisions import files as revision_files
 from leaderboard.pages.revisions import lists
+from leaderboard.pages.revisions import revision as revision_files
 from leaderboard.pages.revisions import revision as revision_pages
+from leaderboard.services import revisions
 from leaderboard.services.boards import board
 from leaderboard.services.policy import ANONYMOUS, OPERATOR
+from leaderboard.services.qrels import files
 from leaderboard.services.qrels import files as qrels
-from leaderboard.services.qrels import judged_inputs
 from leaderboard.services.qrels.lines import Origin
-from leaderboard.services.revisions import publish
 from leaderboard.services.tasks import board_measures
 from leaderboard.trec.qrels.align import align
 from leaderboard.trec.qrels.compiling import compile_qrels
@@ -105,10 +105,10 @@ def test_subtopics_and_preferences_stand_beside_the_grades(database: Database, t
     with database.write() as session:
         made = revise(session, qrels.of_subtopics(subtopics, "aspects"))
         assert (made.number, made.judgments) == (2, 4)
-        made = publish.publish_preferences(session, OPERATOR, "t", pairs, "clicks", origin="click")
+        made = revisions.publish_preferences(session, OPERATOR, "t", pairs, "clicks", origin="click")
         assert (made.number, made.judgments, made.topics) == (3, 2, 1)
         with pytest.raises(Conflict, match="are there already"):
-            publish.publish_preferences(session, OPERATOR, "t", pairs, "clicks", origin="click")
+            revisions.publish_preferences(session, OPERATOR, "t", pairs, "clicks", origin="click")
         board_measures.choose(session, OPERATOR, "t", ["AP", "alpha_nDCG@5", "Compat", "RPref"], "AP")
     build.drain(database)
     known = graded(build.JUDGMENTS)
@@ -141,9 +141,7 @@ def test_subtopics_and_preferences_stand_beside_the_grades(database: Database, t
         assert revision_files.of_revision(session, ANONYMOUS, "t", 3, "subtopics").startswith("1 1 a 1\n")
         with pytest.raises(NotFound, match="no preferences"):
             revision_files.of_revision(session, ANONYMOUS, "t", 2, "preferences")
-        shas = session.scalars(
-            select(QrelsRevision.sha256).join(Qrels).where(Qrels.name == judged_inputs.MAIN)
-        ).all()
+        shas = session.scalars(select(QrelsRevision.sha256).join(Qrels).where(Qrels.name == files.MAIN)).all()
         assert len(set(shas)) == 3
 
 
@@ -154,7 +152,7 @@ def test_grades_of_documents_beside_the_judgments_change_no_graded_score(
     task(database, tmp_path)
     before = scores(database, "AP")
     with database.write() as session:
-        publish.publish_preferences(
+        revisions.publish_preferences(
             session, OPERATOR, "t", {"9": {(b"a", b"b"): 1.0}, "1": {(b"x", b"c"): 1.0}}, "p"
         )
     build.drain(database)
@@ -205,7 +203,7 @@ def test_a_task_of_subtopic_qrels_ranks_by_a_measure_of_subtopics(database: Data
     with database.read() as session:
         revision = qrels.newest(session, 1)
         assert revision is not None
-        assert judged_inputs.companions(session, revision) == {}
+        assert files.companions(session, revision) == {}
 
 
 @pytest.mark.dialect
@@ -214,7 +212,7 @@ def test_distractors_count_as_judged_and_are_part_of_the_digest(database: Databa
     task(database, tmp_path)
     plain = scores(database, "Bpref")
     with database.write() as session:
-        made = revise(session, publish.unchanged(session, 1), distractors={b"x", b"y", b"z"})
+        made = revise(session, revisions.unchanged(session, 1), distractors={b"x", b"y", b"z"})
     assert (made.number, made.judgments) == (2, 7)
     build.drain(database)
     ours = scores(database, "Bpref")
@@ -276,6 +274,6 @@ def test_preferences_need_grades_to_stand_beside(database: Database, tmp_path: P
     """A task without judgments has no board line yet."""
     build.task(database, tmp_path, judgments=None)
     with pytest.raises(Conflict, match="no graded judgments yet"), database.write() as session:
-        publish.publish_preferences(session, OPERATOR, "t", {"1": {(b"a", b"b"): 1.0}}, "p")
+        revisions.publish_preferences(session, OPERATOR, "t", {"1": {(b"a", b"b"): 1.0}}, "p")
     with pytest.raises(Invalid, match="no preference"), database.write() as session:
-        publish.publish_preferences(session, OPERATOR, "t", {"1": {}}, "p")
+        revisions.publish_preferences(session, OPERATOR, "t", {"1": {}}, "p")

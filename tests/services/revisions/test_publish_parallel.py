@@ -8,11 +8,11 @@ from sqlalchemy import func, select
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Edition, Evaluation, Judgment, QrelsRevision
+from leaderboard.services import revisions
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.qrels import files, lines
-from leaderboard.services.revisions import publish
-from leaderboard.services.revisions.publish import NewRevision
-from leaderboard.services.tasks import create
+from leaderboard.services.revisions import NewRevision
+from leaderboard.services.tasks import drafts
 from tests.make import build
 
 MORE = {"1": {"a": 2, "b": 1, "c": 1}, "2": {"a": 0, "d": 1}, "3": {"e": 3, "f": 1}}
@@ -65,7 +65,7 @@ def test_a_task_published_meanwhile_shows_the_new_revision(
 
     def publish_task() -> None:
         with on_postgresql.write() as session:
-            create.publish(session, OPERATOR, "t")
+            drafts.publish(session, OPERATOR, "t")
 
     _meanwhile(monkeypatch, publish_task)
     build.revise(on_postgresql, tmp_path, MORE)
@@ -85,10 +85,10 @@ def test_judgments_of_a_refused_revision_are_not_kept(
     def fails(*_: object) -> None:
         raise RuntimeError("no edition")
 
-    monkeypatch.setattr(publish.editions, "build", fails)
+    monkeypatch.setattr(revisions.editions, "build", fails)
     prepared = files.prepare(build.qrels_file(tmp_path, MORE, "more"))
     with pytest.raises(RuntimeError, match="no edition"), on_postgresql.write() as session:
-        publish.revise(session, OPERATOR, "t", NewRevision(prepared=prepared, note=""))
+        revisions.revise(session, OPERATOR, "t", NewRevision(prepared=prepared, note=""))
     with on_postgresql.read() as session:
         assert session.scalar(select(func.count()).select_from(Judgment)) == 7
         assert session.scalar(select(func.count()).select_from(QrelsRevision)) == 1

@@ -23,8 +23,8 @@ from leaderboard.errors import Closed, Forbidden, Invalid, LeaderboardError, Not
 from leaderboard.pages.runs import batch as pages
 from leaderboard.services.jobs import queue
 from leaderboard.services.policy import OPERATOR, Viewer
-from leaderboard.services.runs import batches, lists
-from leaderboard.services.runs.batch_plans import BY_FOLDER, BY_LIST, BatchFile, BatchPlan, BatchRequest, plan
+from leaderboard.services.runs import batches, prepare
+from leaderboard.services.runs.prepare import BY_FOLDER, BY_LIST, BatchFile, BatchPlan, BatchRequest, plan
 from tests.make import build, people
 
 TEXT = "1 Q0 a 1 2 {tag}\n2 Q0 d 1 2 {tag}\n3 Q0 e 1 2 {tag}\n"
@@ -76,7 +76,7 @@ def _count(database: Database, table: type) -> int:
 
 def test_names_teams_and_kinds_follow_the_rules(tmp_path: Path) -> None:
     """Names from file or tag, teams from a list or folders; each file without a place is told."""
-    runs = lists.read_list(LIST)
+    runs = prepare.read_list(LIST)
     planned = plan(
         _files(tmp_path, ["x/one.txt.gz", "two.txt", "three"]), BatchRequest(team=BY_LIST, runs=runs)
     )
@@ -85,7 +85,7 @@ def test_names_teams_and_kinds_follow_the_rules(tmp_path: Path) -> None:
     assert [(name, problem.rule[:24]) for name, problem in planned.refused] == [
         ("three", "The list has neither the")
     ]
-    tags = lists.read_list("run;team\ntag0;Owls\ntag7;Bears\n")
+    tags = prepare.read_list("run;team\ntag0;Owls\ntag7;Bears\n")
     planned = plan(
         _files(tmp_path, ["b", "c/d"]), BatchRequest(team=BY_LIST, runs=tags, names_from="tag", kind="late")
     )
@@ -103,12 +103,12 @@ def test_a_list_that_cannot_be_used_says_why(tmp_path: Path) -> None:
     """Columns, cells, kinds and doubles are named by their line; so is a rule that makes no sense."""
     file = _files(tmp_path, ["one"])
     cases = [
-        (lambda: lists.read_list("name,team\n"), "no column run"),
-        (lambda: lists.read_list("run,team\none,\n"), "line 2: A row names a run and its team."),
-        (lambda: lists.read_list("run,team,kind\none,A,best\n"), "line 2: kind 'best'"),
-        (lambda: lists.read_list("run,team,reproduces\none,A,own\n"), "line 2: reproduces 'own'"),
-        (lambda: lists.read_list("run,team,reproduces\none,A,0\n"), "named by its number"),
-        (lambda: lists.read_list("run\tteam\none\tA\none\tB\n"), "on line 2 already"),
+        (lambda: prepare.read_list("name,team\n"), "no column run"),
+        (lambda: prepare.read_list("run,team\none,\n"), "line 2: A row names a run and its team."),
+        (lambda: prepare.read_list("run,team,kind\none,A,best\n"), "line 2: kind 'best'"),
+        (lambda: prepare.read_list("run,team,reproduces\none,A,own\n"), "line 2: reproduces 'own'"),
+        (lambda: prepare.read_list("run,team,reproduces\none,A,0\n"), "named by its number"),
+        (lambda: prepare.read_list("run\tteam\none\tA\none\tB\n"), "on line 2 already"),
         (lambda: plan(file, BatchRequest(team=BY_LIST)), "Give the list"),
         (lambda: plan([], BatchRequest(team=1)), "no run files"),
         (lambda: plan(file * 501, BatchRequest(team=1)), "500 are taken"),
@@ -125,7 +125,7 @@ def test_a_list_that_cannot_be_used_says_why(tmp_path: Path) -> None:
     path = tmp_path / "runs.csv"
     for text, expected in (("Team,RUN\n", True), ("run,score\n", False), (TEXT, False), ("", False)):
         path.write_text(text)
-        assert lists.is_list(path, "runs.csv") is expected
+        assert prepare.is_list(path, "runs.csv") is expected
 
 
 def test_every_file_gets_its_verdict_and_none_stops_the_others(site: Database, tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_every_file_gets_its_verdict_and_none_stops_the_others(site: Database, t
 def test_organisers_file_runs_for_any_team(site: Database, tmp_path: Path) -> None:
     """Teams that are missing are named, or made; nobody else may file runs for others."""
     planned = plan(
-        _files(tmp_path, ["one", "two"]), wished := BatchRequest(team=BY_LIST, runs=lists.read_list(LIST))
+        _files(tmp_path, ["one", "two"]), wished := BatchRequest(team=BY_LIST, runs=prepare.read_list(LIST))
     )
     ann, _ = _member(site)
     with pytest.raises(Forbidden):
@@ -182,7 +182,7 @@ def test_a_list_says_what_runs_reproduce(site: Database, tmp_path: Path) -> None
     )
     build.drain(site)
     assert set(_verdicts(site, ann, first).values()) == {"accepted"}
-    listed = lists.read_list("run,team,reproduces\none,Owls,1\ntwo,Owls,999\nthree,Owls,\n")
+    listed = prepare.read_list("run,team,reproduces\none,Owls,1\ntwo,Owls,999\nthree,Owls,\n")
     wished = BatchRequest(team=owls, runs=listed)
     batch_id = _send(site, ann, plan(_files(tmp_path, ["one", "two", "three"]), wished), wished)
     build.drain(site)

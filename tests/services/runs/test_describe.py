@@ -10,9 +10,9 @@ from leaderboard.db.tables import Audit, Run
 from leaderboard.errors import Forbidden, Invalid, NotFound, SignInNeeded
 from leaderboard.services import audit, policy
 from leaderboard.services.policy import OPERATOR, Viewer
-from leaderboard.services.runs import describe
 from leaderboard.services.runs import facts as run_facts
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs import facts as runs_facts
+from leaderboard.services.runs.limits import RunRequest
 from tests.make import build
 from tests.make.copies import built_once
 from tests.make.people import account, team, viewer
@@ -38,7 +38,7 @@ def run_id(database: Database, tmp_path: Path) -> int:
 
 def _described(database: Database, asker: Viewer, run_id: int, **given: str) -> tuple[str, ...]:
     with database.write() as session:
-        return describe.describe(session, asker, run_id, given)
+        return runs_facts.describe_run(session, asker, run_id, given)
 
 
 def _run(database: Database, run_id: int) -> Run:
@@ -83,7 +83,7 @@ def test_the_record_says_what_changed(database: Database, run_id: int) -> None:
 def test_saving_without_a_change_changes_nothing(database: Database, run_id: int) -> None:
     """The form sent back as it was shown is no act: no record, the same numbers."""
     with database.read() as session:
-        page = describe.description_page(session, OPERATOR, run_id)
+        page = runs_facts.description_page(session, OPERATOR, run_id)
     assert _described(database, OPERATOR, run_id, **page.said) == ()
     with database.read() as session:
         assert session.scalars(select(Audit).where(Audit.action == "run.describe")).all() == []
@@ -94,10 +94,10 @@ def test_saving_without_a_change_changes_nothing(database: Database, run_id: int
 def test_the_description_can_be_mended(database: Database, run_id: int) -> None:
     """A new description replaces the old one; one too long is refused and nothing is changed."""
     with database.write() as session:
-        assert describe.describe(session, OPERATOR, run_id, {}, " new ") == ("description",)
+        assert runs_facts.describe_run(session, OPERATOR, run_id, {}, " new ") == ("description",)
     assert _run(database, run_id).description == "new"
     with pytest.raises(Invalid, match="at most 10,000"), database.write() as session:
-        describe.describe(session, OPERATOR, run_id, {"llm": "x"}, "x" * 10_001)
+        runs_facts.describe_run(session, OPERATOR, run_id, {"llm": "x"}, "x" * 10_001)
     assert _run(database, run_id).description == "new"
 
 
@@ -128,6 +128,6 @@ def test_only_the_team_and_organisers_may(database: Database, run_id: int) -> No
 def test_the_page_tells_form_and_header_apart(database: Database, run_id: int) -> None:
     """Values as they would be typed, and beside them what the header says of the same fields."""
     with database.read() as session:
-        page = describe.description_page(session, OPERATOR, run_id)
+        page = runs_facts.description_page(session, OPERATOR, run_id)
     assert page.said == {"llm": "none", "latency_ms": f"{1 / 3!r} ms"}
     assert {key: each.text for key, each in page.header.items()} == {"type": "automatic"}

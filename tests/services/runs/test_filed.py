@@ -9,8 +9,8 @@ from sqlalchemy import select, update
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Account, Audit, Entry, Mail, Run, Team
 from leaderboard.errors import Invalid, LeaderboardError, NotFound
-from leaderboard.pages.my.page import my_page
-from leaderboard.pages.runs import origin
+from leaderboard.pages.my import my_page
+from leaderboard.pages.runs import measures
 from leaderboard.pages.runs.head import seen_run
 from leaderboard.pages.runs.run import facts, run_page
 from leaderboard.pages.search import search_page
@@ -18,15 +18,13 @@ from leaderboard.pages.tasks.members import member_list
 from leaderboard.pages.teams import team_page
 from leaderboard.services.accounts import accounts
 from leaderboard.services.accounts import teams as team_services
-from leaderboard.services.bundles import found, making, opening, taking
-from leaderboard.services.bundles.found import FoundChoice
-from leaderboard.services.bundles.importing import ImportRequest
-from leaderboard.services.bundles.making import FolderRequest
+from leaderboard.services.bundles import found, imports, opening
+from leaderboard.services.bundles.checking import ImportRequest
+from leaderboard.services.bundles.found import FolderRequest, FoundChoice
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.runs import batches
-from leaderboard.services.runs.batch_plans import BY_FOLDER, BY_LIST, BatchFile, BatchRequest, plan
-from leaderboard.services.runs.lists import read_list
-from leaderboard.services.tasks import announcements, filed, reset_links
+from leaderboard.services.runs.prepare import BY_FOLDER, BY_LIST, BatchFile, BatchRequest, plan, read_list
+from leaderboard.services.tasks import announcements, entries, reset_links
 from leaderboard.services.tasks.announcements import AnnouncementDraft
 from leaderboard.trec.read.lines import Limits
 from tests.make import build, bundles, people
@@ -95,7 +93,7 @@ def by_import(scene: Scene) -> str:
     with opening.opened(scene.folder / "out") as files:
         opening.require_whole(files)
         with scene.database.write() as session:
-            taking.bring(session, scene.viewer(scene.olga), files, ImportRequest(slug="again"))
+            imports.bring(session, scene.viewer(scene.olga), files, ImportRequest(slug="again"))
     build.drain(scene.database)
     return "again"
 
@@ -110,9 +108,9 @@ def by_files(scene: Scene) -> str:
     olga = scene.viewer(scene.olga)
     with opening.opened(folder) as files:
         understood = found.look(files, FoundChoice(team="Owls"))
-        task = making.prepared(files, understood, FolderRequest(slug="made", name="Task t"), scene.folder)
+        task = found.prepared(files, understood, FolderRequest(slug="made", name="Task t"), scene.folder)
         with scene.database.write() as session:
-            making.make(session, olga, files, task, understood.runs, Limits())
+            found.make_bundle(session, olga, files, task, understood.runs, Limits())
     build.drain(scene.database)
     return "made"
 
@@ -195,7 +193,9 @@ def test_a_filed_run_says_so_and_waits_for_the_team(scene: Scene, road: Road) ->
         page = run_page(session, ANONYMOUS, run_id)
         assert (page.filed, facts(page)["filed"], page.team_id) == (f"{SAID}.", f"{SAID}.", None)
         assert (
-            origin.facts(origin.origin_page(session, seen_run(session, ANONYMOUS, run_id)))["filed"]
+            measures.facts_of_origin(measures.origin_page(session, seen_run(session, ANONYMOUS, run_id)))[
+                "filed"
+            ]
             == f"{SAID}."
         )
         assert search_page(session, ANONYMOUS, "Owls").teams == ()
@@ -207,10 +207,10 @@ def test_a_filed_run_says_so_and_waits_for_the_team(scene: Scene, road: Road) ->
     assert seen(vic) == [("filed", True, False)]
     with scene.database.write() as session:
         with pytest.raises(NotFound, match="no team"):
-            filed.agree(session, scene.viewer(scene.olga), scene.owls, slug)
-        assert filed.agree(session, vic, scene.owls, slug) == 1
+            entries.agree(session, scene.viewer(scene.olga), scene.owls, slug)
+        assert entries.agree(session, vic, scene.owls, slug) == 1
         with pytest.raises(NotFound, match="waits"):
-            filed.agree(session, vic, scene.owls, slug)
+            entries.agree(session, vic, scene.owls, slug)
     assert seen(ANONYMOUS) == [("filed", True, True)]
     with scene.database.read() as session:
         page = run_page(session, ANONYMOUS, run_id)

@@ -12,7 +12,7 @@ from leaderboard.errors import Invalid, NotFound, OverQuota
 from leaderboard.pages.runs.upload import upload_file, upload_page
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs import batches, fixing
-from leaderboard.services.runs.files import StoredFile
+from leaderboard.services.runs.fixing import StoredFile
 from leaderboard.services.runs.uploads import Submission
 from tests.make import build, people
 

@@ -15,8 +15,8 @@ from leaderboard.pages.runs import run as run_pages
 from leaderboard.services.evaluations import choices
 from leaderboard.services.evaluations.choices import ChosenRun, counting
 from leaderboard.services.policy import ANONYMOUS, OPERATOR
-from leaderboard.services.runs import fixing, marks
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs import fixing, withdrawals
+from leaderboard.services.runs.limits import RunRequest
 from tests.make import build, people
 
 DOCUMENTS = [f"n{place}" for place in range(10)]
@@ -113,9 +113,9 @@ def test_marks_change_after_the_close_only_with_a_reason(database: Database, clo
     """An operator's; it goes on record."""
     said = r"was chosen before\. Say why it changes \(--why\)\."
     with pytest.raises(Closed, match=said), database.write() as session:
-        marks.mark(session, OPERATOR, closed["one"])
+        withdrawals.mark(session, OPERATOR, closed["one"])
     with database.write() as session:
-        marks.mark(session, OPERATOR, closed["one"], "Asked for by mail before the close.")
+        withdrawals.mark(session, OPERATOR, closed["one"], "Asked for by mail before the close.")
     with database.read() as session:
         event = session.scalars(select(Audit).where(Audit.action == "run.mark")).one()
         assert event.detail["why"] == "Asked for by mail before the close."

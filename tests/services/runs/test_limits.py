@@ -13,7 +13,7 @@ from leaderboard.pages.runs.upload_form import upload_form
 from leaderboard.services.jobs import queue
 from leaderboard.services.policy import OPERATOR, Viewer
 from leaderboard.services.runs import fixing, limits, prepare, uploads
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.services.runs.uploads import Delivery
 from tests.make import build, people
 

@@ -18,10 +18,10 @@ from leaderboard.errors import Conflict
 from leaderboard.services import collections
 from leaderboard.services.jobs import queue
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.runs import admission, prepare, uploads
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs import limits, prepare, uploads
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.services.runs.uploads import Delivery
-from leaderboard.services.tasks import create, drafts
+from leaderboard.services.tasks import drafts
 from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.trec.read.lines import Limits
 from tests.make import build
@@ -64,7 +64,7 @@ def _count(database: Database, table: type[Base]) -> int:
 def _delivery(database: Database, folder: Path, team: str, name: str, key: str | None = None) -> Delivery:
     team_id = build.team(database, team)
     with database.read() as session:
-        rules = admission.rules_for(session, OPERATOR, "t", team_id)
+        rules = limits.rules_for(session, OPERATOR, "t", team_id)
     path = build.run_file(folder, {"1": ["a"]}, name)
     file = prepare.prepare(path, path.name, rules, Limits())
     wishes = RunRequest(name)
@@ -102,7 +102,7 @@ def test_one_name_makes_one_run(on_postgresql: Database, tmp_path: Path, team: s
 
 def _new_task(session: Session, folder: Path) -> Any:
     draft = TaskDraft(slug="t", name="T", topics=build.topics_file(folder), collection="shared")
-    return create.create(session, OPERATOR, drafts.prepare(draft))
+    return drafts.create(session, OPERATOR, drafts.prepare(draft))
 
 
 def _new_collection(session: Session, folder: Path) -> Any:

@@ -13,8 +13,8 @@ from leaderboard.db.tables import Audit, Job, Phase, Run, Task, TaskRole
 from leaderboard.errors import Closed, Conflict, Forbidden, Invalid, LeaderboardError
 from leaderboard.services.boards import board
 from leaderboard.services.policy import ANONYMOUS, Viewer
-from leaderboard.services.runs import marks, withdrawals
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs import withdrawals
+from leaderboard.services.runs.limits import RunRequest
 from tests.make import build, people
 
 FIRST, SECOND = {"1": ["a", "c"]}, {"1": ["b"]}
@@ -143,17 +143,17 @@ def test_a_mark_comes_back_unless_others_took_its_place(database: Database, site
 
     def marked() -> list[int]:
         with database.read() as session:
-            return sorted(marks.marked(session, session.scalars(select(Task)).one()))
+            return sorted(withdrawals.marked(session, session.scalars(select(Task)).one()))
 
     with database.write() as session:
-        marks.mark(session, anna, 1)
+        withdrawals.mark(session, anna, 1)
     _withdraw(database, anna)
     assert marked() == []
     _restore(database, anna)
     assert marked() == [1]
     _withdraw(database, anna)
     with database.write() as session:
-        marks.mark(session, anna, 2)
+        withdrawals.mark(session, anna, 2)
     _restore(database, anna)
     assert marked() == [2]
 

@@ -10,18 +10,14 @@ from sqlalchemy import func, select, update
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Assessor, Run, SideBySide, Task
 from leaderboard.errors import Conflict, Invalid, NotFound, OverQuota
+from leaderboard.pages import side_by_side as side_by_side_desk
 from leaderboard.pages.comparisons import pair as comparisons
 from leaderboard.pages.comparisons import pair_tables
-from leaderboard.pages.side_by_side import desk as side_by_side_desk
-from leaderboard.pages.side_by_side import question
-from leaderboard.pages.side_by_side import results as side_by_side_results
-from leaderboard.pages.side_by_side.question import QuestionPage
-from leaderboard.pages.side_by_side.results import Results
-from leaderboard.services.judging import links as assessors
+from leaderboard.pages.side_by_side import QuestionPage, Results
+from leaderboard.services import judging as assessors
+from leaderboard.services import side_by_side
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
-from leaderboard.services.side_by_side import pairs, questions
-from leaderboard.services.side_by_side.pairs import ComparisonRequest
-from leaderboard.services.side_by_side.questions import AskedQuestion, SentAnswer
+from leaderboard.services.side_by_side import AskedQuestion, ComparisonRequest, SentAnswer
 from tests.make import build
 from tests.make.copies import built_once
 
@@ -44,22 +40,22 @@ class Desk:
         wanted = ComparisonRequest(self.one, (self.two,), self.people)
         changed = {**{name: getattr(wanted, name) for name in wanted.__slots__}, **options}
         with self.database.write() as session:
-            return pairs.ask(session, OPERATOR, "t", ComparisonRequest(**changed))
+            return side_by_side.ask_pair(session, OPERATOR, "t", ComparisonRequest(**changed))
 
     def asked(self, person: int = 0) -> tuple[AskedQuestion, ...]:
         """The questions of an assessor with what is hidden from them."""
         with self.database.read() as session:
-            return questions.of_link(session, self.links[person]).asked
+            return side_by_side.of_link(session, self.links[person]).asked
 
     def page(self, item: str, person: int = 0) -> QuestionPage:
         """A question as its assessor sees it."""
         with self.database.read() as session:
-            return question.question_page(session, self.links[person], item)
+            return side_by_side_desk.question_page(session, self.links[person], item)
 
     def send(self, item: str, sent: SentAnswer, person: int = 0) -> str | None:
         """Save an answer as it is sent."""
         with self.database.write() as session:
-            return questions.save(session, self.links[person], item, sent)
+            return side_by_side.save_question(session, self.links[person], item, sent)
 
     def prefer(self, topic: str, run: int | None, person: int = 0, ratings: tuple[int, int] = (3, 1)) -> None:
         """Answer a topic for a run, or for none; ratings are of the first and the second run."""
@@ -73,7 +69,7 @@ class Desk:
         """The results of the two, or of the two the other way round."""
         pair = (self.two, self.one) if turned else (self.one, self.two)
         with self.database.read() as session:
-            return side_by_side_results.results_of(session, viewer, "t", *pair)
+            return side_by_side_desk.results_of(session, viewer, "t", *pair)
 
     def stored(self) -> int:
         """How many answers were ever stored."""
@@ -89,7 +85,7 @@ def desk(database: Database, tmp_path: Path) -> Desk:
     one, two = (build.run(database, tmp_path, each, name) for each, name in ((ONE, "one"), (TWO, "two")))
     build.drain(database)
     with database.write() as session:
-        links = assessors.add(session, OPERATOR, "t", ["Ada", "Bob"])
+        links = assessors.add_link(session, OPERATOR, "t", ["Ada", "Bob"])
     first, second = links
     return Desk(database, one, two, (first.assessor_id, second.assessor_id), (first.token, second.token))
 
@@ -160,13 +156,15 @@ def test_only_people_whose_link_works_are_asked(desk: Desk) -> None:
 def test_the_coin_is_fair_and_falls_the_same_again() -> None:
     """Over 2,000 tosses about half have the first run left; a toss depends on the key and what it is for."""
     tosses = [
-        pairs.left_first(b"key", (1, 2), str(topic), person) for topic in range(200) for person in range(10)
+        side_by_side.left_first(b"key", (1, 2), str(topic), person)
+        for topic in range(200)
+        for person in range(10)
     ]
     # Four standard deviations of a fair coin around 1,000.
     assert abs(sum(tosses) - 1000) < 90
-    assert tosses[7] == pairs.left_first(b"key", (1, 2), "0", 7)
-    other = [pairs.left_first(b"other", (1, 2), str(topic), 0) for topic in range(50)]
-    assert other != [pairs.left_first(b"key", (1, 2), str(topic), 0) for topic in range(50)]
+    assert tosses[7] == side_by_side.left_first(b"key", (1, 2), "0", 7)
+    other = [side_by_side.left_first(b"other", (1, 2), str(topic), 0) for topic in range(50)]
+    assert other != [side_by_side.left_first(b"key", (1, 2), str(topic), 0) for topic in range(50)]
 
 
 @pytest.mark.dialect
@@ -246,7 +244,7 @@ def test_nobody_answers_for_others_or_too_fast(desk: Desk, monkeypatch: pytest.M
     ):
         with pytest.raises(NotFound):
             open_it()
-    monkeypatch.setattr(questions, "ANSWERS_A_MINUTE", 2)
+    monkeypatch.setattr(side_by_side, "ANSWERS_A_MINUTE", 2)
     for number in range(2):
         desk.send(item, SentAnswer(f"{item}-{number}", "left", 1, 1))
     with pytest.raises(OverQuota):
@@ -336,7 +334,7 @@ def test_others_see_results_when_nothing_is_outstanding(desk: Desk) -> None:
     with desk.database.read() as session:
         assert comparisons.pair_page(session, ANONYMOUS, "t", desk.one, desk.two).people is None
     with desk.database.write() as session:
-        assert pairs.end(session, OPERATOR, "t", desk.two, desk.one) == 5
+        assert side_by_side.end(session, OPERATOR, "t", desk.two, desk.one) == 5
     assert desk.results(ANONYMOUS).by_topic[:3] == (1, 0, 0)
     with desk.database.read() as session:
         page = comparisons.pair_page(session, ANONYMOUS, "t", desk.one, desk.two)
@@ -363,7 +361,7 @@ def test_the_desk_counts_what_is_there(desk: Desk) -> None:
     desk.prefer("1", desk.one)
     desk.prefer("2", None)
     with desk.database.read() as session:
-        page = side_by_side_desk.page(session, OPERATOR, "t")
+        page = side_by_side_desk.desk_page(session, OPERATOR, "t")
     (row,) = page.pairs
     assert (row.names, row.topics, row.answers, row.outstanding) == (("one", "two"), 3, 2, 4)
     assert row.by_topic[:3] == (1, 1, 0)
@@ -372,13 +370,13 @@ def test_the_desk_counts_what_is_there(desk: Desk) -> None:
         ("Ada", 3, 2),
         ("Bob", 3, 0),
     ]
-    assert side_by_side_desk.facts(page)["pairs"][0]["topics_equal"] == 1
+    assert side_by_side_desk.desk_facts(page)["pairs"][0]["topics_equal"] == 1
 
 
 def test_what_was_never_asked_cannot_be_ended(desk: Desk) -> None:
     """Ending the comparison of two runs that are not compared is refused."""
     with pytest.raises(NotFound), desk.database.write() as session:
-        pairs.end(session, OPERATOR, "t", desk.one, desk.two)
+        side_by_side.end(session, OPERATOR, "t", desk.one, desk.two)
 
 
 def test_an_assessor_keeps_a_place_after_a_new_link(desk: Desk) -> None:
@@ -388,6 +386,6 @@ def test_an_assessor_keeps_a_place_after_a_new_link(desk: Desk) -> None:
     with desk.database.write() as session:
         token = assessors.renew(session, OPERATOR, "t", desk.people[0]).token
     with desk.database.read() as session:
-        after = questions.of_link(session, token)
+        after = side_by_side.of_link(session, token)
         assert session.get_one(Assessor, desk.people[0]).name == "Ada"
     assert [(each.item, each.runs) for each in after.asked] == before

@@ -13,9 +13,8 @@ from leaderboard.errors import OverQuota, SignInNeeded
 from leaderboard.services.evaluations.shown import Source
 from leaderboard.services.jobs import queue
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
-from leaderboard.services.statistics import asked, requests
-from leaderboard.services.statistics.cache import KeptResults
-from leaderboard.services.statistics.requests import Request, WaitingResult
+from leaderboard.services.statistics import requests
+from leaderboard.services.statistics.requests import KeptResults, Request, WaitingResult
 from leaderboard.stats.arrays import pack
 from tests.make import build, people
 
@@ -44,7 +43,7 @@ def _wanted(*names: object) -> list[WaitingResult]:
 
 def _ask(database: Database, viewer: Viewer, wanted: Sequence[WaitingResult]) -> None:
     with database.write() as session:
-        asked.ask(session, viewer, wanted)
+        requests.ask_for(session, viewer, wanted)
 
 
 def _waiting(database: Database) -> int:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from leaderboard.services.statistics.cache import KeptResults
+from leaderboard.services.statistics.requests import KeptResults
 
 
 def test_results_cannot_be_changed() -> None:

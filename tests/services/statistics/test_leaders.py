@@ -13,13 +13,13 @@ from leaderboard.db.tables import Evaluation, Run, Statistic
 from leaderboard.pages.tasks import landing
 from leaderboard.pages.tasks.leaders import LeaderOfTask
 from leaderboard.services.boards import board
-from leaderboard.services.checks.check import checks
+from leaderboard.services.checks import all_checks
 from leaderboard.services.policy import ANONYMOUS, OPERATOR
 from leaderboard.services.runs import withdrawals
 from leaderboard.services.statistics import leaders, requests
-from leaderboard.services.statistics.cache import KeptResults
 from leaderboard.services.statistics.leaders import LeaderPlace
 from leaderboard.services.statistics.procedures import field_leaders
+from leaderboard.services.statistics.requests import KeptResults
 from leaderboard.settings import Settings
 from leaderboard.worker import Evaluator
 from tests.make import build, damage, people
@@ -199,7 +199,7 @@ def test_a_damaged_leader_is_never_shown(
     assert _leader(database) == _all_read(database, monkeypatch) == whole
     damaged = [
         check.name
-        for check in checks()
+        for check in all_checks()
         for place in check.places(database)
         for _ in check.damage(database, place)
     ]

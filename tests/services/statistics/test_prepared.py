@@ -10,9 +10,8 @@ from leaderboard.db.tables import Job, Statistic
 from leaderboard.services.boards import board
 from leaderboard.services.jobs import queue
 from leaderboard.services.policy import ANONYMOUS
-from leaderboard.services.statistics import asked, requests, standings
-from leaderboard.services.statistics.cache import KeptResults
-from leaderboard.services.statistics.requests import WaitingResult
+from leaderboard.services.statistics import requests, standings
+from leaderboard.services.statistics.requests import KeptResults, WaitingResult
 from leaderboard.services.statistics.standings import Standing
 from leaderboard.settings import Settings
 from leaderboard.worker import Evaluator
@@ -84,7 +83,7 @@ def test_what_somebody_asked_for_stays(database: Database, tmp_path: Path) -> No
     assert isinstance(waiting, WaitingResult)
     viewer = people.viewer(database, people.account(database, "Ann"))
     with database.write() as session:
-        asked.ask(session, viewer, [waiting])
+        requests.ask_for(session, viewer, [waiting])
     _send_and_score(database, tmp_path, 3)
     assert _jobs(database, "queued") == ["pairs AP", "pairs AP"]
     build.drain(database)

@@ -16,11 +16,10 @@ from leaderboard.pages.boards import tables
 from leaderboard.pages.runs import run
 from leaderboard.services.boards import board as boards
 from leaderboard.services.boards.board import Board
-from leaderboard.services.judges import bounds
+from leaderboard.services.judges import scoring
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
-from leaderboard.services.runs import marks, withdrawals
-from leaderboard.services.statistics import methods, requests
-from leaderboard.services.statistics.cache import KeptResults
+from leaderboard.services.runs import withdrawals
+from leaderboard.services.statistics import prepared, requests
 from leaderboard.services.statistics.procedures import (
     coverage,
     document_orders,
@@ -29,6 +28,7 @@ from leaderboard.services.statistics.procedures import (
     ranking_overlaps,
     revision_scores,
 )
+from leaderboard.services.statistics.requests import KeptResults
 from leaderboard.services.statistics.standings import Place, Standing
 from leaderboard.stats.pairs.methods import CORRECTIONS, TESTS, all_pairs, method
 from leaderboard.stats.procedures import PROCEDURES
@@ -244,13 +244,13 @@ def test_a_test_that_cannot_reach_significance_says_so(database: Database, tmp_p
 def choose(database: Database, key: str, viewer: Viewer = OPERATOR) -> None:
     """Compare the task's runs by another method."""
     with database.write() as session:
-        methods.choose(session, viewer, "t", key)
+        prepared.choose(session, viewer, "t", key)
 
 
 @pytest.mark.usefixtures("filled")
 def test_organisers_choose_the_method(database: Database) -> None:
     """Every method of the list works, its name is in the sentence; others and other people are refused."""
-    for each in methods.choices():
+    for each in prepared.method_choices():
         if each.random:
             continue
         choose(database, each.key)
@@ -290,7 +290,7 @@ def test_a_team_may_declare_its_primary_run(database: Database, filled: dict[str
     shown = board(database, one_per_team=True)
     assert [row.run for row in shown.rows] == ["strong"]
     with database.write() as session:
-        marks.mark(session, OPERATOR, filled["middle"])
+        withdrawals.mark(session, OPERATOR, filled["middle"])
     shown = board(database, one_per_team=True)
     assert [(row.rank, row.run) for row in shown.rows] == [(3, "middle")]
     assert shown.places == board(database).places
@@ -300,9 +300,9 @@ def test_a_team_may_declare_its_primary_run(database: Database, filled: dict[str
         withdrawals.withdraw(session, OPERATOR, filled["middle"], "a mistake")
     assert [row.run for row in board(database, one_per_team=True).rows] == ["strong"]
     with database.write() as session, pytest.raises(Conflict, match="has no rank"):
-        marks.mark(session, OPERATOR, filled["middle"])
+        withdrawals.mark(session, OPERATOR, filled["middle"])
     with database.write() as session, pytest.raises(Forbidden):
-        marks.mark(session, Viewer(account_id=1), filled["weak"])
+        withdrawals.mark(session, Viewer(account_id=1), filled["weak"])
 
 
 @pytest.mark.parametrize("visibility", ["blind", "sealed"])
@@ -334,5 +334,5 @@ def test_versions_of_methods_reach_the_digest() -> None:
     changes = sum(each.version - 1 for each in (*TESTS.values(), *CORRECTIONS.values()))
     assert requests.VERSIONS["pairs"] > changes
     on_rankings = (document_orders, ranking_overlaps, pool_reusability, pool_simulations, revision_scores)
-    others = {bounds.PROCEDURE, coverage.PROCEDURE, *(each.PROCEDURE for each in on_rankings)}
+    others = {scoring.PROCEDURE, coverage.PROCEDURE, *(each.PROCEDURE for each in on_rankings)}
     assert set(requests.VERSIONS) == {*PROCEDURES, *others}

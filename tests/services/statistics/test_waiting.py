@@ -12,8 +12,7 @@ from leaderboard.services.jobs import queue
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.runs import withdrawals
 from leaderboard.services.statistics import requests
-from leaderboard.services.statistics.cache import KeptResults
-from leaderboard.services.statistics.requests import WaitingResult
+from leaderboard.services.statistics.requests import KeptResults, WaitingResult
 from leaderboard.services.statistics.standings import Standing
 from tests.make import build
 from tests.services.statistics.test_standings import RANKS, board, choose, decided, fill, standing

@@ -5,12 +5,11 @@ import pytest
 from scipy.stats import nct, t
 
 from leaderboard.measures.naming import parse
-from leaderboard.pages.suites.tables import pair_table
+from leaderboard.pages.suites import pair_table
 from leaderboard.services.suites.rows import SuiteBoardRequest, remarks, suite_board, too_few
-from leaderboard.stats.standing.standing import topics_to_decide
-from leaderboard.stats.suites.uncertainty import Drawn
-from leaderboard.trec.suites.scoring import SuiteRun, SuiteScores
-from leaderboard.trec.suites.suite_files import Member, Suite
+from leaderboard.stats.standing import topics_to_decide
+from leaderboard.stats.suites import Drawn
+from leaderboard.trec.suites import Member, Suite, SuiteRun, SuiteScores
 
 SIZES = {"one": 12, "two": 9, "three": 15, "four": 10}
 

@@ -11,7 +11,7 @@ from leaderboard.db.tables import Run, SuiteRun, SuiteRunPart, Task, Upload
 from leaderboard.errors import Conflict, Forbidden, Invalid, NotFound
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.runs import withdrawals
-from leaderboard.services.suites import parts, sending
+from leaderboard.services.suites import sending
 from leaderboard.services.suites.sending import SuiteRequest
 from leaderboard.trec.read.lines import Limits
 from tests.make import build, people, suited, suites
@@ -111,20 +111,20 @@ def test_runs_that_a_team_has_are_put_together_and_filled_in(database: Database,
         for (name, judged), slug in zip(suites.MEMBERS.items(), suited.TASKS.values(), strict=True)
     }
     with database.write() as session:
-        made = parts.put_together(
+        made = sending.put_together(
             session, OPERATOR, suited.SLUG, team_id, "own", {"snapshot-1": runs["snapshot-1"]}
         )
     with database.write() as session, pytest.raises(Invalid, match="nothing was changed") as caught:
-        parts.put_together(
+        sending.put_together(
             session, OPERATOR, suited.SLUG, team_id, "again", {"snapshot-1": runs["snapshot-1"]}
         )
     assert "another suite run" in str(caught.value.problems[0])
     with database.write() as session, pytest.raises(Invalid) as caught:
-        parts.fill_in(session, OPERATOR, suited.SLUG, made, {"snapshot-2": runs["snapshot-3"]})
+        sending.fill_in(session, OPERATOR, suited.SLUG, made, {"snapshot-2": runs["snapshot-3"]})
     assert "no run of the team" in str(caught.value.problems[0])
     rest = {name: run_id for name, run_id in runs.items() if name != "snapshot-1"}
     with database.write() as session:
-        parts.fill_in(session, OPERATOR, suited.SLUG, made, rest)
+        sending.fill_in(session, OPERATOR, suited.SLUG, made, rest)
     with database.read() as session:
         rows = session.scalars(select(SuiteRunPart.run_id).where(SuiteRunPart.suite_run_id == made)).all()
     assert set(rows) == set(runs.values())
@@ -136,7 +136,7 @@ def test_a_withdrawn_part_may_be_replaced(database: Database, tmp_path: Path) ->
     made = suited.send(database, tmp_path, ALL, "good", team="Owls")
     other = build.run(database, tmp_path, {"5": ["e"]}, "other", slug="web-3", team_name="Owls")
     with database.write() as session, pytest.raises(Invalid):
-        parts.fill_in(session, OPERATOR, suited.SLUG, made, {"snapshot-3": other})
+        sending.fill_in(session, OPERATOR, suited.SLUG, made, {"snapshot-3": other})
     with database.read() as session:
         part = session.scalar(
             select(Run.id)
@@ -147,7 +147,7 @@ def test_a_withdrawn_part_may_be_replaced(database: Database, tmp_path: Path) ->
     with database.write() as session:
         withdrawals.withdraw(session, OPERATOR, part or 0, "wrong file")
     with database.write() as session:
-        parts.fill_in(session, OPERATOR, suited.SLUG, made, {"snapshot-3": other})
+        sending.fill_in(session, OPERATOR, suited.SLUG, made, {"snapshot-3": other})
 
 
 def test_only_the_team_changes_its_suite_runs(database: Database, tmp_path: Path) -> None:
@@ -156,11 +156,11 @@ def test_only_the_team_changes_its_suite_runs(database: Database, tmp_path: Path
     made = suited.send(database, tmp_path, ALL, "good", team="Owls")
     stranger = people.viewer(database, people.account(database, "Stranger"))
     with database.write() as session, pytest.raises(NotFound):
-        parts.withdraw(session, stranger, suited.SLUG, made)
+        sending.withdraw(session, stranger, suited.SLUG, made)
     owls = build.team(database, "Owls")
     with database.write() as session, pytest.raises(Forbidden):
-        parts.put_together(session, stranger, suited.SLUG, owls, "x", {})
+        sending.put_together(session, stranger, suited.SLUG, owls, "x", {})
     own = replace(stranger, team_ids=frozenset({owls}))
     with database.write() as session:
-        parts.withdraw(session, own, suited.SLUG, made)
-        parts.restore(session, own, suited.SLUG, made)
+        sending.withdraw(session, own, suited.SLUG, made)
+        sending.restore(session, own, suited.SLUG, made)

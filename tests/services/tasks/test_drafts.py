@@ -6,9 +6,9 @@ import pytest
 
 from leaderboard.db.engine import Database
 from leaderboard.errors import Conflict, Invalid
-from leaderboard.pages.tasks import overviews
+from leaderboard.pages.tasks import landing
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.tasks import drafts, life
+from leaderboard.services.tasks import drafts, organise
 from tests.make import build
 
 pytestmark = pytest.mark.dialect
@@ -21,7 +21,7 @@ def test_the_overview_names_what_does_not_fit(database: Database, tmp_path: Path
     judgments = {"1": {"a": 2, "b": 0}, "2": {"c": 0}, "77": {"a": 1}}
     build.task(database, tmp_path, judgments=judgments, publish=False)
     with database.read() as session:
-        shown = overviews.overview(session, OPERATOR, "t")
+        shown = landing.overview(session, OPERATOR, "t")
     assert shown.grades == {0: 2, 1: 1, 2: 1}
     assert shown.topics_without_judgments == ("3",)
     assert shown.judged_not_topics == ("77",)
@@ -56,7 +56,7 @@ def test_the_level_goes_into_the_measures_that_take_one(database: Database, tmp_
     """A task whose relevant documents start at grade 2 says so in its measures' names."""
     build.task(database, tmp_path, level=2, measures=("AP", "nDCG@10"), publish=False)
     with database.read() as session:
-        assert overviews.overview(session, OPERATOR, "t").of.measures == ["AP(rel=2)", "nDCG@10"]
+        assert landing.overview(session, OPERATOR, "t").of.measures == ["AP(rel=2)", "nDCG@10"]
 
 
 def test_a_draft_can_be_discarded_and_a_published_task_cannot(database: Database, tmp_path: Path) -> None:
@@ -64,11 +64,11 @@ def test_a_draft_can_be_discarded_and_a_published_task_cannot(database: Database
     build.task(database, tmp_path, "draft", publish=False)
     build.task(database, tmp_path, "shown")
     with database.write() as session:
-        life.discard(session, OPERATOR, "draft")
+        organise.discard(session, OPERATOR, "draft")
     with database.read() as session:
-        assert [row.slug for row in overviews.listing(session, OPERATOR)] == ["shown"]
+        assert [row.slug for row in landing.listing(session, OPERATOR)] == ["shown"]
     with pytest.raises(Conflict, match="published"), database.write() as session:
-        life.discard(session, OPERATOR, "shown")
+        organise.discard(session, OPERATOR, "shown")
 
 
 @pytest.mark.parametrize(

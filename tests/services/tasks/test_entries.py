@@ -13,7 +13,7 @@ from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Audit, Entry, Phase, Task
 from leaderboard.errors import Closed, Forbidden, Invalid, LeaderboardError, NotFound, OverQuota
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.runs import admission
+from leaderboard.services.runs import limits
 from leaderboard.services.tasks import entries
 from leaderboard.services.tasks.entries import EntryRequest, EntryState
 from tests.make import build, people
@@ -50,7 +50,7 @@ class Season:
         asker = people.viewer(self.database, self.ann)
         try:
             with self.database.read() as session:
-                admission.quota(session, asker, "t", self.owls)
+                limits.admission_quota(session, asker, "t", self.owls)
         except Forbidden as error:
             return error.message
         return ""

@@ -9,7 +9,7 @@ from sqlalchemy import event, func, select
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Topic
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.tasks import create, drafts
+from leaderboard.services.tasks import drafts
 from leaderboard.services.tasks.drafts import TaskDraft
 from tests.make import build
 
@@ -29,7 +29,7 @@ def test_topics_are_stored_in_bulk(database: Database, tmp_path: Path) -> None:
 
     event.listen(database.engine, "before_cursor_execute", note)
     with database.write() as session:
-        create.create(session, OPERATOR, prepared)
+        drafts.create(session, OPERATOR, prepared)
         assert not [each for each in session if isinstance(each, Topic)]
     event.remove(database.engine, "before_cursor_execute", note)
     inserted = [text for text in statements if text.startswith("INSERT INTO topic ")]

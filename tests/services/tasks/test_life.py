@@ -11,9 +11,8 @@ from leaderboard.db.tables import Audit, Phase, QrelsRevision, Task, TaskRole, T
 from leaderboard.errors import Closed, Conflict, Invalid, LeaderboardError, NotFound
 from leaderboard.services import policy
 from leaderboard.services.policy import OPERATOR, Viewer
-from leaderboard.services.tasks import create, life, roles, slugs
-from leaderboard.services.tasks.life import TaskCopy
-from leaderboard.services.tasks.settings import change
+from leaderboard.services.tasks import drafts, organise, roles, settings
+from leaderboard.services.tasks.organise import TaskCopy
 from tests.make import build, people
 
 MOMENT = datetime(2030, 1, 1, tzinfo=UTC)
@@ -21,7 +20,7 @@ MOMENT = datetime(2030, 1, 1, tzinfo=UTC)
 
 def _clone(database: Database, revision: str = "newest", slug: str = "next") -> Task:
     with database.write() as session:
-        life.clone(session, OPERATOR, "t", TaskCopy(slug, "Next", revision))
+        organise.clone(session, OPERATOR, "t", TaskCopy(slug, "Next", revision))
     with database.read() as session:
         return session.scalars(select(Task).where(Task.slug == slug)).one()
 
@@ -40,7 +39,7 @@ def test_a_clone_has_all_but_runs_and_dates(database: Database, tmp_path: Path) 
     with database.write() as session:
         session.execute(update(Phase).values(opens_at=MOMENT, runs_in_all=7))
         session.execute(update(Topic).where(Topic.topic_id == "2").values(excluded="no reason"))
-        change.change(session, OPERATOR, "t", {"licence": "CC0"})
+        settings.change_settings(session, OPERATOR, "t", {"licence": "CC0"})
     made = _clone(database)
     assert (made.published_at, made.level, made.licence, made.name) == (None, 2, "CC0", "Next")
     (phase,) = _own(database, Phase, made)
@@ -79,7 +78,7 @@ def test_a_clone_that_cannot_be_is_refused(database: Database, tmp_path: Path) -
     ]
     for wanted, error in cases:
         with pytest.raises(error), database.write() as session:
-            life.clone(session, OPERATOR, "t", wanted)
+            organise.clone(session, OPERATOR, "t", wanted)
     with database.read() as session:
         assert len(session.scalars(select(Task)).all()) == 1
 
@@ -89,25 +88,25 @@ def test_an_archived_task_takes_no_runs(database: Database, tmp_path: Path) -> N
     """Not even from its organisers; back from the archive it does."""
     build.task(database, tmp_path)
     with database.write() as session:
-        life.archive(session, OPERATOR, "t")
+        organise.archive(session, OPERATOR, "t")
     with pytest.raises(Closed, match="archived"):
         build.run(database, tmp_path, {"1": ["a"]})
     with database.write() as session:
-        life.restore(session, OPERATOR, "t")
+        organise.restore(session, OPERATOR, "t")
     assert build.run(database, tmp_path, {"1": ["a"]})
 
 
 def test_a_task_with_runs_is_neither_a_draft_again_nor_deleted(database: Database, tmp_path: Path) -> None:
     """Without runs it goes back and forth, and then another dialect is possible."""
     build.task(database, tmp_path)
-    for act in (life.unpublish, create.publish, life.unpublish):
+    for act in (organise.unpublish, drafts.publish, organise.unpublish):
         with database.write() as session:
             act(session, OPERATOR, "t")
     with database.write() as session:
-        change.change(session, OPERATOR, "t", {"dialect": "9"})
-        create.publish(session, OPERATOR, "t")
+        settings.change_settings(session, OPERATOR, "t", {"dialect": "9"})
+        drafts.publish(session, OPERATOR, "t")
     build.run(database, tmp_path, {"1": ["a"]})
-    for act in (life.unpublish, life.discard):
+    for act in (organise.unpublish, organise.discard):
         with pytest.raises(Conflict), database.write() as session:
             act(session, OPERATOR, "t")
 
@@ -118,29 +117,29 @@ def test_a_former_slug_is_kept_until_its_task_is_a_draft(database: Database, tmp
     otto = people.viewer(database, people.account(database, "Otto", is_organiser=True))
     build.task(database, tmp_path)
     with database.write() as session:
-        life.unpublish(session, OPERATOR, "t")
+        organise.unpublish(session, OPERATOR, "t")
     build.task(database, tmp_path, viewer=otto, publish=False)
     with database.write() as session:
         task = session.scalars(select(Task).order_by(Task.id)).first()
         assert task is not None
-        create.publish(session, Viewer(organises=frozenset({task.id})), "t")
+        drafts.publish(session, Viewer(organises=frozenset({task.id})), "t")
         for slug in ("second", "third", "second"):
-            slugs.rename(session, OPERATOR, task, slug)
+            drafts.rename(session, OPERATOR, task, slug)
     otto = people.viewer(database, otto.account_id or 0)
     with database.read() as session:
-        assert [slugs.now_at(session, slug) for slug in ("t", "third", "second")] == [
+        assert [drafts.now_at(session, slug) for slug in ("t", "third", "second")] == [
             "second",
             "second",
             None,
         ]
         assert policy.visible_task(session, otto, "t")[0].published_at is None
     with pytest.raises(Conflict), database.write() as session:
-        create.publish(session, otto, "t")
+        drafts.publish(session, otto, "t")
     with pytest.raises(Conflict, match="renamed"):
         build.task(database, tmp_path, "third")
     with database.write() as session:
-        life.unpublish(session, OPERATOR, "second")
-        create.publish(session, otto, "t")
+        organise.unpublish(session, OPERATOR, "second")
+        drafts.publish(session, otto, "t")
 
 
 def test_the_only_organiser_takes_over_what_nobody_organises(database: Database, tmp_path: Path) -> None:

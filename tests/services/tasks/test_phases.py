@@ -13,13 +13,14 @@ from leaderboard.db.tables import Phase, TaskChange, TopicSet
 from leaderboard.errors import Closed, Conflict, Invalid, NotFound, OverQuota
 from leaderboard.pages.boards import reveal
 from leaderboard.pages.runs.head import seen_run
-from leaderboard.pages.tasks import calendars, landing
+from leaderboard.pages.tasks import landing
 from leaderboard.pages.tasks import phases as pages
+from leaderboard.pages.tasks import phases as tasks_phases
 from leaderboard.pages.topics import topic
 from leaderboard.services.boards import board
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
-from leaderboard.services.runs import admission, limits
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs import limits
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.services.tasks import organise, phases
 from leaderboard.services.tasks.phases import PhasePlan
 from tests.make import build, people
@@ -203,7 +204,7 @@ def test_a_run_goes_to_the_phase_that_is_open(database: Database, tmp_path: Path
 
     def taken(phase: str = "") -> str:
         with database.read() as session:
-            return admission.rules_for(session, nina, "t", team, phase).checks.topics[0]
+            return limits.rules_for(session, nina, "t", team, phase).checks.topics[0]
 
     assert taken() == "1"
     with pytest.raises(Closed, match="The phase next of Task t takes runs from"):
@@ -213,7 +214,7 @@ def test_a_run_goes_to_the_phase_that_is_open(database: Database, tmp_path: Path
         taken()
     assert taken("next") == "3"
     with database.write() as session, pytest.raises(Invalid, match="takes unofficial runs, not official"):
-        admission.admit(session, nina, "t", team, RunRequest("r", phase="next"))
+        limits.admit(session, nina, "t", team, RunRequest("r", phase="next"))
     _set(database, "main", closes_at=at - DAY)
     assert taken() == "3"
     _set(database, "next", closes_at=at - DAY / 2)
@@ -239,8 +240,8 @@ def test_limits_count_by_phase_and_an_account_may_have_its_own(database: Databas
     with pytest.raises(OverQuota, match="together used all 3 runs of this phase, main"):
         send("Two", "d")
     with database.read() as session:
-        assert admission.quota(session, nina, "t", teams[1], "main").left_in_all == 0
-        assert admission.quota(session, nina, "t", teams[1], "other").left_in_all == 1
+        assert limits.admission_quota(session, nina, "t", teams[1], "main").left_in_all == 0
+        assert limits.admission_quota(session, nina, "t", teams[1], "other").left_in_all == 1
     send("Two", "e", "other")
     assert "withdrawn ones too" in limits.RULE
 
@@ -326,7 +327,7 @@ def test_dates_are_written_in_their_zone_and_in_a_calendar(database: Database, t
             zones.read(text, zone, "closes")
     _change(database, "main", PhasePlan(name="main", closes_at=closes, zone="Europe/Vienna"))
     with database.read() as session:
-        text = calendars.of_task(session, ANONYMOUS, "t", "https://example.org/tasks/{}/phases".format)
+        text = tasks_phases.of_task(session, ANONYMOUS, "t", "https://example.org/tasks/{}/phases".format)
         strip = pages.strip(phases.of_task(session, 1), now(session))  # type: ignore[arg-type]
     lines = text.split("\r\n")
     assert all(len(line.encode()) <= 75 for line in lines)

@@ -14,13 +14,13 @@ from leaderboard.errors import Conflict, Invalid
 from leaderboard.fields import Asked
 from leaderboard.services.phase_rules import KINDS
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.runs import admission
-from leaderboard.services.runs.admission import RunRequest
-from leaderboard.services.tasks import drafts, phases, templates
+from leaderboard.services.runs import limits
+from leaderboard.services.runs.limits import RunRequest
+from leaderboard.services.tasks import drafts, phases
+from leaderboard.services.tasks import settings as tasks_settings
 from leaderboard.services.tasks.phases import PhasePlan
 from leaderboard.services.tasks.setting_values import IntegerValue
-from leaderboard.services.tasks.settings import change
-from leaderboard.services.tasks.settings.records import SETTINGS, sections_of
+from leaderboard.services.tasks.settings import SETTINGS, sections_of
 from tests.make import answered, build
 
 TYPED: dict[str, tuple[str, ...]] = {
@@ -77,7 +77,7 @@ def _described(database: Database, folder: Path, slug: str, kind: str) -> Path:
     """A run as the rules of the task describe it: all topics, as deep as ten documents or the most taken."""
     with database.read() as session:
         team_id = build.team(database)
-        rules = admission.rules_for(session, OPERATOR, slug, team_id)
+        rules = limits.rules_for(session, OPERATOR, slug, team_id)
     topics = rules.checks.expected
     if kind == "answers":
         limit = rules.own.limit
@@ -97,7 +97,7 @@ def _accepted(
 
 
 def _task(database: Database, folder: Path, slug: str, template: str, kind: str) -> str:
-    visibility = templates.find(template).visibility
+    visibility = drafts.find_template(template).visibility
     options = {"template": template, "visibility": visibility}
     if kind == "answers":
         return answered.task(database, folder, slug, **options)
@@ -105,12 +105,12 @@ def _task(database: Database, folder: Path, slug: str, template: str, kind: str)
 
 
 @pytest.mark.parametrize("kind", ["rankings", "answers"])
-@pytest.mark.parametrize("template", templates.TEMPLATES)
+@pytest.mark.parametrize("template", drafts.TEMPLATES)
 def test_a_run_is_accepted_whatever_is_set(
     template: str, kind: str, database: Database, tmp_path: Path
 ) -> None:
     """Each setting at its least and its most, and each choice; or it is refused when it is set, with why."""
-    is_blind = templates.find(template).visibility == "blind"
+    is_blind = drafts.find_template(template).visibility == "blind"
     expected = REFUSED | (OF_BLIND if is_blind and kind == "rankings" else {})
     found: dict[tuple[str, str], str] = {}
     settings = [one for section in sections_of(kind) for one in section.settings if one.name not in ELSEWHERE]
@@ -119,7 +119,7 @@ def test_a_run_is_accepted_whatever_is_set(
             slug = _task(database, tmp_path, f"t{number}-{at}", template, kind)
             try:
                 with database.write() as session:
-                    change.change(session, OPERATOR, slug, {setting.name: value})
+                    tasks_settings.change_settings(session, OPERATOR, slug, {setting.name: value})
             except (Invalid, Conflict) as refused:
                 problems = refused.problems if isinstance(refused, Invalid) else ()
                 found[setting.name, value] = f"{refused.message} {' '.join(map(str, problems))}"
@@ -144,7 +144,7 @@ PHASES: dict[str, tuple[Any, ...]] = {
 }
 
 
-@pytest.mark.parametrize("template", templates.TEMPLATES)
+@pytest.mark.parametrize("template", drafts.TEMPLATES)
 def test_a_run_is_accepted_whatever_a_phase_is(template: str, database: Database, tmp_path: Path) -> None:
     """Each part of a phase at its least and its most; only a file of one byte is no run."""
     found = {}
@@ -160,7 +160,7 @@ def test_a_run_is_accepted_whatever_a_phase_is(template: str, database: Database
                 continue
             wishes = RunRequest("run", plan.kinds[0] if plan.kinds else "official")
             assert _accepted(database, tmp_path, slug, "rankings", wishes), (field, value)
-    least = 390 if templates.find(template).visibility == "blind" else 39
+    least = 390 if drafts.find_template(template).visibility == "blind" else 39
     assert found == {
         ("largest_bytes", 1): (
             f"The smallest run that keeps the other rules of the phase main has about {least} bytes, but it "
@@ -177,7 +177,7 @@ def test_a_small_collection_cannot_be_blind(database: Database, tmp_path: Path) 
         build.task(database, tmp_path, visibility="blind", documents=corpus)
     build.task(database, tmp_path, "u", documents=corpus)
     with pytest.raises(Invalid, match="but the collection u has 1"), database.write() as session:
-        change.change(session, OPERATOR, "u", {"visibility": "blind"})
+        tasks_settings.change_settings(session, OPERATOR, "u", {"visibility": "blind"})
     with database.read() as session:
         assert session.scalar(select(Task.visibility).where(Task.slug == "u")) == "open"
         assert session.scalar(select(Phase.visibility).join(Task).where(Task.slug == "u")) is None

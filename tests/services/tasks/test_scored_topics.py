@@ -10,10 +10,10 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Edition, Task, Topic, TopicSet
 from leaderboard.errors import Conflict, Forbidden
 from leaderboard.services.policy import ALL_TOPICS, ANONYMOUS, OPERATOR, Viewer, sight_of
-from leaderboard.services.runs import admission, prepare
-from leaderboard.services.tasks import create, scored_topics
+from leaderboard.services.runs import limits, prepare
+from leaderboard.services.tasks import drafts, scored_topics
 from leaderboard.trec.read.lines import Limits
-from leaderboard.trec.runs.reports import Report
+from leaderboard.trec.runs.check import Report
 from tests.make import build
 
 TOPICS = tuple(str(number) for number in range(1, 26))
@@ -35,7 +35,7 @@ def _report(database: Database, folder: Path, topics: tuple[str, ...] = JUDGED) 
     path = build.run_file(folder, {topic: list("abcdefghij") for topic in topics})
     team_id = build.team(database)
     with database.read() as session:
-        rules = admission.rules_for(session, OPERATOR, "t", team_id)
+        rules = limits.rules_for(session, OPERATOR, "t", team_id)
     return prepare.prepare(path, path.name, rules, Limits()).report
 
 
@@ -46,7 +46,7 @@ def test_a_run_of_the_judged_topics_is_whole_where_these_are_scored(
     _task(database, tmp_path, "blind", publish=False)
     assert _score_judged(database) == len(TOPICS) - len(JUDGED)
     with database.write() as session:
-        create.publish(session, OPERATOR, "t")
+        drafts.publish(session, OPERATOR, "t")
         public = session.scalars(select(TopicSet.topics).where(TopicSet.name == "public")).one()
     assert public is not None
     assert set(public) < set(JUDGED)

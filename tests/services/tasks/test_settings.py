@@ -12,10 +12,8 @@ from leaderboard.errors import Conflict, Invalid, LeaderboardError
 from leaderboard.services import collections, policy
 from leaderboard.services.boards import board
 from leaderboard.services.policy import ANONYMOUS, OPERATOR
-from leaderboard.services.tasks import topic_changes
-from leaderboard.services.tasks.settings import change
-from leaderboard.services.tasks.settings.change import current
-from leaderboard.services.tasks.settings.records import SETTINGS
+from leaderboard.services.tasks import board_measures, settings
+from leaderboard.services.tasks.settings import SETTINGS, current
 from leaderboard.trec.topics import topics as trec_topics
 from tests.make import build
 
@@ -26,7 +24,7 @@ FOUR = ("1", "2", "3", "4")
 
 def _set(database: Database, reason: str = "", **given: str) -> tuple[str, ...]:
     with database.write() as session:
-        return change.change(session, OPERATOR, "t", given, reason)
+        return settings.change_settings(session, OPERATOR, "t", given, reason)
 
 
 def _task(database: Database, slug: str = "t") -> Task:
@@ -170,13 +168,13 @@ def test_new_topics_have_a_half_of_their_own(database: Database, tmp_path: Path)
     build.task(database, tmp_path, visibility="blind")
     new = trec_topics.read_topics(build.topics_file(tmp_path, FOUR))
     with database.write() as session:
-        topic_changes.replace(session, OPERATOR, "t", new)
+        board_measures.replace(session, OPERATOR, "t", new)
     drawn = _public(database)
     assert drawn is not None
     assert (len(drawn), set(drawn) <= set(FOUR)) == (2, True)
     build.run(database, tmp_path, DEEP)
     with pytest.raises(Conflict, match="there is a run"), database.write() as session:
-        topic_changes.replace(session, OPERATOR, "t", new)
+        board_measures.replace(session, OPERATOR, "t", new)
 
 
 def test_every_setting_has_a_column_and_words(database: Database, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from standardwebhooks.webhooks import Webhook as Oracle
 from standardwebhooks.webhooks import WebhookVerificationError
 
 from leaderboard.errors import Invalid
-from leaderboard.services.webhooks import calls, signatures
+from leaderboard.services.webhooks import calls, webhooks
 from leaderboard.services.webhooks.calls import GONE, REFUSED, TAKEN, WebhookRequest
 from tests.conftest import ROOT
 from tests.make.receivers import NETWORK, Receiver, receiver
@@ -249,20 +249,20 @@ def test_the_example_of_the_page_checks_signatures() -> None:
     shown: dict[str, Any] = {}
     exec(code, shown)
     is_genuine = shown["is_genuine"]
-    old, new = signatures.new_secret(), signatures.new_secret()
-    headers = signatures.headers("msg_1", datetime.now(UTC), b"{}", (new, old))
+    old, new = webhooks.new_secret(), webhooks.new_secret()
+    headers = webhooks.headers("msg_1", datetime.now(UTC), b"{}", (new, old))
     assert is_genuine(old, headers, b"{}")
     assert is_genuine(new, headers, b"{}")
-    long_ago = signatures.headers("msg_1", datetime.now(UTC) - timedelta(minutes=6), b"{}", (new,))
-    cases = ((signatures.new_secret(), headers, b"{}"), (new, headers, b"{ }"), (new, long_ago, b"{}"))
+    long_ago = webhooks.headers("msg_1", datetime.now(UTC) - timedelta(minutes=6), b"{}", (new,))
+    cases = ((webhooks.new_secret(), headers, b"{}"), (new, headers, b"{ }"), (new, long_ago, b"{}"))
     assert not [case for case in cases if is_genuine(*case)]
 
 
 def test_signatures_are_those_of_the_standard() -> None:
     """The reference library takes them by either secret while one takes over, and no others."""
-    old, new, strange = (signatures.new_secret() for _ in range(3))
+    old, new, strange = (webhooks.new_secret() for _ in range(3))
     body = '{"type":"run.accepted","data":{"name":"nö"}}'.encode()
-    headers = signatures.headers("msg_1", datetime.now(UTC), body, (new, old))
+    headers = webhooks.headers("msg_1", datetime.now(UTC), body, (new, old))
     for secret in (old, new):
         assert Oracle(secret).verify(body, headers)["type"] == "run.accepted"
     refused = [

@@ -16,7 +16,7 @@ from leaderboard.db.tables import Account, Job, Mail, Webhook, WebhookAttempt, W
 from leaderboard.errors import Conflict, NotFound, OverQuota
 from leaderboard.services.jobs import queue
 from leaderboard.services.policy import Viewer
-from leaderboard.services.webhooks import calls, deliveries, events, webhooks
+from leaderboard.services.webhooks import calls, deliveries, webhooks
 from leaderboard.services.webhooks.calls import WebhookAnswer
 from leaderboard.settings import Settings
 from leaderboard.worker import Evaluator
@@ -313,7 +313,7 @@ def test_a_slow_attempt_leaves_less_time_for_the_next(cast: Cast) -> None:
 
 def test_an_account_has_so_many_deliveries_waiting(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
     """Then tests are refused, and events are listed as not sent; another account's are sent."""
-    monkeypatch.setattr(events, "MOST_WAITING", 3)
+    monkeypatch.setattr(webhooks, "MOST_WAITING", 3)
     message = cast.test()
     cast.test()
     cast.test()
@@ -323,10 +323,10 @@ def test_an_account_has_so_many_deliveries_waiting(cast: Cast, monkeypatch: pyte
     with cast.database.write() as session:
         with pytest.raises(OverQuota):
             deliveries.send_again(session, cast.viewer, cast.webhook, message)
-        events.write(session, session.get_one(Webhook, cast.webhook), "run.scored", "/runs/1", {})
+        webhooks.write_event(session, session.get_one(Webhook, cast.webhook), "run.scored", "/runs/1", {})
     bob = people.account(cast.database, "Bob")
     theirs = hooks.webhook(cast.database, bob, team_id=people.team(cast.database, "Bats", bob))
     with cast.database.write() as session:
         deliveries.send_test(session, people.viewer(cast.database, bob), theirs.id)
     assert cast.states() == [("waiting", 0)] * 3 + [("failed", 0), ("waiting", 0)]
-    assert cast.attempts() == [(None, f"Not sent: {events.FULL}")]
+    assert cast.attempts() == [(None, f"Not sent: {webhooks.FULL}")]

@@ -6,8 +6,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from leaderboard.stats.assessors import agreement
-from leaderboard.stats.assessors.agreement import Confusion, Ratings, alpha, cohen, confusion, fleiss, ratings
+from leaderboard.stats import assessors as assessors_stats
+from leaderboard.stats.assessors import Confusion, Ratings, alpha, cohen, confusion, fleiss, ratings
 
 ONE = np.array([int(grade) for grade in "2100210100"])
 OTHER = np.array([int(grade) for grade in "2000110201"])
@@ -39,7 +39,7 @@ def test_kappa_of_two_who_judged_four_hundred() -> None:
     """Both relevant 300, only the first 20, only the second 10, neither 70."""
     counts = Confusion((0, 1), np.array([[70, 10], [20, 300]]))
     kappa = cohen(counts)
-    assert agreement.raw(counts) == (0.925, 400, "")
+    assert assessors_stats.raw(counts) == (0.925, 400, "")
     assert kappa.observed == pytest.approx(0.925)
     assert kappa.expected == pytest.approx(0.665)
     assert kappa.value == pytest.approx(0.776119, abs=5e-7)
@@ -48,7 +48,7 @@ def test_kappa_of_two_who_judged_four_hundred() -> None:
 @pytest.mark.parametrize(
     ("weights", "expected"), [("plain", 0.354839), ("linear", 0.512195), ("quadratic", 0.672131)]
 )
-def test_kappa_of_three_grades(weights: agreement.Weights, expected: float) -> None:
+def test_kappa_of_three_grades(weights: assessors_stats.Weights, expected: float) -> None:
     """Ten documents, grades 0 to 2, differences weighted in three ways."""
     assert cohen(confusion(ONE, OTHER), weights).value == pytest.approx(expected, abs=5e-7)
 
@@ -56,7 +56,7 @@ def test_kappa_of_three_grades(weights: agreement.Weights, expected: float) -> N
 @pytest.mark.parametrize(
     ("scale", "expected"), [("nominal", 0.387097), ("ordinal", 0.698036), ("interval", 0.688525)]
 )
-def test_alpha_of_three_grades(scale: agreement.Scale, expected: float) -> None:
+def test_alpha_of_three_grades(scale: assessors_stats.Scale, expected: float) -> None:
     """The same ten documents on three scales."""
     coefficient = alpha(table("2100210100", "2000110201"), scale)
     assert coefficient.value == pytest.approx(expected, abs=5e-7)
@@ -65,10 +65,10 @@ def test_alpha_of_three_grades(scale: agreement.Scale, expected: float) -> None:
 
 def test_overlap() -> None:
     """Four documents both found relevant, six that either did; two at grade 2, of which one is shared."""
-    assert agreement.overlap(ONE, OTHER).value == pytest.approx(2 / 3)
-    assert agreement.overlap(ONE, OTHER).of == 6
-    assert agreement.overlap(ONE, OTHER, 2).value == pytest.approx(1 / 3)
-    assert agreement.overlap(ONE, OTHER, 3) == (None, 0, agreement.NOTHING_RELEVANT)
+    assert assessors_stats.overlap(ONE, OTHER).value == pytest.approx(2 / 3)
+    assert assessors_stats.overlap(ONE, OTHER).of == 6
+    assert assessors_stats.overlap(ONE, OTHER, 2).value == pytest.approx(1 / 3)
+    assert assessors_stats.overlap(ONE, OTHER, 3) == (None, 0, assessors_stats.NOTHING_RELEVANT)
 
 
 def test_fleiss() -> None:
@@ -95,7 +95,7 @@ def test_the_standard_error_of_fleiss_is_near_the_jackknife() -> None:
 
 def test_one_document_has_no_standard_error() -> None:
     """Three labels of one document: a value, and nothing to say how far it may be off."""
-    kappa = agreement.fleiss_of_counts(np.array([[2, 1]]))
+    kappa = assessors_stats.fleiss_of_counts(np.array([[2, 1]]))
     assert kappa.value == pytest.approx(-0.5)
     assert (kappa.error, kappa.low, kappa.high, kappa.why) == (None, None, None, "")
 
@@ -128,24 +128,24 @@ def test_the_interval_stays_within_what_kappa_can_be() -> None:
 
 
 @pytest.mark.parametrize("weights", ["plain", "linear", "quadratic"])
-def test_what_cannot_be_said_is_none_with_a_sentence(weights: agreement.Weights) -> None:
+def test_what_cannot_be_said_is_none_with_a_sentence(weights: assessors_stats.Weights) -> None:
     """Nothing shared, or one grade only, has no kappa; total disagreement has one."""
     none = np.array([], dtype=np.int64)
-    assert cohen(confusion(none, none), weights)[-1] == agreement.NOTHING_SHARED
-    assert agreement.raw(confusion(none, none)) == (None, 0, agreement.NOTHING_SHARED)
-    assert agreement.overlap(none, none) == (None, 0, agreement.NOTHING_SHARED)
+    assert cohen(confusion(none, none), weights)[-1] == assessors_stats.NOTHING_SHARED
+    assert assessors_stats.raw(confusion(none, none)) == (None, 0, assessors_stats.NOTHING_SHARED)
+    assert assessors_stats.overlap(none, none) == (None, 0, assessors_stats.NOTHING_SHARED)
     same = cohen(confusion(np.array([1, 1]), np.array([1, 1]), (0, 1, 2)), weights)
-    assert (same.value, same.error, same.documents, same.why) == (None, None, 2, agreement.ONE_GRADE)
+    assert (same.value, same.error, same.documents, same.why) == (None, None, 2, assessors_stats.ONE_GRADE)
     assert cohen(confusion(np.array([0, 0]), np.array([1, 1])), weights).value == 0.0
 
 
 def test_alpha_and_fleiss_say_why_they_are_undefined() -> None:
     """One label a document, or one grade for all."""
-    assert alpha(table("01-", "--1")) == (None, 0, 0, agreement.NOTHING_DOUBLE)
-    assert fleiss(table("01-", "--1")).why == agreement.NOTHING_DOUBLE
-    assert alpha(table("11", "11")) == (None, 2, 4, agreement.ONE_GRADE)
-    assert fleiss(table("11", "11")).why == agreement.ONE_GRADE
-    assert alpha(ratings([])).why == agreement.NOTHING_DOUBLE
+    assert alpha(table("01-", "--1")) == (None, 0, 0, assessors_stats.NOTHING_DOUBLE)
+    assert fleiss(table("01-", "--1")).why == assessors_stats.NOTHING_DOUBLE
+    assert alpha(table("11", "11")) == (None, 2, 4, assessors_stats.ONE_GRADE)
+    assert fleiss(table("11", "11")).why == assessors_stats.ONE_GRADE
+    assert alpha(ratings([])).why == assessors_stats.NOTHING_DOUBLE
 
 
 def test_ratings_keep_the_last_label_and_pairs_what_both_judged() -> None:
@@ -153,7 +153,7 @@ def test_ratings_keep_the_last_label_and_pairs_what_both_judged() -> None:
     rated = ratings([("2", "b", "x", 1), ("1", "a", "x", 0), ("1", "a", "x", 2), ("1", "a", "y", 1)])
     assert rated.assessors == ("x", "y")
     assert rated.documents == (("1", "a"), ("2", "b"))
-    one, other = agreement.pair(rated, 0, 1)
+    one, other = assessors_stats.pair(rated, 0, 1)
     assert (one.tolist(), other.tolist()) == ([2], [1])
 
 
@@ -169,7 +169,7 @@ def test_cohen_agrees_with_statsmodels(documents: int, grades: int) -> None:
     """Value, standard error and interval of the three weightings."""
     oracle = pytest.importorskip("statsmodels.stats.inter_rater")
     made = generated(2, documents, grades, 0.0)
-    counts = confusion(*agreement.pair(made, 0, 1), range(grades))
+    counts = confusion(*assessors_stats.pair(made, 0, 1), range(grades))
     for weights, name in (("plain", None), ("linear", "linear"), ("quadratic", "quadratic")):
         expected = oracle.cohens_kappa(counts.counts, wt=name)
         kappa = cohen(counts, weights)  # type: ignore[arg-type]
@@ -187,14 +187,14 @@ def test_fleiss_agrees_with_statsmodels() -> None:
 
 
 @pytest.mark.parametrize("scale", ["nominal", "ordinal", "interval"])
-def test_alpha_agrees_with_its_definition(scale: agreement.Scale) -> None:
+def test_alpha_agrees_with_its_definition(scale: assessors_stats.Scale) -> None:
     """Observed and expected disagreement summed pair by pair over all labels."""
     made = generated(4, 25, 3, 0.3)
     expected = alpha_by_pairs(made, scale)
     assert alpha(made, scale).value == pytest.approx(expected, rel=1e-12)
 
 
-def alpha_by_pairs(made: Ratings, scale: agreement.Scale) -> float:
+def alpha_by_pairs(made: Ratings, scale: assessors_stats.Scale) -> float:
     """Krippendorff's alpha without a coincidence table."""
     units = [made.grades[given, place].tolist() for place, given in enumerate(made.given.T)]
     units = [unit for unit in units if len(unit) > 1]
@@ -217,7 +217,7 @@ def alpha_by_pairs(made: Ratings, scale: agreement.Scale) -> float:
 
 
 @pytest.mark.parametrize("scale", ["nominal", "ordinal", "interval"])
-def test_alpha_agrees_with_krippendorff(scale: agreement.Scale) -> None:
+def test_alpha_agrees_with_krippendorff(scale: assessors_stats.Scale) -> None:
     """The package of that name, gaps and all."""
     oracle = pytest.importorskip("krippendorff")
     made = generated(4, 60, 4, 0.3)
@@ -227,9 +227,9 @@ def test_alpha_agrees_with_krippendorff(scale: agreement.Scale) -> None:
 
 
 @pytest.mark.parametrize("weights", ["plain", "linear", "quadratic"])
-def test_cohen_agrees_with_scikit_learn(weights: agreement.Weights) -> None:
+def test_cohen_agrees_with_scikit_learn(weights: assessors_stats.Weights) -> None:
     """cohen_kappa_score."""
     oracle = pytest.importorskip("sklearn.metrics")
-    one, other = agreement.pair(generated(2, 100, 4, 0.2), 0, 1)
+    one, other = assessors_stats.pair(generated(2, 100, 4, 0.2), 0, 1)
     expected = oracle.cohen_kappa_score(one, other, weights=None if weights == "plain" else weights)
     assert cohen(confusion(one, other), weights).value == pytest.approx(expected, rel=1e-12)

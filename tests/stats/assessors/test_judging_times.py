@@ -2,7 +2,7 @@
 
 import pytest
 
-from leaderboard.stats.assessors.judging_times import judging_times
+from leaderboard.stats.assessors import judging_times
 
 
 def test_a_twentieth_at_each_end_is_trimmed() -> None:

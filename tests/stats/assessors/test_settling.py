@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pytest
 
-from leaderboard.stats.assessors.settling import RULES, RuleKey, in_force, settle
+from leaderboard.stats.assessors import RULES, RuleKey, in_force, settle
 
 
 class Event(NamedTuple):

@@ -3,7 +3,7 @@
 import pytest
 from scipy.stats import binomtest, ttest_1samp
 
-from leaderboard.stats.assessors.side_by_side import Mean, majority, satisfaction, votes
+from leaderboard.stats.assessors import Mean, satisfaction, side_by_side_majority, votes
 
 
 @pytest.mark.parametrize(("wins", "losses"), [(0, 0), (1, 0), (3, 3), (7, 2), (0, 12), (30, 14)])
@@ -22,7 +22,12 @@ def test_no_votes_are_no_evidence() -> None:
 
 def test_a_majority_needs_more_votes_than_the_other() -> None:
     """Votes for neither do not count against the one that has more."""
-    assert [majority(signs) for signs in ([1, 0, 0], [1, -1, 0], [-1, -1, 1], [])] == [1, 0, -1, 0]
+    assert [side_by_side_majority(signs) for signs in ([1, 0, 0], [1, -1, 0], [-1, -1, 1], [])] == [
+        1,
+        0,
+        -1,
+        0,
+    ]
 
 
 def test_intervals_are_those_of_the_t_distribution() -> None:

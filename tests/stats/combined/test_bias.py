@@ -11,7 +11,7 @@ from leaderboard.stats.combined.bias import favours
 from leaderboard.stats.combined.labels import FloatArray, Labels, gain_of, relevant_from
 from leaderboard.stats.combined.measures import dcg, discounts
 from leaderboard.stats.combined.planning import Contrast, plan, variances
-from leaderboard.stats.reliability.power import power, topics_needed
+from leaderboard.stats.reliability import power, topics_needed
 from tests.stats.combined.example import LABELS, RANKINGS
 
 IS_RELEVANT = relevant_from(1)

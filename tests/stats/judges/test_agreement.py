@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from leaderboard.stats.judges.agreement import accuracies, board_agreement, pearson
+from leaderboard.stats.judges import accuracies, board_agreement, pearson
 from leaderboard.stats.orders.rank_correlation import largest_moves, tau_ap_b
 from leaderboard.stats.orders.rbo import rbo_within
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from numpy.typing import NDArray
 
-from leaderboard.stats.judges.by_topic import topic_agreement
+from leaderboard.stats.judges import topic_agreement
 from leaderboard.stats.orders.rank_correlation import tau_b
 from tests.stats.worked import TABLES
 

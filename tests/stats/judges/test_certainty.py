@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from leaderboard.stats.judges import certainty
-from leaderboard.stats.judges.certainty import at_least, ceiling
+from leaderboard.stats import judges
+from leaderboard.stats.judges import at_least, ceiling
 from leaderboard.stats.orders.rank_correlation import tau_b
-from leaderboard.stats.reliability.reliability import split_half
+from leaderboard.stats.reliability import split_half
 
 RUN, TOPIC = np.arange(8)[:, None], np.arange(12)[None, :]
 REFERENCE = RUN / 16 + (7 * RUN * RUN + 5 * TOPIC * RUN + 3 * TOPIC) % 13 / 20
@@ -45,9 +45,9 @@ def test_topics_of_which_the_judge_says_nothing_weigh_nothing_for_it() -> None:
 
 def test_taus_do_not_depend_on_how_many_are_held_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor on memory."""
-    whole = certainty.resampled_taus(REFERENCE, JUDGE, seed=4, resamples=50)
-    monkeypatch.setattr(certainty, "_PAIRS_AT_ONCE", 3 * 64)
-    assert np.array_equal(certainty.resampled_taus(REFERENCE, JUDGE, seed=4, resamples=50), whole)
+    whole = judges.resampled_taus(REFERENCE, JUDGE, seed=4, resamples=50)
+    monkeypatch.setattr(judges, "_PAIRS_AT_ONCE", 3 * 64)
+    assert np.array_equal(judges.resampled_taus(REFERENCE, JUDGE, seed=4, resamples=50), whole)
 
 
 def test_a_copy_is_certain() -> None:

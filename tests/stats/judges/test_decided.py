@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from numpy.typing import NDArray
 
-from leaderboard.stats.judges.decided import counts, decided_pairs, guaranteed_range
+from leaderboard.stats.judges import counts, decided_pairs, guaranteed_range
 from leaderboard.stats.orders.rank_correlation import tau_b
 from leaderboard.stats.pairs.corrections import LEVEL, holm
 from leaderboard.stats.pairs.methods import method

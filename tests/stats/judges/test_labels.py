@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from leaderboard.stats.assessors.agreement import Ratings, alpha
-from leaderboard.stats.judges.labels import label_agreement, level_agreement, mean_of_topics, shared, united
+from leaderboard.stats.assessors import Ratings, alpha
+from leaderboard.stats.judges import label_agreement, level_agreement, mean_of_topics, shared, united
 
 REFERENCE = np.array([0, 0, 1, 1, 2, 3, 0, 2, 1, 3])
 JUDGE = np.array([0, 1, 1, 2, 2, 3, 0, 1, 0, 2])

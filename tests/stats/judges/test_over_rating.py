@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from numpy.typing import NDArray
 
-from leaderboard.stats.judges.over_rating import group_over_rating, over_rated
+from leaderboard.stats.judges import group_over_rating, over_rated
 from tests.stats.worked import TABLES
 
 FloatArray = NDArray[np.float64]

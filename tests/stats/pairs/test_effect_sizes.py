@@ -6,7 +6,7 @@ from hypothesis import given
 from numpy.typing import NDArray
 
 from leaderboard.stats.pairs.condensed import pairs
-from leaderboard.stats.standing.two_runs import effect_sizes
+from leaderboard.stats.standing import effect_sizes
 from tests.stats.worked import TABLES, WORKED, generated
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from leaderboard.stats.pairs.paired_t import paired_t
-from leaderboard.stats.standing.two_runs import posterior
+from leaderboard.stats.standing import posterior
 from tests.stats.worked import TABLES, WORKED, generated
 
 

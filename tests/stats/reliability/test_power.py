@@ -8,13 +8,7 @@ import pytest
 from scipy import integrate, stats
 from scipy.special import ndtr
 
-from leaderboard.stats.reliability.power import (
-    half_width,
-    power,
-    sensitivity,
-    smallest_difference,
-    topics_needed,
-)
+from leaderboard.stats.reliability import half_width, power, sensitivity, smallest_difference, topics_needed
 
 
 def test_worked_numbers() -> None:

@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 from scipy.stats import kendalltau
 
-from leaderboard.stats.reliability.reliability import Reliability, reliability, split_half
+from leaderboard.stats.reliability import Reliability, reliability, split_half
 
 WORKED = np.array([[5, 4, 7, 2, 6], [4, 4, 5, 1, 5], [3, 5, 4, 2, 3]]) / 10
 SCORES = arrays.arrays(
@@ -119,7 +119,7 @@ def test_splits_do_not_depend_on_the_size_of_blocks(monkeypatch: pytest.MonkeyPa
     """All at once or one by one."""
     scores = np.random.default_rng(3).random((6, 11))
     whole = split_half(scores, seed=5, splits=40)
-    monkeypatch.setattr("leaderboard.stats.reliability.reliability._BLOCK", 1)
+    monkeypatch.setattr("leaderboard.stats.reliability._BLOCK", 1)
     assert split_half(scores, seed=5, splits=40) == whole
 
 

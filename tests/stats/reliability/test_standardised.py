@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy.stats import norm, zscore
 
-from leaderboard.stats.reliability.standardised import Form, standardised
+from leaderboard.stats.reliability import Form, standardised
 
 SCORES = np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5], [0.3, 0.5, 0.4, 0.2, 0.3]])
 FORMS: tuple[Form, ...] = get_args(Form)

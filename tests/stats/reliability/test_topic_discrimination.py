@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from leaderboard.stats.reliability.topic_discrimination import discrimination
+from leaderboard.stats.reliability import discrimination
 
 
 def test_each_topic_is_correlated_with_the_mean_of_the_others() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from leaderboard.stats.standing.letters import letters
+from leaderboard.stats.standing import letters
 
 
 @st.composite

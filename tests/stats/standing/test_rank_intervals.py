@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 from scipy.stats import rankdata, ttest_rel
 
-from leaderboard.stats.standing.rank_intervals import first_places, places, rank_intervals, resampled_means
+from leaderboard.stats.standing import first_places, places, rank_intervals, resampled_means
 
 WORKED = np.array([[5, 4, 7, 2, 6], [4, 4, 5, 1, 5], [3, 5, 4, 2, 3]]) / 10
 SCORES = arrays.arrays(

@@ -11,8 +11,8 @@ from scipy.stats import nct, rankdata, t, ttest_rel
 from leaderboard.stats.pairs.baseline import against_baseline
 from leaderboard.stats.pairs.condensed import square
 from leaderboard.stats.pairs.methods import METHODS, Method, PairTable, all_pairs, method
-from leaderboard.stats.reliability.power import topics_needed
-from leaderboard.stats.standing.standing import (
+from leaderboard.stats.reliability import topics_needed
+from leaderboard.stats.standing import (
     decided,
     decided_neighbours,
     topics_against,

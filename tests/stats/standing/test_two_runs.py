@@ -10,7 +10,7 @@ from scipy.stats import ttest_rel, wilcoxon
 
 from leaderboard.stats.orders.two_rankings import compare_rankings
 from leaderboard.stats.pairs.methods import all_pairs, method
-from leaderboard.stats.standing.two_runs import compare_scores, facts, resamples_of
+from leaderboard.stats.standing import compare_scores, resamples_of, two_runs_facts
 
 FIRST = np.array([0.5, 0.4, 0.7, 0.2, 0.6])
 SECOND = np.array([0.4, 0.4, 0.5, 0.1, 0.5])
@@ -106,12 +106,12 @@ def test_many_topics_are_resampled_less_often() -> None:
 def test_facts_are_the_object_of_the_command_line() -> None:
     """All keys, with the rankings under the names that say how they were compared."""
     rankings = compare_rankings([["a", "b"], []], [["b", "a"], ["c"]])
-    comparison = facts(compare_scores(FIRST, SECOND, seed=1), rankings, "AP")
+    comparison = two_runs_facts(compare_scores(FIRST, SECOND, seed=1), rankings, "AP")
     assert set(comparison) == KEYS
     assert comparison["topics_needed"] == 8
     assert set(comparison["tests"]) == {"t", "guarded_t", "wilcoxon", "sign", "randomisation", "bootstrap"}
     assert {"overlap@10", "rbo_ext(p=0.9)", "kendall_fagin(p=0.5)@10"} <= set(comparison["rankings"])
-    assert facts(compare_scores(FIRST, SECOND, seed=1), None, "AP")["rankings"] == {}
+    assert two_runs_facts(compare_scores(FIRST, SECOND, seed=1), None, "AP")["rankings"] == {}
 
 
 @given(SCORES)
@@ -119,7 +119,7 @@ def test_nothing_is_ever_no_number(pairs: list[tuple[int, int]]) -> None:
     """Whatever the scores, the facts are strict JSON, and no resampled p is 0."""
     first, second = np.array(pairs).T / 20
     comparison = compare_scores(first, second, seed=1)
-    json.dumps(facts(comparison, None, "AP"), allow_nan=False)
+    json.dumps(two_runs_facts(comparison, None, "AP"), allow_nan=False)
     assert comparison.tests["bootstrap"] != 0
     assert comparison.tests["randomisation"] != 0
     assert comparison.wins + comparison.ties + comparison.losses == len(pairs)

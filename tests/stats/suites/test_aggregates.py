@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
-from leaderboard.stats.suites.aggregates import (
+from leaderboard.stats.suites import (
     borda_points,
     equal_weights,
     macro_weights,

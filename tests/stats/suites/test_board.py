@@ -5,7 +5,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from leaderboard.stats.suites.board import By, MemberScores, board
+from leaderboard.stats.suites import By, MemberScores, board
 
 A = [[0.5, 0.7, 0.6, 0.8], [0.3, 0.2, 0.4], [0.9, 0.8, 0.7, 0.6, 0.5]]
 

@@ -5,10 +5,18 @@ import pytest
 from scipy import stats
 
 from leaderboard.stats.pairs.methods import all_pairs, method
-from leaderboard.stats.suites.aggregates import equal_weights, macro_weights, weighted_mean
-from leaderboard.stats.suites.changes import change
-from leaderboard.stats.suites.resampling import bootstrap_ends, resampled_aggregates
-from leaderboard.stats.suites.uncertainty import Drawn, by_shared_topic, compare, these_members
+from leaderboard.stats.suites import (
+    Drawn,
+    bootstrap_ends,
+    by_shared_topic,
+    change_of_suite,
+    compare,
+    equal_weights,
+    macro_weights,
+    resampled_aggregates,
+    these_members,
+    weighted_mean,
+)
 
 A = [[0.5, 0.7, 0.6, 0.8], [0.3, 0.2, 0.4], [0.9, 0.8, 0.7, 0.6, 0.5]]
 B = [[0.4, 0.6, 0.6, 0.6], [0.3, 0.3, 0.2], [0.8, 0.8, 0.6, 0.5, 0.5]]
@@ -139,7 +147,7 @@ def test_resamples_are_at_least_one() -> None:
 
 def test_worked_changes() -> None:
     """RI, DRI, ER, RC and p of a, and of the baseline, which has DRI 0 and no ER."""
-    one, base = change(O_A, R_A, (O_B, R_B)), change(O_B, R_B, (O_B, R_B))
+    one, base = change_of_suite(O_A, R_A, (O_B, R_B)), change_of_suite(O_B, R_B, (O_B, R_B))
     assert one.effect is not None
     assert base.effect is not None
     effect = [one.effect.ri_original, one.effect.ri_other, one.effect.dri, one.effect.er]
@@ -153,6 +161,6 @@ def test_worked_changes() -> None:
 
 def test_a_total_loss_is_one() -> None:
     """Where LongEval's code writes 0; without a baseline there is no gain to speak of."""
-    lost = change(O_A, np.zeros(3))
+    lost = change_of_suite(O_A, np.zeros(3))
     assert (lost.rc, lost.effect) == (1, None)
-    assert change(np.zeros(3), O_A).rc is None
+    assert change_of_suite(np.zeros(3), O_A).rc is None

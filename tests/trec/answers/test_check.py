@@ -9,7 +9,7 @@ from leaderboard.trec.answers.check import MOST_TOPICS, AnswerRules, check_answe
 from leaderboard.trec.answers.dialects import DIALECTS
 from leaderboard.trec.answers.record import Answer
 from leaderboard.trec.answers.topics import AnswerTopic
-from leaderboard.trec.runs.reports import Report
+from leaderboard.trec.runs.check import Report
 from tests.make.answers import LINES, jsonl, line
 
 TOPICS = {"7": AnswerTopic("7", ("why is the sky blue",)), "8": AnswerTopic("8")}

@@ -13,9 +13,8 @@ from hypothesis import strategies as some
 from leaderboard.errors import Invalid, Problem
 from leaderboard.trec.answers.check import AnswerRules, check_answers
 from leaderboard.trec.answers.topics import AnswerTopic
-from leaderboard.trec.nuggets.argue import read_argued
 from leaderboard.trec.nuggets.assignments import read_assignments
-from leaderboard.trec.nuggets.sets import read_nuggets
+from leaderboard.trec.nuggets.sets import read_argued, read_nuggets
 from leaderboard.trec.nuggets.support import read_support
 from tests.make.answers import LINES, assigned, jsonl, nuggets, supported
 from tests.trec.nuggets.argued import answers, argued, attested, sentence

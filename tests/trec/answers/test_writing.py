@@ -8,8 +8,7 @@ from hypothesis import strategies as some
 
 from leaderboard.trec.answers.dialects import DIALECTS, REPORT, recognised
 from leaderboard.trec.answers.reading import LineReader
-from leaderboard.trec.answers.record import Answer
-from leaderboard.trec.answers.writing import as_report
+from leaderboard.trec.answers.record import Answer, as_report
 from tests.make.answers import LINES, Line, line
 
 TEXT = some.text(some.characters(exclude_characters="\x00", exclude_categories=("Cs",)), max_size=20)

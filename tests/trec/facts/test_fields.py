@@ -3,8 +3,8 @@
 import pytest
 
 from leaderboard.errors import Invalid
-from leaderboard.trec.facts import fields
-from leaderboard.trec.facts.fields import FIELD_OF, FIELDS
+from leaderboard.trec import facts
+from leaderboard.trec.facts import FIELD_OF, FIELDS
 
 
 def test_every_field_is_read_into_what_is_kept() -> None:
@@ -21,7 +21,7 @@ def test_every_field_is_read_into_what_is_kept() -> None:
         "hardware": "a laptop",
         "evil": "x",
     }
-    assert fields.read(given) == {
+    assert facts.read_fact_fields(given) == {
         "type": "manual",
         "priority": 3,
         "topic_fields": "title, description",
@@ -44,7 +44,7 @@ def test_all_problems_are_said_at_once_each_with_a_remedy() -> None:
         "training": "a\u202eb",
     }
     with pytest.raises(Invalid) as caught:
-        fields.read(given)
+        facts.read_fact_fields(given)
     problems = {problem.field: problem for problem in caught.value.problems}
     assert set(problems) == {FIELD_OF[key].title for key in given}
     assert all(problem.rule and problem.remedy and problem.value for problem in problems.values())
@@ -75,15 +75,15 @@ def test_all_problems_are_said_at_once_each_with_a_remedy() -> None:
 )
 def test_only_plain_addresses_of_the_web_are_linked(text: str) -> None:
     """Other schemes, hidden hosts, markup, blanks and endless addresses are not addresses."""
-    assert fields.address(text) is None
+    assert facts.address(text) is None
 
 
 @pytest.mark.parametrize("value", [1.2e9, 0.0, 1.0, 1 / 3, 12345.678, 1e12])
 @pytest.mark.parametrize("key", ["latency_ms", "index_bytes", "energy_wh"])
 def test_what_is_typed_again_is_the_same_number(key: str, value: float) -> None:
     """A kept value put into the form and sent back unchanged is the same to the last bit."""
-    typed = fields.as_written(value, FIELD_OF[key])
-    assert fields.read({key: typed}) == {key: value}
+    typed = facts.as_written(value, FIELD_OF[key])
+    assert facts.read_fact_fields({key: typed}) == {key: value}
 
 
 def test_options_and_keys_are_unique() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.trec.facts.quantities import DURATION, ENERGY, SIZE, Dimension
+from leaderboard.trec.facts import DURATION, ENERGY, SIZE, Dimension
 
 
 @pytest.mark.parametrize(

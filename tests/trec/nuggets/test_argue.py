@@ -7,9 +7,8 @@ import pytest
 
 from leaderboard.errors import Invalid
 from leaderboard.measures.answers.judged import JudgedSentence
-from leaderboard.trec.nuggets.argue import is_counted, read_argued
 from leaderboard.trec.nuggets.judgments import AnswerJudgments
-from leaderboard.trec.nuggets.sets import Nugget, NuggetAnswer
+from leaderboard.trec.nuggets.sets import Nugget, NuggetAnswer, is_counted, read_argued
 from leaderboard.trec.nuggets.writing import lines_of
 from tests.make.answers import jsonl
 from tests.trec.nuggets.argued import answers, argued, attested, judgment, relevant, sentence

@@ -11,9 +11,8 @@ import pytest
 
 from leaderboard.trec.documents.documents import DocnoFilter
 from leaderboard.trec.read.archives import Limits
-from leaderboard.trec.runs.check import Rules, read_and_check
+from leaderboard.trec.runs.check import Report, Rules, read_and_check
 from leaderboard.trec.runs.fingerprints import RankingDigest
-from leaderboard.trec.runs.reports import Report
 from tests.trec.conftest import Written
 
 pytestmark = pytest.mark.usefixtures("each_kernel")

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from leaderboard.errors import Invalid, LeaderboardError
-from leaderboard.trec.suites import submissions
-from leaderboard.trec.suites.scoring import SuiteRun, score_suite
-from leaderboard.trec.suites.suite_files import read_suite
+from leaderboard.trec import suites as suites_files
+from leaderboard.trec.suites import SuiteRun, read_suite, score_suite
 from tests.make import suites
 
 ALL = {"snapshot-1": 1, "snapshot-2": 2, "snapshot-3": 4}
@@ -99,7 +98,7 @@ def test_what_expands_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
     """By its ratio, in a zip and packed in it; and what is larger than a member may be."""
     bomb = {"snapshot-1/run.txt": b"1 Q0 a 1 1 t\n" * 400_000}
     assert "expands more than" in refused(tmp_path, suites.zipped(tmp_path / "bomb.zip", bomb))
-    monkeypatch.setattr(submissions, "MOST_RUN_BYTES", 10)
+    monkeypatch.setattr(suites_files, "MOST_RUN_BYTES", 10)
     message = refused(tmp_path, suites.zipped(tmp_path / "sent.zip", suites.files({"snapshot-1": 1})))
     assert "A run has at most" in message
 

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from leaderboard.errors import Invalid
-from leaderboard.trec.suites.scoring import score_suite
-from leaderboard.trec.suites.suite_files import read_suite
+from leaderboard.trec.suites import read_suite, score_suite
 from tests.make import suites
 
 

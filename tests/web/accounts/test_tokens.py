@@ -8,7 +8,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from leaderboard.db.tables import ApiToken, Throttle
-from leaderboard.services.accounts import device_logins, token_secrets, tokens
+from leaderboard.services.accounts import device_logins, tokens
 from leaderboard.services.accounts.device_logins import DeviceCodes, LoginState
 from leaderboard.web import session as web_session
 from tests.make import pages
@@ -49,7 +49,7 @@ def test_a_token_is_made_on_a_page_and_shown_once(site: Site) -> None:
     assert "Owls" in form
     assert "no end" not in form
     secret = _make(berta, slug="robots", team_id=str(site.world.owls), days="30")
-    assert token_secrets.is_whole(secret)
+    assert tokens.is_whole(secret)
     with site.database.read() as session:
         asking = tokens.token_viewer(session, secret, factor_needed=False)
     assert asking is not None

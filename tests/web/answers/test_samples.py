@@ -9,9 +9,9 @@ from leaderboard_submit import Client
 
 from leaderboard.db.engine import Database
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.tasks import create, drafts, roles
+from leaderboard.services.tasks import drafts, roles
+from leaderboard.services.tasks import settings as tasks_settings
 from leaderboard.services.tasks.drafts import TaskDraft
-from leaderboard.services.tasks.settings import change
 from tests.make import answers, build, pages, people
 from tests.make.servers import HOST, served
 from tests.trec.answers.test_samples import there
@@ -26,9 +26,9 @@ BANK = "ragtime26-runs/T3_run_1.jsonl.gz"
 def _task(database: Database, topics: Path, slug: str, **settings: str) -> None:
     draft = TaskDraft(slug=slug, name=slug, topics=topics, kind="answers")
     with database.write() as session:
-        create.create(session, OPERATOR, drafts.prepare(draft))
-        create.publish(session, OPERATOR, slug)
-        change.change(session, OPERATOR, slug, settings)
+        drafts.create(session, OPERATOR, drafts.prepare(draft))
+        drafts.publish(session, OPERATOR, slug)
+        tasks_settings.change_settings(session, OPERATOR, slug, settings)
 
 
 def _ragtime_topics(folder: Path, bank: Path) -> Path:

@@ -6,10 +6,9 @@ from pathlib import Path
 from flask.testing import FlaskClient
 
 from leaderboard.db.engine import Database
-from leaderboard.services.judging import links
+from leaderboard.services import judging, side_by_side
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.side_by_side import pairs
-from leaderboard.services.side_by_side.pairs import ComparisonRequest
+from leaderboard.services.side_by_side import ComparisonRequest
 from tests.make import answered, pages
 
 
@@ -27,9 +26,9 @@ def test_an_assessor_reads_two_answers_and_prefers_one(
         ),
     ]
     with database.write() as session:
-        (link,) = links.add(session, OPERATOR, "answers", ["Ada"])
+        (link,) = judging.add_link(session, OPERATOR, "answers", ["Ada"])
         request = ComparisonRequest(run=runs[0], others=(runs[1],), assessors=(1,), topics=("1",))
-        pairs.ask(session, OPERATOR, "answers", request)
+        side_by_side.ask_pair(session, OPERATOR, "answers", request)
     start = f"/judge/{link.token}"
     page = pages.parsed(client.get(f"{start}/side-by-side"))
     here = str(page.select_one("main tbody a")["href"])

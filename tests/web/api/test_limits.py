@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from leaderboard.services.tasks.settings.records import SETTINGS
-from leaderboard.trec.facts.fields import FIELD_OF
+from leaderboard.services.tasks.settings import SETTINGS
+from leaderboard.trec.facts import FIELD_OF
 from leaderboard.trec.runs.fixes import FIXES
 from leaderboard.web.api import reference
 from leaderboard.web.api.limits import FILLED

@@ -15,7 +15,7 @@ from sqlalchemy import func, select, update
 from tusclient.client import TusClient
 
 from leaderboard.db.tables import PartialUpload, Phase, Reproduction, Run, Upload
-from leaderboard.services.runs import partial_files, partial_uploads
+from leaderboard.services.runs import partial_uploads
 from tests.make import build
 from tests.make.cuts import Cutter, cutting
 from tests.make.servers import HOST, served
@@ -180,8 +180,8 @@ def test_one_given_up_is_gone(site: Site, program: Programs) -> None:
     berta = program("Berta")
     where = _begun(berta, len(RUN))
     _send(berta, where, 0, RUN[:9])
-    path = partial_files.path_of(site.settings.data, where.rsplit("/", 1)[-1])
-    with partial_files.held(path):
+    path = partial_uploads.path_of(site.settings.data, where.rsplit("/", 1)[-1])
+    with partial_uploads.held(path):
         assert berta.ask("DELETE", where, headers=TUS).status_code == 409
         assert _send(berta, where, 9, RUN[9:]).status_code == 409
     assert path.stat().st_size == 9
@@ -235,7 +235,7 @@ def test_an_account_has_so_many_and_they_expire(site: Site, program: Programs) -
     wheres = [_begun(berta, 9) for _ in range(partial_uploads.OPEN_OF_ONE)]
     _send(berta, wheres[0], 0, b"12345678")
     assert _begin(berta, 9).status_code == 429
-    path = partial_files.path_of(site.settings.data, wheres[0].rsplit("/", 1)[-1])
+    path = partial_uploads.path_of(site.settings.data, wheres[0].rsplit("/", 1)[-1])
     os.utime(path, (0, 0))
     data = site.settings.data
     with site.database.write() as session:

@@ -13,9 +13,9 @@ from flask import Flask
 from werkzeug.routing import Rule
 from werkzeug.test import TestResponse
 
-from leaderboard.pages.revisions.files import PARTS
-from leaderboard.services.labelling import desks, nuggets
-from leaderboard.services.labelling.nuggets import SentNugget
+from leaderboard.pages.revisions.revision import PARTS
+from leaderboard.services.labelling import decisions, labels
+from leaderboard.services.labelling.decisions import SentNugget
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.tasks import roles
 from tests.make import answers, build, labelled, of_judges, pages
@@ -213,9 +213,9 @@ def test_what_a_round_made_is_a_part_of_a_revision(kind: str, site: Site, olga: 
     number = labelled.opened(site.database, kind, (ada,), slug="talk")
     if kind == "nuggets":
         with site.database.write() as session:
-            _, desk = desks.topic_desk(session, ada.token, number, "1")
-            nuggets.write(session, desk, SentNugget("it is blue", "vital", "k"))
-            nuggets.finish(session, desk, is_done=True)
+            _, desk = labels.topic_desk(session, ada.token, number, "1")
+            decisions.write_nugget(session, desk, SentNugget("it is blue", "vital", "k"))
+            decisions.finish(session, desk, is_done=True)
     else:
         labelled.label_all(site.database, ada, number, 2)
     written = site.browser("Olga").get(f"{talk}/labelling/{number}/made.jsonl")

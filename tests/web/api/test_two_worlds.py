@@ -15,12 +15,12 @@ import pytest
 from sqlalchemy import select, update
 
 from leaderboard.db.tables import Account, ApiToken, Qrels
-from leaderboard.services.accounts import device_logins, sessions, token_secrets, tokens
+from leaderboard.services import revisions
+from leaderboard.services.accounts import device_logins, sessions, tokens
 from leaderboard.services.accounts.tokens import TokenRequest
 from leaderboard.services.policy import Scope, viewer_of
-from leaderboard.services.revisions import drafts
 from leaderboard.services.runs import partial_uploads
-from leaderboard.services.webhooks import signatures
+from leaderboard.services.webhooks import webhooks
 from leaderboard.web import requests
 from leaderboard.web.api import actions, judging, organise, pictures, reference, suites, teams
 from leaderboard.web.api.operations import Operation
@@ -122,10 +122,10 @@ def _token(world: World, name: str | None) -> str:
     """A token of the account with every scope, of the same secret in both worlds."""
     if name is None:
         return ""
-    body = f"lb_p{name:0<{token_secrets.RANDOM_CHARACTERS}}"
-    secret = body + token_secrets.checksum(body)
+    body = f"lb_p{name:0<{tokens.RANDOM_CHARACTERS}}"
+    secret = body + tokens.checksum(body)
     with world.database.write() as session, pytest.MonkeyPatch.context() as patched:
-        patched.setattr(token_secrets, "made", lambda _: secret)
+        patched.setattr(tokens, "made", lambda _: secret)
         account = session.scalars(select(Account).where(Account.name == name)).one()
         owner = viewer_of(session, account.id, account.name, account.is_organiser)
         wanted = TokenRequest(label="test", scopes=tuple(Scope))
@@ -141,10 +141,10 @@ def worlds(filled: tuple[Undoing, Undoing], monkeypatch: pytest.MonkeyPatch) -> 
     """The two worlds, where chance (codes, a request's number) is the same too."""
     monkeypatch.setattr(device_logins, "secrets", SimpleNamespace(choice=lambda letters: letters[0]))
     monkeypatch.setattr(partial_uploads, "secrets", SimpleNamespace(token_hex=lambda _: "nonsense"))
-    monkeypatch.setattr(drafts, "secrets", SimpleNamespace(token_urlsafe=lambda _: "chance"))
+    monkeypatch.setattr(revisions, "secrets", SimpleNamespace(token_urlsafe=lambda _: "chance"))
     monkeypatch.setattr(sessions, "new_token", lambda: "chance")
-    monkeypatch.setattr(signatures, "new_secret", lambda: "whsec_AAAA")
-    monkeypatch.setattr(signatures, "new_message", lambda: "msg_chance")
+    monkeypatch.setattr(webhooks, "new_secret", lambda: "whsec_AAAA")
+    monkeypatch.setattr(webhooks, "new_message", lambda: "msg_chance")
     monkeypatch.setattr(requests, "new_id", lambda: "chance")
     twins.open_under_one_address(monkeypatch)
     twins.note_at_one_moment(monkeypatch)

@@ -12,9 +12,9 @@ from sqlalchemy import event, select, update
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Assessment, Collection, Pool, Task
-from leaderboard.services.assessors import guidelines
+from leaderboard.services.assessors import labels
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.pools.documents import PoolDocument
+from leaderboard.services.pools.previews import PoolDocument
 from tests.make import build, pages, pools
 from tests.make.copies import built_once
 
@@ -214,8 +214,8 @@ def test_what_comes_after(client: FlaskClient, token: str) -> None:
 def test_guidelines_come_before_the_first_topic(client: FlaskClient, token: str, database: Database) -> None:
     """The way to the first document leads over them, once; they stay at their address."""
     with database.write() as session:
-        guidelines.set_text(session, OPERATOR, "t", 1, "# Be *kind*")
-        guidelines.add_example(
+        labels.set_text(session, OPERATOR, "t", 1, "# Be *kind*")
+        labels.add_example(
             session, OPERATOR, "t", 1, {"topic": "sleep", "docno": "a", "grade": 2, "why": "It says where."}
         )
     response = client.get(f"/judge/{token}/1/1")

@@ -15,7 +15,7 @@ from leaderboard.services.boards import board as service
 from leaderboard.services.jobs import queue
 from leaderboard.services.policy import ANONYMOUS, OPERATOR
 from leaderboard.services.runs import withdrawals
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.services.tasks import announcements
 from leaderboard.services.tasks.announcements import AnnouncementDraft
 from leaderboard.settings import Settings

@@ -8,7 +8,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from leaderboard.db.engine import Database
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs.limits import RunRequest
 from tests.make import build, pages
 
 GOOD = {"1": ["a", "c"], "2": ["d"], "3": ["e"]}

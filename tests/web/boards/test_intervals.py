@@ -12,12 +12,12 @@ from sqlalchemy import select
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Job
-from leaderboard.pages.boards import reliability
+from leaderboard.pages.boards import intervals
 from leaderboard.services.boards import board
 from leaderboard.services.jobs import queue
 from leaderboard.services.policy import ANONYMOUS
 from leaderboard.services.statistics import requests
-from leaderboard.services.statistics.cache import KeptResults
+from leaderboard.services.statistics.requests import KeptResults
 from tests.make import build
 from tests.make.pages import main, parsed, table
 from tests.pages.boards.test_reliability import RANKS, TOPICS, fill
@@ -161,8 +161,8 @@ def test_the_board_can_show_its_reliability(app: Flask, database: Database, tmp_
     fill(database, tmp_path)
     text = _on_a_board(app, database)
     with database.read() as session:
-        found = reliability.of_board(session, board.board(session, ANONYMOUS, "t"))
-    assert isinstance(found, reliability.Reliability)
+        found = intervals.of_board(session, board.board(session, ANONYMOUS, "t"))
+    assert isinstance(found, intervals.Reliability)
     assert "What these topics can tell" in text
     assert f"{found.order:.3f}" in text
     assert f"{found.planned:.4f}" in text
@@ -180,7 +180,7 @@ def test_the_board_says_where_reliability_is_asked_for(
 
 def _on_a_board(app: Flask, database: Database) -> str:
     with database.read() as session, app.test_request_context():
-        found = reliability.of_board(session, board.board(session, ANONYMOUS, "t"))
+        found = intervals.of_board(session, board.board(session, ANONYMOUS, "t"))
         html = render_template_string(
             "{% from 'boards/reliability.html' import reliability %}"
             "{{ reliability(found, 't', {'measure': 'RR'}) }}",

@@ -13,7 +13,7 @@ from leaderboard.services.boards import board as boards
 from leaderboard.services.boards.board import Board
 from leaderboard.services.policy import ANONYMOUS, OPERATOR
 from leaderboard.services.runs import withdrawals
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.services.tasks import board_measures
 from tests.make import blind, build
 from tests.make.copies import built_once

@@ -14,7 +14,7 @@ from sqlalchemy import update
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Edition, Run, Task
 from leaderboard.pages.boards import snapshot
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.web.boards import snapshots
 from tests.make import build
 from tests.make.copies import built_once

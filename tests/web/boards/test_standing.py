@@ -8,7 +8,7 @@ from flask.testing import FlaskClient
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import TaskRole
 from leaderboard.services.statistics import requests
-from leaderboard.services.statistics.cache import KeptResults
+from leaderboard.services.statistics.requests import KeptResults
 from tests.make import build
 from tests.make.pages import main, parsed
 from tests.services.statistics.test_standings import fill

@@ -10,9 +10,9 @@ from sqlalchemy import update
 
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Member, Run
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.services.statistics import requests
-from leaderboard.services.statistics.cache import KeptResults
+from leaderboard.services.statistics.requests import KeptResults
 from leaderboard.web.boards import boards
 from tests.make import build
 from tests.make.copies import built_once

@@ -14,7 +14,7 @@ from werkzeug.test import TestResponse
 
 from leaderboard.db.tables import Account, Audit, Run, Task, TaskRole
 from leaderboard.services.boards import board as boards
-from leaderboard.services.bundles import held
+from leaderboard.services.bundles import opening
 from leaderboard.services.policy import ANONYMOUS
 from leaderboard.web.bundles import imports
 from tests.make import build, bundles, pages
@@ -46,7 +46,7 @@ def _look(client: FlaskClient, *files: tuple[str, bytes], **words: str) -> TestR
 def _kept(site: Site) -> list[Path]:
     """What waits in the data folder, and what is unpacked there."""
     unpacked = [path for path in (site.settings.data / "tmp").glob("*") if path.is_dir()]
-    return [*(site.settings.data / held.FOLDER).glob("*"), *unpacked]
+    return [*(site.settings.data / opening.FOLDER).glob("*"), *unpacked]
 
 
 def _scored(site: Site, folder: Path) -> None:
@@ -207,7 +207,7 @@ def test_files_are_their_senders_own_and_go_after_a_day(site: Site, monkeypatch:
     second = pages.form(_look(client, ("a.zip", _zip(_track()))), f"{ADDRESS}/make")
     assert client.post(f"{ADDRESS}/make", data=first).status_code == 404
     assert len(_kept(site)) == 1
-    monkeypatch.setattr(held, "KEPT_S", -1)
-    held.sweep(site.settings.data)
+    monkeypatch.setattr(opening, "KEPT_S", -1)
+    opening.sweep(site.settings.data)
     assert _kept(site) == []
     assert client.post(f"{ADDRESS}/make", data=second).status_code == 404

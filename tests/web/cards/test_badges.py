@@ -10,7 +10,7 @@ from sqlalchemy import update
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Run, Task
 from leaderboard.services.statistics import requests
-from leaderboard.services.statistics.cache import KeptResults
+from leaderboard.services.statistics.requests import KeptResults
 from leaderboard.web.cards import badges, snippets
 from tests.make import blind, build
 from tests.make.pages import parsed

@@ -9,8 +9,8 @@ from leaderboard.db.engine import Database
 from leaderboard.errors import Invalid
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.statistics import requests
-from leaderboard.services.statistics.cache import KeptResults
-from leaderboard.services.tasks.settings import change
+from leaderboard.services.statistics.requests import KeptResults
+from leaderboard.services.tasks import settings
 from leaderboard.web.security import POLICY
 from tests.make import blind
 from tests.make.pages import main, parsed
@@ -29,7 +29,7 @@ def _nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 def let(database: Database, frames: str) -> None:
     """Set who may frame the board of task `t`."""
     with database.write() as session:
-        change.change(session, OPERATOR, "t", {"frames": frames})
+        settings.change_settings(session, OPERATOR, "t", {"frames": frames})
 
 
 def test_it_shows_the_first_runs_by_one_measure(

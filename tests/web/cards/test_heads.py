@@ -12,7 +12,7 @@ from leaderboard.db.tables import Task
 from leaderboard.services import snapshots
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.statistics import requests
-from leaderboard.services.statistics.cache import KeptResults
+from leaderboard.services.statistics.requests import KeptResults
 from tests.make import blind, build
 from tests.make.pages import parsed
 from tests.services.statistics.test_standings import fill

@@ -2,7 +2,7 @@
 
 import pytest
 
-from leaderboard.web.charts.board_means import MARGIN, WIDTH, MeanOfRun, board_means
+from leaderboard.web.charts.planes import BOARD_MEANS_WIDTH, MARGIN, MeanOfRun, board_means
 
 RUNS = {1: MeanOfRun(0.9, 0.05), 2: MeanOfRun(0.5, 0.2), 3: MeanOfRun(0.4, None), 4: MeanOfRun(0.2, 0.1)}
 
@@ -16,7 +16,7 @@ def test_all_lies_on_the_axis_in_order() -> None:
     assert drawn.lower < drawn.median < drawn.upper
     assert cells[3].x < drawn.median < cells[2].x
     places = [*drawn.baselines, *(end for cell in cells.values() for end in (cell.low, cell.x, cell.high))]
-    assert all(MARGIN <= place <= WIDTH - MARGIN for place in places)
+    assert all(MARGIN <= place <= BOARD_MEANS_WIDTH - MARGIN for place in places)
     assert drawn.baselines[0] < cells[4].low
     assert drawn.baselines[1] > cells[1].x
 

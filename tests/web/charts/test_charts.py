@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from leaderboard.web import charts
 from leaderboard.web.charts import Curve, Difference, Interval, Pair, Ranked, Ranks, scales
-from leaderboard.web.charts.marks import SHAPES, outline
+from leaderboard.web.charts.scales import SHAPES, outline
 
 scores = st.floats(0, 1)
 differences = st.floats(-1, 1)

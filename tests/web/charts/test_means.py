@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.web.charts.means import means_chart
-from leaderboard.web.charts.scatter import Pair
+from leaderboard.web.charts.planes import Pair, means_chart
 
 VALUES = st.floats(-1e6, 1e6).map(lambda value: round(value, 3))
 

@@ -16,7 +16,7 @@ from werkzeug.test import TestResponse
 from leaderboard.db.engine import Database
 from leaderboard.services import collections
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.settings import Settings
 from tests.make import build
 from tests.make.apps import application

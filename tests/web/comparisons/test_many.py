@@ -11,7 +11,7 @@ from sqlalchemy import select
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Job
 from leaderboard.services.statistics import requests
-from leaderboard.services.statistics.cache import KeptResults
+from leaderboard.services.statistics.requests import KeptResults
 from leaderboard.web.comparisons import many
 from tests.make import build
 from tests.make.pages import main, parsed, table

@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Phase, Task
-from leaderboard.stats.judges.labels import label_agreement
+from leaderboard.stats.judges import label_agreement
 from tests.make import build, judging, people
 from tests.web.conftest import SignIn, browser
 from tests.web.test_crawl import faults, tree

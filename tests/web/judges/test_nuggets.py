@@ -11,7 +11,7 @@ from sqlalchemy import select, update
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Phase, Run, Task
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.services.tasks import roles
 from tests.make import answers, build, judging, pages
 from tests.make.servers import HOST, served

@@ -16,7 +16,7 @@ from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Job, Phase, Task
 from leaderboard.services.jobs import queue
 from leaderboard.services.judges import field
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.services.statistics import requests
 from leaderboard.settings import Settings
 from leaderboard.worker import Evaluator

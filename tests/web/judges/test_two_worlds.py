@@ -12,7 +12,7 @@ from werkzeug.test import TestResponse
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Phase, Run, Task
 from leaderboard.services.judges.labels import reference
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.settings import Settings
 from leaderboard.web import requests
 from tests.make import answers, build, judging, nuggeted, people, twins

@@ -15,9 +15,8 @@ from leaderboard import shared
 from leaderboard.db.tables import Task
 from leaderboard.shared import Memory, Shared
 from leaderboard.web import create_app
-from leaderboard.web.kept import files
-from leaderboard.web.kept.coding import SentBody
-from leaderboard.web.kept.files import KeptFiles
+from leaderboard.web import kept as kept_views
+from leaderboard.web.kept import KeptFiles, SentBody
 from tests.web.conftest import Site, browser, enter
 
 BOARD = "/tasks/robots"
@@ -46,7 +45,7 @@ def start(site: Site, memory: Memory) -> Iterator[Start]:
 
 
 def _files(site: Site) -> list[Path]:
-    return sorted((site.settings.data / "tmp" / files.FOLDER).glob("*/*"))
+    return sorted((site.settings.data / "tmp" / kept_views.FILES_FOLDER).glob("*/*"))
 
 
 def test_one_process_makes_a_page_and_all_give_it(site: Site, start: Start) -> None:
@@ -122,11 +121,11 @@ def test_files_end_with_their_moment(tmp_path: Path, memory: Memory, monkeypatch
     """A page that a date ends is not given after it, whoever made it."""
     kept = KeptFiles(tmp_path, memory, 10**6)
     kept.keep("a", 1, SentBody(b"page", "text/html", "tag"), {}, 100.0)
-    monkeypatch.setattr(files.time, "monotonic", lambda: 99.0)
+    monkeypatch.setattr(kept_views.time, "monotonic", lambda: 99.0)
     found = kept.find("a", 1)
     assert found is not None
     assert found.sent_body().plain == b"page"
-    monkeypatch.setattr(files.time, "monotonic", lambda: 100.0)
+    monkeypatch.setattr(kept_views.time, "monotonic", lambda: 100.0)
     assert kept.find("a", 1) is None
     assert kept.find("a", 2) is None
 
@@ -138,7 +137,7 @@ def test_files_have_a_room_of_so_many_bytes(tmp_path: Path, memory: Memory) -> N
     for number in range(200):
         body = SentBody(os.urandom(1000), "text/html", "tag")
         both[number % 2].keep(f"address {number}", 1, body, {}, FAR)
-        found = list((tmp_path / "tmp" / files.FOLDER).glob("*/*"))
+        found = list((tmp_path / "tmp" / kept_views.FILES_FOLDER).glob("*/*"))
         assert sum(path.stat().st_size for path in found) <= room
         assert both[(number + 1) % 2].find(f"address {number}", 1) is not None
     assert len(found) > 20
@@ -154,8 +153,8 @@ def test_without_room_on_the_disk_pages_are_made(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(files.os, "replace", full)
+    monkeypatch.setattr(kept_views.os, "replace", full)
     kept.keep("a", 1, SentBody(b"page", "text/html", "tag"), {}, FAR)
     assert kept.find("a", 1) is None
-    assert list((tmp_path / "tmp" / files.FOLDER).glob("*/*")) == []
+    assert list((tmp_path / "tmp" / kept_views.FILES_FOLDER).glob("*/*")) == []
     assert "No space left" in caplog.text

@@ -16,9 +16,8 @@ from leaderboard.db.base import UtcDateTime
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Phase, Run, SiteVersion, Task, Worker, metadata
 from leaderboard.pages.tasks.phases import DATES
-from leaderboard.web.kept import pages
-from leaderboard.web.kept.coding import SentBody
-from leaderboard.web.kept.pages import ROOMS, KeptPage, KeptPages
+from leaderboard.web import kept
+from leaderboard.web.kept import ROOMS, KeptPage, KeptPages, SentBody
 from leaderboard.web.rules import PUBLIC, rule_of
 from tests.make.apps import application
 from tests.web.conftest import Site, browser
@@ -126,16 +125,16 @@ def test_a_page_that_is_made_while_the_site_changes_is_not_kept(
     site: Site, visitor: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither of its versions is to be trusted: it may have read of both."""
-    real = pages.offer
+    real = kept.offer
 
     def offer(response):  # type: ignore[no-untyped-def]
         with site.database.write() as session:
             session.execute(update(Task).values(name=Task.name + "!"))
         return real(response)
 
-    monkeypatch.setattr(pages, "offer", offer)
+    monkeypatch.setattr(kept, "offer", offer)
     visitor.get(BOARD)
-    monkeypatch.setattr(pages, "offer", real)
+    monkeypatch.setattr(kept, "offer", real)
     assert not _is_kept(site, visitor, BOARD)
 
 
@@ -143,8 +142,8 @@ def test_a_page_that_is_made_while_the_site_changes_is_not_kept(
 def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
     """The seconds that have passed, as kept pages see them."""
     passed = [0.0]
-    begun = pages.time.monotonic()
-    monkeypatch.setattr(pages.time, "monotonic", lambda: begun + passed[0])
+    begun = kept.time.monotonic()
+    monkeypatch.setattr(kept.time, "monotonic", lambda: begun + passed[0])
     yield passed
     monkeypatch.undo()
 
@@ -154,11 +153,11 @@ def test_no_page_outlives_a_date(
 ) -> None:
     """The next date of any task; without one, a minute."""
     visitor.get(BOARD)
-    clock[0] = pages.LONGEST_S - 1
+    clock[0] = kept.LONGEST_S - 1
     assert _is_kept(site, visitor, BOARD)
-    clock[0] = pages.LONGEST_S + 1
+    clock[0] = kept.LONGEST_S + 1
     assert not _is_kept(site, visitor, BOARD)
-    monkeypatch.setattr(pages, "LONGEST_S", 1e9)
+    monkeypatch.setattr(kept, "LONGEST_S", 1e9)
     with site.database.write() as session:
         closes_at = now(session) + timedelta(hours=1)
         session.execute(update(Phase).values(closes_at=closes_at))
@@ -239,7 +238,7 @@ def test_a_page_of_another_version_is_not_given() -> None:
 
 def test_a_site_may_keep_nothing(site: Site, unkept: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """Then nothing asks for its version."""
-    monkeypatch.delattr(pages.site_version, "number")
+    monkeypatch.delattr(kept.site_version, "number")
     assert [_is_kept(site, unkept, BOARD) for _ in range(2)] == [False, False]
 
 

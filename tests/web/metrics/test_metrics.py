@@ -17,11 +17,10 @@ from leaderboard import counters
 from leaderboard.counters import ROUTES, STATUSES, WebCounter
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Job, Mail
-from leaderboard.services.backups import backups
+from leaderboard.services import backups
 from leaderboard.services.jobs import leases, queue
 from leaderboard.settings import Settings
-from leaderboard.web import create_app
-from leaderboard.web.metrics import metrics, request_counts
+from leaderboard.web import create_app, metrics
 from leaderboard.worker import Evaluator
 from tests.make.servers import served
 from tests.web.conftest import SignIn, Site, browser
@@ -143,7 +142,7 @@ def queue_kinds() -> tuple[str, ...]:
 
 def test_every_route_has_its_place(site: Site) -> None:
     """Each method of each rule has a number of its own, and there is room for as many again."""
-    counted: request_counts.RequestCounts = site.app.extensions[request_counts.EXTENSION]
+    counted: metrics.RequestCounts = site.app.extensions[metrics.EXTENSION]
     assert sorted(counted.numbers.values()) == list(range(len(counted.numbers)))
     assert len(site.app.url_map._rules) < len(counted.numbers) * 2 < ROUTES * 2
 

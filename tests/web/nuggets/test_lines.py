@@ -13,7 +13,7 @@ from sqlalchemy import select, update
 from benchmarks.pages import counted
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Entry, Qrels, Task
-from leaderboard.services.nuggets import basis, line_scores
+from leaderboard.services.nuggets import line_scores
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.tasks import roles
 from leaderboard.trec.nuggets.packing import MadeBy
@@ -200,7 +200,7 @@ def test_a_line_is_made_by_the_form(
     assert "Nothing is new in these judgments" in pages.main(client.get(send()))
     with database.read() as session:
         task = session.scalars(select(Task)).one()
-        known = dict(basis.beside_board(session, task.id))
+        known = dict(line_scores.beside_board(session, task.id))
         assert list(known.values()) == ["llama", "volunteers"]
     number = next(number for number, name in known.items() if name == "llama")
     page = _json(client, f"/tasks/t/lines/{number}.json")

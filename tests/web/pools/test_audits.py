@@ -9,9 +9,9 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from leaderboard.db.engine import Database
-from leaderboard.pages.pools import audits, simulation
+from leaderboard.pages.pools import audits
 from leaderboard.services.statistics import requests
-from leaderboard.services.statistics.cache import KeptResults
+from leaderboard.services.statistics.requests import KeptResults
 from leaderboard.settings import Settings
 from tests.make import build
 from tests.make.apps import application
@@ -85,7 +85,7 @@ def test_what_takes_long_is_computed_by_an_evaluator(
     site: tuple[Flask, Database], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A visitor is asked to sign in; who is signed in has it computed and finds it on the page."""
-    for module in (audits, simulation):
+    for module in (audits, audits):
         monkeypatch.setattr(module, "AT_ONCE_S", 0.0)
     monkeypatch.setattr(requests, "kept", KeptResults(2**20))
     app, database = site

@@ -10,8 +10,8 @@ from sqlalchemy import select
 from leaderboard.cli import main
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Reproduction, Run, TaskRole
-from leaderboard.services.reproductions import links
-from leaderboard.services.reproductions.links import OriginalRuns
+from leaderboard.services import reproductions
+from leaderboard.services.reproductions import OriginalRuns
 from leaderboard.settings import Settings
 from tests.make import reproduced
 from tests.make.pages import main as text_of
@@ -39,7 +39,7 @@ def olga(client: FlaskClient, database: Database, made: Reproduced, sign_in: Sig
 def said(database: Database) -> dict[int, OriginalRuns]:
     """What is stored."""
     with database.read() as session:
-        return {row.run_id: links.stored(row) for row in session.query(Reproduction)}
+        return {row.run_id: reproductions.stored(row) for row in session.query(Reproduction)}
 
 
 def test_the_form_says_it_and_takes_it_back(olga: FlaskClient, database: Database, made: Reproduced) -> None:

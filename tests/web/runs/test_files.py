@@ -15,10 +15,10 @@ from sqlalchemy import update
 from leaderboard.cli import main as command_line
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Entry, Task
-from leaderboard.pages.runs import files
+from leaderboard.pages.runs import upload
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.runs import withdrawals
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.web.runs import files as run_files
 from tests.make import build, people
 from tests.make.pages import parsed
@@ -219,4 +219,4 @@ def test_a_run_that_is_not_scored_prints_nothing(
 )
 def test_a_name_is_safe_to_save_under(name: str, wanted: str) -> None:
     """No path, no quote, no line break, no hidden file; the ending stays."""
-    assert files.download_name(name, 7) == wanted
+    assert upload.download_name(name, 7) == wanted

@@ -15,7 +15,7 @@ from leaderboard.db.tables import Run
 from leaderboard.services.jobs import queue
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.runs import withdrawals
-from leaderboard.services.runs.admission import RunRequest
+from leaderboard.services.runs.limits import RunRequest
 from leaderboard.settings import Settings
 from tests.make import build
 from tests.make.copies import built_once

@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 
 from leaderboard.db.engine import Database
 from leaderboard.services.statistics import requests
-from leaderboard.services.statistics.cache import KeptResults
+from leaderboard.services.statistics.requests import KeptResults
 from leaderboard.web.scores import measure_orders
 from tests.make import build
 from tests.make.copies import built_once

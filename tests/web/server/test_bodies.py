@@ -9,9 +9,8 @@ import pytest
 from waitress.buffers import TempfileBasedBuffer
 
 from leaderboard.errors import Busy
-from leaderboard.web import security
-from leaderboard.web.server import open_bodies
-from leaderboard.web.server.open_bodies import OpenBodies, OpenBody
+from leaderboard.web import security, server
+from leaderboard.web.server import OpenBodies, OpenBody
 from tests.make import pages
 from tests.make.apps import application
 from tests.make.servers import ending, served
@@ -145,7 +144,7 @@ def test_who_asks_before_sending_is_answered(site: Site) -> None:
 
 def test_many_open_bodies_are_refused(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where as many bodies are open as may be, the next one is told to wait; a page still comes."""
-    monkeypatch.setattr(open_bodies, "OF_ONE_OWNER", 1)
+    monkeypatch.setattr(server, "OF_ONE_OWNER", 1)
     body, headers = _upload(site, bytes(2 * MEGABYTE))
     with served(site.app, site.settings) as running, running.connect() as first:
         head = "".join(f"{name}: {text}\r\n" for name, text in headers.items())
@@ -164,7 +163,7 @@ def test_many_open_bodies_are_refused(site: Site, monkeypatch: pytest.MonkeyPatc
 
 def test_open_bodies_have_a_number_and_a_sum(monkeypatch: pytest.MonkeyPatch) -> None:
     """An account has a few bodies and an eighth of the room, all together their number and their sum."""
-    monkeypatch.setattr(open_bodies, "LARGE_BODIES", 9)
+    monkeypatch.setattr(server, "LARGE_BODIES", 9)
     bodies = OpenBodies(room=800)
     first = OpenBody(90, "a")
     bodies.add(first)
@@ -178,7 +177,7 @@ def test_open_bodies_have_a_number_and_a_sum(monkeypatch: pytest.MonkeyPatch) ->
         bodies.add(OpenBody(1, owner))
     with pytest.raises(Busy, match="More files"):
         bodies.add(OpenBody(1, "k"))
-    bodies.add(OpenBody(open_bodies.SMALL_BODIES))
+    bodies.add(OpenBody(server.SMALL_BODIES))
     with pytest.raises(Busy, match="forms"):
         bodies.add(OpenBody(1))
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from leaderboard.web.server import requests, serving
+from leaderboard.web import server
 from tests.make.servers import TIMEOUT_S, Served, ending, served
 from tests.web.conftest import Site
 
@@ -64,7 +64,7 @@ def test_half_a_header_is_not_waited_for(site: Site, monkeypatch: pytest.MonkeyP
         kept = running.client()
         kept.request("GET", "/healthz")
         assert kept.getresponse().read()
-        monkeypatch.setattr(serving, "HEADER_S", 0.0)
+        monkeypatch.setattr(server, "HEADER_S", 0.0)
         with _half_open(running, "127.0.0.1") as half, running.connect() as silent:
             assert ending(half) == ending(silent) == b""
         kept.request("GET", "/healthz")
@@ -74,8 +74,8 @@ def test_half_a_header_is_not_waited_for(site: Site, monkeypatch: pytest.MonkeyP
 
 def test_a_body_must_come_at_some_rate(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """A body that trickles is ended once its grace is over."""
-    monkeypatch.setattr(requests, "BODY_GRACE_S", 0.0)
-    monkeypatch.setattr(requests, "BODY_RATE", 2**40)
+    monkeypatch.setattr(server, "BODY_GRACE_S", 0.0)
+    monkeypatch.setattr(server, "BODY_RATE", 2**40)
     with served(site.app, site.settings) as running, running.connect() as slow:
         slow.sendall(b"POST /sign-in HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\nname=")
         assert ending(slow) == b""
@@ -84,9 +84,9 @@ def test_a_body_must_come_at_some_rate(site: Site, monkeypatch: pytest.MonkeyPat
 
 def test_an_answer_must_be_taken(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who asks for much and reads nothing is left, so that no thread waits for him."""
-    monkeypatch.setattr(serving, "STALLED_S", 0.0)
+    monkeypatch.setattr(server, "STALLED_S", 0.0)
     ended = threading.Event()
-    monkeypatch.setattr(serving.SiteChannel, "del_channel", _and_then(serving.SiteChannel.del_channel, ended))
+    monkeypatch.setattr(server.SiteChannel, "del_channel", _and_then(server.SiteChannel.del_channel, ended))
     with served(site.app, site.settings) as running, running.connect() as lazy:
         asked = b"GET /static/vendor/htmx-2.0.11.min.js HTTP/1.1\r\nHost: localhost\r\n\r\n"
         with suppress(ConnectionError):  # It may be ended before all was asked for.

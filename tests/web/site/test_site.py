@@ -9,10 +9,10 @@ from sqlalchemy import select, update
 
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Account, Job, Mail
-from leaderboard.pages.site import audit, storage
-from leaderboard.services.jobs import workers
-from leaderboard.services.mail import outbox
-from leaderboard.services.mail.outbox import MailDraft
+from leaderboard.pages import site
+from leaderboard.services import mail
+from leaderboard.services.jobs import health
+from leaderboard.services.mail import MailDraft
 from leaderboard.services.policy import OPERATOR
 from leaderboard.settings import Settings
 from tests.make import pages, smtp, worlds
@@ -52,7 +52,7 @@ def desk(settings: Settings, database: Database, tmp_path: Path) -> Desk:
 def test_the_queue_shows_failed_work_and_does_it_again(desk: Desk) -> None:
     """Jobs by kind and state, evaluators that were seen, and a button that queues a failed job, on record."""
     with desk.database.write() as session:
-        workers.seen(session, "host:1")
+        health.seen(session, "host:1")
     page = desk.client.get("/site/queue")
     assert [row[:3] for row in pages.table(page, "Work that is not done")] == [
         ["scores of a run", "failed", "1"]
@@ -77,7 +77,7 @@ def test_storage_says_what_takes_room(desk: Desk) -> None:
     assert "runs and uploads" in {row["kind"] for row in facts["kinds"]}
     assert {
         row["kind"] for row in facts["tables"] if row["table"] not in ("alembic_version", "sqlite_schema")
-    } <= set(storage.KINDS.values())
+    } <= set(site.KINDS.values())
     assert (facts["backup_age_s"], facts["free_bytes"] > 0) == (None, True)
     assert "none yet" in pages.main(desk.client.get("/site/storage"))
 
@@ -92,7 +92,7 @@ def test_mail_that_failed_is_tried_again(desk: Desk) -> None:
                 .where(Account.id == account)
                 .values(email=f"{name}@example.org", email_confirmed_at=now(session))
             )
-            outbox.write(session, [account], MailDraft("A secret", "A secret"))
+            mail.write_mail(session, [account], MailDraft("A secret", "A secret"))
         session.execute(update(Mail).where(Mail.id < 3).values(state="failed", error="554 no"))
         session.execute(update(Mail).where(Mail.id == 3).values(state="bounced"))
         session.execute(update(Account).where(Account.name == "Carl").values(email_bounced_at=now(session)))
@@ -139,9 +139,9 @@ def test_the_record_is_searched_by_account_act_subject_and_day(desk: Desk) -> No
 
 def test_the_record_is_shown_a_page_at_a_time(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Links lead from the newest act to the oldest, keep the search and miss none; a file may be too long."""
-    monkeypatch.setattr(audit, "A_PAGE", 4)
+    monkeypatch.setattr(site, "A_PAGE", 4)
     with desk.database.read() as session:
-        found = audit.whole_audit(session, OPERATOR, audit.AuditSearch(action="team"))
+        found = site.whole_audit(session, OPERATOR, site.AuditSearch(action="team"))
     seen: list[int] = []
     address: str | None = "/site/audit?action=team"
     while address:
@@ -151,5 +151,5 @@ def test_the_record_is_shown_a_page_at_a_time(desk: Desk, monkeypatch: pytest.Mo
         address = str(link["href"]) if link else None  # type: ignore[index]
     assert seen == [row.id for row in found.rows]
     assert len(seen) > 4
-    monkeypatch.setattr(audit, "MOST_EXPORTED", 3)
+    monkeypatch.setattr(site, "MOST_EXPORTED", 3)
     assert desk.client.get("/site/audit.csv").status_code == 422

@@ -10,7 +10,7 @@ from werkzeug.test import TestResponse
 from leaderboard.db.tables import TaskPicture
 from leaderboard.services.pictures.kinds import LARGEST_BYTES
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.tasks import life
+from leaderboard.services.tasks import organise
 from leaderboard.web.security import POLICY
 from tests.make import pages, pictures
 from tests.make.pictures import flag, saved
@@ -144,11 +144,11 @@ def test_two_organisers_at_once_replace_nothing_unseen(site: Site) -> None:
 def test_a_clone_takes_its_pictures_along(site: Site) -> None:
     """The same bytes under the clone's own address."""
     with site.database.write() as session:
-        life.clone(session, OPERATOR, "robots", life.TaskCopy("again", "Again"))
+        organise.clone(session, OPERATOR, "robots", organise.TaskCopy("again", "Again"))
         address = f"/tasks/again/pictures/{site.world.logo}"
     assert site.browser().get(address).status_code == 404
     with site.database.write() as session:
-        life.discard(session, OPERATOR, "again")
+        organise.discard(session, OPERATOR, "again")
     with site.database.read() as session:
         assert len(session.scalars(select(TaskPicture.id)).all()) == 2
 

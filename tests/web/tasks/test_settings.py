@@ -10,9 +10,8 @@ from sqlalchemy import select
 
 from leaderboard.db.tables import Job, Task, TaskChange, TaskRole, Topic
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.tasks import roles
-from leaderboard.services.tasks.settings import change
-from leaderboard.services.tasks.settings.records import sections_of
+from leaderboard.services.tasks import roles, settings
+from leaderboard.services.tasks.settings import sections_of
 from tests.make import pages
 from tests.web.conftest import Site
 
@@ -99,7 +98,7 @@ def test_two_organisers_at_once_lose_nothing(site: Site) -> None:
     assert (task.contact, task.licence) == ("olga@example.org", "CC0")
     assert task.description == "Mine\n*now*"
     with site.database.write() as session:
-        change.change(session, OPERATOR, "robots", {"contact": "shell"})
+        settings.change_settings(session, OPERATOR, "robots", {"contact": "shell"})
     assert (
         "The operator of this site changed the contact"
         in olga.post(f"{HERE}/description", data={**again, "contact": "third"}).text

@@ -14,7 +14,7 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Edition, Phase, Task
 from leaderboard.pages.tasks import landing
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.tasks import life
+from leaderboard.services.tasks import organise
 from tests.make import build
 from tests.make.pages import parsed, table
 
@@ -135,7 +135,7 @@ def test_many_tasks_take_several_pages(
     for name in "abcd":
         build.task(database, tmp_path, name, publish=name != "d")
     with database.write() as session:
-        life.archive(session, OPERATOR, "c")
+        organise.archive(session, OPERATOR, "c")
     first, second = (parsed(client.get(address)) for address in ("/", "/?page=2"))
     assert [card.get_text(strip=True) for card in first.select("ul.cards h2")] == ["Task b", "Task a"]
     assert [card.get_text(strip=True) for card in second.select("ul.cards h2")] == ["Task c"]

@@ -20,7 +20,7 @@ from leaderboard.db.tables import (
     Webhook,
     WebhookDelivery,
 )
-from leaderboard.services.webhooks import events
+from leaderboard.services.webhooks import webhooks
 from leaderboard.services.webhooks.webhooks import MOST, WebhookEvent
 from leaderboard.worker import Evaluator
 from tests.make import hooks, pages, receivers
@@ -115,7 +115,7 @@ def test_a_webhook_of_others_is_none(site: Site) -> None:
     _secret(_make(site.browser("Olga"), TASK, "https://b.example/", "run.scored"))
     with site.database.write() as session:
         for webhook in session.scalars(select(Webhook)).all():
-            events.write(session, webhook, "run.scored", "/", {})
+            webhooks.write_event(session, webhook, "run.scored", "/", {})
         messages = session.scalars(select(WebhookDelivery.message).order_by(WebhookDelivery.id)).all()
     acts = ("pause", "resume", "test", "secret", "delete")
     before = _stored(site)
@@ -203,15 +203,15 @@ def test_every_path_that_is_told_is_a_page(site: Site) -> None:
         )
         session.add(told)
         session.flush()
-        events.upload_decided(session, task, uploads[0], site.world.run)
-        events.upload_decided(session, task, uploads[1], None)
-        events.run_scored(session, site.world.run, edition.id)
-        events.edition_shown(session, edition)
-        events.dates_changed(
+        webhooks.upload_decided(session, task, uploads[0], site.world.run)
+        webhooks.upload_decided(session, task, uploads[1], None)
+        webhooks.run_scored(session, site.world.run, edition.id)
+        webhooks.edition_shown(session, edition)
+        webhooks.dates_changed(
             session, task, session.scalars(select(Phase).where(Phase.task_id == task.id)).one()
         )
-        events.announced(session, task, told, ())
-        events.job_failed(session, site.world.job)
+        webhooks.announced(session, task, told, ())
+        webhooks.job_failed(session, site.world.job)
     written = hooks.told(site.database, number)
     assert [event for event, _ in written] == list(WebhookEvent)
     client = site.browser("Olga")

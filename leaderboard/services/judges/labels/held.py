@@ -7,14 +7,7 @@ import numpy as np
 
 from leaderboard.errors import Invalid
 from leaderboard.memory import keep_by
-from leaderboard.stats.judges.labels import (
-    IntArray,
-    LabelAgreement,
-    label_agreement,
-    mean_of_topics,
-    shared,
-    united,
-)
+from leaderboard.stats.judges import IntArray, LabelAgreement, label_agreement, mean_of_topics, shared, united
 from leaderboard.trec.boards.judge_labels import JudgeLabels
 from leaderboard.trec.read.lines import text_of
 

@@ -3,8 +3,9 @@
 They belong to another task. Its rules say who reads them, whatever the task of judges shows.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Annotated
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -12,12 +13,14 @@ from sqlalchemy.orm import Session
 from leaderboard.checksums import belonging_to
 from leaderboard.db.tables import Edition, Run, Task
 from leaderboard.errors import NotFound
+from leaderboard.measures.answers.judged import Importance
 from leaderboard.measures.judged import UNJUDGED
 from leaderboard.services import policy
 from leaderboard.services.evaluations.shown import shown_edition
-from leaderboard.services.nuggets.stored import opened
+from leaderboard.services.nuggets.scoring import opened
 from leaderboard.services.policy import Viewer
-from leaderboard.services.qrels import judged_inputs
+from leaderboard.services.qrels import files
+from leaderboard.tables.record import Shown
 from leaderboard.trec.boards.answer_labels import as_grades
 from leaderboard.trec.boards.judge_labels import JudgeLabels
 from leaderboard.trec.boards.packing import KeptReference, Origin
@@ -59,7 +62,7 @@ def reference_labels(
     edition = session.get(Edition, kept.origin.edition_id)
     if edition is None or edition.shown_from is None:
         raise NotFound(GONE)
-    inputs = judged_inputs.inputs(session, edition.revision_id)
+    inputs = files.inputs(session, edition.revision_id)
     if (inputs.kind == "answers") != (part is not None):
         raise NotFound("The reference does not rest on judgments of what this judge labelled.")
     with belonging_to(inputs.name):
@@ -111,3 +114,68 @@ def _seen_topics(session: Session, viewer: Viewer, origin: Origin) -> tuple[str,
     if shown.source is None:
         raise NotFound(GONE)
     return known.slug, frozenset(shown.source.topics)
+
+
+Nuggets = Mapping[str, Sequence[Nugget]]
+"""Topic -> its nuggets."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldNugget:
+    """A nugget with its importance in either set; None where the set does not have it."""
+
+    topic: str
+    text: Annotated[str, Shown(key="nugget")]
+    reference: Annotated[Importance | None, Shown("In the judgments", key="judgments")]
+    judge: Annotated[Importance | None, Shown("By the judge")]
+
+
+@dataclass(frozen=True, slots=True)
+class NuggetsOfTopic:
+    """The nuggets of a topic, those of the reference first, each set in its own order."""
+
+    topic: str
+    nuggets: tuple[HeldNugget, ...]
+
+    @property
+    def same(self) -> int:
+        """How many both sets have in the same words."""
+        return sum(None not in (one.reference, one.judge) for one in self.nuggets)
+
+    @property
+    def reference(self) -> int:
+        """How many the reference has."""
+        return sum(one.reference is not None for one in self.nuggets)
+
+    @property
+    def judge(self) -> int:
+        """How many the judge has."""
+        return sum(one.judge is not None for one in self.nuggets)
+
+    @property
+    def reference_vital(self) -> int:
+        """How many of the reference are vital."""
+        return sum(one.reference == "vital" for one in self.nuggets)
+
+    @property
+    def judge_vital(self) -> int:
+        """How many of the judge are vital."""
+        return sum(one.judge == "vital" for one in self.nuggets)
+
+
+def hold_nuggets(topics: Iterable[str], one: Nuggets, two: Nuggets) -> tuple[NuggetsOfTopic, ...]:
+    """The nuggets of the reference and of a judge on these topics, in their order, where either has any.
+
+    Nothing where one of the two has none on any of them: then there are no two sets.
+    """
+    topics = list(topics)
+    if not all(any(side.get(topic) for topic in topics) for side in (one, two)):
+        return ()
+    found = (NuggetsOfTopic(topic, _held(topic, one.get(topic, ()), two.get(topic, ()))) for topic in topics)
+    return tuple(each for each in found if each.nuggets)
+
+
+def _held(topic: str, one: Sequence[Nugget], two: Sequence[Nugget]) -> tuple[HeldNugget, ...]:
+    sides = [{nugget.text: nugget.importance for nugget in side} for side in (one, two)]
+    texts = dict.fromkeys((*sides[0], *sides[1]))
+    return tuple(HeldNugget(topic, text, sides[0].get(text), sides[1].get(text)) for text in texts)

@@ -9,7 +9,7 @@ from dataclasses import astuple
 import numpy as np
 from sqlalchemy.orm import Session
 
-from leaderboard.services.rankings.blocks import blocks_of
+from leaderboard.services.rankings import blocks_of
 from leaderboard.stats.arrays import Arrays
 from leaderboard.stats.reproductions.documents import DocumentOrder, document_order
 

@@ -17,7 +17,7 @@ from leaderboard.pooling.methods import method as pooling_method
 from leaderboard.pooling.simulation import area, judged_after, judging_order, recall
 from leaderboard.services.evaluations import alignments
 from leaderboard.services.evaluations.shown import Source
-from leaderboard.services.rankings.tops import topic_seed
+from leaderboard.services.rankings import topic_seed
 from leaderboard.services.statistics.procedures.reduced_judgments import ReducedJudgments, score
 from leaderboard.stats.arrays import Arrays
 

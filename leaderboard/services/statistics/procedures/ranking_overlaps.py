@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import RankingBlock
 from leaderboard.services.evaluations.shown import Source
 from leaderboard.services.qrels import left_out
-from leaderboard.services.rankings.blocks import indices_of, opened
+from leaderboard.services.rankings import indices_of, opened
 from leaderboard.stats.arrays import Arrays
 from leaderboard.stats.orders.rbo_all_pairs import rbo_of_all_pairs
 from leaderboard.trec.qrels.remaining import remaining

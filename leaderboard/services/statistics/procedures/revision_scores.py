@@ -15,10 +15,9 @@ from leaderboard.db.tables import Qrels, QrelsRevision, Task
 from leaderboard.measures.naming import parse
 from leaderboard.services.evaluations import editions
 from leaderboard.services.phase_rules import ALL_TOPICS
-from leaderboard.services.qrels import judged_inputs, lines
-from leaderboard.services.qrels.files import newest
-from leaderboard.services.qrels.judged_inputs import COMPANIONS, MAIN
-from leaderboard.services.rankings.blocks import blocks_of
+from leaderboard.services.qrels import files, lines
+from leaderboard.services.qrels.files import COMPANIONS, MAIN, newest
+from leaderboard.services.rankings import blocks_of
 from leaderboard.stats.arrays import Arrays
 from leaderboard.trec.qrels.align import Aligner
 from leaderboard.trec.qrels.revision_inputs import RevisionInputs, compiled_inputs, pack_subtopics
@@ -45,12 +44,12 @@ def seconds(runs: int, topics: int) -> float:
 
 def draft_inputs(session: Session, revision_id: int) -> DraftInputs:
     """What scores would rest on if a draft were published now."""
-    revision = session.get_one(QrelsRevision, revision_id, options=judged_inputs.WHOLE)
+    revision = session.get_one(QrelsRevision, revision_id, options=files.WHOLE)
     line = session.get_one(Qrels, revision.qrels_id)
     board = newest(session, line.task_id)
     main = session.scalar(select(Qrels.kind).where(Qrels.task_id == line.task_id, Qrels.name == MAIN))
     prepared = lines.stored(session, revision)
-    current = judged_inputs.inputs(session, board.id) if board is not None else RevisionInputs(b"")
+    current = files.inputs(session, board.id) if board is not None else RevisionInputs(b"")
     if line.kind in COMPANIONS and line.kind != main and board is not None:
         is_subtopic = line.kind == "subtopic"
         draft = replace(

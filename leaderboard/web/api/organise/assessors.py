@@ -6,15 +6,15 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from leaderboard.services.assessors import assignments, guidelines, labels, log
-from leaderboard.services.assessors.assignments import Plan
+from leaderboard.services import judging
+from leaderboard.services.assessors import labels, log, queues
 from leaderboard.services.assessors.labels import ImportedLabels
 from leaderboard.services.assessors.log import Decision
-from leaderboard.services.judging import links
-from leaderboard.services.judging.links import PersonalLink
+from leaderboard.services.assessors.queues import Plan
+from leaderboard.services.judging import PersonalLink
 from leaderboard.services.policy import Scope
 from leaderboard.services.pools import pools
-from leaderboard.services.tasks import grade_scales
+from leaderboard.services.tasks import setting_values
 from leaderboard.web.addresses import absolute
 from leaderboard.web.api import limits
 from leaderboard.web.api.limits import Filled
@@ -31,8 +31,8 @@ JUDGE = (Scope.JUDGE, Scope.ORGANISE)
 class NewAssessors:
     """Names of people; role: assessor or adjudicator."""
 
-    names: Annotated[tuple[Filled, ...], limits.told(minItems=1, maxItems=links.MOST_AT_ONCE)]
-    role: str = links.ASSESSOR
+    names: Annotated[tuple[Filled, ...], limits.told(minItems=1, maxItems=judging.MOST_AT_ONCE)]
+    role: str = judging.ASSESSOR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,9 +45,9 @@ class AssignmentBody:
 
     assessors: tuple[int, ...]
     way: str = "topic"
-    overlap: float = assignments.DEFAULT_OVERLAP
+    overlap: float = queues.DEFAULT_OVERLAP
     order: str = "docno"
-    seed: Annotated[int, limits.within(0, assignments.LARGEST_SEED)] = 0
+    seed: Annotated[int, limits.within(0, queues.LARGEST_SEED)] = 0
     topics: tuple[str, ...] = ()
 
 
@@ -119,7 +119,7 @@ def add_assessors(slug: str, number: int, body: NewAssessors) -> AssessorLinks:
     """
     with writing() as session:
         pools.own_pool(session, viewer(), slug, number)
-        made = links.add(session, viewer(), slug, body.names, body.role, settings().assessor_link_days)
+        made = judging.add_link(session, viewer(), slug, body.names, body.role, settings().assessor_link_days)
     return AssessorLinks(assessors=tuple(map(linked, made)))
 
 
@@ -137,7 +137,7 @@ def renew_link(slug: str, number: int, assessor_id: int) -> AssessorLink:
     """
     with writing() as session:
         pools.own_pool(session, viewer(), slug, number)
-        made = links.renew(session, viewer(), slug, assessor_id, settings().assessor_link_days)
+        made = judging.renew(session, viewer(), slug, assessor_id, settings().assessor_link_days)
     return linked(made)
 
 
@@ -148,7 +148,7 @@ def prolong_link(slug: str, number: int, assessor_id: int) -> Done:
     """Let an assessor's link work for longer"""
     with writing() as session:
         pools.own_pool(session, viewer(), slug, number)
-        links.prolong(session, viewer(), slug, assessor_id, settings().assessor_link_days)
+        judging.prolong(session, viewer(), slug, assessor_id, settings().assessor_link_days)
     return Done(done="prolonged")
 
 
@@ -160,7 +160,7 @@ def revoke_link(slug: str, number: int, assessor_id: int) -> Done:
     """
     with writing() as session:
         pools.own_pool(session, viewer(), slug, number)
-        links.revoke(session, viewer(), slug, assessor_id)
+        judging.revoke(session, viewer(), slug, assessor_id)
     return Done(done="revoked")
 
 
@@ -169,7 +169,7 @@ def assign(slug: str, number: int, body: AssignmentBody) -> Done:
     """Assign a pool's documents to assessors"""
     plan = Plan(body.assessors, body.way, body.overlap, body.order, body.seed, body.topics)
     with writing() as session:
-        made = assignments.assign(session, viewer(), slug, number, plan)
+        made = queues.assign(session, viewer(), slug, number, plan)
     return Done(done=f"{made} assignments")
 
 
@@ -210,7 +210,7 @@ def add_labels(slug: str, number: int, query: LabelsQuery, file: Path) -> Import
 def write_guidelines(slug: str, number: int, body: Guidelines) -> Done:
     """Write the guidelines of a pool"""
     with writing() as session:
-        guidelines.set_text(session, viewer(), slug, number, body.text)
+        labels.set_text(session, viewer(), slug, number, body.text)
     return Done(done="guidelines written")
 
 
@@ -222,7 +222,7 @@ def name_grades(slug: str, number: int, body: GradeNames) -> Done:
     """
     with writing() as session:
         pools.own_pool(session, viewer(), slug, number)
-        grade_scales.rename(session, viewer(), slug, {named.grade: named.name for named in body.grades})
+        setting_values.rename(session, viewer(), slug, {named.grade: named.name for named in body.grades})
     return Done(done="grades named")
 
 
@@ -232,7 +232,7 @@ def name_grades(slug: str, number: int, body: GradeNames) -> Done:
 def add_example(slug: str, number: int, body: Example) -> Done:
     """Add a solved example to the guidelines"""
     with writing() as session:
-        guidelines.add_example(session, viewer(), slug, number, asdict(body))
+        labels.add_example(session, viewer(), slug, number, asdict(body))
     return Done(done="example added")
 
 
@@ -243,7 +243,7 @@ def remove_example(slug: str, number: int, place: int) -> Done:
     By its place among them, from 1.
     """
     with writing() as session:
-        guidelines.remove_example(session, viewer(), slug, number, place)
+        labels.remove_example(session, viewer(), slug, number, place)
     return Done(done="example removed")
 
 

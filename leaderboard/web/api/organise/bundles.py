@@ -6,9 +6,9 @@ from pathlib import Path
 from flask import Response
 
 from leaderboard.errors import Invalid, Problem
-from leaderboard.pages.bundles.understood import UnderstoodTask
+from leaderboard.pages.bundles import UnderstoodTask
 from leaderboard.services import policy
-from leaderboard.services.bundles import found, held
+from leaderboard.services.bundles import found, opening
 from leaderboard.services.policy import Scope
 from leaderboard.web.api.operations import Reply, operation
 from leaderboard.web.api.organise.answers import ImportAnswer, ImportedRun
@@ -63,7 +63,7 @@ def import_task(slug: str, query: ImportQuery, file: Path) -> Reply:
     policy.require_creator(viewer())
     finish_reading()
     words = ImportWords(name=query.name, slug=slug, topics=query.topics, qrels=query.qrels, team=query.team)
-    with imports.turn(), held.files_of({slug: file}, imports.bounds()) as files:
+    with imports.turn(), opening.files_of({slug: file}, imports.bounds()) as files:
         page = imports.understand(reading(), files, words)
         if query.make:
             _require_sure(page, query.is_sure)

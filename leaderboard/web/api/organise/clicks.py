@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from leaderboard.services.clicks import imports, preferences
-from leaderboard.services.clicks.preferences import LARGEST_ID
+from leaderboard.services import clicks
+from leaderboard.services.clicks import LARGEST_ID
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.trec.read.lines import Limits
 from leaderboard.web.api import actions, limits
@@ -69,12 +69,12 @@ def import_log(slug: str, query: LogQuery, file: Path) -> LogAnswer:
     asker = viewer()
     finish_reading()
     with writing() as session:
-        rules = imports.rules_for(session, asker, slug)
+        rules = clicks.rules_for(session, asker, slug)
     limits = Limits(plain_bytes=settings().plain_bytes)
     name = base_name(query.file_name)
-    prepared = imports.prepare(file, name, rules, keep_users=query.keep_users, limits=limits)
+    prepared = clicks.prepare(file, name, rules, keep_users=query.keep_users, limits=limits)
     with writing() as session:
-        made = imports.add(session, asker, slug, prepared)
+        made = clicks.add_import(session, asker, slug, prepared)
     return LogAnswer(
         log=made.number,
         sessions=made.sessions,
@@ -91,12 +91,12 @@ def publish_clicks(slug: str, body: ClickChoice) -> RevisionMade:
     """Make the preferences that clicks show a revision"""
     asker = viewer()
     logs = list(map(str, body.logs))
-    choice = preferences.choice(body.reading, body.least, body.keep, body.count, body.p, logs)
-    shown = preferences.find(reading(), asker, slug, choice)
+    choice = clicks.preference_choice(body.reading, body.least, body.keep, body.count, body.p, logs)
+    shown = clicks.find_preference(reading(), asker, slug, choice)
     with writing() as session:
-        made = preferences.publish(session, asker, slug, shown, body.note)
+        made = clicks.publish(session, asker, slug, shown, body.note)
     wake()
     return RevisionMade(line=made.line, number=made.number)
 
 
-OPERATIONS = (import_log, *actions.operations(imports.ACTIONS), publish_clicks)
+OPERATIONS = (import_log, *actions.operations(clicks.ACTIONS), publish_clicks)

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from leaderboard.services.boards import groups
-from leaderboard.services.boards.groups import Group
+from leaderboard.services.boards import board
+from leaderboard.services.boards.board import Group
 from leaderboard.services.pseudonyms import pseudonyms
 from leaderboard.web.api import actions
 
@@ -23,5 +23,5 @@ def _group(made: Group, **_: object) -> GroupAnswer:
 
 
 OPERATIONS = actions.operations(
-    (*pseudonyms.ACTIONS, *groups.ACTIONS), answers={"declare_group": (GroupAnswer, _group)}
+    (*pseudonyms.ACTIONS, *board.ACTIONS), answers={"declare_group": (GroupAnswer, _group)}
 )

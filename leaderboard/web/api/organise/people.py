@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from leaderboard.pages.tasks import entries as entry_pages
+from leaderboard.pages.tasks import organise as entry_pages
 from leaderboard.pages.tasks import settings as role_pages
 from leaderboard.pages.tasks.settings import RolesPage
 from leaderboard.services.accounts import invitations

@@ -5,12 +5,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from leaderboard.services import kinds, policy
+from leaderboard.services import combined, kinds, policy
 from leaderboard.services.assessors import settle
 from leaderboard.services.assessors.settle import Choice
-from leaderboard.services.combined import samples
-from leaderboard.services.pools import files, pools, previews
-from leaderboard.services.pools.plans import (
+from leaderboard.services.pools import pools, previews
+from leaderboard.services.pools.previews import (
     LARGEST_SEED,
     MOST_PER_TEAM,
     MOST_SECONDS,
@@ -117,10 +116,10 @@ def import_pool(slug: str, query: PoolFileQuery, file: Path) -> PoolMade:
     asker = viewer()
     policy.own_task(reading(), asker, slug, policy.coordinates)
     finish_reading()
-    pool = files.read(file)
+    pool = pools.read_pool_file(file)
     name = base_name(query.file_name)
     with writing() as session:
-        number = files.bring_in(session, asker, slug, pool, name, note=query.note, seconds=query.seconds)
+        number = pools.bring_in(session, asker, slug, pool, name, note=query.note, seconds=query.seconds)
     return PoolMade(pool=number, state="draft")
 
 
@@ -134,9 +133,9 @@ def draw_sample(slug: str, body: SamplePlan) -> PoolMade:
     share, topics = given.pop("share"), given.pop("topics")
     with writing() as session:
         if topics is None:
-            number = samples.draw(session, viewer(), slug, share, **given)
+            number = combined.draw_sample(session, viewer(), slug, share, **given)
         else:
-            number = samples.draw_topics(session, viewer(), slug, topics, **given)
+            number = combined.draw_topics(session, viewer(), slug, topics, **given)
     return PoolMade(pool=number, state="draft")
 
 
@@ -160,7 +159,7 @@ OPERATIONS = (
     import_pool,
     draw_sample,
     *actions.operations(
-        (*samples.ACTIONS, *pools.ACTIONS),
+        (*combined.ACTIONS, *pools.ACTIONS),
         answers={"change_pool": (PoolMade, lambda state, slug, number: PoolMade(pool=number, state=state))},
     ),
     settle_pool,

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from leaderboard.services.judges import choosing
-from leaderboard.services.judges.references import PreparedReference
-from leaderboard.services.revisions import drafts
+from leaderboard.services import revisions
+from leaderboard.services.judges import imported
+from leaderboard.services.judges.sending import PreparedReference
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.web.api.operations import operation
 from leaderboard.web.api.organise.answers import DraftAnswer
@@ -41,7 +41,7 @@ def choose_reference(slug: str, body: ReferenceBody) -> DraftAnswer:
     Its ranked runs under the names that everybody reads. It is kept as a draft for a day: look at it, then
     publish it as a draft of judgments is.
     """
-    made = choosing.from_task(reading(), viewer(), slug, body.source.strip(), body.measure.strip())
+    made = imported.from_task(reading(), viewer(), slug, body.source.strip(), body.measure.strip())
     return _kept(slug, made, body.note)
 
 
@@ -60,8 +60,8 @@ def send_reference(slug: str, query: ReferenceQuery, file: Path) -> DraftAnswer:
     The body is the file as it is, or a zip of it and `declared.csv` with what its runs declare (columns run,
     team, llm, reranker). It is kept as a draft for a day, as a board of a task is.
     """
-    with choosing.files_of(file, base_name(query.file_name)) as sent:
-        made = choosing.from_file(
+    with imported.files_of(file, base_name(query.file_name)) as sent:
+        made = imported.from_file(
             reading(),
             viewer(),
             slug,
@@ -80,5 +80,5 @@ OPERATIONS = (choose_reference, send_reference)
 def _kept(slug: str, made: PreparedReference, note: str) -> DraftAnswer:
     finish_reading()
     with writing() as session:
-        token = drafts.keep(session, viewer(), slug, made, note)
+        token = revisions.keep_draft(session, viewer(), slug, made, note)
     return draft_answer(slug, token)

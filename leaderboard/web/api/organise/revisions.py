@@ -7,12 +7,11 @@ from typing import Annotated, Literal
 
 from leaderboard.errors import Invalid
 from leaderboard.pages.nuggets import facts as answers_facts
-from leaderboard.pages.revisions import judgment_changes, previews
-from leaderboard.services import policy, snapshots
+from leaderboard.pages.revisions import judgment_changes, rank_changes
+from leaderboard.services import policy, revisions, snapshots
 from leaderboard.services.qrels import files as qrels
-from leaderboard.services.qrels.judged_inputs import MAIN
+from leaderboard.services.qrels.files import MAIN
 from leaderboard.services.qrels.left_out import LeftOutList, RevisionLeftOut
-from leaderboard.services.revisions import drafts, parts, rounds
 from leaderboard.trec.qrels.distractors import read_distractors
 from leaderboard.trec.read import forms
 from leaderboard.trec.read.bundles import base_name
@@ -109,9 +108,9 @@ def draft_revision(slug: str, query: JudgmentsQuery, file: Path) -> DraftAnswer:
     if query.second and query.holds not in ("graded", "parts"):
         raise Invalid("Only graded judgments have a second column.")
     if query.holds == "parts":
-        with parts.parts_of(file) as files:
+        with revisions.parts_of(file) as files:
             return _draft_rankings(slug, query, files, asked)
-    part = query.holds if query.holds in parts.PARTS else "qrels"
+    part = query.holds if query.holds in revisions.PARTS else "qrels"
     return _draft_rankings(slug, query, {part: file}, asked)
 
 
@@ -124,11 +123,11 @@ def _draft_rankings(
     prepared = None if sent is None else qrels.prepare(sent, name, kind, query.second, asked)
     distractors = None if listed is None else read_distractors(listed)
     changed = files.get("changed_docnos")
-    earlier = rounds.numbers(query.earlier)
+    earlier = revisions.numbers(query.earlier)
     listed_docnos, is_query = files.get("left_out"), query.leave_out_query
-    wish = rounds.wished(listed_docnos, changed, earlier=earlier, later=query.later, query=is_query)
+    wish = revisions.wished(listed_docnos, changed, earlier=earlier, later=query.later, query=is_query)
     with writing() as session:
-        token = drafts.keep(
+        token = revisions.keep_draft(
             session,
             viewer(),
             slug,
@@ -157,7 +156,7 @@ def draft_residual(slug: str, body: ResidualBody) -> DraftAnswer:
     if not wish.earlier:
         raise Invalid("A residual round needs the numbers of the earlier revisions.")
     with writing() as session:
-        token = drafts.keep(session, viewer(), slug, None, body.note, left_out=wish)
+        token = revisions.keep_draft(session, viewer(), slug, None, body.note, left_out=wish)
     return draft_answer(slug, token)
 
 
@@ -188,7 +187,7 @@ def _draft_answers(slug: str, query: JudgmentsQuery, file: Path) -> DraftAnswer:
     made = uploads.sent(slug, query.holds, file, name, by=by, leaves_out=query.leaves_out, line=line)
     finish_reading()
     with writing() as session:
-        token = drafts.keep(session, viewer(), slug, made, query.note, line=line)
+        token = revisions.keep_draft(session, viewer(), slug, made, query.note, line=line)
     return draft_answer(slug, token)
 
 
@@ -197,7 +196,7 @@ OPERATIONS = (
     draft_residual,
     revision_draft,
     *actions.operations(
-        drafts.ACTIONS,
+        revisions.ACTIONS,
         answers={
             "publish_revision": (
                 RevisionMade,
@@ -209,7 +208,7 @@ OPERATIONS = (
 )
 
 
-def _left_out(page: previews.Preview) -> dict[str, object] | None:
+def _left_out(page: rank_changes.Preview) -> dict[str, object] | None:
     if page.changes.left_out is None:
         return None
     held = None if page.left_out_of is None else asdict(page.left_out_of)
@@ -218,7 +217,7 @@ def _left_out(page: previews.Preview) -> dict[str, object] | None:
 
 def draft_answer(slug: str, token: str) -> DraftAnswer:
     """A draft as the API says it."""
-    page = previews.preview(reading(), viewer(), slug, token)
+    page = rank_changes.preview(reading(), viewer(), slug, token)
     total = page.changes.total
     return DraftAnswer(
         draft=page.token,

@@ -3,10 +3,8 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from leaderboard.services import policy
-from leaderboard.services.judging import links
-from leaderboard.services.side_by_side import pairs
-from leaderboard.services.side_by_side.pairs import ComparisonRequest
+from leaderboard.services import judging, policy, side_by_side
+from leaderboard.services.side_by_side import ComparisonRequest
 from leaderboard.web.api import limits
 from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.operations import Done, operation
@@ -35,7 +33,7 @@ class AskBody:
 class ComparingAssessors:
     """Names of people."""
 
-    names: Annotated[tuple[Filled, ...], limits.told(minItems=1, maxItems=links.MOST_AT_ONCE)]
+    names: Annotated[tuple[Filled, ...], limits.told(minItems=1, maxItems=judging.MOST_AT_ONCE)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +51,7 @@ def ask_people(slug: str, body: AskBody) -> Done:
     asker = viewer()
     policy.own_task(reading(), asker, slug)
     with writing() as session:
-        made = pairs.ask(session, asker, slug, asked)
+        made = side_by_side.ask_pair(session, asker, slug, asked)
     return Done(done=f"{made} comparisons asked for")
 
 
@@ -72,7 +70,7 @@ def add_comparing_assessors(slug: str, body: ComparingAssessors) -> AssessorLink
     """
     policy.own_task(reading(), viewer(), slug)
     with writing() as session:
-        made = links.add(session, viewer(), slug, body.names, days=settings().assessor_link_days)
+        made = judging.add_link(session, viewer(), slug, body.names, days=settings().assessor_link_days)
     return AssessorLinks(assessors=tuple(map(linked, made)))
 
 
@@ -81,7 +79,7 @@ def end_comparison(slug: str, body: TwoRuns) -> Done:
     """Ask for nothing more of two runs"""
     policy.own_task(reading(), viewer(), slug)
     with writing() as session:
-        pairs.end(session, viewer(), slug, body.first, body.second)
+        side_by_side.end(session, viewer(), slug, body.first, body.second)
     return Done(done="ended")
 
 

@@ -10,10 +10,9 @@ from msgspec import Meta
 from leaderboard.pages.tasks import settings as settings_pages
 from leaderboard.services import collections, policy
 from leaderboard.services.policy import Scope
-from leaderboard.services.tasks import create, drafts, organise, templates
+from leaderboard.services.tasks import drafts, organise, settings
 from leaderboard.services.tasks.drafts import DEEPEST, VISIBILITIES, TaskDraft
-from leaderboard.services.tasks.settings import change
-from leaderboard.services.tasks.settings.records import SETTINGS
+from leaderboard.services.tasks.settings import SETTINGS
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.web.api import actions, limits
 from leaderboard.web.api.limits import Filled
@@ -31,7 +30,7 @@ class NewTask:
 
     name: Filled
     kind: Literal["rankings", "answers", "judges"] = "rankings"
-    template: Annotated[str, limits.one_of(templates.TEMPLATES)] = templates.LIVING
+    template: Annotated[str, limits.one_of(drafts.TEMPLATES)] = drafts.LIVING
     description: str = ""
     collection: str | None = None
     visibility: Annotated[str, limits.one_of([""], VISIBILITIES)] | None = None
@@ -69,7 +68,7 @@ def make_task(slug: str, query: NewTask, file: Path) -> OwnTask:
     asker = viewer()
     policy.require_creator(asker)
     finish_reading()
-    template = templates.find(query.template)
+    template = drafts.find_template(query.template)
     draft = TaskDraft(
         slug=slug,
         name=query.name,
@@ -88,7 +87,7 @@ def make_task(slug: str, query: NewTask, file: Path) -> OwnTask:
     )
     prepared = drafts.prepare(draft)
     with writing() as session:
-        create.create(session, asker, prepared)
+        drafts.create(session, asker, prepared)
     return OwnTask(task=slug, name=query.name.strip(), state="draft", topics=str(prepared.topics))
 
 
@@ -130,7 +129,7 @@ def settle_task(slug: str, body: Settings) -> SettingsAnswer:
     built. A new `slug` gives the task another address; the old one leads there.
     """
     with writing() as session:
-        changed = change.change(session, viewer(), slug, body.settings, body.reason[:300])
+        changed = settings.change_settings(session, viewer(), slug, body.settings, body.reason[:300])
     wake()
     return _settings(body.settings.get("slug", "").strip() or slug, changed)
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from leaderboard.services import policy
-from leaderboard.services.tasks import topic_changes
+from leaderboard.services.tasks import board_measures
 from leaderboard.trec.topics import topics as trec_topics
 from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.operations import Done, operation
@@ -94,7 +94,7 @@ def replace_topics(slug: str, query: TopicFields, file: Path) -> Done:
     finish_reading()
     new = trec_topics.read(file, query.fields)
     with writing() as session:
-        topic_changes.replace(session, asker, slug, new.topics)
+        board_measures.replace(session, asker, slug, new.topics)
     wake()
     return Done(done=f"{len(new.topics)} topics. {new}")
 

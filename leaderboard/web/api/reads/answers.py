@@ -1,6 +1,6 @@
 """Operations that read answers of runs."""
 
-from leaderboard.pages.answers import answer, tables
+from leaderboard.pages import answers
 from leaderboard.web.api.operations import operation
 from leaderboard.web.session import reading, viewer
 
@@ -11,7 +11,7 @@ def show_answer(run_id: int, topic_id: str) -> dict[str, object]:
 
     Its segments with the documents they cite, its length and the limit, and what was cut off.
     """
-    return dict(tables.FILES.facts(answer.answer_page(reading(), viewer(), run_id, topic_id)))
+    return dict(answers.ANSWER_FILES.facts(answers.answer_page(reading(), viewer(), run_id, topic_id)))
 
 
 OPERATIONS = (show_answer,)

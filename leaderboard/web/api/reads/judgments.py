@@ -5,12 +5,12 @@ from typing import Literal
 
 from flask import Response
 
-from leaderboard.pages.combined import tables as combined_tables
-from leaderboard.pages.combined.board import CombinedChoice, combined_page
-from leaderboard.pages.nuggets import line, line_tables
+from leaderboard.pages import combined as combined_tables
+from leaderboard.pages.combined import CombinedChoice, combined_page
+from leaderboard.pages.nuggets import line
 from leaderboard.pages.pools import pools
-from leaderboard.pages.revisions import files, lists, revision
-from leaderboard.services.pools import files as pool_files
+from leaderboard.pages.revisions import lists, revision
+from leaderboard.services.pools import pools as pool_files
 from leaderboard.web import responses
 from leaderboard.web.api.lists import ListQuery, Rows, part
 from leaderboard.web.api.operations import Reply, operation
@@ -75,7 +75,7 @@ def revision_file(slug: str, number: int, query: PartQuery) -> Response:
 
     In the form they are read in; those of answers are JSON lines, with each run by its name.
     """
-    text = files.of_revision(reading(), viewer(), slug, number, query.part)
+    text = revision.of_revision(reading(), viewer(), slug, number, query.part)
     return responses.as_text(text, f"{slug}-{number}-{query.part}")
 
 
@@ -94,7 +94,7 @@ def show_line(slug: str, line_id: int, query: RevisionQuery) -> dict[str, object
 
     Of a task of answers: every run by the newest revision of the line, and how far the task's board agrees.
     """
-    return dict(line_tables.FILES.facts(line.line_page(reading(), viewer(), slug, line_id, query.measure)))
+    return dict(line.LINE_FILES.facts(line.line_page(reading(), viewer(), slug, line_id, query.measure)))
 
 
 @operation("GET", "/tasks/<slug>/pools", Rows, query=ListQuery, rule=ORGANISERS)
@@ -142,7 +142,7 @@ def show_combined(slug: str, query: CombinedQuery) -> dict[str, object]:
     favours.
     """
     choice = CombinedChoice(query.measure, query.sample, query.by)
-    return combined_tables.facts(combined_page(reading(), viewer(), slug, choice))
+    return combined_tables.combined_facts(combined_page(reading(), viewer(), slug, choice))
 
 
 OPERATIONS = (

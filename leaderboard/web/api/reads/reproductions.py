@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from leaderboard.pages.reproductions import board, show, tables
-from leaderboard.services.reproductions import links
-from leaderboard.services.reproductions.links import OriginalRuns
+from leaderboard.pages.reproductions import show, tables
+from leaderboard.services import reproductions
+from leaderboard.services.reproductions import OriginalRuns
 from leaderboard.web.api.operations import WRITE, Done, operation
 from leaderboard.web.api.reads.tasks import ANY, COMPUTED
 from leaderboard.web.session import have_computed, reading, viewer, wake, writing
@@ -35,7 +35,7 @@ def list_reproductions(slug: str, query: ReproductionQuery) -> dict[str, object]
 
     One for each run that reproduces another, level by level: a word, and the number that decides it.
     """
-    return dict(tables.facts(board.reproductions_page(reading(), viewer(), slug, query.measure)))
+    return dict(tables.facts(show.reproductions_page(reading(), viewer(), slug, query.measure)))
 
 
 @operation("POST", "/tasks/<slug>/reproductions", Done, query=ReproductionQuery, scopes=ANY, status=202)
@@ -44,7 +44,7 @@ def compute_reproductions(slug: str, query: ReproductionQuery) -> Done:
 
     Those that are still missing, by an evaluator; then read them.
     """
-    waiting = board.reproductions_page(reading(), viewer(), slug, query.measure).waiting
+    waiting = show.reproductions_page(reading(), viewer(), slug, query.measure).waiting
     have_computed(waiting)
     return Done(done=f"{len(waiting)} results asked for")
 
@@ -67,7 +67,7 @@ def say_what_a_run_reproduces(run_id: int, body: ReproducesBody) -> Done:
     """
     of = OriginalRuns(body.original, body.original_baseline, body.baseline)
     with writing() as session:
-        links.link(session, viewer(), run_id, of)
+        reproductions.link(session, viewer(), run_id, of)
     wake()
     return Done(done=f"run {run_id} reproduces run {body.original}")
 
@@ -76,7 +76,7 @@ def say_what_a_run_reproduces(run_id: int, body: ReproducesBody) -> Done:
 def take_back_what_a_run_reproduces(run_id: int) -> Done:
     """Take back which run a run reproduces"""
     with writing() as session:
-        links.unlink(session, viewer(), run_id)
+        reproductions.unlink(session, viewer(), run_id)
     return Done(done=f"run {run_id} reproduces nothing")
 
 

@@ -2,7 +2,7 @@
 
 from flask import Response
 
-from leaderboard.pages.runs import files, measures, origin
+from leaderboard.pages.runs import measures, upload
 from leaderboard.pages.runs import topics as run_topics
 from leaderboard.pages.runs.head import ranked_documents, scored_run, seen_run
 from leaderboard.web.api.lists import ListQuery, Rows, part
@@ -32,8 +32,8 @@ def run_origin(run_id: int) -> dict[str, object]:
 
     Digests of file, ranking and judgments, versions of measures, and runs that are nearly the same.
     """
-    page = origin.origin_page(reading(), seen_run(reading(), viewer(), run_id))
-    return dict(origin.FILES.facts(page))
+    page = measures.origin_page(reading(), seen_run(reading(), viewer(), run_id))
+    return dict(measures.ORIGIN_FILES.facts(page))
 
 
 @operation("GET", "/runs/<id:run_id>/file", bytes)
@@ -42,7 +42,7 @@ def run_file(run_id: int) -> Response:
 
     Where you may see it; its ETag is its SHA-256.
     """
-    return answer(files.sent_file(reading(), viewer(), run_id))
+    return answer(upload.sent_file(reading(), viewer(), run_id))
 
 
 OPERATIONS = (run_by_topic, run_by_measure, run_origin, run_file)

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from leaderboard.pages.rankings import ranking
-from leaderboard.pages.rankings import tables as ranking_tables
-from leaderboard.pages.topics import list_table, lists, tables, topic
+from leaderboard.pages.rankings import ranking as ranking_tables
+from leaderboard.pages.topics import lists, topic
 from leaderboard.pages.topics.topic import Choice
 from leaderboard.web.api.lists import ListQuery, Rows, part
 from leaderboard.web.api.operations import Reply, operation
@@ -37,7 +37,7 @@ def topics(slug: str, query: MeasureQuery) -> Reply:
     With what is known of their difficulty where you may see it.
     """
     page = lists.topic_list(reading(), viewer(), slug, query.measure)
-    return part(list_table.table(page), query, "topic")
+    return part(lists.list_table(page), query, "topic")
 
 
 @operation("GET", "/tasks/<slug>/topics/<topic:topic_id>", TopicAnswer)
@@ -60,7 +60,7 @@ def show_topic(slug: str, topic_id: str) -> TopicAnswer:
 def topic_scores(slug: str, topic_id: str, query: MeasureQuery) -> Reply:
     """The scores of all runs on a topic"""
     page = topic.topic_page(reading(), viewer(), slug, topic_id, Choice(query.measure, "", 0))
-    return part(tables.scores_table(page), query, "run")
+    return part(topic.scores_table(page), query, "run")
 
 
 @operation("GET", "/tasks/<slug>/topics/<topic:topic_id>/documents", Rows, query=ListQuery)
@@ -70,7 +70,7 @@ def topic_documents(slug: str, topic_id: str, query: ListQuery) -> Reply:
     With their grades, and which runs found them.
     """
     page = topic.topic_page(reading(), viewer(), slug, topic_id, Choice(None, "", None))
-    return part(tables.documents_table(page), query, "docno")
+    return part(topic.documents_table(page), query, "docno")
 
 
 @operation("GET", "/runs/<id:run_id>/topics/<topic:topic_id>", Rows, query=RankingQuery)
@@ -82,7 +82,7 @@ def show_ranking(run_id: int, topic_id: str, query: RankingQuery) -> Reply:
     page = ranking.ranking_page(
         reading(), viewer(), run_id, topic_id, None, read="titles" if query.titles else "nothing"
     )
-    return part(ranking_tables.table(page), query, "docno")
+    return part(ranking_tables.ranking_table(page), query, "docno")
 
 
 OPERATIONS = (topics, show_topic, topic_scores, topic_documents, show_ranking)

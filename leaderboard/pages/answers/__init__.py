@@ -1,1 +1,0 @@
-"""What runs of answers say, for readers."""

@@ -1,1 +1,0 @@
-"""A whole task as plain files, for one viewer."""

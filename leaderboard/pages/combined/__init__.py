@@ -1,1 +1,0 @@
-"""Boards that combine judgments by people and by a machine."""

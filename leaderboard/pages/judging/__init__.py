@@ -1,1 +1,0 @@
-"""What pages of all judging share: agreement, what is read at a desk, what is left to do."""

@@ -1,1 +1,0 @@
-"""What an account has going on: its tasks, its teams' runs and uploads."""

@@ -1,1 +1,0 @@
-"""The pages of side-by-side comparisons, for organisers and assessors."""

@@ -1,1 +1,0 @@
-"""What operators of the site see."""

@@ -1,1 +1,0 @@
-"""Answers of runs: stored, read back, checked on their way in."""

@@ -1,1 +1,0 @@
-"""Query logs: imported, and read as preferences."""

@@ -1,0 +1,440 @@
+"""What all judging has in common: who judges by which link, the log of what they say, everybody's labels.
+
+An event is changed in one way only: it is taken back, for good. Of each assessor and place the last that was
+not taken back is in force.
+"""
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from hashlib import blake2b
+from typing import Annotated, Any, NamedTuple, TypeVar
+
+from sqlalchemy import ColumnElement, or_, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from leaderboard.db.engine import lock_row, now
+from leaderboard.db.tables import AnswerLabel, Assessment, Assessor, SideBySide, Task, Topic, WrittenNugget
+from leaderboard.errors import Conflict, Invalid, NotFound, Problem
+from leaderboard.services import audit, policy, throttles
+from leaderboard.services.accounts import names, sessions
+from leaderboard.services.policy import Viewer
+from leaderboard.stats.assessors import RuleKey, Settled, settle
+from leaderboard.tables import record
+from leaderboard.tables.record import Place as RecordPlace
+from leaderboard.tables.record import Shown
+
+HUMAN, MACHINE = "human", "machine"
+ASSESSOR, ADJUDICATOR = "assessor", "adjudicator"
+MOST_AT_ONCE = 500
+LINK_DAYS = 180
+DEAD_LINK = "This link does not work, or no longer; ask the organisers for a new one."
+
+
+@dataclass(frozen=True, slots=True)
+class PersonalLink:
+    """The link an assessor gets, once: nobody can look it up later."""
+
+    assessor_id: int
+    name: str
+    token: Annotated[str, Shown(key="link", shown=RecordPlace.PAGE)]
+
+
+def add_link(
+    session: Session,
+    viewer: Viewer,
+    slug: str,
+    new_names: Sequence[str],
+    role: str = ASSESSOR,
+    days: int = LINK_DAYS,
+) -> tuple[PersonalLink, ...]:
+    """New assessors of a task with their links, which end after so many days; 0 is never.
+
+    Raises Invalid for a bad name, Conflict for one that is taken.
+    """
+    task = policy.own_task(session, viewer, slug, policy.coordinates)
+    if role not in (ASSESSOR, ADJUDICATOR):
+        raise Invalid(f"An assessor's role is {ASSESSOR} or {ADJUDICATOR}, not {role!r}.")
+    tidy = [names.displayed(name, "an assessor") for name in new_names if name.strip()]
+    if not tidy or len(tidy) > MOST_AT_ONCE:
+        problem = Problem(f"takes 1 to {MOST_AT_ONCE} names.", "Write one name a line.", field="names")
+        raise Invalid("Nobody was added.", [problem])
+    _refuse_taken(session, task, tidy)
+    made = []
+    for name in tidy:
+        token = sessions.new_token()
+        ends, facts = _end(session, days), {"task": slug, "name": name}
+        assessor = _made(
+            session, viewer, task, facts, role=role, token_sha256=sessions.digest(token), expires_at=ends
+        )
+        made.append(PersonalLink(assessor.id, name, token))
+    return tuple(made)
+
+
+def renew(
+    session: Session, viewer: Viewer, slug: str, assessor_id: int, days: int = LINK_DAYS
+) -> PersonalLink:
+    """Give an assessor a new link and revoke the old one; raises NotFound, Conflict for a machine."""
+    assessor = _own_assessor(session, viewer, slug, assessor_id)
+    if assessor.origin == MACHINE:
+        raise Conflict(f"{assessor.name} is a machine: its labels are imported, it has no link.")
+    token = sessions.new_token()
+    assessor.token_sha256, assessor.revoked_at = sessions.digest(token), None
+    assessor.expires_at = _end(session, days)
+    audit.record(session, viewer, "assessor.renew", f"assessor:{assessor.id}")
+    return PersonalLink(assessor.id, assessor.name, token)
+
+
+def prolong(session: Session, viewer: Viewer, slug: str, assessor_id: int, days: int = LINK_DAYS) -> None:
+    """Let an assessor's link work so many days from now, also one that has ended; Conflict without a link."""
+    assessor = _own_assessor(session, viewer, slug, assessor_id)
+    if assessor.token_sha256 is None:
+        raise Conflict(f"{assessor.name} has no link; make a new one.")
+    assessor.expires_at = _end(session, days)
+    audit.record(session, viewer, "assessor.prolong", f"assessor:{assessor.id}", days=days)
+
+
+def _end(session: Session, days: int) -> datetime | None:
+    return now(session) + timedelta(days=days) if days else None
+
+
+def revoke(session: Session, viewer: Viewer, slug: str, assessor_id: int) -> None:
+    """Revoke an assessor's link; the judgments stay."""
+    assessor = _own_assessor(session, viewer, slug, assessor_id)
+    if assessor.token_sha256 is not None:
+        assessor.token_sha256, assessor.revoked_at = None, now(session)
+        audit.record(session, viewer, "assessor.revoke", f"assessor:{assessor.id}")
+
+
+def is_link(session: Session, token: str) -> ColumnElement[bool]:
+    """That an assessor has this link and it has not ended."""
+    lasts = or_(Assessor.expires_at.is_(None), Assessor.expires_at > now(session))
+    return (Assessor.token_sha256 == sessions.digest(token)) & lasts
+
+
+def by_token(session: Session, token: str) -> Assessor:
+    """The assessor whose link it is; raises NotFound where it is nobody's, was revoked or has ended."""
+    assessor = session.scalar(select(Assessor).where(is_link(session, token)))
+    if assessor is None:
+        raise NotFound(DEAD_LINK)
+    return assessor
+
+
+def of_task(session: Session, task_id: int) -> tuple[Assessor, ...]:
+    """All assessors of a task: people first, then machines, by name."""
+    assessors = session.scalars(select(Assessor).where(Assessor.task_id == task_id))
+    return tuple(
+        sorted(assessors, key=lambda assessor: (assessor.origin == MACHINE, names.canonical(assessor.name)))
+    )
+
+
+def able(session: Session, task_id: int) -> dict[int, str]:
+    """Id -> name of a task's assessors who can be asked: people whose personal link works."""
+    return {
+        assessor.id: assessor.name
+        for assessor in of_task(session, task_id)
+        if assessor.origin == HUMAN and assessor.token_sha256 is not None
+    }
+
+
+def of_name(session: Session, task_id: int, name: str) -> Assessor | None:
+    """The assessor of a task with a name like this one; None where there is none."""
+    canonical = names.canonical(name)
+    return next(
+        (assessor for assessor in of_task(session, task_id) if names.canonical(assessor.name) == canonical),
+        None,
+    )
+
+
+def ensure(
+    session: Session, viewer: Viewer, task: Task, name: str, origin: str, origin_name: str = ""
+) -> Assessor:
+    """The assessor of that name whose labels come as a file, made without a link where there is none.
+
+    Raises Conflict where the name is of one of the other origin or of another machine, Invalid for a
+    machine that is not named.
+    """
+    shown = names.displayed(name, "an assessor")
+    origin_name = origin_name.strip()[: names.MAX_CHARACTERS]
+    if origin not in (HUMAN, MACHINE):
+        raise Invalid(f"Labels come from a {HUMAN} or a {MACHINE}, not from {origin!r}.")
+    if origin == MACHINE and not origin_name:
+        problem = Problem("says which machine it was.", "Name model and version.", field="machine")
+        raise Invalid("Labels of a machine need its name.", [problem])
+    assessor = of_name(session, task.id, shown)
+    if assessor is None:
+        machine = origin_name if origin == MACHINE else ""
+        facts = {"name": shown, "origin": origin}
+        assessor = _made(session, viewer, task, facts, origin=origin, origin_name=machine)
+    elif assessor.origin != origin or (origin == MACHINE and assessor.origin_name != origin_name):
+        what = f"the machine {assessor.origin_name}" if assessor.origin == MACHINE else "a person"
+        raise Conflict(f"{assessor.name} is {what} in this task; choose another name for these labels.")
+    return assessor
+
+
+def adjudicator_of(session: Session, viewer: Viewer, task: Task) -> Assessor:
+    """The assessor whose labels are the viewer's decisions, made at the first one; it has no link."""
+    name = f"{viewer.name or 'operator'} (adjudicator)"
+    # Two first decisions at once would make two assessors of one name.
+    lock_row(session, Task, task.id)
+    adjudicator = of_name(session, task.id, name)
+    if adjudicator is None:
+        facts = {"task": task.slug, "name": name}
+        adjudicator = _made(session, viewer, task, facts, role=ADJUDICATOR)
+    if adjudicator.role != ADJUDICATOR:
+        raise Conflict(f"{name} is an assessor of this task; decisions need a name of their own.")
+    return adjudicator
+
+
+def _made(session: Session, viewer: Viewer, task: Task, told: dict[str, str], **columns: Any) -> Assessor:
+    """A new assessor with the name that is told to the audit."""
+    assessor = Assessor(task_id=task.id, name=told["name"], created_at=now(session), **columns)
+    session.add(assessor)
+    session.flush()
+    audit.record(session, viewer, "assessor.add", f"assessor:{assessor.id}", **told)
+    return assessor
+
+
+def _own_assessor(session: Session, viewer: Viewer, slug: str, assessor_id: int) -> Assessor:
+    task = policy.own_task(session, viewer, slug, policy.coordinates)
+    assessor = session.get(Assessor, assessor_id)
+    if assessor is None or assessor.task_id != task.id:
+        raise NotFound(f"{task.name} has no assessor {assessor_id}.")
+    return assessor
+
+
+def _refuse_taken(session: Session, task: Task, new_names: Sequence[str]) -> None:
+    taken = {names.canonical(assessor.name) for assessor in of_task(session, task.id)}
+    for name in new_names:
+        if names.canonical(name) in taken:
+            raise Conflict(f"There is an assessor {name!r} in this task already; choose another name.")
+        taken.add(names.canonical(name))
+
+
+WHOSE = {"human": "people", "machine": "machines", "all": "people and machines beside each other"}
+"""Whose labels a page looks at, by its name in an address, and how a form calls it."""
+Place = tuple[str, str]
+"""Topic and document, or the name that an item has within its topic."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """A person or a machine with labels, or asked for them."""
+
+    id: int
+    name: Annotated[str, Shown(key="assessor")]
+    is_machine: bool
+    machine: Annotated[str, Shown(shown=~record.Place.PAGE)]
+    """Which one; empty of people."""
+    is_adjudicator: bool
+
+    @property
+    def origin(self) -> Annotated[str, Shown(shown=~record.Place.PAGE)]:
+        """`machine` or `human`."""
+        return MACHINE if self.is_machine else HUMAN
+
+    def is_of(self, whose: str) -> bool:
+        """Whether it is one of people, machines or all."""
+        return whose == "all" or self.is_machine == (whose == "machine")
+
+
+@dataclass(frozen=True, slots=True)
+class GivenLabel:
+    """A judge's label that is in force; grade None where it was skipped, or the judge could not say."""
+
+    topic_id: Annotated[str, Shown(key="topic")]
+    docno: Annotated[str, Shown("Document")]
+    judge: Judge
+    grade: Annotated[int | None, Shown(digits=None)]
+    saved_at: datetime
+    note: str = ""
+    seconds: float | None = None
+
+    @property
+    def assessor(self) -> str:
+        """The judge's name."""
+        return self.judge.name
+
+    @property
+    def place(self) -> Place:
+        """What is labelled."""
+        return self.topic_id, self.docno
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class JudgedLabels:
+    """Everybody's labels, adjudicators' apart."""
+
+    judges: tuple[Judge, ...]
+    labels: tuple[GivenLabel, ...]
+    """Of assessors."""
+    decisions: tuple[GivenLabel, ...]
+    """Of adjudicators."""
+
+    def labels_of(self, whose: str) -> tuple[GivenLabel, ...]:
+        """Assessors' labels of people, of machines, or of both."""
+        return tuple(label for label in self.labels if label.judge.is_of(whose))
+
+    def decided(self) -> dict[Place, GivenLabel]:
+        """Place -> the adjudicators' last decision."""
+        by_time = sorted(self.decisions, key=lambda label: label.saved_at)
+        return {label.place: label for label in by_time if label.grade is not None}
+
+
+def judges_of(session: Session, task: Task) -> tuple[Judge, ...]:
+    """Who judges or judged for a task: people first, then machines, by name; one statement."""
+    return tuple(
+        Judge(
+            id=assessor.id,
+            name=assessor.name,
+            is_machine=assessor.origin == MACHINE,
+            machine=assessor.origin_name,
+            is_adjudicator=assessor.role == ADJUDICATOR,
+        )
+        for assessor in of_task(session, task.id)
+    )
+
+
+def by_place(labels: Iterable[GivenLabel]) -> dict[Place, list[GivenLabel]]:
+    """Place -> its labels, in the order given."""
+    found: dict[Place, list[GivenLabel]] = {}
+    for label in labels:
+        found.setdefault(label.place, []).append(label)
+    return found
+
+
+def grades_of(labels: Iterable[GivenLabel]) -> set[int]:
+    """The grades that some labels give."""
+    return {label.grade for label in labels if label.grade is not None}
+
+
+def settled_by(labels: Collection[GivenLabel], rule: RuleKey) -> Settled:
+    """One grade a place by a rule of RULES."""
+    adjudicators = {label.assessor for label in labels if label.judge.is_adjudicator}
+    return settle(labels, rule, adjudicators=adjudicators)
+
+
+KEY_CHARACTERS = 64
+NOTE_CHARACTERS = 2000
+Event = TypeVar("Event", Assessment, AnswerLabel, SideBySide)
+Given = TypeVar("Given", bound=NamedTuple)
+
+
+def store_lines(
+    session: Session,
+    event: Assessment | AnswerLabel | SideBySide | WrittenNugget,
+    same: Collection[str] = (),
+    another: str = "",
+) -> bool:
+    """Store an event, or that it was taken back; whether it is new: what comes again is stored once.
+
+    same: columns in which an event that comes again is as before. Raises Conflict, which says `another`,
+    where a different one has its key.
+    """
+    model, said = type(event), {name: getattr(event, name) for name in same}
+    of_key = select(model).where(model.assessor_id == event.assessor_id, model.key == event.key)
+    stored: Any = session.scalar(of_key)
+    if stored is None:
+        try:
+            with session.begin_nested():
+                session.add(event)
+            return True
+        except IntegrityError:
+            # The same event came by another connection at this very moment.
+            stored = session.scalar(of_key)
+    if stored is None or any(getattr(stored, name) != value for name, value in said.items()):
+        raise Conflict(another)
+    if getattr(event, "undone", False):
+        stored.undone = True
+    return False
+
+
+def undo_last(session: Session, model: type[Event], *where: ColumnElement[bool]) -> Event | None:
+    """Take back what was decided last of some events; None where there is nothing."""
+    query = select(model).where(model.undone.is_(False), *where)
+    last = session.scalar(query.order_by(model.saved_at.desc(), model.id.desc()).limit(1))
+    if last is not None:
+        last.undone = True
+        session.flush()
+    return last
+
+
+def in_force(
+    session: Session,
+    model: type[Event],
+    record: type[Given],
+    place: Callable[[Given], Hashable],
+    *where: ColumnElement[bool],
+) -> tuple[Given, ...]:
+    """Of each place the last of some events that was not taken back, as records of columns."""
+    query = select(*(getattr(model, name) for name in record._fields)).where(model.undone.is_(False), *where)
+    last: dict[Hashable, Given] = {}
+    for row in session.execute(query.order_by(model.saved_at, model.id)):
+        given = record._make(row)
+        last[place(given)] = given
+    return tuple(last.values())
+
+
+def spend(session: Session, what: str, assessor_id: int, a_minute: int) -> None:
+    """Count one act of an assessor; raises OverQuota where there were as many within a minute."""
+    throttles.spend(session, f"{what}:{assessor_id}", a_minute, timedelta(minutes=1))
+
+
+def key_problems(key: str, remedy: str = "") -> list[Problem]:
+    """What is wrong with the key of an event."""
+    if key.isprintable() and 1 <= len(key) <= KEY_CHARACTERS:
+        return []
+    return [Problem(f"must be 1 to {KEY_CHARACTERS} characters.", remedy, field="key")]
+
+
+def note_problems(note: str) -> list[Problem]:
+    """What is wrong with a note."""
+    if len(note) <= NOTE_CHARACTERS:
+        return []
+    return [Problem(f"may have at most {NOTE_CHARACTERS:,} characters.", "Shorten it.", field="note")]
+
+
+def shared_out(topics: Sequence[str], people: Sequence[int], n: int | None) -> dict[int, list[str]]:
+    """Assessor -> topics, so that n assessors have each topic (all where n is None), and all about as many.
+
+    >>> shared_out(["a", "b", "c"], [1, 2], 1)
+    {1: ['a', 'c'], 2: ['b']}
+    >>> shared_out(["a", "b", "c"], [1, 2, 3], 2)
+    {1: ['a', 'b'], 2: ['a', 'c'], 3: ['b', 'c']}
+    """
+    count = len(people) if n is None else min(n, len(people))
+    shares: dict[int, list[str]] = {person: [] for person in people}
+    for place, topic in enumerate(topics):
+        for step in range(count):
+            shares[people[(place * count + step) % len(people)]].append(topic)
+    return {person: mine for person, mine in shares.items() if mine}
+
+
+def keyed(key: bytes, *facts: object, size: int = 8) -> bytes:
+    """A digest of facts that nobody without the key can find out by trying all of them; always the same."""
+    return blake2b("\n".join(map(str, facts)).encode(), key=key, digest_size=size).digest()
+
+
+def unknown_people(session: Session, task_id: int, chosen: Sequence[int]) -> Iterator[Problem]:
+    """Those who cannot be asked."""
+    return unknown("assessor", chosen, able(session, task_id), "Choose assessors whose links work.")
+
+
+def unknown_topics(session: Session, task_id: int, chosen: Sequence[str]) -> Iterator[Problem]:
+    """Topics that the task does not have."""
+    topics = set(session.scalars(select(Topic.topic_id).where(Topic.task_id == task_id)))
+    return unknown("topics", chosen, topics, "Write ids as they are in the topics file.")
+
+
+def missing_people(chosen: Sequence[int]) -> Iterator[Problem]:
+    """That nobody was chosen, or somebody twice."""
+    if not chosen or len(set(chosen)) < len(chosen):
+        yield Problem("must be at least one assessor.", "Choose who is asked.", field="assessor")
+
+
+def unknown(field: str, chosen: Sequence[Any], known: Collection[Any], remedy: str) -> Iterator[Problem]:
+    """What was chosen in a field and is not there."""
+    for value in chosen:
+        if value not in known:
+            yield Problem("is not there to be chosen.", remedy, field=field, value=str(value)[:40])

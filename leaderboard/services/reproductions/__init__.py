@@ -1,1 +1,0 @@
-"""Runs that reproduce other runs: which one, beside which baselines, and what is kept of the pairs."""

@@ -1,1 +1,0 @@
-"""New revisions of judgments: kept as drafts, then published."""

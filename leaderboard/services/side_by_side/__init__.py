@@ -1,1 +1,0 @@
-"""Two rankings compared by assessors: pairs, questions, answers."""

@@ -1,1 +1,0 @@
-"""Agreement of assessors, settling of labels, judging times, votes."""

@@ -1,1 +1,0 @@
-"""What other topics would show: reliability, power, components of variance."""

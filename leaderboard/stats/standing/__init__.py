@@ -1,1 +1,0 @@
-"""What a table of all pairs says about each run."""

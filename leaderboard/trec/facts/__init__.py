@@ -1,1 +1,0 @@
-"""What participants report about a run, from text to values."""

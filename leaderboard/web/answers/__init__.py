@@ -1,1 +1,0 @@
-"""Addresses of what runs of answers say."""

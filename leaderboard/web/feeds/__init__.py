@@ -1,1 +1,0 @@
-"""Feeds of the site, tasks and teams."""

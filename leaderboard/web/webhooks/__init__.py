@@ -1,1 +1,0 @@
-"""Webhooks of tasks and teams."""
