@@ -33,7 +33,7 @@ FIXED = {
     "tables/record.py": "the columns of declared records",
     "trec/documents/marking.py": "whether letters and words are of a kind",
     "trec/facts.py": "the first words of names of models",
-    "web/__init__.py": "16,384 addresses, four megabytes",
+    "web/__init__.py": "4,096 addresses, one megabyte",
     "web/accounts": "the configuration of providers, which has them by name",
     "web/api/glossary.py": "texts of the program",
     "web/budgets.py": "two numbers an address",

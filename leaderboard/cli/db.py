@@ -10,7 +10,7 @@ from leaderboard.cli.backups import end_shown, shown
 from leaderboard.cli.site import data_option, keep_private, open_database, opened
 from leaderboard.db import files, schema
 from leaderboard.db.engine import Database
-from leaderboard.services import backups
+from leaderboard.services import audit, backups
 from leaderboard.services import checks as check_list
 from leaderboard.services.checks import Damage, DamageCheck
 from leaderboard.settings import Settings
@@ -54,7 +54,7 @@ def check(sample: int | None, scores: bool, data: Path | None) -> None:
         for kind in check_list.all_checks(with_scores=scores):
             found += _damage(database, kind, sample)
         with database.read() as session:
-            at = backups.last_backup(session)
+            at = audit.last_backup(session)
     click.echo(f"The last backup is of {at:%Y-%m-%d %H:%M} UTC." if at else "There is no backup yet.")
     for damage in found:
         click.echo(str(damage))

@@ -26,7 +26,7 @@ if sys.platform != "win32":
 
 log = logging.getLogger(__name__)
 
-STATEMENTS = 250
+STATEMENTS = 150
 """Compiled statements that a process keeps: one takes some fifty kilobytes."""
 POOL = 5
 """Connections a process keeps, unless the settings say otherwise."""
@@ -359,3 +359,10 @@ def _begin(connection: Connection) -> None:
 
 def _milliseconds(seconds: float) -> int:
     return max(1, round(seconds * 1000))
+
+
+def unlimited(connection: Connection) -> None:
+    """Let the statements of this transaction take the time they take."""
+    if connection.dialect.name == "postgresql":
+        for limit in ("statement_timeout", "idle_in_transaction_session_timeout"):
+            connection.execute(text(f"SET LOCAL {limit} = 0"))

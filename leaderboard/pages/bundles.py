@@ -14,13 +14,12 @@ from datetime import UTC, datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.engine import Database
+from leaderboard.db.engine import Database, unlimited
 from leaderboard.db.tables import Edition, Evaluation, Phase, QrelsRevision, Run, Task, Team
 from leaderboard.errors import Invalid, NotFound
 from leaderboard.pages.boards import tables
 from leaderboard.services import policy
 from leaderboard.services.accounts import names
-from leaderboard.services.backups import unlimited
 from leaderboard.services.boards import board as boards
 from leaderboard.services.boards.board import Board
 from leaderboard.services.bundles import checking, describing, members, opening, release

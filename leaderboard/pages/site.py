@@ -28,8 +28,7 @@ from leaderboard.services import audit, policy
 from leaderboard.services.accounts import accounts
 from leaderboard.services.accounts.invitations import SITE
 from leaderboard.services.accounts.names import canonical
-from leaderboard.services.audit import AuditRequest, AuditRow
-from leaderboard.services.backups import backup_age_s, last_backup
+from leaderboard.services.audit import AuditRequest, AuditRow, backup_age_s, last_backup
 from leaderboard.services.jobs import failed, health, queue
 from leaderboard.services.jobs.failed import FailedJob
 from leaderboard.services.jobs.health import health as health_health

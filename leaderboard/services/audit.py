@@ -26,6 +26,8 @@ LOCK = 7_203_552
 """Key of PostgreSQL's advisory lock: one writer of the chain at a time."""
 
 
+BACKUP = "backup.make"
+"""What the record of acts calls a backup."""
 HOUR = timedelta(hours=1)
 NOTICES_AN_HOUR = 1000
 """Rows that `notice` adds in an hour, whoever causes them."""
@@ -178,3 +180,14 @@ def verify(session: Session) -> AuditChain:
 def _digest(before: str, row: Audit) -> str:
     parts = [before, row.at.isoformat(), row.account_id, row.ip, row.action, row.subject, row.detail]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def last_backup(session: Session) -> datetime | None:
+    """When the newest backup was made, None where there is none; looks from the newest act back."""
+    return session.scalar(select(Audit.at).where(Audit.action == BACKUP).order_by(Audit.id.desc()).limit(1))
+
+
+def backup_age_s(session: Session) -> float | None:
+    """How many seconds ago the newest backup was made, None where there is none."""
+    at = last_backup(session)
+    return None if at is None else max(0.0, (now(session) - at).total_seconds())

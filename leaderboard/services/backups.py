@@ -23,13 +23,12 @@ from pathlib import Path
 from typing import IO, Any
 
 import zstandard
-from sqlalchemy import Connection, MetaData, Table, inspect, make_url, select, text, types
-from sqlalchemy.orm import Session
+from sqlalchemy import Connection, MetaData, Table, inspect, make_url, text, types
 
 from leaderboard import __version__
 from leaderboard.db import schema
-from leaderboard.db.engine import Database, now
-from leaderboard.db.tables import Audit, SiteVersion
+from leaderboard.db.engine import Database, unlimited
+from leaderboard.db.tables import SiteVersion
 from leaderboard.errors import Conflict, Damaged, Invalid
 from leaderboard.services import audit
 from leaderboard.services.policy import OPERATOR
@@ -339,9 +338,6 @@ def _pieces(file: IO[bytes], size: int) -> Iterator[bytes]:
         yield piece
 
 
-MADE = "backup.make"
-"""What the record of acts calls a backup."""
-
 Progress = Callable[[TableCount], object]
 """Is told of each table when it is done."""
 
@@ -377,7 +373,9 @@ def back_up(
     finally:
         unverified.unlink(missing_ok=True)
     with database.write() as session:
-        audit.record(session, OPERATOR, MADE, "site", file=path.name, sha256=made.sha256, rows=made.rows)
+        audit.record(
+            session, OPERATOR, audit.BACKUP, "site", file=path.name, sha256=made.sha256, rows=made.rows
+        )
     return Backup(path, made.schema, made.sha256, made.counts)
 
 
@@ -418,17 +416,6 @@ def restore(path: Path, url: str, *, progress: Progress = lambda _: None) -> Bac
     return restored
 
 
-def last_backup(session: Session) -> datetime | None:
-    """When the newest backup was made, None where there is none; looks from the newest act back."""
-    return session.scalar(select(Audit.at).where(Audit.action == MADE).order_by(Audit.id.desc()).limit(1))
-
-
-def backup_age_s(session: Session) -> float | None:
-    """How many seconds ago the newest backup was made, None where there is none."""
-    at = last_backup(session)
-    return None if at is None else max(0.0, (now(session) - at).total_seconds())
-
-
 @contextmanager
 def one_moment(database: Database) -> Iterator[Connection]:
     """A connection that reads the database as it is now, whatever is stored meanwhile."""
@@ -439,13 +426,6 @@ def one_moment(database: Database) -> Iterator[Connection]:
         connection = session.connection(execution_options={"isolation_level": "REPEATABLE READ"})
         unlimited(connection)
         yield connection
-
-
-def unlimited(connection: Connection) -> None:
-    """Let the statements of this transaction take the time they take."""
-    if connection.dialect.name == "postgresql":
-        for limit in ("statement_timeout", "idle_in_transaction_session_timeout"):
-            connection.execute(text(f"SET LOCAL {limit} = 0"))
 
 
 def fill(

@@ -1,6 +1,6 @@
 """Runs that reproduce other runs: which one, beside which baselines, and what is kept of the pairs."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -14,7 +14,6 @@ from leaderboard.services import audit, phase_rules, policy, shown_names
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.shown_names import ShownNames
 from leaderboard.services.statistics import prepared
-from leaderboard.stats.reproductions.levels import Threshold, Thresholds
 
 _RUNS = select(Run, Task).join(Task, Task.id == Run.task_id)
 _RUNS_WITH_PHASES = phase_rules.with_phases(_RUNS.where(Run.id.in_(bindparam("runs", expanding=True))))
@@ -319,16 +318,3 @@ def _reproduced_by(session: Session, viewer: Viewer, run_id: int) -> set[int]:
         there = None if original is None else side(session, viewer, original)
         here = there if there and is_told(viewer, here, [here, there]) else None
     return before - {run_id}
-
-
-def of_setting(stored: Mapping[str, Any] | None) -> Thresholds:
-    """The thresholds that a task's setting says, the usual ones where it says nothing.
-
-    >>> of_setting({"ktu": [0.1, 0.6], "margin": 0.05}).ktu
-    Threshold(same=0.1, close=0.6)
-    """
-    made: dict[str, Any] = {
-        name: Threshold(*value) if isinstance(value, list) else value
-        for name, value in (stored or {}).items()
-    }
-    return Thresholds(**made)

@@ -180,8 +180,8 @@ log = logging.getLogger(__name__)
 
 COMPILED = "templates"
 """The folder of compiled templates, among the temporary files."""
-ADDRESSES = 2**14
-"""That are kept: some four megabytes."""
+ADDRESSES = 2**12
+"""That are kept: some one megabyte, which is what two large pages name."""
 OUTSIDE = frozenset(("token", "_external", "_scheme"))
 """Of the values of an address, those with which it is a secret, or another one for each host."""
 

@@ -9,7 +9,7 @@ from flask.typing import ResponseReturnValue
 from sqlalchemy.exc import SQLAlchemyError
 
 from leaderboard.errors import NoRoom
-from leaderboard.services.backups import backup_age_s
+from leaderboard.services.audit import backup_age_s
 from leaderboard.services.jobs.health import JobHealth, health
 from leaderboard.settings import is_loopback
 from leaderboard.web.bodies import require_room

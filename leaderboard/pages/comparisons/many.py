@@ -18,7 +18,7 @@ from leaderboard.pages.scores.table import ComparedRun, ScoreTable, comparable, 
 from leaderboard.services.evaluations.choices import MeasureColumn
 from leaderboard.services.evaluations.shown import Basis, FloatArray
 from leaderboard.services.policy import Viewer
-from leaderboard.services.statistics import prepared, requests, standings
+from leaderboard.services.statistics import methods, requests, standings
 from leaderboard.services.statistics.procedures import ranking_overlaps
 from leaderboard.services.statistics.requests import WaitingResult
 from leaderboard.services.statistics.standings import RankedRun, Standing
@@ -205,7 +205,7 @@ def many_comparison(
             scores_table.fields_columns_of(session.get_one(Edition, table.source.edition_id))
         ),
         method=comparison.method,
-        choices=prepared.method_choices(),
+        choices=methods.choices(),
         topics=len(table.topics),
         runs=_runs(comparison, pairs),
         pairs=pairs,
@@ -218,7 +218,7 @@ def many_comparison(
 
 
 def _method(key: str) -> Method:
-    known = {method.key: method for method in prepared.method_choices()}
+    known = {method.key: method for method in methods.choices()}
     if key not in known:
         raise Invalid(f"Runs cannot be compared by {key!r}; choose one of {', '.join(known)}.")
     return known[key]

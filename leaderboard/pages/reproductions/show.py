@@ -25,7 +25,14 @@ from leaderboard.services.statistics.prepared import AskedOrder
 from leaderboard.services.statistics.requests import WaitingResult
 from leaderboard.services.tasks.scored_topics import TaskHead
 from leaderboard.stats.reproductions.documents import DocumentOrder
-from leaderboard.stats.reproductions.levels import Levels, RunLevels, Thresholds, replicated, same_topics
+from leaderboard.stats.reproductions.levels import (
+    Levels,
+    RunLevels,
+    Threshold,
+    Thresholds,
+    replicated,
+    same_topics,
+)
 from leaderboard.stats.reproductions.numbers import LevelRow, level_rows, threshold_lines
 from leaderboard.stats.reproductions.topics import largest_differences
 from leaderboard.tables.record import Place, Shown
@@ -138,6 +145,19 @@ def readable_runs(
         elif (read := _other(session, viewer, row, measure)) is not None:
             tasks[key] = read
     return ReadableRuns(stored, tasks)
+
+
+def _thresholds(stored: Mapping[str, Any] | None) -> Thresholds:
+    """The thresholds that a task's setting says, the usual ones where it says nothing.
+
+    >>> of_setting({"ktu": [0.1, 0.6], "margin": 0.05}).ktu
+    Threshold(same=0.1, close=0.6)
+    """
+    made: dict[str, Any] = {
+        name: Threshold(*value) if isinstance(value, list) else value
+        for name, value in (stored or {}).items()
+    }
+    return Thresholds(**made)
 
 
 def _stored(session: Session, run_ids: set[int]) -> list[_StoredRun]:
@@ -375,7 +395,7 @@ def compared_task(session: Session, viewer: Viewer, slug: str, measure: str | No
         task=task,
         table=table,
         measures=comparable(scores_table.fields_columns_of(edition)),
-        thresholds=reproductions.of_setting(task.reproduction_thresholds),
+        thresholds=_thresholds(task.reproduction_thresholds),
         links=reproductions.links_of(session, task.id, table.sight.phase_id),
     )
 
@@ -409,7 +429,7 @@ def _without_board(session: Session, viewer: Viewer, slug: str) -> Reproductions
         basis=None,
         measure=column_of(task.primary_measure),
         measures=(),
-        thresholds=reproductions.of_setting(task.reproduction_thresholds),
+        thresholds=_thresholds(task.reproduction_thresholds),
         rows=(),
         waiting=(),
     )

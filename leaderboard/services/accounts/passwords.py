@@ -14,7 +14,6 @@ from unicodedata import normalize
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerifyMismatchError
-from zxcvbn import zxcvbn
 
 from leaderboard.errors import Invalid, Problem
 from leaderboard.services.accounts.names import canonical
@@ -97,6 +96,9 @@ def _is_common(password: str) -> bool:
 
 def _guesses(password: str) -> float:
     """About how many guesses it takes: common passwords, words, names, dates and keyboard rows first."""
+    # Its lists of words take twelve megabytes, which a process needs where somebody sets a password.
+    from zxcvbn import zxcvbn
+
     found = zxcvbn(password[:ESTIMATED_CHARACTERS], user_inputs=_common_words())
     return float(found["guesses"])
 

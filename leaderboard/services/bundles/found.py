@@ -11,9 +11,9 @@ from pathlib import Path
 
 from sqlalchemy.orm import Session
 
+from leaderboard.db.engine import unlimited
 from leaderboard.errors import Invalid, Problem, TooLarge
 from leaderboard.services.accounts import teams
-from leaderboard.services.backups import unlimited
 from leaderboard.services.bundles.opening import BundleFiles
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs import limits as runs_limits

@@ -16,6 +16,7 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from leaderboard.db.engine import unlimited
 from leaderboard.db.tables import (
     Edition,
     Phase,
@@ -32,7 +33,6 @@ from leaderboard.errors import Invalid
 from leaderboard.measures.naming import parse
 from leaderboard.services import audit, collections, kinds, policy
 from leaderboard.services.accounts import teams
-from leaderboard.services.backups import unlimited
 from leaderboard.services.boards import board as boards
 from leaderboard.services.bundles import checking
 from leaderboard.services.bundles import judgments as of_answers

@@ -13,20 +13,17 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_key
 from leaderboard.db.tables import Edition, Job, QrelsRevision, Reproduction, Run, Statistic, Task
-from leaderboard.errors import Invalid
 from leaderboard.measures.naming import parse
-from leaderboard.services import audit, kinds, phase_rules, policy
+from leaderboard.services import kinds, phase_rules
 from leaderboard.services.evaluations import choices, shown
 from leaderboard.services.evaluations.score import whole_editions
 from leaderboard.services.evaluations.shown import Source, means, ranking_key, scored_runs, source_of
 from leaderboard.services.jobs import queue
 from leaderboard.services.phase_rules import PhaseRule
-from leaderboard.services.policy import Viewer
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.procedures import coverage, document_orders, field_leaders
 from leaderboard.services.statistics.requests import Request, WaitingResult
 from leaderboard.stats.arrays import Arrays, unpack
-from leaderboard.stats.pairs.methods import Method, method
 from leaderboard.stats.reproductions.documents import DocumentOrder
 
 
@@ -289,34 +286,3 @@ def _supersede(session: Session, task_id: int, but: Request | None) -> None:
     )
     dropped = session.execute(obsolete.execution_options(synchronize_session=False)).scalars().all()
     session.execute(delete(Statistic).where(Statistic.id.in_(dropped), Statistic.computed_at.is_(None)))
-
-
-OF_A_BOARD = ("t", "guarded_t", "wilcoxon", "sign", "randomisation")
-FAMILIES = ("holm", "bonferroni", "bh")
-WITH_THEIR_OWN_TEST = ("tukey", "randomised_tukey")
-
-
-def method_choices() -> tuple[Method, ...]:
-    """Every method a board may be compared by, the default first.
-
-    >>> choices()[0].key
-    't+holm'
-    """
-    methods = [method(f"{test}+{family}") for test in OF_A_BOARD for family in FAMILIES]
-    return (*methods, *(method(name) for name in WITH_THEIR_OWN_TEST))
-
-
-def choose(session: Session, viewer: Viewer, slug: str, key: str) -> Method:
-    """Compare the task's runs by another test or correction from now on, on all its boards.
-
-    Raises Invalid for a method there is not, Forbidden unless the viewer organises the task.
-    """
-    task, _ = policy.visible_task(session, viewer, slug)
-    policy.require_organiser(viewer, task)
-    methods = {method.key: method for method in method_choices()}
-    if key not in methods:
-        raise Invalid(f"Runs cannot be compared by {key!r}; choose one of {', '.join(methods)}.")
-    task.comparison = key
-    audit.record(session, viewer, "task.comparison", f"task:{task.id}", comparison=key)
-    prepare(session, task.id)
-    return methods[key]

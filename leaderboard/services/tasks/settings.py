@@ -13,7 +13,7 @@ from leaderboard.errors import Conflict, Invalid, Problem
 from leaderboard.fields import Asked, Field
 from leaderboard.services import collections, phase_rules, policy
 from leaderboard.services.policy import Viewer
-from leaderboard.services.statistics import prepared
+from leaderboard.services.statistics import methods
 from leaderboard.services.tasks import board_measures, drafts, phases, scored_topics, setting_values
 from leaderboard.services.tasks.drafts import DEEPEST
 from leaderboard.services.tasks.setting_values import LINE_CHARACTERS, TEXT_CHARACTERS, Read, tidy, written
@@ -36,7 +36,7 @@ NAMING = {
     "team": "pseudonyms until the team itself lifts its own",
 }
 UNMARKED = {"best": "its best, by the score the team could see", "newest": "its newest"}
-COMPARISONS = {method.key: method.title for method in prepared.method_choices()}
+COMPARISONS = {method.key: method.title for method in methods.choices()}
 YES_NO = {"yes": "yes", "no": "no"}
 UNITS = {
     "": "as the dialect counts",
@@ -471,7 +471,7 @@ def _put_slug(changing: _Changing, slug: str) -> None:
 
 
 def _put_comparison(changing: _Changing, key: str) -> None:
-    prepared.choose(changing.session, changing.viewer, changing.task.slug, key)
+    methods.choose(changing.session, changing.viewer, changing.task.slug, key)
 
 
 def _put_collection(changing: _Changing, name: str) -> None:

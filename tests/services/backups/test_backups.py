@@ -189,10 +189,10 @@ def test_a_backup_that_fails_leaves_nothing(database: Database, tmp_path: Path) 
     assert [path.name for path in target.parent.iterdir()] == ["site.backup"]
     assert target.read_bytes() == b"the one before"
     with database.read() as session:
-        assert backups.last_backup(session) is None
+        assert audit.last_backup(session) is None
     backups.back_up(database, target)
     with database.read() as session:
-        assert backups.last_backup(session) is not None
+        assert audit.last_backup(session) is not None
 
 
 @pytest.mark.parametrize(

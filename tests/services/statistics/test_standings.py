@@ -19,7 +19,7 @@ from leaderboard.services.boards.board import Board
 from leaderboard.services.judges import scoring
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.services.runs import withdrawals
-from leaderboard.services.statistics import prepared, requests
+from leaderboard.services.statistics import methods, requests
 from leaderboard.services.statistics.procedures import (
     coverage,
     document_orders,
@@ -244,13 +244,13 @@ def test_a_test_that_cannot_reach_significance_says_so(database: Database, tmp_p
 def choose(database: Database, key: str, viewer: Viewer = OPERATOR) -> None:
     """Compare the task's runs by another method."""
     with database.write() as session:
-        prepared.choose(session, viewer, "t", key)
+        methods.choose(session, viewer, "t", key)
 
 
 @pytest.mark.usefixtures("filled")
 def test_organisers_choose_the_method(database: Database) -> None:
     """Every method of the list works, its name is in the sentence; others and other people are refused."""
-    for each in prepared.method_choices():
+    for each in methods.choices():
         if each.random:
             continue
         choose(database, each.key)
