@@ -140,7 +140,7 @@ def _sent(database: Database, slug: str) -> list[str]:
     """The digest of what each judge said."""
     with database.read() as session:
         runs = session.scalars(select(Run.id).join(Task).where(Task.slug == slug).order_by(Run.id)).all()
-        return [said.sha256 for run in runs if (said := store.sent(session, run)) is not None]
+        return [said.sha256 for run in runs if (said := store.sent_labels(session, run)) is not None]
 
 
 def test_on_its_own_site_it_is_linked_and_scored_again(database: Database, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Entry, Phase
 from leaderboard.errors import NotFound
 from leaderboard.pages.boards import tables
+from leaderboard.pages.bundles import export_public
 from leaderboard.services.boards import board as boards
 from leaderboard.services.bundles import describing
 from leaderboard.services.bundles.checking import ImportRequest
@@ -66,7 +67,7 @@ def test_the_same_task_gives_the_same_bytes(database: Database, tmp_path: Path) 
     for number in range(2):
         with (tmp_path / f"{number}.zip").open("w+b") as file:
             made = describing.archived(file, is_zip=True, at=describing.NO_TIME)
-            bundles.export.export_public(database, "t", made)
+            export_public(database, "t", made)
             file.seek(0)
             bodies.append(file.read())
     assert bodies[0] == bodies[1]

@@ -126,7 +126,7 @@ def test_confidence_is_kept_and_weighs_nothing(judged: Database, tmp_path: Path)
     build.drain(judged)
     assert board(judged, sure.run_id).board.values == board(judged, bare.run_id).board.values
     with judged.read() as session:
-        sent = store.sent(session, sure.run_id)
+        sent = store.sent_labels(session, sure.run_id)
         assert session.get_one(Run, sure.run_id).tag == "oak"
     assert isinstance(sent, KeptLabels)
     assert sent.labels.confidence["1"] == {b"a": 0.9, b"b": 0.4}

@@ -87,7 +87,7 @@ def test_runs_are_scored_by_a_judges_own_nuggets(said: Database, tmp_path: Path)
     assert (made.report.facts["topics"], made.report.warnings) == (2, ())
     assert made.run_id is not None
     with said.read() as session:
-        sent, run = store.sent(session, made.run_id), session.get_one(Run, made.run_id)
+        sent, run = store.sent_labels(session, made.run_id), session.get_one(Run, made.run_id)
         upload_id = run.upload_id
     assert isinstance(sent, KeptAnswerLabels)
     assert sent.graded == ("assignments", "support")
