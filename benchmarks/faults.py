@@ -44,7 +44,7 @@ FAULTS = (
     ),
     Fault(
         "pooling",
-        "leaderboard/pooling/orders.py",
+        "leaderboard/pooling/methods.py",
         'np.argsort(pool.best, kind="stable")',
         'np.argsort(-pool.best, kind="stable")',
         "tests/pooling",

@@ -21,7 +21,6 @@ from leaderboard.services.pseudonyms import pseudonyms as drawing
 from leaderboard.services.pseudonyms.pseudonyms import UNTIL, Naming
 from leaderboard.services.pseudonyms.words import TITLES
 from leaderboard.services.tasks import drafts, roles, scored_topics
-from leaderboard.services.tasks import drafts as tasks
 from leaderboard.services.tasks import settings as tasks_settings
 from leaderboard.services.tasks.drafts import VISIBILITIES, TaskDraft
 from leaderboard.services.tasks.settings import COMPARISONS
@@ -59,7 +58,7 @@ for command in (*settings.COMMANDS, *pictures.COMMANDS):
 @click.option(
     "--kind",
     "kinds",
-    type=click.Choice([*tasks.TEMPLATES, *KINDS]),
+    type=click.Choice([*drafts.TEMPLATES, *KINDS]),
     multiple=True,
     help="What its runs are [rankings], or preset limits, what is shown and which runs count, as in "
     "the browser's form; may come twice.",
@@ -102,9 +101,9 @@ def create(
     **options: str | int | Path | None,
 ) -> None:
     """Make a task and publish it; counts and mismatches are printed."""
-    template = next((kind for kind in kinds if kind in tasks.TEMPLATES), None)
+    template = next((kind for kind in kinds if kind in drafts.TEMPLATES), None)
     takes = next((kind for kind in kinds if kind in KINDS), RANKINGS)
-    preset = tasks.find_template(template) if template else None
+    preset = drafts.find_template(template) if template else None
     wanted = TaskDraft(
         slug=slug,
         kind=takes,
@@ -123,13 +122,13 @@ def create(
         click.echo(f"Topics: {prepared.topics}")
         tell_notes(prepared.qrels.warnings if prepared.qrels is not None else ())
         with database.write() as session:
-            tasks.create(session, OPERATOR, prepared)
+            drafts.create(session, OPERATOR, prepared)
             if organiser:
                 roles.give(session, OPERATOR, slug, organiser, "organiser")
             else:
                 roles.adopt(session, OPERATOR)
             if not draft:
-                tasks.publish(session, OPERATOR, slug)
+                drafts.publish(session, OPERATOR, slug)
             shown = landing.overview(session, OPERATOR, slug)
             people = pages.people(session, OPERATOR, slug).people
         click.echo("\n".join([*_lines(shown), _organised(slug, [row.name for row in people])]))

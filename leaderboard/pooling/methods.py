@@ -4,6 +4,10 @@ A spec is what is stored: {"name": "rrf", "k": 60, "budget": 200}. A topic is po
 are arrays of document indices, best first, one a run in a stored order; a document's index is its place in a
 list of docnos in byte order, so that ties by document go by docno. Chosen runs and teams' caps are rankings
 that are shorter or not there: `choosing.chosen_runs` says which runs remain.
+
+Each takes the candidates of a topic and gives a priority (n,), larger first.
+
+Each gives the candidates' indices in judging order and a priority for each of them, larger first.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,13 +17,135 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from leaderboard.pooling import adaptive, fusion, orders
+from leaderboard.pooling import adaptive
 from leaderboard.pooling.bound import BoundMethod, method
 from leaderboard.pooling.candidates import Candidates, FloatArray, IntArray, candidates, descending
 from leaderboard.pooling.draws import order, stream
 from leaderboard.pooling.judge import Judge
 from leaderboard.pooling.parameters import Strata
 from leaderboard.pooling.registry import DEFAULT, METHODS, Method
+
+
+def borda(pool: Candidates) -> FloatArray:
+    """Points: n for a run's first of n candidates, one less each rank; a run's others share what is left.
+
+    Source: Aslam and Montague 2001.
+    """
+    count = len(pool.documents)
+    # The ranks a run leaves open are length + 1 to n: their points are 1 to n - length.
+    rest = np.where(pool.lengths < count, (count - pool.lengths + 1) / 2.0, 0.0)
+    return pool.total(count - pool.rank + 1.0 - rest[pool.run]) + float(rest.sum())
+
+
+def reciprocal_rank(pool: Candidates, k: float) -> FloatArray:
+    """The sum of 1 / (k + rank) over runs. Source: Cormack, Clarke and Büttcher 2009."""
+    return pool.total(1.0 / (k + pool.rank))
+
+
+def rank_biased(pool: Candidates, p: float) -> FloatArray:
+    """The sum of (1 - p) p^(rank - 1) over runs. Source: Moffat, Webber and Zobel 2007."""
+    return pool.total((1.0 - p) * p ** (pool.rank - 1.0))
+
+
+def discounted(pool: Candidates) -> FloatArray:
+    """The sum of 1 / log2(1 + rank) over runs."""
+    return pool.total(1.0 / np.log2(1.0 + pool.rank))
+
+
+def comb_mnz(pool: Candidates, scores: Sequence[FloatArray]) -> FloatArray:
+    """The sum of scaled scores times the number of runs that have the document.
+
+    scores: of every run, best first, at least as many as it has candidates. They are scaled to 0 to 1 over
+    the run's candidates; all are 1 where a run gives all of them the same. Raises ValueError where a run
+    has fewer scores than documents. Source: Fox and Shaw 1994.
+    """
+    if len(scores) != pool.runs or any(
+        len(given) < length for given, length in zip(scores, pool.lengths, strict=True)
+    ):
+        raise ValueError("CombMNZ needs a score for every document of every run")
+    scaled = [_scaled(given[:length]) for given, length in zip(scores, pool.lengths.tolist(), strict=True)]
+    holders = np.bincount(pool.document, minlength=len(pool.documents))
+    return pool.total(np.concatenate([*scaled, np.empty(0)])) * holders
+
+
+BY_RANK: Mapping[str, Callable[[Candidates], FloatArray]] = {
+    "rrf": lambda pool: reciprocal_rank(pool, 60.0),
+    "borda": borda,
+    "dcg": discounted,
+    "rbp": lambda pool: rank_biased(pool, 0.8),
+}
+"""The fusions that a stratified sample may be cut by."""
+
+
+def _scaled(scores: FloatArray) -> FloatArray:
+    values = np.asarray(scores, dtype=np.float64)
+    if not len(values):
+        return values
+    low, high = values.min(), values.max()
+    return np.ones_like(values) if high == low else (values - low) / (high - low)
+
+
+Order = tuple[IntArray, FloatArray]
+
+
+def by_depth(pool: Candidates) -> Order:
+    """By the best rank any run gives, ties by document: cut anywhere, it is still fair to every run."""
+    order = np.argsort(pool.best, kind="stable")
+    return order, 1.0 / pool.best[order]
+
+
+def take_in_order(pool: Candidates) -> Order:
+    """Rank by rank over the runs in stored order, each document once."""
+    entries = np.argsort(pool.rank, kind="stable")
+    order = _firsts(pool.document[entries], len(pool.documents))
+    return order, 1.0 / pool.best[order]
+
+
+def fair_take(pool: Candidates) -> Order:
+    """The runs in turn, each with its best document that is not taken yet, until none has any left."""
+    rankings = [iter(ranking.tolist()) for ranking in pool.rankings]
+    taken = [False] * len(pool.documents)
+    order: list[int] = []
+    turn: list[int] = []
+    rounds = 0
+    while rankings:
+        rounds += 1
+        going = []
+        for ranking in rankings:
+            document = next((candidate for candidate in ranking if not taken[candidate]), None)
+            if document is not None:
+                taken[document] = True
+                order.append(document)
+                turn.append(rounds)
+                going.append(ranking)
+        rankings = going
+    return np.array(order, dtype=np.int64), 1.0 / np.array(turn, dtype=np.float64)
+
+
+def by_priority(pool: Candidates, priorities: Sequence[int]) -> Order:
+    """The documents of the runs with priority 1 by best rank, then what those with 2 add, and so on.
+
+    Runs of priority 0 add nothing. Raises ValueError where there is not one priority a run.
+    """
+    if len(priorities) != pool.runs:
+        raise ValueError(f"there are {len(priorities)} priorities for {pool.runs} runs: give one a run")
+    given = np.array(priorities, dtype=np.int64)[pool.run]
+    prioritised = np.flatnonzero(given > 0)
+    chosen = prioritised[np.lexsort((pool.document[prioritised], pool.rank[prioritised], given[prioritised]))]
+    order, place = _first_entries(pool.document[chosen], len(pool.documents))
+    return order, 1.0 / given[chosen][place]
+
+
+def _firsts(documents: IntArray, count: int) -> IntArray:
+    return _first_entries(documents, count)[0]
+
+
+def _first_entries(documents: IntArray, count: int) -> tuple[IntArray, IntArray]:
+    """The documents in the order of their first entry, and where that is."""
+    first = np.full(count, len(documents))
+    np.minimum.at(first, documents, np.arange(len(documents)))
+    order = np.argsort(first, kind="stable")[: int((first < len(documents)).sum())]
+    return order, first[order]
 
 
 class Sample(NamedTuple):
@@ -170,8 +296,8 @@ def _first_stage(bound: BoundMethod, every: Candidates) -> IntArray:
     return _by_depth(every, bound.values["depth"])[0]
 
 
-def _by_depth(every: Candidates, depth: Any) -> orders.Order:
-    by, priority = orders.by_depth(every)
+def _by_depth(every: Candidates, depth: Any) -> Order:
+    by, priority = by_depth(every)
     shallow = int((every.best <= depth).sum())
     return by[:shallow], priority[:shallow]
 
@@ -185,40 +311,38 @@ def _sample(bound: BoundMethod, count: int, seed: int) -> Sample:
     return stratified_sample(count, values["strata"] if bound.samples else ((max(count, 1), 1.0),), seed)
 
 
-def _ranked(priority: FloatArray) -> orders.Order:
+def _ranked(priority: FloatArray) -> Order:
     by = descending(priority)
     return by, priority[by]
 
 
-def _shuffled(every: Candidates, seed: int) -> orders.Order:
+def _shuffled(every: Candidates, seed: int) -> Order:
     count = len(every.documents)
     return order(stream(seed), count), 1.0 / np.arange(1, count + 1)
 
 
-def _comb_mnz(every: Candidates, scores: Scores) -> orders.Order:
+def _comb_mnz(every: Candidates, scores: Scores) -> Order:
     if scores is None:
         raise ValueError("CombMNZ needs the runs' scores, and there are none")
-    return _ranked(fusion.comb_mnz(every, scores))
+    return _ranked(comb_mnz(every, scores))
 
 
-_Make = Callable[[Candidates, BoundMethod, int, Scores], orders.Order]
+_Make = Callable[[Candidates, BoundMethod, int, Scores], Order]
 _ORDERS: Mapping[str, _Make] = {
     "depth": lambda every, bound, *_: _by_depth(every, bound.values["depth"]),
-    "citations": lambda every, *_: orders.by_depth(every),
-    "references": lambda every, *_: orders.by_depth(every),
-    "priority": lambda every, bound, *_: orders.by_priority(every, _value(bound, "priorities")),
-    "take": lambda every, *_: orders.take(every),
-    "fair_take": lambda every, *_: orders.fair_take(every),
-    "borda": lambda every, *_: _ranked(fusion.borda(every)),
-    "rrf": lambda every, bound, *_: _ranked(fusion.reciprocal_rank(every, _value(bound, "k"))),
+    "citations": lambda every, *_: by_depth(every),
+    "references": lambda every, *_: by_depth(every),
+    "priority": lambda every, bound, *_: by_priority(every, _value(bound, "priorities")),
+    "take": lambda every, *_: take_in_order(every),
+    "fair_take": lambda every, *_: fair_take(every),
+    "borda": lambda every, *_: _ranked(borda(every)),
+    "rrf": lambda every, bound, *_: _ranked(reciprocal_rank(every, _value(bound, "k"))),
     "combmnz": lambda every, bound, seed, scores: _comb_mnz(every, scores),
-    "rbp": lambda every, bound, *_: _ranked(fusion.rank_biased(every, _value(bound, "p"))),
-    "dcg": lambda every, *_: _ranked(fusion.discounted(every)),
-    "stratified": lambda every, bound, *_: _ranked(fusion.BY_RANK[_value(bound, "fusion")](every)),
+    "rbp": lambda every, bound, *_: _ranked(rank_biased(every, _value(bound, "p"))),
+    "dcg": lambda every, *_: _ranked(discounted(every)),
+    "stratified": lambda every, bound, *_: _ranked(BY_RANK[_value(bound, "fusion")](every)),
     "random": lambda every, bound, seed, scores: _shuffled(every, seed),
-    **dict.fromkeys(
-        ("mtf", "hedge", "maxmean", "mm_ns", "thompson"), lambda every, *_: orders.by_depth(every)
-    ),
+    **dict.fromkeys(("mtf", "hedge", "maxmean", "mm_ns", "thompson"), lambda every, *_: by_depth(every)),
 }
 
 

@@ -276,7 +276,7 @@ def preference_choice(
 
     Raises Invalid for anything else.
 
-    >>> choice("last-click", least="3").least
+    >>> preference_choice("last-click", least="3").least
     3
     """
     fallback = Choice()

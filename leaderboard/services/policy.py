@@ -9,18 +9,48 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import bindparam, exists, or_, select
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Member, Run, Task, TaskRole
+from leaderboard.db.tables import Member, Reproduction, Run, SuiteRunPart, Task, TaskRole, Upload
 from leaderboard.errors import Forbidden, NotFound, SecondFactorNeeded, SignInNeeded
-from leaderboard.services import linked, logos, phase_rules
-from leaderboard.services.linked import RunLinks
+from leaderboard.services import logos, phase_rules
 from leaderboard.services.logos import TaskLogo
 from leaderboard.services.newest_news import NewestAnnouncement, with_newest
 from leaderboard.services.phase_rules import ALL_TOPICS, PhaseRule, public_part
+
+
+class RunLinks(NamedTuple):
+    """Whether there may be something to read: not whether the reader may know of it."""
+
+    in_suites: bool = True
+    in_reproductions: bool = True
+    has_accounts: bool = True
+    late: str = ""
+    """Why its organisers let it count though it came after the close."""
+
+
+def with_links(selected: Any) -> Any:
+    """A statement over runs with the columns that `in_row` reads."""
+    in_suites = exists().where(SuiteRunPart.run_id == Run.id)
+    reproduces, reproduced = (
+        exists().where(column == Run.id) for column in (Reproduction.run_id, Reproduction.original_id)
+    )
+    has_accounts = exists().where(Member.team_id == Run.team_id)
+    return selected.add_columns(
+        in_suites.label("in_suites"),
+        or_(reproduces, reproduced).label("in_reproductions"),
+        has_accounts.label("has_accounts"),
+        select(Upload.wishes).where(Upload.id == Run.upload_id).scalar_subquery().label("wishes"),
+    )
+
+
+def in_row(row: Any) -> RunLinks:
+    """What a row of `with_links` says."""
+    return RunLinks(row.in_suites, row.in_reproductions, row.has_accounts, row.wishes.get("late", ""))
+
 
 BLIND_DECIMALS = 3
 ORGANISER, COORDINATOR, READER = ROLES = ("organiser", "coordinator", "reader")
@@ -31,7 +61,7 @@ _ROLES_OF = select(TaskRole.task_id, TaskRole.role).where(TaskRole.account_id ==
 _OF_SLUG = select(Task).where(Task.slug == bindparam("slug")).order_by(Task.published_at.is_(None), Task.id)
 _OF_SLUG_WITH_PHASES = phase_rules.with_phases(logos.with_logo(with_newest(_OF_SLUG)))
 _RUN = select(Run, Task).join(Task, Task.id == Run.task_id).where(Run.id == bindparam("run"))
-_RUN_WITH_PHASES = phase_rules.with_phases(linked.with_links(logos.with_logo(_RUN)))
+_RUN_WITH_PHASES = phase_rules.with_phases(with_links(logos.with_logo(_RUN)))
 
 
 class Scope(StrEnum):
@@ -302,7 +332,7 @@ def visible_run(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Tas
     require_bound(viewer, task)
     if viewer.memo is not None:
         viewer.memo.note(task, rows[0])
-    return run, task, replace(seen, links=linked.in_row(rows[0]))
+    return run, task, replace(seen, links=in_row(rows[0]))
 
 
 def sight_of_run(

@@ -145,7 +145,7 @@ def _passed(whole: OrderedRanking, left_out: Collection[bytes]) -> tuple[PassedD
 def stored_in_order(ranking: Ranking, dialect: int) -> OrderedRanking:
     """A ranking by score, ties by docno, as the dialect compares scores.
 
-    >>> ranking = in_order(Ranking("1", np.array([b"a", b"b", b"c"]), np.array([1.0, 2.0, 1.0])), 10)
+    >>> ranking = stored_in_order(Ranking("1", np.array([b"a", b"b", b"c"]), np.array([1.0, 2.0, 1.0])), 10)
     >>> ranking.docnos, ranking.first, ranking.last
     (('b', 'c', 'a'), (1, 2, 2), (1, 3, 3))
     """

@@ -484,8 +484,10 @@ def _settled(
 def settling_majority(grades: Sequence[int], ties: Ties = "lower") -> int | None:
     """The grade given most often; None for a tie that stays open.
 
-    >>> majority([0, 2, 2]), majority([0, 2]), majority([0, 2], "higher"), majority([0, 2], "open")
-    (2, 0, 2, None)
+    >>> settling_majority([0, 2, 2]), settling_majority([0, 2])
+    (2, 0)
+    >>> settling_majority([0, 2], "higher"), settling_majority([0, 2], "open")
+    (2, None)
     """
     counts = Counter(grades)
     most = max(counts.values())
@@ -568,7 +570,7 @@ def votes(signs: Sequence[int]) -> Votes:
 def side_by_side_majority(signs: Sequence[int]) -> int:
     """What most votes of one topic say: 1, -1, or 0 where neither has more.
 
-    >>> majority([1, 0, 1]), majority([1, -1]), majority([0, 0, -1])
+    >>> side_by_side_majority([1, 0, 1]), side_by_side_majority([1, -1]), side_by_side_majority([0, 0, -1])
     (1, 0, -1)
     """
     total = sum(signs)

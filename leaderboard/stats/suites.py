@@ -404,7 +404,7 @@ def change_of_suite(
 
     Scores by each member's own judged topics, (topics,). Raises ValueError where a member has no topic.
 
-    >>> one = change(
+    >>> one = change_of_suite(
     ...     np.array([0.5, 0.3, 0.6, 0.4]), np.array([0.35, 0.1, 0.6, 0.25, 0.4]),
     ...     (np.array([0.4, 0.2, 0.6, 0.3]), np.array([0.3, 0.1, 0.5, 0.2, 0.4])),
     ... )

@@ -229,7 +229,7 @@ def read_fact_fields(given: Mapping[str, str]) -> dict[str, FactValue]:
 
     Raises Invalid with a problem for each field that cannot be read.
 
-    >>> read({"latency_ms": "0.5 s", "type": "manual", "code": " "})
+    >>> read_fact_fields({"latency_ms": "0.5 s", "type": "manual", "code": " "})
     {'type': 'manual', 'latency_ms': 500.0}
     """
     values: dict[str, FactValue] = {}

@@ -9,7 +9,6 @@ from markupsafe import Markup, escape
 
 from leaderboard.errors import Invalid, NotFound, Problem
 from leaderboard.pages.rankings import document as document_pages
-from leaderboard.pages.rankings import document as rankings_document
 from leaderboard.pages.rankings import ranking
 from leaderboard.pages.rankings.document import DocumentPage
 from leaderboard.pages.rankings.ranking import IsAnswer, IsBoard, RankingPage
@@ -186,7 +185,7 @@ def _texts(slug: str, docnos: list[str]) -> ResponseReturnValue:
     topic_id = request.args.get("topic")
     if not topic_id:
         raise NotFound("Several documents are read for one topic: ?topic= is missing.")
-    page = rankings_document.texts_page(reading(), viewer(), slug, docnos, topic_id)
+    page = document_pages.texts_page(reading(), viewer(), slug, docnos, topic_id)
     return responses.page(
         render_template(
             "rankings/texts.html", page=page, rank_address=rank_addresses(), highlighted=highlighted

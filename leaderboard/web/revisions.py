@@ -8,7 +8,6 @@ from werkzeug.datastructures import MultiDict
 
 from leaderboard.errors import Invalid, LeaderboardError
 from leaderboard.pages.revisions import lists, rank_changes, revision
-from leaderboard.pages.revisions import revision as revision_files
 from leaderboard.pages.revisions.rank_changes import ChangedJudgments, RankChanges
 from leaderboard.services import policy, revisions
 from leaderboard.services.qrels import files as qrels
@@ -120,7 +119,7 @@ def slopes_of(ranks: RankChanges) -> SlopeChart | None:
 @rule(PUBLIC)
 def part(slug: str, number: int, part: str) -> ResponseReturnValue:
     """The qrels of a revision, or what stands beside them, in the form they are read in."""
-    text = revision_files.of_revision(reading(), viewer(), slug, number, part)
+    text = revision.of_revision(reading(), viewer(), slug, number, part)
     return responses.as_text(text, f"{slug}-{number}-{part}")
 
 
@@ -129,7 +128,7 @@ def part(slug: str, number: int, part: str) -> ResponseReturnValue:
 @rule(PUBLIC)
 def line(slug: str, line_id: int, number: int) -> ResponseReturnValue:
     """A revision of another line of judgments."""
-    text = revision_files.of_line(reading(), viewer(), slug, line_id, number)
+    text = revision.of_line(reading(), viewer(), slug, line_id, number)
     return responses.as_text(text, f"{slug}-line-{line_id}-{number}")
 
 

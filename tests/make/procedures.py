@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from leaderboard.services.statistics import requests
+from leaderboard.services.statistics import computing
 from leaderboard.stats import process
 from leaderboard.stats.arrays import pack, unpack
 from leaderboard.stats.procedures import PROCEDURES
@@ -31,10 +31,10 @@ def _run_here(
 
 def compute_here() -> None:
     """Let jobs of this process compute procedures here; tests/stats/test_process.py shows it is the same."""
-    requests.process = SimpleNamespace(run=_run_here)
+    computing.process = SimpleNamespace(run=_run_here)
 
 
 @pytest.fixture
 def own_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Procedures of this test run in processes of their own, as they do on a site."""
-    monkeypatch.setattr(requests, "process", process)
+    monkeypatch.setattr(computing, "process", process)

@@ -18,7 +18,7 @@ from leaderboard.cli import main
 from leaderboard.db.engine import Database
 from leaderboard.errors import Invalid
 from leaderboard.mirror import mirror
-from leaderboard.mirror.rewriting import rewritten
+from leaderboard.mirror.mirror import rewritten
 from leaderboard.services.boards import board as boards
 from leaderboard.services.bundles import opening
 from leaderboard.services.policy import ANONYMOUS

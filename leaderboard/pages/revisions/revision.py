@@ -10,8 +10,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.tables import Edition, Qrels, QrelsRevision, Task
 from leaderboard.errors import NotFound
-from leaderboard.pages.nuggets.facts import AnswersFacts
-from leaderboard.pages.nuggets.files import text_of
+from leaderboard.pages.nuggets.facts import AnswersFacts, text_of
 from leaderboard.pages.revisions import judgment_changes, rank_changes
 from leaderboard.pages.revisions.judgment_changes import Changes, TopicMeans
 from leaderboard.pages.revisions.lists import (

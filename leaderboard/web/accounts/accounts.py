@@ -2,16 +2,17 @@
 
 from dataclasses import replace
 
-from flask import Blueprint, redirect, render_template, request, url_for
+from flask import Blueprint, current_app, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from sqlalchemy.orm import Session
+from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response
 
-from leaderboard.errors import Forbidden, Invalid, LeaderboardError
+from leaderboard.errors import Forbidden, Invalid, LeaderboardError, NotFound
 from leaderboard.pages import accounts as pages
 from leaderboard.pages import mail as mail_pages
+from leaderboard.services import policy
 from leaderboard.services.accounts import accounts, closing, device_logins, passwords, sessions, teams
-from leaderboard.services.accounts import accounts as signing
 from leaderboard.services.accounts.accounts import AccountCredentials, NewSession, PendingSession
 from leaderboard.services.accounts.passwords import AccountPassword
 from leaderboard.services.policy import require_account
@@ -21,7 +22,6 @@ from leaderboard.web import responses
 from leaderboard.web.accounts import providers
 from leaderboard.web.accounts.newcomers import make_account
 from leaderboard.web.accounts.providers import Provider
-from leaderboard.web.accounts.purposes import purpose
 from leaderboard.web.errors import form_again, wants_json
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
 from leaderboard.web.security import local_path
@@ -39,6 +39,42 @@ from leaderboard.web.session import (
     welcome,
     writing,
 )
+
+PURPOSES = {
+    "uploads.form": "send a run",
+    "teams.index": "see your teams and make one",
+    "teams.show": "see a team of yours",
+    "organise.new": "make a task",
+    "organise.show": "organise a task",
+    "accounts.account": "see your account",
+    "tokens.index": "see your tokens",
+    "device_logins.show": "let a device in",
+    "invitations.show": "accept an invitation",
+}
+"""Endpoint of the page that comes after signing in -> what is done there."""
+OF_A_TASK = ("uploads.form",)
+"""Those in which the task is named, where everybody may know of it."""
+
+
+def purpose(target: str) -> str:
+    """What signing in is for, such as `send a run to Robust04`; empty where nothing is known to say."""
+    adapter = current_app.url_map.bind("localhost")
+    try:
+        endpoint, arguments = adapter.match(target.partition("?")[0], method="GET")
+    except HTTPException:
+        return ""
+    words = PURPOSES.get(endpoint, "")
+    return words + _to_task(arguments["slug"]) if endpoint in OF_A_TASK else words
+
+
+def _to_task(slug: str) -> str:
+    """The task's name with `to` before it; the same, nothing, for a draft and for no task."""
+    try:
+        task, _ = policy.visible_task(reading(), viewer(), slug)
+    except NotFound:
+        return ""
+    return f" to {task.name}"
+
 
 blueprint = Blueprint("accounts", __name__)
 
@@ -69,15 +105,15 @@ def sign_in_now() -> ResponseReturnValue:
 def _checked(name: str, password: str) -> NewSession | PendingSession:
     asking = browser()
     with writing() as session:
-        credentials = signing.attempt(session, name, asking)
+        credentials = accounts.attempt(session, name, asking)
     right = passwords.matches(credentials.password_hash, password)
     if not right or credentials.account_id is None or credentials.password_hash is None:
         with writing() as session:
-            signing.failed(session, credentials, client_ip())
+            accounts.failed(session, credentials, client_ip())
         raise Invalid(accounts.WRONG)
     rehashed = _rehashed(credentials.password_hash, password)
     with writing() as session:
-        return signing.passed(session, credentials.account_id, name, asking, rehashed)
+        return accounts.passed(session, credentials.account_id, name, asking, rehashed)
 
 
 def signed_in(made: NewSession | PendingSession, target: str) -> Response:
@@ -125,7 +161,7 @@ def use_link(token: str) -> ResponseReturnValue:
     require_safe_sign_in()
     asking = browser()
     with writing() as session:
-        made = signing.use_link(session, token, asking)
+        made = accounts.use_link(session, token, asking)
     return signed_in(made, url_for("tasks.index"))
 
 

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from sqlalchemy.orm import Session
 
 from leaderboard.services.accounts import accounts, passwords
-from leaderboard.services.accounts import accounts as signing
 from leaderboard.services.accounts.accounts import NewSession
 from leaderboard.web.session import browser, viewer, writing
 
@@ -26,4 +25,4 @@ def make_account(
     with writing() as session:
         account_id = accounts.create(session, name, secret, viewer=asker)
         admit(session, account_id)
-        return signing.begin(session, account_id, "sign-up", asking)
+        return accounts.begin(session, account_id, "sign-up", asking)

@@ -11,7 +11,6 @@ from werkzeug.wrappers import Response
 
 from leaderboard.errors import Forbidden, Invalid, LeaderboardError, NotFound
 from leaderboard.services.accounts import accounts, invitations, sessions
-from leaderboard.services.accounts import accounts as signing
 from leaderboard.services.policy import Viewer, require_account
 from leaderboard.settings import CLOSED, OPEN
 from leaderboard.web.accounts import providers
@@ -80,7 +79,7 @@ def _sign_in(provider: Provider, subject: str, target: str) -> Response:
         account_id = sessions.account_of(session, provider.issuer, subject)
         if account_id is not None:
             return _forgetting(
-                signed_in(signing.sign_in_proved(session, account_id, "openid", asking), target)
+                signed_in(accounts.sign_in_proved(session, account_id, "openid", asking), target)
             )
         token = sessions.keep_identity(session, provider.issuer, subject)
     return _keeping(redirect(url_for("openid.new"), 303), token, NEW, target)

@@ -11,7 +11,6 @@ from markupsafe import Markup
 from leaderboard.errors import Invalid, LeaderboardError, SignInNeeded
 from leaderboard.pages import accounts as pages
 from leaderboard.services.accounts import accounts, sessions
-from leaderboard.services.accounts import accounts as signing
 from leaderboard.services.policy import require_account
 from leaderboard.web.accounts.accounts import require_password
 from leaderboard.web.errors import form_again, wants_json
@@ -42,7 +41,7 @@ def ask() -> ResponseReturnValue:
     """The page that asks for a code, after the password or link of an account with a second factor."""
     require_safe_sign_in()
     try:
-        signing.pending_account(reading(), cookie(PENDING))
+        accounts.pending_account(reading(), cookie(PENDING))
     except SignInNeeded:
         if wants_json():
             raise
@@ -58,13 +57,13 @@ def answer() -> ResponseReturnValue:
     token, asking, code = cookie(PENDING), browser(), request.form.get("code", "")
     try:
         with writing() as session:
-            account_id = signing.attempt_code(session, token, asking)
+            account_id = accounts.attempt_code(session, token, asking)
         try:
             with writing() as session:
-                made = signing.use_code(session, token, code, asking)
+                made = accounts.use_code(session, token, code, asking)
         except Invalid:
             with writing() as session:
-                signing.code_failed(session, account_id, client_ip())
+                accounts.code_failed(session, account_id, client_ip())
             raise
     except LeaderboardError as error:
         if wants_json():

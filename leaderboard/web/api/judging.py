@@ -15,8 +15,8 @@ from leaderboard.services.assessors import log
 from leaderboard.services.assessors.log import SentLabel
 from leaderboard.services.judging import KEY_CHARACTERS
 from leaderboard.services.side_by_side import SentAnswer
+from leaderboard.web.api.assessors import GradeName
 from leaderboard.web.api.operations import Done, operation
-from leaderboard.web.api.organise.assessors import GradeName
 from leaderboard.web.rules import PUBLIC, Rule
 from leaderboard.web.session import finish_reading, reading, writing
 from leaderboard.zones import Moment

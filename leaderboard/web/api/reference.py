@@ -1,8 +1,13 @@
 """The reference of the API as pages of this site, and the document that they are made of."""
 
 import json
+import re
 from collections.abc import Iterable
+from dataclasses import MISSING, fields, is_dataclass
+from types import NoneType
+from typing import Any, get_args, get_type_hints
 
+import msgspec
 from flask import Blueprint, current_app, render_template
 from flask.typing import ResponseReturnValue
 from markupsafe import Markup, escape
@@ -10,11 +15,279 @@ from markupsafe import Markup, escape
 from leaderboard.errors import NotFound
 from leaderboard.services.accounts.tokens import MEANINGS
 from leaderboard.web import responses
-from leaderboard.web.api import openapi
+from leaderboard.web.addresses import MAX_ID
+from leaderboard.web.api import glossary
 from leaderboard.web.api.nouns import NOUNS
-from leaderboard.web.api.operations import Operation
-from leaderboard.web.api.problems import TYPES
+from leaderboard.web.api.operations import Header, Operation
+from leaderboard.web.api.problems import MEDIA_TYPE, TYPES
+from leaderboard.web.api.repeats import HEADER, LONGEST
 from leaderboard.web.rules import PUBLIC, rule
+from leaderboard.web.runs import pieces
+
+VERSION = "1"
+PLACEHOLDER = re.compile(r"<(?:(?P<kind>\w+):)?(?P<name>\w+)>")
+ABOUT = """Shared tasks of information retrieval: tasks, runs and boards.
+
+Answers to GET carry an entity tag (`ETag`), except exports. Every operation honours `If-Match` and
+`If-None-Match` (RFC 9110, 13): a change is made only while they hold for what GET of its address answers."""
+STORABLE = r"^[^\u0000]*$"
+FILE = "application/octet-stream"
+SCHEMA = "#/components/schemas/{name}"
+RESPONSE = "#/components/responses/{name}"
+KEY = "#/components/parameters/key"
+INLINE: dict[type, tuple[str, dict[str, Any]]] = {
+    dict: ("application/json", {"type": "object"}),
+    bytes: ("*/*", {"type": "string", "contentMediaType": "application/octet-stream"}),
+}
+"""Answers that are no dataclass: their content type and schema."""
+NUMBER = {"type": "integer", "minimum": 1, "maximum": 2**31 - 1}
+"""Of what a path names by its number."""
+
+
+def openapi_document(operations: Iterable[Operation]) -> dict[str, Any]:
+    """The document: every operation with its parameters, body, answers and problems, under its noun."""
+    table = list(operations)
+    noun_of = {one.name: noun for noun, listed in NOUNS.items() for one in listed}
+    kinds = {
+        kind.__name__: kind
+        for one in table
+        for kind in (one.answer, one.body)
+        if kind is not None and kind is not NoneType and kind not in INLINE
+    }
+    named = [kinds[name] for name in sorted(kinds)]
+    _, schemas = msgspec.json.schema_components(named, ref_template=SCHEMA)
+    for kind in _with_parts(named):
+        _describe(schemas[kind.__name__], kind)
+    for one in table:
+        if one.body is not None:
+            for part in _with_parts([one.body]):
+                # Answers may get more fields later; of a request an unknown field is refused.
+                schemas[part.__name__]["additionalProperties"] = False
+                _limit(schemas[part.__name__]["properties"])
+    paths: dict[str, dict[str, Any]] = {}
+    for one in table:
+        paths.setdefault(address(one), {})[one.method.lower()] = _operation(one, noun_of[one.name])
+    refusals = {key: names for one in table for key, names in _refusals(one).values()}
+    scopes = "; ".join(f"{scope}: {words}" for scope, words in MEANINGS.items())
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Leaderboard", "version": VERSION, "description": ABOUT},
+        "servers": [{"url": "/api/v1"}],
+        "tags": [{"name": noun} for noun in NOUNS],
+        "paths": paths,
+        "components": {
+            "schemas": {**schemas, "Problem": _problem()},
+            "responses": {
+                "unchanged": {"description": "Not changed since `If-None-Match`."},
+                **{key: _refusal(refusals[key]) for key in sorted(refusals)},
+            },
+            "parameters": {"key": _key()},
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer", "description": f"Scopes: {scopes}"}
+            },
+        },
+    }
+
+
+def _with_parts(kinds: Iterable[Any]) -> set[type]:
+    """The dataclasses, and those that their fields hold."""
+    found: set[type] = set()
+    waiting = list(kinds)
+    while waiting:
+        kind = waiting.pop()
+        waiting += get_args(kind)
+        if is_dataclass(kind) and isinstance(kind, type) and kind not in found:
+            found.add(kind)
+            waiting += get_type_hints(kind).values()
+    return found
+
+
+def _limit(schema: Any) -> None:
+    """Say of every text and number of a request what a database can keep: no NUL, and 64 bits."""
+    if isinstance(schema, dict):
+        if schema.get("type") == "string" and not {"enum", "format", "pattern"} & schema.keys():
+            schema["pattern"] = STORABLE
+        if schema.get("type") == "integer":
+            if "exclusiveMinimum" not in schema:
+                schema.setdefault("minimum", -MAX_ID)
+            schema.setdefault("maximum", MAX_ID)
+        schema = list(schema.values())
+    if isinstance(schema, list):
+        for part in schema:
+            _limit(part)
+
+
+def _describe(schema: dict[str, Any], kind: type) -> None:
+    for name, said in schema["properties"].items():
+        said["description"] = glossary.of_property(kind, name)
+
+
+def address(one: Operation) -> str:
+    """The operation's path as the document writes it.
+
+    >>> PLACEHOLDER.sub(r"{\\g<name>}", "/runs/<id:run_id>")
+    '/runs/{run_id}'
+    """
+    return PLACEHOLDER.sub(r"{\g<name>}", one.path)
+
+
+def problems_of(one: Operation) -> tuple[str, ...]:
+    """The types of problems that an operation may answer with."""
+    every = ["malformed", "token-needed", "not-allowed", "invalid", "over-quota", "failed", "not-available"]
+    every.append("changed-meanwhile")
+    if PLACEHOLDER.search(one.path):
+        every += ["not-found", "unknown-task", "wrong-method"]
+    if one.method == "GET" and one.query is not None:
+        every.append("not-found")
+    if one.method != "GET":
+        every += ["conflict", "closed", "no-room", "too-large"]
+    if one.body is not None or one.rule.takes_files:
+        every.append("wrong-content")
+    if one.headers:
+        every.append("wrong-version")
+    if one.name in ("begin_upload", "send_run"):
+        every.append("not-joined")
+    return tuple(name for name in TYPES if name in every)
+
+
+def _operation(one: Operation, noun: str) -> dict[str, Any]:
+    said: dict[str, Any] = {
+        "operationId": one.name,
+        "tags": [noun],
+        "summary": one.summary,
+        "description": one.description,
+        "parameters": [
+            *_placeholders(one),
+            *_query(one.query),
+            *map(_header, one.headers),
+            *([{"$ref": KEY}] if one.method == "POST" or one.name == "send_run" else []),
+        ],
+        "responses": {
+            str(one.status): _answer(one, "As it is now."),
+            **({"202": _answer(one, "Kept; its check is to come.")} if one.name == "send_run" else {}),
+            **({"304": {"$ref": RESPONSE.format(name="unchanged")}} if one.method == "GET" else {}),
+            **{
+                status: {"$ref": RESPONSE.format(name=key)}
+                for status, (key, _) in sorted(_refusals(one).items())
+            },
+        },
+    }
+    if one.rule.takes_files:
+        # Clients of tus name pieces by a type of their own.
+        kinds = (pieces.PIECE, FILE) if one.takes_piece else (FILE,)
+        least = {} if one.takes_piece else {"minLength": 1}
+        file = {"schema": {"type": "string", "contentMediaType": FILE, **least}}
+        said["requestBody"] = {"required": True, "content": dict.fromkeys(kinds, file)}
+    elif one.body is not None:
+        schema = {"$ref": SCHEMA.format(name=one.body.__name__)}
+        said["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
+    said["security"] = [{"token": []}] if one.rule.access is not PUBLIC else [{}, {"token": []}]
+    return said
+
+
+def _answer(one: Operation, words: str) -> dict[str, Any]:
+    if one.answer is NoneType:
+        return {"description": "Done; there is no body."}
+    reference = {"$ref": SCHEMA.format(name=one.answer.__name__)}
+    kind, schema = INLINE.get(one.answer, ("application/json", reference))
+    return {"description": words, "content": {kind: {"schema": schema}}}
+
+
+def _refusals(one: Operation) -> dict[str, tuple[str, tuple[str, ...]]]:
+    """Status -> name of the answer that operations share, and the types of problems it may say."""
+    by_status: dict[str, tuple[str, ...]] = {}
+    for name in problems_of(one):
+        status = str(TYPES[name].status)
+        by_status[status] = (*by_status.get(status, ()), name)
+    return {status: (".".join(names), names) for status, names in by_status.items()}
+
+
+def _refusal(names: Iterable[str]) -> dict[str, Any]:
+    titles = [TYPES[name].title for name in names]
+    schema = {"$ref": SCHEMA.format(name="Problem")}
+    return {"description": "; ".join(titles), "content": {MEDIA_TYPE: {"schema": schema}}}
+
+
+def _placeholders(one: Operation) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": found["name"],
+            "in": "path",
+            "required": True,
+            "description": glossary.of_placeholder(one.path, found["name"]),
+            "schema": NUMBER if found["kind"] == "id" else {"type": "string", "minLength": 1},
+            **_example(found["name"]),
+        }
+        for found in PLACEHOLDER.finditer(one.path)
+    ]
+
+
+def _query(wanted: type | None) -> list[dict[str, Any]]:
+    if wanted is None:
+        return []
+    kinds = get_type_hints(wanted, include_extras=True)
+    return [
+        {
+            "name": field.name,
+            "in": "query",
+            "required": field.default is MISSING,
+            "description": glossary.of_property(wanted, field.name),
+            "schema": _schema(kinds[field.name], field.default),
+            **_example(field.name),
+        }
+        for field in fields(wanted)
+    ]
+
+
+def _example(name: str) -> dict[str, Any]:
+    return {"example": glossary.EXAMPLES[name]} if name in glossary.EXAMPLES else {}
+
+
+def _schema(kind: Any, default: Any) -> dict[str, Any]:
+    whole = msgspec.json.schema(kind)
+    # No parameter is null: what is not asked for is left out.
+    options = [option for option in whole.get("anyOf", [whole]) if option.get("type") != "null"]
+    _limit(options)
+    return options[0] if default in (MISSING, None) else {**options[0], "default": default}
+
+
+def _header(one: Header) -> dict[str, Any]:
+    said = {"name": one.name, "in": "header", "required": one.is_required}
+    return {**said, "schema": one.schema, "description": one.words}
+
+
+def _key() -> dict[str, Any]:
+    schema = {"type": "string", "maxLength": LONGEST, "pattern": "^[ -~]*$"}
+    words = "A key of your own: the same request sent again with it is answered again, and done once."
+    return {"name": HEADER, "in": "header", "required": False, "schema": schema, "description": words}
+
+
+def _problem() -> dict[str, Any]:
+    """RFC 9457, with what this site adds."""
+    text, number = {"type": "string"}, {"type": "integer"}
+    properties: dict[str, dict[str, Any]] = {
+        "type": {"type": "string", "enum": [f"/api/problems/{name}" for name in TYPES]},
+        "title": text,
+        "status": number,
+        "detail": text,
+        "remedy": text,
+        "did_you_mean": text,
+        "line": number,
+        "retry_after_s": number,
+        "upload": number,
+        "request": text,
+        "problems": {"type": "array", "items": {"type": "object"}},
+    }
+    return {
+        "type": "object",
+        "description": "What went wrong and what to do about it (RFC 9457).",
+        "required": ["type", "title", "status", "detail", "remedy"],
+        "properties": {
+            name: {**said, "description": glossary.WORDS.get(f"Problem.{name}") or glossary.WORDS[name]}
+            for name, said in properties.items()
+        },
+    }
+
 
 blueprint = Blueprint("api_reference", __name__)
 
@@ -30,9 +303,9 @@ def show() -> ResponseReturnValue:
     page = render_template(
         "api/reference.html",
         nouns=NOUNS,
-        document=openapi.document(table),
-        address=openapi.address,
-        problems_of=openapi.problems_of,
+        document=openapi_document(table),
+        address=address,
+        problems_of=problems_of,
         types=TYPES,
         meanings=MEANINGS,
     )
@@ -72,7 +345,7 @@ def operations() -> list[Operation]:
 
 def written(table: Iterable[Operation]) -> bytes:
     """The document as it is committed in docs/openapi.json: a line for each operation and schema."""
-    return (_text(openapi.document(table), LINES_TO_DEPTH) + "\n").encode()
+    return (_text(openapi_document(table), LINES_TO_DEPTH) + "\n").encode()
 
 
 def _text(value: object, depth: int, indent: str = "") -> str:

@@ -1,29 +1,40 @@
 """Operations on runs: sent, read, described, marked, withdrawn and restored."""
 
+import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
-from flask import url_for
+from flask import Response, url_for
 
-from leaderboard.errors import Invalid, LeaderboardError, Problem
+from leaderboard.errors import Busy, Invalid, LeaderboardError, Problem
+from leaderboard.pages.runs import measures
 from leaderboard.pages.runs import run as run_pages
+from leaderboard.pages.runs import topics as run_topics
+from leaderboard.pages.runs import upload as runs_upload
+from leaderboard.pages.runs.head import ranked_documents, scored_run, seen_run
 from leaderboard.services.policy import Viewer
-from leaderboard.services.runs import facts, limits, runners, withdrawals
+from leaderboard.services.runs import facts, fixing, limits, runners, withdrawals
 from leaderboard.services.runs.limits import RunRequest
 from leaderboard.services.runs.uploads import Submission
 from leaderboard.trec.facts import FIELD_OF
 from leaderboard.trec.read.bundles import base_name
+from leaderboard.trec.runs.fixes import FIXES
+from leaderboard.web.api import limits as api_limits
 from leaderboard.web.api import repeats
 from leaderboard.web.api.answers import ChangedRun, CheckAnswer, RunAnswer, UploadAnswer, findings
 from leaderboard.web.api.limits import Filled, names_of
+from leaderboard.web.api.lists import ListQuery, Rows, part
 from leaderboard.web.api.operations import BODY_OF_FILE, FILE_TO_CHECK, LOOK, SUBMIT, WRITE, Reply, operation
-from leaderboard.web.api.tasks import rate_limit
+from leaderboard.web.api.tasks import MeasureQuery, rate_limit
 from leaderboard.web.files import Received
+from leaderboard.web.rules import SIGNED_IN, Rule
 from leaderboard.web.runs import checks, uploads
-from leaderboard.web.session import reading, token, viewer, wake, writing
+from leaderboard.web.runs.files import answer
+from leaderboard.web.session import finish_reading, reading, token, viewer, wake, writing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,3 +256,108 @@ def _run(page: run_pages.RunPage) -> RunAnswer:
         scores={row.column.key: row.value for row in page.measures},
         withdrawn=page.withdrawn_why or ("yes" if page.withdrawn_at else ""),
     )
+
+
+@operation("GET", "/runs/<id:run_id>/topics", Rows, query=MeasureQuery)
+def run_by_topic(run_id: int, query: MeasureQuery) -> Reply:
+    """The scores of a run, topic by topic"""
+    page = run_topics.topics_page(reading(), scored_run(reading(), viewer(), run_id), query.measure, "topic")
+    return part(run_topics.table(page), query, "topic")
+
+
+@operation("GET", "/runs/<id:run_id>/measures", Rows, query=ListQuery)
+def run_by_measure(run_id: int, query: ListQuery) -> Reply:
+    """The scores of a run by every measure that fits its judgments"""
+    page = measures.measures_page(reading(), ranked_documents(reading(), viewer(), run_id))
+    return part(measures.table(page), query, "measure")
+
+
+@operation("GET", "/runs/<id:run_id>/origin", dict)
+def run_origin(run_id: int) -> dict[str, object]:
+    """Where the scores of a run come from
+
+    Digests of file, ranking and judgments, versions of measures, and runs that are nearly the same.
+    """
+    page = measures.origin_page(reading(), seen_run(reading(), viewer(), run_id))
+    return dict(measures.ORIGIN_FILES.facts(page))
+
+
+@operation("GET", "/runs/<id:run_id>/file", bytes)
+def run_file(run_id: int) -> Response:
+    """The file of a run, as it was sent
+
+    Where you may see it; its ETag is its SHA-256.
+    """
+    return answer(runs_upload.sent_file(reading(), viewer(), run_id))
+
+
+READS = (run_by_topic, run_by_measure, run_origin, run_file)
+
+
+LONGEST_WAIT_S = 30
+LOOK_EVERY_S = 0.25
+WAITING_AT_ONCE = 2
+"""Requests that may wait at a time: each holds one of the server's threads, and pages need the others."""
+_turns = threading.BoundedSemaphore(WAITING_AT_ONCE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UploadQuery:
+    """wait: seconds, 30 at most, to wait for the check to be done."""
+
+    wait: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fixes:
+    """Names of fixes, as `fixes` of the check says them."""
+
+    fixes: Annotated[tuple[Annotated[str, api_limits.one_of(FIXES)], ...], api_limits.told(minItems=1)]
+
+
+@operation(
+    "GET", "/uploads/<id:upload_id>", UploadAnswer, query=UploadQuery, rule=Rule(SIGNED_IN), scopes=LOOK
+)
+def upload(upload_id: int, query: UploadQuery) -> UploadAnswer:
+    """What became of a file
+
+    While its state is received the check is still to come; with `wait` the answer comes when it is done, or
+    after so many seconds. A score takes a moment more: ask for the run.
+    """
+    answer = _now(upload_id)
+    if answer.state != "received" or query.wait <= 0:
+        return answer
+    if not _turns.acquire(blocking=False):
+        raise Busy("Others wait for their checks just now; ask again in a few seconds.", retry_after_s=2)
+    try:
+        until = time.monotonic() + min(query.wait, LONGEST_WAIT_S)
+        while answer.state == "received" and time.monotonic() < until:
+            # Nothing is held while it waits: neither a connection nor what was read before.
+            finish_reading()
+            time.sleep(LOOK_EVERY_S)
+            answer = _now(upload_id)
+        return answer
+    finally:
+        _turns.release()
+
+
+@operation("POST", "/uploads/<id:upload_id>/fix", UploadAnswer, body=Fixes, scopes=WRITE, status=202)
+def fix_upload(upload_id: int, body: Fixes) -> Reply:
+    """Have a rejected file fixed
+
+    By fixes that its check offered. A new upload is made of it, and checked like any other.
+    """
+    with writing() as session:
+        made = fixing.ask(session, viewer(), upload_id, body.fixes)
+    wake()
+    address = url_for("api.upload", upload_id=made.upload_id)
+    return Reply(answer=upload_answer(made), status=202, headers={"Location": address})
+
+
+UPLOADS = (upload, fix_upload)
+
+
+def _now(upload_id: int) -> UploadAnswer:
+    page = runs_upload.upload_page(reading(), viewer(), upload_id)
+    sent = page.upload
+    return upload_answer(Submission(sent.id, page.run_id, sent.state, page.report), sent.sha256)

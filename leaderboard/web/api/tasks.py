@@ -1,24 +1,44 @@
 """Operations on tasks: which there are, what to know of one, its board, what a team may still send."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from math import ceil
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import msgspec
+from flask import Response
 from msgspec import Meta
 
 from leaderboard import fields
-from leaderboard.pages.tasks import landing, phases
+from leaderboard.db.tables import Collection
+from leaderboard.errors import NotFound
+from leaderboard.pages.boards import history, intervals, tables, view
+from leaderboard.pages.boards.view import BoardChoice
+from leaderboard.pages.search import AT_MOST, LEAST, MOST, USUAL, SearchPage, search_page
+from leaderboard.pages.tasks import landing, news, phases
+from leaderboard.pages.tasks import settings as settings_pages
 from leaderboard.pages.tasks.landing import LandingRow
 from leaderboard.pages.tasks.leaders import LeaderOfTask
 from leaderboard.pages.tasks.phases import PhaseRow
+from leaderboard.services import collections, policy, snapshots
 from leaderboard.services.boards import board as boards
 from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import place_facts
+from leaderboard.services.policy import Scope
 from leaderboard.services.runs import limits
 from leaderboard.services.runs.limits import Quota
-from leaderboard.web.api import lists, pictures
+from leaderboard.services.statistics.requests import WaitingResult
+from leaderboard.services.tasks import drafts, organise
+from leaderboard.services.tasks import settings as tasks_settings
+from leaderboard.services.tasks.drafts import DEEPEST, VISIBILITIES, TaskDraft
+from leaderboard.services.tasks.settings import SETTINGS
+from leaderboard.tables.record import Column, Table
+from leaderboard.trec.read.bundles import base_name
+from leaderboard.web import responses
+from leaderboard.web.api import actions, lists, pictures
+from leaderboard.web.api import limits as api_limits
 from leaderboard.web.api.answers import (
     BoardAnswer,
     BoardRow,
@@ -29,9 +49,12 @@ from leaderboard.web.api.answers import (
     TaskDetails,
     TaskList,
 )
-from leaderboard.web.api.operations import LOOK, Reply, operation
-from leaderboard.web.rules import SIGNED_IN, Rule
-from leaderboard.web.session import reading, settings, viewer
+from leaderboard.web.api.drafts import CollectionAnswer, OwnTask, SettingsAnswer, collection_answer
+from leaderboard.web.api.limits import Filled
+from leaderboard.web.api.lists import ListQuery, Rows, part
+from leaderboard.web.api.operations import LOOK, Done, Reply, operation
+from leaderboard.web.rules import PUBLIC, SIGNED_IN, Body, Rule
+from leaderboard.web.session import finish_reading, have_computed, reading, settings, viewer, wake, writing
 from leaderboard.zones import Moment
 
 TASKS = 20
@@ -214,3 +237,335 @@ def _board(shown: Board) -> BoardAnswer:
             for row in shown.rows
         ),
     )
+
+
+COMPUTED = Rule(PUBLIC, is_computed=True)
+ANY = (Scope.READ, Scope.SUBMIT, Scope.ORGANISE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunsQuery(ListQuery):
+    """Which runs of which board, and the columns shown: measures, facts of runs, extras.
+
+    search: words in a run's name, team, tag or description. field and value: a fact of runs. own: of your
+    teams. bounds: what unjudged documents could make of the scores. ranges: of ranks.
+    """
+
+    measure: str | None = None
+    phase: str | None = None
+    edition: int | None = None
+    group: str | None = None
+    search: str = ""
+    team: str = ""
+    kind: str = ""
+    tag: str = ""
+    field: str = ""
+    value: str = ""
+    own: bool = False
+    columns: tuple[str, ...] = ()
+    bounds: bool = False
+    ranges: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasureQuery(ListQuery):
+    """By which measure; none for the primary one."""
+
+    measure: str | None = None
+    phase: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatisticsQuery:
+    """Of the board by which measure, in which phase."""
+
+    measure: str | None = None
+    phase: str | None = None
+
+
+@operation("GET", "/tasks/<slug>/runs", Rows, query=RunsQuery)
+def runs(slug: str, query: RunsQuery) -> Reply:
+    """The runs of a board that fit
+
+    In its order, with rank, rank range, whom each beats, and scores.
+    """
+    shown = boards.board(
+        reading(), viewer(), slug, query.measure, query.edition, one_per_team=False, group=query.group
+    )
+    wish = BoardChoice(
+        search=query.search,
+        team=query.team,
+        kind=query.kind,
+        tag=query.tag,
+        field=query.field,
+        value=query.value,
+        own=query.own,
+        columns=query.columns,
+        in_line=True,
+        bounds=query.bounds,
+        ranges=query.ranges,
+    )
+    return part(tables.table(view.view(reading(), viewer(), shown, wish)), query, "run")
+
+
+@operation("GET", "/tasks/<slug>/announcements", Rows, query=ListQuery)
+def announcements(slug: str, query: ListQuery) -> Reply:
+    """What was announced in a task
+
+    The newest first.
+    """
+    return part(news.announced(news.news(reading(), viewer(), slug)), query, "at")
+
+
+@operation("GET", "/tasks/<slug>/history", Rows, query=ListQuery)
+def editions(slug: str, query: ListQuery) -> Reply:
+    """The editions of a board
+
+    Each is a board under one revision and one list of measures, which stays readable.
+    """
+    return part(history.table(history.history(reading(), viewer(), slug)), query, "edition")
+
+
+@operation("GET", "/tasks/<slug>/snapshots", Rows, query=ListQuery)
+def list_snapshots(slug: str, query: ListQuery) -> Reply:
+    """List the snapshots of a task's board
+
+    The newest first; those that show more than you may see now are not among them.
+    """
+    return part(history.snapshot_table(history.history(reading(), viewer(), slug)), query, "snapshot")
+
+
+@operation("GET", "/snapshots/<address>", dict)
+def show_snapshot(address: str) -> Response:
+    """Look up a snapshot by its address
+
+    The very bytes whose SHA-256 the address begins.
+    """
+    return responses.as_stored(snapshots.opened(reading(), viewer(), address).body, "application/json")
+
+
+@operation("GET", "/collections", Rows, query=ListQuery)
+def list_collections(query: ListQuery) -> Reply:
+    """List the collections that tasks may be on
+
+    Those that only drafts of others use are not among them.
+    """
+    columns: list[Column[Collection]] = [
+        Column("collection", lambda row: row.name),
+        Column("documents", lambda row: row.stored),
+        Column("size", lambda row: row.size),
+        Column("link_template", lambda row: row.link_template),
+    ]
+    rows = collections.seen(reading(), viewer())
+    return part(Table("collections", "", columns, rows), query, "collection")
+
+
+@operation("GET", "/collections/<name>", CollectionAnswer)
+def show_collection(name: str) -> CollectionAnswer:
+    """Look up a collection"""
+    found = next((row for row in collections.seen(reading(), viewer()) if row.name == name), None)
+    if found is None:
+        raise NotFound(f"There is no collection {name[:100]!r}.")
+    return collection_answer(found)
+
+
+@operation("GET", "/tasks/<slug>/intervals", Rows, query=MeasureQuery, rule=COMPUTED)
+def mean_intervals(slug: str, query: MeasureQuery) -> Reply:
+    """The intervals of means and ranks on a board"""
+    page = intervals.page(reading(), viewer(), slug, query.measure, one_per_team=False)
+    return part(intervals.table(page), query, "run")
+
+
+@operation("POST", "/tasks/<slug>/statistics", Done, query=StatisticsQuery, scopes=ANY, status=202)
+def compute_statistics(slug: str, query: StatisticsQuery) -> Done:
+    """Have the statistics of a board computed
+
+    Whom each run beats, ranges of ranks, intervals: what is missing of them is computed by an evaluator.
+    """
+    shown = boards.board(reading(), viewer(), slug, query.measure)
+    page = intervals.page(reading(), viewer(), slug, query.measure, one_per_team=False)
+    waiting: list[Any] = [shown.standing] if isinstance(shown.standing, WaitingResult) else []
+    waiting += page.waiting
+    have_computed(waiting)
+    return Done(done=f"{len(waiting)} results asked for")
+
+
+READS = (
+    runs,
+    announcements,
+    editions,
+    list_snapshots,
+    show_snapshot,
+    list_collections,
+    show_collection,
+    mean_intervals,
+    compute_statistics,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchQuery:
+    """q: words that all must begin a word of a name, tag or description, whatever their case.
+
+    limit: how many tasks, suites, runs and teams at most.
+    """
+
+    q: Annotated[str, Meta(min_length=LEAST, max_length=MOST)]
+    limit: Annotated[int, Meta(ge=1, le=AT_MOST)] = USUAL
+
+
+@operation("GET", "/search", SearchPage, query=SearchQuery)
+def search(query: SearchQuery) -> SearchPage:
+    """The tasks, suites, runs and teams that have some words
+
+    As far as you may know of them, 20 of each kind unless asked for more. A token for one task finds what is
+    in that task.
+    """
+    return search_page(reading(), viewer(), query.q, query.limit)
+
+
+SEARCHES = (search,)
+
+
+ORGANISE = (Scope.ORGANISE,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTask:
+    """A task's name, and what is not to be as its template says; measures: the first is the primary one."""
+
+    name: Filled
+    kind: Literal["rankings", "answers", "judges"] = "rankings"
+    template: Annotated[str, api_limits.one_of(drafts.TEMPLATES)] = drafts.LIVING
+    description: str = ""
+    collection: str | None = None
+    visibility: Annotated[str, api_limits.one_of([""], VISIBILITIES)] | None = None
+    depth: Annotated[int, api_limits.within(1, DEEPEST)] = 1000
+    level: Annotated[int, api_limits.within(1, 1000)] = 1
+    measures: tuple[Annotated[str, Meta(pattern="^[!-~]+$")], ...] = ()
+    file_name: str = "topics"
+    fields: str = ""
+    """Which fields of the topics file are read, such as `id=qid, title=query`; empty: as they are called."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Settings by their keys, as they are typed; those left out stay. reason: for the list of changes."""
+
+    settings: Annotated[Mapping[str, str], api_limits.names_of(SETTINGS)]
+    reason: str = ""
+
+
+@operation(
+    "PUT",
+    "/tasks/<slug>",
+    OwnTask,
+    query=NewTask,
+    rule=Rule(SIGNED_IN, Body.FILES),
+    scopes=ORGANISE,
+    status=201,
+)
+def make_task(slug: str, query: NewTask, file: Path) -> OwnTask:
+    """Make a task
+
+    The body is the topics file. The task is a draft that only its organisers see; give it settings, phases
+    and judgments, then publish it. Without measures they are proposed by the judgments to come.
+    """
+    asker = viewer()
+    policy.require_creator(asker)
+    finish_reading()
+    template = drafts.find_template(query.template)
+    draft = TaskDraft(
+        slug=slug,
+        name=query.name,
+        topics=file,
+        topics_name=base_name(query.file_name),
+        topic_fields=query.fields,
+        description=query.description,
+        collection=query.collection,
+        depth=query.depth,
+        level=query.level,
+        visibility=query.visibility or drafts.usual_visibility(query.kind, template),
+        template=template.key,
+        kind=query.kind,
+        measures=query.measures,
+        primary=next(iter(query.measures), None),
+    )
+    prepared = drafts.prepare(draft)
+    with writing() as session:
+        drafts.create(session, asker, prepared)
+    return OwnTask(task=slug, name=query.name.strip(), state="draft", topics=str(prepared.topics))
+
+
+@operation(
+    "PUT",
+    "/collections/<name>",
+    CollectionAnswer,
+    rule=Rule(SIGNED_IN, Body.FILES),
+    scopes=ORGANISE,
+    status=201,
+)
+def add_collection(name: str, file: Path) -> CollectionAnswer:
+    """Add a collection with its documents
+
+    The body is the file of documents, which pages of rankings and assessors then show.
+    """
+    asker = viewer()
+    policy.require_creator(asker)
+    finish_reading()
+    documents = collections.prepare(file)
+    with writing() as session:
+        return collection_answer(collections.add(session, asker, name, documents=documents))
+
+
+@operation("GET", "/tasks/<slug>/settings", SettingsAnswer, rule=Rule(SIGNED_IN))
+def task_settings(slug: str) -> SettingsAnswer:
+    """The settings of a task
+
+    As their fields show them; for its organisers and who reads everything.
+    """
+    return _settings(slug)
+
+
+@operation("PATCH", "/tasks/<slug>/settings", SettingsAnswer, body=Settings, scopes=ORGANISE)
+def settle_task(slug: str, body: Settings) -> SettingsAnswer:
+    """Change settings of a task
+
+    All of them or none: every problem is told. Where scores depend on one, a new edition of the board is
+    built. A new `slug` gives the task another address; the old one leads there.
+    """
+    with writing() as session:
+        changed = tasks_settings.change_settings(session, viewer(), slug, body.settings, body.reason[:300])
+    wake()
+    return _settings(body.settings.get("slug", "").strip() or slug, changed)
+
+
+def _settings(slug: str, changed: tuple[str, ...] = ()) -> SettingsAnswer:
+    page = settings_pages.settings_page(reading(), viewer(), slug)
+    return SettingsAnswer(task=page.slug, settings=page.values, changed=changed)
+
+
+def _own(_: object, slug: str) -> OwnTask:
+    page = settings_pages.settings_page(reading(), viewer(), slug)
+    state = "archived" if page.of.archived_at else "published" if page.of.published_at else "draft"
+    return OwnTask(task=page.slug, name=page.task, state=state)
+
+
+CHANGES = (
+    make_task,
+    add_collection,
+    task_settings,
+    settle_task,
+    *actions.operations(
+        (*organise.DESK, *organise.LIFE, *organise.TOPICS),
+        answers={
+            **dict.fromkeys(
+                ("publish_task", "unpublish_task", "archive_task", "unarchive_task"), (OwnTask, _own)
+            ),
+            "clone_task": (
+                OwnTask,
+                lambda made, slug: OwnTask(task=made.slug, name=made.name.strip(), state="draft"),
+            ),
+        },
+    ),
+)

@@ -11,7 +11,6 @@ from leaderboard.pages.assessors import judging as guidelines_pages
 from leaderboard.pages.assessors.assessors import AssessorsPage
 from leaderboard.services import judging as assessors
 from leaderboard.services.assessors import labels, queues
-from leaderboard.services.assessors import labels as guideline_texts
 from leaderboard.services.assessors.labels import ImportedLabels
 from leaderboard.services.assessors.queues import ORDERS, Plan
 from leaderboard.services.judging import PersonalLink
@@ -174,15 +173,15 @@ def set_guidelines(slug: str, number: int) -> ResponseReturnValue:
     asker, form = viewer(), request.form
     with writing() as session:
         if "text" in form:
-            guideline_texts.set_text(session, asker, slug, number, form["text"])
+            labels.set_text(session, asker, slug, number, form["text"])
         elif "names" in form:
             pools.own_pool(session, asker, slug, number)
             setting_values.rename(session, asker, slug, _grades(form["names"]))
         elif "remove" in form:
             place = form_number("remove", 0) or 0
-            guideline_texts.remove_example(session, asker, slug, number, place)
+            labels.remove_example(session, asker, slug, number, place)
         else:
-            guideline_texts.add_example(session, asker, slug, number, _example())
+            labels.add_example(session, asker, slug, number, _example())
     return redirect(url_for("assessors.guidelines", slug=slug, number=number), 303)
 
 

@@ -11,7 +11,6 @@ from werkzeug.exceptions import BadRequest
 
 from leaderboard.errors import Invalid, Problem
 from leaderboard.pages.assessors import judging
-from leaderboard.pages.assessors import judging as guidelines_pages
 from leaderboard.pages.labelling import desk as labelling
 from leaderboard.services import judging as judging_services
 from leaderboard.services import side_by_side
@@ -52,7 +51,7 @@ def desk(token: str) -> ResponseReturnValue:
 @rule(PUBLIC)
 def guidelines(token: str, number: int) -> ResponseReturnValue:
     """The guidelines of a pool with solved examples; the way to the first topic."""
-    page = guidelines_pages.guidelines_page(reading(), token, number)
+    page = judging.guidelines_page(reading(), token, number)
     chosen = request.args.get("topic", "")
     known = [topic.topic_id for topic in page.topics]
     left = [topic.topic_id for topic in page.topics if topic.left]

@@ -4,7 +4,6 @@ from flask import Blueprint, request
 
 from leaderboard.pages.judges import board as boards
 from leaderboard.pages.judges import tables
-from leaderboard.pages.judges import tables as judges
 from leaderboard.pages.judges.tables import JudgePage, JudgeTopicPage
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept
@@ -47,7 +46,7 @@ def board(slug: str) -> boards.JudgesPage:
 @rule(PUBLIC)
 def show(slug: str, run_id: int) -> JudgePage:
     """One judge: runs, topics, labels, what is circular."""
-    return judges.judge_page(reading(), viewer(), slug, run_id)
+    return tables.judge_page(reading(), viewer(), slug, run_id)
 
 
 @responses.with_files(
@@ -60,7 +59,7 @@ def show(slug: str, run_id: int) -> JudgePage:
 @rule(PUBLIC)
 def topic(slug: str, run_id: int, topic_id: str) -> JudgeTopicPage:
     """One topic by the reference and by a judge."""
-    return judges.judge_topic_page(reading(), viewer(), slug, run_id, topic_id)
+    return tables.judge_topic_page(reading(), viewer(), slug, run_id, topic_id)
 
 
 def _chart(page: JudgePage) -> ScatterChart | None:

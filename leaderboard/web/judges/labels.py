@@ -2,7 +2,6 @@
 
 from flask import Blueprint, render_template, request
 
-from leaderboard.pages.judges import labels as pages
 from leaderboard.pages.judges import labels as tables
 from leaderboard.pages.judges.labels import LabelledTopicPage, LabelsPage
 from leaderboard.services.judges.labels.held import LabelPlan
@@ -39,7 +38,7 @@ def _show_html(page: LabelsPage) -> str:
 @rule(PUBLIC, is_computed=True)
 def show(slug: str, run_id: int) -> LabelsPage:
     """A judge's labels by the judgments: coefficients, levels, topics, documents that differ most."""
-    return pages.labels_page(reading(), viewer(), slug, run_id, _plan(), _part())
+    return tables.labels_page(reading(), viewer(), slug, run_id, _plan(), _part())
 
 
 @responses.with_files(
@@ -57,7 +56,7 @@ def show(slug: str, run_id: int) -> LabelsPage:
 @rule(PUBLIC, is_computed=True)
 def topic(slug: str, run_id: int, topic_id: str) -> LabelledTopicPage:
     """One topic of a judge's labels: every document that counts."""
-    return pages.labelled_topic_page(reading(), viewer(), slug, run_id, topic_id, _plan(), _part())
+    return tables.labelled_topic_page(reading(), viewer(), slug, run_id, topic_id, _plan(), _part())
 
 
 def _part() -> str:
@@ -65,7 +64,7 @@ def _part() -> str:
 
 
 def _plan() -> LabelPlan:
-    return pages.plan_from(*(request.args.get(name, "") for name in PLAN))
+    return tables.plan_from(*(request.args.get(name, "") for name in PLAN))
 
 
 def _cells(found: LabelAgreement | None) -> list[tuple[int, list[tuple[int, str]]]]:

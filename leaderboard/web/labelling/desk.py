@@ -9,7 +9,6 @@ from flask.typing import ResponseReturnValue
 from sqlalchemy.orm import Session
 
 from leaderboard.errors import Invalid, LeaderboardError
-from leaderboard.pages.labelling import desk as labelling_desk
 from leaderboard.pages.labelling import desk as pages
 from leaderboard.pages.labelling.desk import DeskRound, ItemPage, NuggetPage
 from leaderboard.services.labelling import decisions, labels
@@ -28,7 +27,7 @@ def _topic(token: str, number: int, topic_id: str, error: LeaderboardError | Non
     session, key = reading(), secrets.token_urlsafe(12)
     _, here = labels.topic_desk(session, token, number, topic_id)
     if here.here.kind == NUGGETS:
-        nuggets = labelling_desk.nugget_page(session, token, number, topic_id)
+        nuggets = pages.nugget_page(session, token, number, topic_id)
         shown = {"importances": IMPORTANCES, "sent": request.form}
         return _private(token, "nuggets", nuggets, key=key, error=error, **shown)
     page = pages.item_page(session, token, number, topic_id, request.args.get("item"))

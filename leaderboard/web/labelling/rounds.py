@@ -5,8 +5,6 @@ from flask.typing import ResponseReturnValue
 
 from leaderboard.errors import LeaderboardError
 from leaderboard.pages.labelling import round
-from leaderboard.pages.labelling import round as lists
-from leaderboard.pages.labelling import round as pages
 from leaderboard.pages.labelling.round import RoundPage
 from leaderboard.services import policy
 from leaderboard.services.labelling import rounds, settled
@@ -24,8 +22,8 @@ blueprint = Blueprint("labelling", __name__)
 
 
 def _list(slug: str, error: LeaderboardError | None = None) -> str:
-    page = lists.round_list(reading(), viewer(), slug)
-    table = lists.rounds_table(page)
+    page = round.round_list(reading(), viewer(), slug)
+    table = round.rounds_table(page)
     return render_template(
         "labelling/index.html", page=page, table=table, kinds=KINDS, error=error, sent=request.form
     )
@@ -36,7 +34,7 @@ def _page(slug: str, number: int, error: LeaderboardError | None = None) -> str:
     return render_template(
         "labelling/round.html",
         page=page,
-        tables=pages,
+        tables=round,
         rules={key: f"{rule.title}: {rule.question}" for key, rule in RULES.items()},
         modes=settled.MODES,
         error=error,
@@ -55,7 +53,7 @@ def index(slug: str) -> ResponseReturnValue:
 @rule(SIGNED_IN)
 def index_export(slug: str, form: str) -> ResponseReturnValue:
     """The rounds as a file."""
-    return responses.export(form, lists.INDEX_FILES, lists.round_list(reading(), viewer(), slug))
+    return responses.export(form, round.INDEX_FILES, round.round_list(reading(), viewer(), slug))
 
 
 @blueprint.post("/tasks/<slug>/labelling")
@@ -133,7 +131,7 @@ def publish(slug: str, number: int) -> ResponseReturnValue:
 
 
 def _round(slug: str, number: int) -> RoundPage:
-    return pages.round_page(reading(), viewer(), slug, number, _rule())
+    return round.round_page(reading(), viewer(), slug, number, _rule())
 
 
 def _rule() -> str:

@@ -4,7 +4,6 @@ from flask import Blueprint, render_template, request
 from flask.typing import ResponseReturnValue
 
 from leaderboard.pages.judges.tables import COEFFICIENTS
-from leaderboard.pages.nuggets import line as lines
 from leaderboard.pages.nuggets import line as nuggets_line
 from leaderboard.pages.nuggets import topic
 from leaderboard.pages.nuggets.line import LinePage
@@ -64,7 +63,7 @@ def line_export(slug: str, line_id: int, form: str) -> ResponseReturnValue:
 
 
 def _line(slug: str, line_id: int) -> LinePage:
-    return lines.line_page(reading(), viewer(), slug, line_id, request.args.get("measure") or None)
+    return nuggets_line.line_page(reading(), viewer(), slug, line_id, request.args.get("measure") or None)
 
 
 def _ranks(page: LinePage) -> ScatterChart | None:

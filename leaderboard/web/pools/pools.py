@@ -1,23 +1,163 @@
 """A task's pools for its organisers: the list, a new one with its preview, and each one topic by topic."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
 from flask import Blueprint, Response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
+from werkzeug.datastructures import MultiDict
 
-from leaderboard.errors import Conflict, Invalid, LeaderboardError
+from leaderboard.errors import Conflict, Invalid, LeaderboardError, Problem
 from leaderboard.pages.pools import pools as new_pools
-from leaderboard.pages.pools import pools as pages
 from leaderboard.pages.pools.pools import PoolPage, TopicPage
+from leaderboard.pooling.methods import DEFAULT, METHODS, Method
+from leaderboard.pooling.parameters import LARGEST, Parameter
 from leaderboard.services import kinds, policy
 from leaderboard.services.pools import pools, previews
-from leaderboard.services.pools.previews import WHICH, Preview
+from leaderboard.services.pools.previews import OFFICIAL, SECONDS, WHICH, Plan, Preview
 from leaderboard.web import actions, responses
+from leaderboard.web.addresses import whole
 from leaderboard.web.charts import BarChart, bar_chart
 from leaderboard.web.errors import status_of, wants_json
 from leaderboard.web.files import number as number_of
 from leaderboard.web.files import received
-from leaderboard.web.pools import forms
 from leaderboard.web.rules import SIGNED_IN, Body, rule
 from leaderboard.web.session import finish_reading, reading, viewer, writing
+
+STAGED = "staged"
+THEN = "then"
+Values = MultiDict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One parameter of a method in the form; its name in the address is `method.parameter`."""
+
+    name: str
+    label: str
+    hint: str
+    value: str
+    choices: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MethodForm:
+    """The chosen method, for a staged one that of the second stage too, and their fields."""
+
+    method: Method
+    then: Method | None
+    fields: tuple[Field, ...]
+    then_fields: tuple[Field, ...]
+    seconds: tuple[Method, ...]
+    """What may follow a first stage."""
+
+
+def method_form(values: Values, task_kind: str) -> MethodForm:
+    """The fields of the method that the values choose, the usual one where they choose none."""
+    kind = kinds.of(task_kind)
+    usual = kind.pool_methods[str(kind.usual_pool["name"])]
+    chosen = kind.pool_methods.get(values.get("method", ""), usual)
+    after = tuple(method for method in METHODS.values() if method.name not in (STAGED, "depth", "priority"))
+    then = next((method for method in after if method.name == values.get(THEN)), METHODS["rrf"])
+    return MethodForm(
+        method=chosen,
+        then=then if chosen.staged else None,
+        fields=_fields(chosen, values),
+        then_fields=_fields(then, values, without="budget") if chosen.staged else (),
+        seconds=after,
+    )
+
+
+def plan(values: Values, task_kind: str) -> Plan:
+    """The plan that the values say; raises Invalid naming the field that cannot be read."""
+    return Plan(
+        spec=_spec(values, task_kind),
+        runs=values.get("runs", OFFICIAL),
+        chosen=tuple(_whole("run", text) for text in values.getlist("run") if text),
+        primary_first=values.get("primary") == "first",
+        cap=_whole("cap", values["cap"]) if values.get("cap") else None,
+        reuse=values.get("reuse", "yes") != "no",
+        seed=_whole("seed", values.get("seed") or "1"),
+        seconds=_whole("seconds", values.get("seconds") or str(SECONDS)),
+        overlap=_share(values.get("overlap") or "0"),
+    )
+
+
+def state_of_form(values: Values, task_kind: str) -> dict[str, list[str]]:
+    """The values that say a plan, to be kept in links and hidden fields."""
+    names = {"method", THEN, "runs", "run", "primary", "cap", "reuse", "seed", "seconds", "overlap"}
+    form = method_form(values, task_kind)
+    names |= {field.name for field in (*form.fields, *form.then_fields)}
+    return {name: [text for text in values.getlist(name) if text] for name in values if name in names}
+
+
+def _spec(values: Values, task_kind: str) -> dict[str, Any]:
+    if "method" not in values:
+        return dict(kinds.of(task_kind).usual_pool)
+    offered = kinds.of(task_kind).pool_methods
+    if values["method"] not in offered:
+        problem = Problem("is not a pooling method here.", field="method", value=values["method"][:40])
+        raise Invalid(f"Choose one of {', '.join(offered)}.", [problem])
+    form = method_form(values, task_kind)
+    spec: dict[str, Any] = {"name": form.method.name, **_given(form.method, form.fields)}
+    if form.then is not None:
+        spec[THEN] = {"name": form.then.name, **_given(form.then, form.then_fields)}
+    return spec
+
+
+def _given(method: Method, fields: Sequence[Field]) -> Mapping[str, str]:
+    return {field.name.removeprefix(f"{method.name}."): field.value for field in fields if field.value}
+
+
+def _fields(method: Method, values: Values, without: str = "") -> tuple[Field, ...]:
+    return tuple(
+        Field(
+            name=f"{method.name}.{parameter.name}",
+            label=parameter.title.capitalize(),
+            hint=f"{parameter.text.capitalize()}: {_rule(parameter)}.",
+            value=values.get(f"{method.name}.{parameter.name}", _default(method, parameter)),
+            choices=parameter.choices,
+        )
+        for parameter in method.parameters
+        if parameter.name != without
+    )
+
+
+def _rule(parameter: Parameter) -> str:
+    """What a field may hold; an upper end that is out of reach is left out."""
+    if parameter.kind in ("integer", "number") and parameter.high >= LARGEST:
+        return f"a {'whole ' if parameter.kind == 'integer' else ''}number from {parameter.low:g} up"
+    return parameter.rule
+
+
+def _default(method: Method, parameter: Parameter) -> str:
+    """What a field holds at first: a budget, though methods do without, as judging is what costs."""
+    if method.name == DEFAULT["name"] or parameter.name == "budget":
+        return str(DEFAULT.get(parameter.name, ""))
+    value = parameter.default
+    if value is None:
+        return ""
+    if isinstance(value, tuple):
+        return ",".join(":".join(f"{part:g}" for part in pair) for pair in value if isinstance(pair, tuple))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _whole(name: str, text: str) -> int:
+    number = whole(text, digits=10)
+    if number is None:
+        problem = Problem("must be a whole number.", "Write digits only.", field=name, value=text[:40])
+        raise Invalid(f"{name.capitalize()} must be a whole number.", [problem])
+    return number
+
+
+def _share(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        problem = Problem("must be a number from 0 to 1.", field="overlap", value=text[:40])
+        raise Invalid("The overlap must be a number from 0 to 1.", [problem]) from None
+
 
 blueprint = Blueprint("pools", __name__)
 
@@ -35,9 +175,9 @@ def index(slug: str) -> ResponseReturnValue:
 
 
 def _index_page(slug: str, error: LeaderboardError | None = None) -> Response:
-    page = pages.index(reading(), viewer(), slug)
+    page = new_pools.index(reading(), viewer(), slug)
     html = render_template(
-        "pools/index.html", page=page, table=pages.list_table(page), error=error, sent=request.form
+        "pools/index.html", page=page, table=new_pools.list_table(page), error=error, sent=request.form
     )
     return responses.page(html)
 
@@ -46,7 +186,7 @@ def _index_page(slug: str, error: LeaderboardError | None = None) -> Response:
 @rule(SIGNED_IN)
 def index_export(slug: str, form: str) -> ResponseReturnValue:
     """All pools as a file."""
-    return responses.export(form, pages.LIST_FILES, pages.index(reading(), viewer(), slug))
+    return responses.export(form, new_pools.LIST_FILES, new_pools.index(reading(), viewer(), slug))
 
 
 @blueprint.get("/tasks/<slug>/pools/new")
@@ -62,7 +202,7 @@ def _new_page(slug: str, error: LeaderboardError | None = None) -> Response:
     preview = None
     if error is None and values.get("step") == "preview":
         try:
-            preview = previews.preview(reading(), viewer(), slug, forms.plan(values, offer.of.kind))
+            preview = previews.preview(reading(), viewer(), slug, plan(values, offer.of.kind))
         except (Conflict, Invalid) as wrong:
             error = wrong
     html = render_template(
@@ -72,11 +212,11 @@ def _new_page(slug: str, error: LeaderboardError | None = None) -> Response:
         tables={name: table(preview) for name, table in new_pools.NEW_POOL_FILES.tables.items()}
         if preview
         else {},
-        form=forms.method_form(values, offer.of.kind),
+        form=method_form(values, offer.of.kind),
         methods=kinds.of(offer.of.kind).pool_methods,
         which=WHICH,
         values=values,
-        args=forms.state(values, offer.of.kind),
+        args=state_of_form(values, offer.of.kind),
         error=error,
         chart=_bars(preview) if preview else None,
         rows_at_first=ROWS_AT_FIRST,
@@ -95,7 +235,7 @@ def new_export(slug: str, form: str) -> ResponseReturnValue:
 
 def _preview(slug: str) -> Preview:
     task = policy.own_task(reading(), viewer(), slug, policy.knows)
-    return previews.preview(reading(), viewer(), slug, forms.plan(request.values, task.kind))
+    return previews.preview(reading(), viewer(), slug, plan(request.values, task.kind))
 
 
 @blueprint.post("/tasks/<slug>/pools")
@@ -144,7 +284,7 @@ def _show_html(page: PoolPage) -> str:
     return render_template(
         "pools/show.html",
         page=page,
-        table=pages.table(page),
+        table=new_pools.table(page),
         chart=_progress(page) if page.pool.judged else None,
         links=[
             url_for("pools.topic", slug=slug, number=number, topic_id=topic.topic_id) for topic in page.topics
@@ -152,11 +292,11 @@ def _show_html(page: PoolPage) -> str:
     )
 
 
-@responses.with_files(blueprint, "/tasks/<slug>/pools/<id:number>", _show_html, pages.FILES)
+@responses.with_files(blueprint, "/tasks/<slug>/pools/<id:number>", _show_html, new_pools.FILES)
 @rule(SIGNED_IN)
 def show(slug: str, number: int) -> PoolPage:
     """One pool, topic by topic."""
-    return pages.page(reading(), viewer(), slug, number)
+    return new_pools.page(reading(), viewer(), slug, number)
 
 
 @blueprint.get("/tasks/<slug>/pools/<id:number>/documents.<any(txt, csv, jsonl):suffix>")
@@ -170,16 +310,18 @@ def documents(slug: str, number: int, suffix: str) -> ResponseReturnValue:
 
 def _topic_html(page: TopicPage) -> str:
     rows = page.documents if "all" in request.args else page.documents[:DOCUMENTS_AT_FIRST]
-    return render_template("pools/topic.html", page=page, table=pages.documents_table(page), documents=rows)
+    return render_template(
+        "pools/topic.html", page=page, table=new_pools.documents_table(page), documents=rows
+    )
 
 
 @responses.with_files(
-    blueprint, "/tasks/<slug>/pools/<id:number>/topics/<topic:topic_id>", _topic_html, pages.TOPIC_FILES
+    blueprint, "/tasks/<slug>/pools/<id:number>/topics/<topic:topic_id>", _topic_html, new_pools.TOPIC_FILES
 )
 @rule(SIGNED_IN)
 def topic(slug: str, number: int, topic_id: str) -> TopicPage:
     """A topic's documents in a pool, in judging order."""
-    return pages.topic_page(reading(), viewer(), slug, number, topic_id)
+    return new_pools.topic_page(reading(), viewer(), slug, number, topic_id)
 
 
 actions.add_to(blueprint, pools.ACTIONS)

@@ -5,7 +5,6 @@ from flask import Blueprint, render_template, request
 from leaderboard.pages.runs import curves as run_curves
 from leaderboard.pages.runs import explanation as run_explanation
 from leaderboard.pages.runs import measures as run_measures
-from leaderboard.pages.runs import measures as run_origin
 from leaderboard.pages.runs import ties as run_ties
 from leaderboard.pages.runs import topics as run_topics
 from leaderboard.pages.runs.curves import CurvesPage
@@ -104,13 +103,13 @@ def measures(run_id: int) -> MeasuresPage:
     blueprint,
     "/runs/<id:run_id>/origin",
     "runs/origin.html",
-    run_origin.ORIGIN_FILES,
-    table=run_origin.origin_table,
+    run_measures.ORIGIN_FILES,
+    table=run_measures.origin_table,
 )
 @rule(PUBLIC)
 def origin(run_id: int) -> OriginPage:
     """Where the run's numbers come from, and runs that are nearly the same."""
-    return run_origin.origin_page(reading(), seen_run(reading(), viewer(), run_id))
+    return run_measures.origin_page(reading(), seen_run(reading(), viewer(), run_id))
 
 
 def _scored(run_id: int) -> ScoredRun:

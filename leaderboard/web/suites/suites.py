@@ -8,7 +8,6 @@ from leaderboard.errors import LeaderboardError
 from leaderboard.pages import suites
 from leaderboard.pages.suites import NOT_DEFINED, TABLE_NAMES, SuiteChoice, SuitePage, SuiteRow, SuiteRunPage
 from leaderboard.services.suites import changes as settling
-from leaderboard.services.suites import changes as suites_changes
 from leaderboard.services.suites import seen
 from leaderboard.services.suites.changes import SuiteDraft
 from leaderboard.trec.suites import GROUPS
@@ -133,7 +132,7 @@ def _form(suite: str = "", error: LeaderboardError | None = None) -> str:
     """The form of a suite, or of a new one; what was refused is shown again."""
     known = seen.own_suite(reading(), viewer(), suite) if suite else None
     draft = settling.draft_of(known) if known else None
-    stored = {**fields.texts(draft), "members": suites_changes.member_lines(draft.members)} if draft else {}
+    stored = {**fields.texts(draft), "members": settling.member_lines(draft.members)} if draft else {}
     return render_template(
         "suites/settings.html",
         suite=suite,

@@ -6,7 +6,6 @@ from flask.typing import ResponseReturnValue
 from leaderboard import fields
 from leaderboard.errors import LeaderboardError
 from leaderboard.pages.tasks import naming as pages
-from leaderboard.pages.tasks import naming as review_pages
 from leaderboard.pages.tasks.naming import NamingPage
 from leaderboard.services.pseudonyms import pseudonyms, reviews
 from leaderboard.services.pseudonyms.pseudonyms import UNTIL, Naming
@@ -78,8 +77,8 @@ def _own_page(slug: str, *, link: str = "", error: LeaderboardError | None = Non
 @rule(PUBLIC)
 def review(token: str) -> ResponseReturnValue:
     """A team's own runs under its pseudonym, for whoever has the link; no search engine keeps the page."""
-    page = review_pages.review_page(reading(), token)
-    html = render_template("tasks/review.html", page=page, table=review_pages.review_table(page))
+    page = pages.review_page(reading(), token)
+    html = render_template("tasks/review.html", page=page, table=pages.review_table(page))
     response = Response(html, mimetype="text/html")
     response.headers["Cache-Control"] = "no-store"
     response.headers["X-Robots-Tag"] = "noindex"

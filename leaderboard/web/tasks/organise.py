@@ -12,7 +12,6 @@ from leaderboard.errors import Invalid, LeaderboardError
 from leaderboard.pages.tasks import organise
 from leaderboard.services import collections
 from leaderboard.services.tasks import drafts
-from leaderboard.services.tasks import drafts as tasks
 from leaderboard.services.tasks import organise as operations
 from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.services.tasks.organise import TaskDates
@@ -37,7 +36,7 @@ def _new_page(error: LeaderboardError | None = None) -> str:
         "tasks/new.html",
         error=error,
         sent=request.form,
-        templates=tasks.TEMPLATES.values(),
+        templates=drafts.TEMPLATES.values(),
         collections=collections.choices(reading(), viewer()),
     )
 
@@ -51,7 +50,7 @@ def create() -> ResponseReturnValue:
     try:
         prepared = drafts.prepare(_draft())
         with writing() as session:
-            made = tasks.create(session, asker, prepared)
+            made = drafts.create(session, asker, prepared)
     except LeaderboardError as error:
         if wants_json():
             raise
@@ -68,7 +67,7 @@ def _draft() -> TaskDraft:
     )
     if topics is None:
         raise Invalid("Choose a topics file.")
-    template = tasks.find_template(form.get("template") or tasks.LIVING)
+    template = drafts.find_template(form.get("template") or drafts.LIVING)
     name = form.get("name", "").strip()
     draft = TaskDraft(
         slug=form.get("slug", "").strip() or suggested_slug(name),

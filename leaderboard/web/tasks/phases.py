@@ -8,7 +8,6 @@ from flask.typing import ResponseReturnValue
 from leaderboard import fields
 from leaderboard.errors import LeaderboardError, NotFound
 from leaderboard.pages.tasks import phases as pages
-from leaderboard.pages.tasks import phases as tasks_phases
 from leaderboard.pages.tasks.phases import DateRow
 from leaderboard.services import kinds, policy
 from leaderboard.services.kinds import RunKind
@@ -66,14 +65,14 @@ def export(slug: str, form: str) -> ResponseReturnValue:
 @rule(PUBLIC)
 def calendar(slug: str) -> ResponseReturnValue:
     """The dates as a calendar file."""
-    return responses.as_followed(tasks_phases.of_task(reading(), viewer(), slug, _dates_of), "text/calendar")
+    return responses.as_followed(pages.of_task(reading(), viewer(), slug, _dates_of), "text/calendar")
 
 
 @blueprint.get("/dates.ics")
 @rule(PUBLIC)
 def site_calendar() -> ResponseReturnValue:
     """The dates of all tasks as a calendar file."""
-    return responses.as_followed(tasks_phases.of_site(reading(), _dates_of), "text/calendar")
+    return responses.as_followed(pages.of_site(reading(), _dates_of), "text/calendar")
 
 
 def _dates_of(slug: str) -> str:

@@ -14,7 +14,6 @@ from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Phase, QrelsRevision, Run, Task
 from leaderboard.errors import Invalid
 from leaderboard.pages.boards import tables
-from leaderboard.pages.judges import tables as judge_pages
 from leaderboard.pages.judges import tables as judge_tables
 from leaderboard.pages.judges.board import judges_page
 from leaderboard.services.boards import board as boards
@@ -110,7 +109,7 @@ def _shown(database: Database, slug: str) -> Any:
     """The board, the page Judges and the page of each judge, with every number."""
     with database.read() as session:
         page = judges_page(session, OPERATOR, slug)
-        pages = [judge_pages.judge_page(session, OPERATOR, slug, line.run_id) for line in page.lines]
+        pages = [judge_tables.judge_page(session, OPERATOR, slug, line.run_id) for line in page.lines]
         facts = [
             tables.board_facts(boards.board(session, OPERATOR, slug)),
             judge_tables.board_facts(page),

@@ -9,7 +9,6 @@ from scipy.stats import ttest_rel
 from leaderboard.db.engine import Database
 from leaderboard.errors import Invalid, NotFound, UnknownMeasure
 from leaderboard.pages.comparisons import pair as comparisons
-from leaderboard.pages.comparisons import pair as comparisons_pair
 from leaderboard.pages.comparisons import pair_tables
 from leaderboard.pages.comparisons.pair import BoardVerdict, PairPage
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
@@ -103,7 +102,7 @@ def test_only_the_first_rankings_of_many_topics_are_compared(
     database: Database, ids: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The page can say how many of all topics stand for them; the others have no value."""
-    monkeypatch.setattr(comparisons_pair, "MOST_TOPICS", 2)
+    monkeypatch.setattr(comparisons, "MOST_TOPICS", 2)
     page = pair(database, *ids)
     assert (page.rankings.topics, page.rankings.of) == (("1", "2"), 3)
     assert {each.topic_id: bool(each.alike) for each in page.topics} == {"1": True, "2": True, "3": False}

@@ -12,7 +12,6 @@ from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Assessment, Assessor, PoolTopic, QrelsRevision, Run, Task
 from leaderboard.errors import Conflict, Forbidden, Invalid, NotFound, SignInNeeded
 from leaderboard.pages.pools import pools as pages
-from leaderboard.pages.pools import pools as pools_pools
 from leaderboard.pooling.methods import METHODS
 from leaderboard.services.policy import ANONYMOUS, OPERATOR
 from leaderboard.services.pools import pools, previews
@@ -60,8 +59,8 @@ def test_a_preview_counts_documents_duplicates_and_who_brings_what(
         ("Team B", 1, 1),
         ("Team C", 1, 2),
     ]
-    assert pools_pools.topics(found).data()[1] == [["1", "title of 1", 6, 6, 2, 4, 0]]
-    assert json.loads(json.dumps(pools_pools.new_pool_facts(found)))["to_judge"] == 4
+    assert pages.topics(found).data()[1] == [["1", "title of 1", 6, 6, 2, 4, 0]]
+    assert json.loads(json.dumps(pages.new_pool_facts(found)))["to_judge"] == 4
 
 
 @pytest.mark.parametrize("name", sorted(set(METHODS) - {"staged"}))

@@ -16,7 +16,6 @@ from leaderboard.services import revisions
 from leaderboard.services.boards import board
 from leaderboard.services.policy import ANONYMOUS, OPERATOR
 from leaderboard.services.pools import previews
-from leaderboard.services.pools import previews as pools
 from leaderboard.services.pools.previews import Plan
 from leaderboard.services.qrels import files as qrels
 from leaderboard.services.qrels import left_out
@@ -251,7 +250,7 @@ def test_pools_close_up(database: Database, tmp_path: Path) -> None:
     with database.read() as session:
         plan = Plan({"name": "depth", "depth": 1}, reuse=False)
         previews.check_plan(plan)
-        made = pools.preview(session, OPERATOR, "t", plan)
+        made = previews.preview(session, OPERATOR, "t", plan)
     by_topic = {
         of.topic_id: sorted(of.tops.docno(int(place)) for place in of.pooled.documents) for of in made.pools
     }

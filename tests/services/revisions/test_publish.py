@@ -12,12 +12,10 @@ from leaderboard.errors import Conflict, Invalid, NotFound
 from leaderboard.measures.grammar import parse
 from leaderboard.pages.revisions import lists
 from leaderboard.pages.revisions import revision as revision_files
-from leaderboard.pages.revisions import revision as revision_pages
 from leaderboard.services import revisions
 from leaderboard.services.boards import board
 from leaderboard.services.policy import ANONYMOUS, OPERATOR
 from leaderboard.services.qrels import files
-from leaderboard.services.qrels import files as qrels
 from leaderboard.services.qrels.lines import Origin
 from leaderboard.services.tasks import board_measures
 from leaderboard.trec.qrels.align import align
@@ -45,7 +43,7 @@ def test_published_judgments_switch_the_board_when_all_runs_are_scored(
     assert after["first"] is not None
     assert after["second"] > after["first"]
     with database.read() as session:
-        page = revision_pages.revision_page(session, OPERATOR, "t", 2)
+        page = revision_files.revision_page(session, OPERATOR, "t", 2)
         assert page.ranks is not None
         assert [(row.run.name, row.old_rank, row.new_rank) for row in page.ranks.rows] == [
             ("second", 2, 1),
@@ -53,7 +51,7 @@ def test_published_judgments_switch_the_board_when_all_runs_are_scored(
         ]
         assert (page.ranks.tau, page.ranks.tau_ap) == (-1.0, -1.0)
         assert page.ranks.rows[0].old == before["second"]
-        first = revision_pages.revision_page(session, OPERATOR, "t", 1)
+        first = revision_files.revision_page(session, OPERATOR, "t", 1)
         assert first.ranks is None
         assert "began with this revision" in first.why_no_ranks
         again = board.board(session, ANONYMOUS, "t", edition=1)
@@ -103,7 +101,7 @@ def test_subtopics_and_preferences_stand_beside_the_grades(database: Database, t
     subtopics = {"1": {"1": {b"a": 1}, "2": {b"x": 1}}, "2": {"1": {b"d": 1, b"y": 1}}}
     pairs = {"1": {(b"x", b"a"): 2.0, (b"a", b"q"): 1.0}}
     with database.write() as session:
-        made = revise(session, qrels.of_subtopics(subtopics, "aspects"))
+        made = revise(session, files.of_subtopics(subtopics, "aspects"))
         assert (made.number, made.judgments) == (2, 4)
         made = revisions.publish_preferences(session, OPERATOR, "t", pairs, "clicks", origin="click")
         assert (made.number, made.judgments, made.topics) == (3, 2, 1)
@@ -133,7 +131,7 @@ def test_subtopics_and_preferences_stand_beside_the_grades(database: Database, t
             )
         ):
             assert each.scores.tolist() == parse(each.measure).compute(judged).tolist(), each.measure
-        page = revision_pages.revision_page(session, OPERATOR, "t", 3)
+        page = revision_files.revision_page(session, OPERATOR, "t", 3)
         assert [(kind, found.total.added) for kind, found in page.beside] == [("preference", 2)]
         assert page.changes.total.added == 0
         text = revision_files.of_revision(session, ANONYMOUS, "t", 3, "preferences")
@@ -176,7 +174,7 @@ def test_a_measure_without_its_judgments_has_a_dash_and_a_sentence(
         assert shown.rows[0].scores["AP"] is not None
         assert any("has no subtopics" in sentence for sentence in shown.sentences)
     with database.write() as session:
-        revise(session, qrels.of_subtopics({"1": {"1": {b"a": 1}, "2": {b"c": 1}}}, "aspects"))
+        revise(session, files.of_subtopics({"1": {"1": {b"a": 1}, "2": {b"c": 1}}}, "aspects"))
     build.drain(database)
     with database.read() as session:
         shown = board.board(session, OPERATOR, "t")
@@ -189,7 +187,7 @@ def test_a_task_of_subtopic_qrels_ranks_by_a_measure_of_subtopics(database: Data
     """Where the board's own judgments are of subtopics, nothing stands beside them."""
     path = tmp_path / "subtopics.txt"
     path.write_text("1 1 a 1\n1 2 x 1\n2 1 y 1\n2 2 d 0\n")
-    prepared = qrels.prepare(path, second="subtopics")
+    prepared = files.prepare(path, second="subtopics")
     build.task(database, tmp_path, judgments=None, measures=("alpha_nDCG@5", "AP"), primary="alpha_nDCG@5")
     build.run(database, tmp_path, FIRST, "first")
     with database.write() as session:
@@ -198,10 +196,10 @@ def test_a_task_of_subtopic_qrels_ranks_by_a_measure_of_subtopics(database: Data
     assert scores(database, "alpha_nDCG@5")["first"] == pytest.approx(1.0)
     path.write_text("1 1 a 1\n1 2 x 0\n2 1 y 1\n2 2 d 0\n")
     with database.write() as session:
-        made = revise(session, qrels.prepare(path, second="subtopics"))
+        made = revise(session, files.prepare(path, second="subtopics"))
     assert (made.number, made.change.changed) == (2, 1)
     with database.read() as session:
-        revision = qrels.newest(session, 1)
+        revision = files.newest(session, 1)
         assert revision is not None
         assert files.companions(session, revision) == {}
 
@@ -218,7 +216,7 @@ def test_distractors_count_as_judged_and_are_part_of_the_digest(database: Databa
     ours = scores(database, "Bpref")
     assert ours != plain
     with database.read() as session:
-        revision = qrels.newest(session, 1)
+        revision = files.newest(session, 1)
         assert revision is not None
         assert revision.distractors is not None
         sha256 = revision.sha256
@@ -229,11 +227,11 @@ def test_distractors_count_as_judged_and_are_part_of_the_digest(database: Databa
         assert text == "x\ny\nz\n"
     whole = {topic: {"x": 0, "y": 0, "z": 0, **grades} for topic, grades in build.JUDGMENTS.items()}
     with database.write() as session:
-        revise(session, qrels.of_grades(graded(whole), "expanded"), distractors=())
+        revise(session, files.of_grades(graded(whole), "expanded"), distractors=())
     build.drain(database)
     assert scores(database, "Bpref") == ours
     with pytest.raises(Invalid, match=r"x \(topic 1, grade 2\)"), database.write() as session:
-        revise(session, qrels.of_grades(graded(BETTER), "b"), distractors={b"x"})
+        revise(session, files.of_grades(graded(BETTER), "b"), distractors={b"x"})
 
 
 def test_held_back_judgments_have_no_revisions_to_see(database: Database, tmp_path: Path) -> None:
@@ -243,10 +241,10 @@ def test_held_back_judgments_have_no_revisions_to_see(database: Database, tmp_pa
         assert lists.revision_list(session, ANONYMOUS, "t").rows == ()
         for number in (1, 7):
             with pytest.raises(NotFound, match="when it closes"):
-                revision_pages.revision_page(session, ANONYMOUS, "t", number)
+                revision_files.revision_page(session, ANONYMOUS, "t", number)
             with pytest.raises(NotFound, match="when it closes"):
                 revision_files.of_revision(session, ANONYMOUS, "t", number, "qrels")
-        assert revision_pages.revision_page(session, OPERATOR, "t", 1).row.number == 1
+        assert revision_files.revision_page(session, OPERATOR, "t", 1).row.number == 1
 
 
 @pytest.mark.dialect

@@ -10,7 +10,6 @@ from leaderboard.db.tables import Audit, Run
 from leaderboard.errors import Forbidden, Invalid, NotFound, SignInNeeded
 from leaderboard.services import audit, policy
 from leaderboard.services.policy import OPERATOR, Viewer
-from leaderboard.services.runs import facts as run_facts
 from leaderboard.services.runs import facts as runs_facts
 from leaderboard.services.runs.limits import RunRequest
 from tests.make import build
@@ -61,12 +60,12 @@ def test_facts_change_and_rankings_do_not(database: Database, run_id: int) -> No
     changed = _described(database, OPERATOR, run_id, code="https://example.org", llm=" ", type="manual")
     after = _run(database, run_id)
     assert changed == ("type", "llm", "code")
-    assert run_facts.form_of(after.details) == {
+    assert runs_facts.form_of(after.details) == {
         "type": "manual",
         "code": "https://example.org",
         "latency_ms": 1 / 3,
     }
-    assert run_facts.header_of(after.details) == run_facts.header_of(before.details)
+    assert runs_facts.header_of(after.details) == runs_facts.header_of(before.details)
     assert (after.ranking_sha256, after.tag, after.name) == (before.ranking_sha256, before.tag, before.name)
 
 
@@ -87,7 +86,7 @@ def test_saving_without_a_change_changes_nothing(database: Database, run_id: int
     assert _described(database, OPERATOR, run_id, **page.said) == ()
     with database.read() as session:
         assert session.scalars(select(Audit).where(Audit.action == "run.describe")).all() == []
-    assert run_facts.cost(_run(database, run_id).details, "latency_ms") == 1 / 3
+    assert runs_facts.cost(_run(database, run_id).details, "latency_ms") == 1 / 3
 
 
 @pytest.mark.dialect

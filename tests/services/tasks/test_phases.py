@@ -15,7 +15,6 @@ from leaderboard.pages.boards import reveal
 from leaderboard.pages.runs.head import seen_run
 from leaderboard.pages.tasks import landing
 from leaderboard.pages.tasks import phases as pages
-from leaderboard.pages.tasks import phases as tasks_phases
 from leaderboard.pages.topics import topic
 from leaderboard.services.boards import board
 from leaderboard.services.policy import ANONYMOUS, OPERATOR, Viewer
@@ -327,7 +326,7 @@ def test_dates_are_written_in_their_zone_and_in_a_calendar(database: Database, t
             zones.read(text, zone, "closes")
     _change(database, "main", PhasePlan(name="main", closes_at=closes, zone="Europe/Vienna"))
     with database.read() as session:
-        text = tasks_phases.of_task(session, ANONYMOUS, "t", "https://example.org/tasks/{}/phases".format)
+        text = pages.of_task(session, ANONYMOUS, "t", "https://example.org/tasks/{}/phases".format)
         strip = pages.strip(phases.of_task(session, 1), now(session))  # type: ignore[arg-type]
     lines = text.split("\r\n")
     assert all(len(line.encode()) <= 75 for line in lines)

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from leaderboard.trec.answers.check import LineReader
 from leaderboard.trec.answers.dialects import DIALECTS, recognised
-from leaderboard.trec.answers.reading import LineReader
 from leaderboard.trec.answers.record import Answer, Citation
 from leaderboard.trec.read.json_objects import Fault
 from tests.make.answers import LINES, Line, line

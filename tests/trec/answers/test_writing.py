@@ -6,8 +6,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as some
 
+from leaderboard.trec.answers.check import LineReader
 from leaderboard.trec.answers.dialects import DIALECTS, REPORT, recognised
-from leaderboard.trec.answers.reading import LineReader
 from leaderboard.trec.answers.record import Answer, as_report
 from tests.make.answers import LINES, Line, line
 

@@ -12,7 +12,7 @@ from werkzeug.test import TestResponse
 from leaderboard.services.accounts import tokens
 from leaderboard.services.accounts.tokens import TokenRequest
 from leaderboard.services.policy import viewer_of
-from leaderboard.web.api import openapi
+from leaderboard.web.api import reference
 from leaderboard.web.api.operations import Operation
 from tests.web.conftest import Site
 
@@ -43,7 +43,7 @@ def path_of(one: Operation, site: Site) -> str:
         **{"team_id": site.world.owls, "name": "x", "topic_id": "1", "token": "nonsense", "item": "nothing"},
         **{"message": "x", "suite": "both", "kind": "logo"},
     }
-    return re.sub(r"{(\w+)}", lambda known: str(values.get(known[1], 1)), openapi.address(one))
+    return re.sub(r"{(\w+)}", lambda known: str(values.get(known[1], 1)), reference.address(one))
 
 
 @pytest.fixture

@@ -33,6 +33,6 @@ def test_the_first_page_computes_what_it_shows_and_nothing_else(
     many = walks.warm(database, client, "/runs/1")
     assert few.statements == many.statements <= MOST_STATEMENTS
     pages = {name for name in many.modules if name.startswith("leaderboard.pages.")}
-    own = {f"leaderboard.pages.runs.{name}" for name in ("actions", "head", "run", "scores")}
+    own = {f"leaderboard.pages.runs.{name}" for name in ("head", "run", "upload")}
     beside = {"leaderboard.pages.cards", "leaderboard.pages.reproductions.mentions"}
     assert pages == beside | own

@@ -20,11 +20,11 @@ from leaderboard.services.pools.previews import (
 )
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.web.api import actions, limits
+from leaderboard.web.api.drafts import DraftAnswer, PoolMade
 from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.operations import operation
-from leaderboard.web.api.organise.answers import DraftAnswer, PoolMade
-from leaderboard.web.api.organise.revisions import draft_answer
-from leaderboard.web.api.organise.tasks import ORGANISE
+from leaderboard.web.api.revisions import draft_answer
+from leaderboard.web.api.tasks import ORGANISE
 from leaderboard.web.rules import SIGNED_IN, Body, Rule
 from leaderboard.web.session import finish_reading, reading, viewer, writing
 

@@ -14,7 +14,7 @@ from leaderboard.services.pools import pools as pool_files
 from leaderboard.web import responses
 from leaderboard.web.api.lists import ListQuery, Rows, part
 from leaderboard.web.api.operations import Reply, operation
-from leaderboard.web.api.reads.tasks import COMPUTED
+from leaderboard.web.api.tasks import COMPUTED
 from leaderboard.web.requests import hands_out_judgments
 from leaderboard.web.rules import SIGNED_IN, Rule
 from leaderboard.web.session import reading, viewer

@@ -10,8 +10,8 @@ from leaderboard.pages.bundles import UnderstoodTask
 from leaderboard.services import policy
 from leaderboard.services.bundles import found, opening
 from leaderboard.services.policy import Scope
+from leaderboard.web.api.drafts import ImportAnswer, ImportedRun
 from leaderboard.web.api.operations import Reply, operation
-from leaderboard.web.api.organise.answers import ImportAnswer, ImportedRun
 from leaderboard.web.bundles import bundles, imports
 from leaderboard.web.bundles.imports import ImportWords
 from leaderboard.web.requests import hands_out_judgments

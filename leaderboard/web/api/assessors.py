@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from leaderboard.services import judging
+from leaderboard.services import judging, policy, side_by_side
 from leaderboard.services.assessors import labels, log, queues
 from leaderboard.services.assessors.labels import ImportedLabels
 from leaderboard.services.assessors.log import Decision
@@ -14,13 +14,14 @@ from leaderboard.services.assessors.queues import Plan
 from leaderboard.services.judging import PersonalLink
 from leaderboard.services.policy import Scope
 from leaderboard.services.pools import pools
+from leaderboard.services.side_by_side import ComparisonRequest
 from leaderboard.services.tasks import setting_values
 from leaderboard.web.addresses import absolute
 from leaderboard.web.api import limits
+from leaderboard.web.api.drafts import AssessorLink, AssessorLinks
 from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.operations import Done, operation
-from leaderboard.web.api.organise.answers import AssessorLink, AssessorLinks
-from leaderboard.web.api.organise.tasks import ORGANISE
+from leaderboard.web.api.tasks import ORGANISE
 from leaderboard.web.rules import SIGNED_IN, Body, Rule
 from leaderboard.web.session import finish_reading, reading, settings, viewer, writing
 
@@ -287,3 +288,75 @@ def linked(link: PersonalLink) -> AssessorLink:
     return AssessorLink(
         assessor=link.assessor_id, name=link.name, link=absolute("judging.desk", token=link.token)
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskBody:
+    """A run and those that assessors compare it with.
+
+    topics: these only, empty for all. sample: so many topics, drawn. each: assessors a topic.
+    """
+
+    run: int
+    others: tuple[int, ...]
+    assessors: tuple[int, ...]
+    topics: tuple[str, ...] = ()
+    sample: int | None = None
+    each: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparingAssessors:
+    """Names of people."""
+
+    names: Annotated[tuple[Filled, ...], limits.told(minItems=1, maxItems=judging.MOST_AT_ONCE)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TwoRuns:
+    """Two runs."""
+
+    first: int
+    second: int
+
+
+@operation("POST", "/tasks/<slug>/side-by-side", Done, body=AskBody, scopes=ORGANISE, status=201)
+def ask_people(slug: str, body: AskBody) -> Done:
+    """Have assessors compare a run with others"""
+    asked = ComparisonRequest(body.run, body.others, body.assessors, body.topics, body.sample, body.each)
+    asker = viewer()
+    policy.own_task(reading(), asker, slug)
+    with writing() as session:
+        made = side_by_side.ask_pair(session, asker, slug, asked)
+    return Done(done=f"{made} comparisons asked for")
+
+
+@operation(
+    "POST",
+    "/tasks/<slug>/side-by-side/assessors",
+    AssessorLinks,
+    body=ComparingAssessors,
+    scopes=ORGANISE,
+    status=201,
+)
+def add_comparing_assessors(slug: str, body: ComparingAssessors) -> AssessorLinks:
+    """Add assessors who compare
+
+    Each gets a personal link, which cannot be read again.
+    """
+    policy.own_task(reading(), viewer(), slug)
+    with writing() as session:
+        made = judging.add_link(session, viewer(), slug, body.names, days=settings().assessor_link_days)
+    return AssessorLinks(assessors=tuple(map(linked, made)))
+
+
+@operation("POST", "/tasks/<slug>/side-by-side/end", Done, body=TwoRuns, scopes=ORGANISE)
+def end_comparison(slug: str, body: TwoRuns) -> Done:
+    """Ask for nothing more of two runs"""
+    policy.own_task(reading(), viewer(), slug)
+    with writing() as session:
+        side_by_side.end(session, viewer(), slug, body.first, body.second)
+    return Done(done="ended")
+
+
+SIDE_BY_SIDE = (ask_people, add_comparing_assessors, end_comparison)

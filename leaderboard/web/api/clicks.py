@@ -9,10 +9,10 @@ from leaderboard.services.clicks import LARGEST_ID
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.trec.read.lines import Limits
 from leaderboard.web.api import actions, limits
+from leaderboard.web.api.drafts import RevisionMade
 from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.operations import operation
-from leaderboard.web.api.organise.answers import RevisionMade
-from leaderboard.web.api.organise.tasks import ORGANISE
+from leaderboard.web.api.tasks import ORGANISE
 from leaderboard.web.rules import SIGNED_IN, Body, Rule
 from leaderboard.web.session import finish_reading, reading, settings, viewer, wake, writing
 

@@ -7,14 +7,17 @@ from leaderboard.pages.tasks import organise as entry_pages
 from leaderboard.pages.tasks import settings as role_pages
 from leaderboard.pages.tasks.settings import RolesPage
 from leaderboard.services.accounts import invitations
+from leaderboard.services.boards import board
+from leaderboard.services.boards.board import Group
+from leaderboard.services.pseudonyms import pseudonyms
 from leaderboard.services.tasks import announcements, entries, roles
 from leaderboard.services.tasks.announcements import AnnouncementDraft
 from leaderboard.web.addresses import absolute
 from leaderboard.web.api import actions, limits
+from leaderboard.web.api.drafts import AnnouncementAnswer, EntryAnswer, EntryAnswers, People
 from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.operations import operation
-from leaderboard.web.api.organise.answers import AnnouncementAnswer, EntryAnswer, EntryAnswers, People
-from leaderboard.web.api.organise.tasks import ORGANISE
+from leaderboard.web.api.tasks import ORGANISE
 from leaderboard.web.api.teams import link_to
 from leaderboard.web.rules import SIGNED_IN, Rule
 from leaderboard.web.session import reading, settings, viewer, wake, writing
@@ -103,4 +106,23 @@ OPERATIONS = (
             "invite_to_task": link_to("invitations.show"),
         },
     ),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupAnswer:
+    """A group of a task: its number, name and how many members it has."""
+
+    group: int
+    name: str
+    kind: str
+    members: int
+
+
+def _group(made: Group, **_: object) -> GroupAnswer:
+    return GroupAnswer(group=made.id, name=made.name, kind=made.kind, members=len(made.members))
+
+
+NAMING = actions.operations(
+    (*pseudonyms.ACTIONS, *board.ACTIONS), answers={"declare_group": (GroupAnswer, _group)}
 )

@@ -9,6 +9,8 @@ from leaderboard.errors import Invalid
 from leaderboard.pages.nuggets import facts as answers_facts
 from leaderboard.pages.revisions import judgment_changes, rank_changes
 from leaderboard.services import policy, revisions, snapshots
+from leaderboard.services.judges import imported
+from leaderboard.services.judges.sending import PreparedReference
 from leaderboard.services.qrels import files as qrels
 from leaderboard.services.qrels.files import MAIN
 from leaderboard.services.qrels.left_out import LeftOutList, RevisionLeftOut
@@ -17,10 +19,10 @@ from leaderboard.trec.read import forms
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.web.addresses import absolute
 from leaderboard.web.api import actions, limits
+from leaderboard.web.api.drafts import DraftAnswer, RevisionMade
 from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.operations import WRITE, LinkAnswer, operation
-from leaderboard.web.api.organise.answers import DraftAnswer, RevisionMade
-from leaderboard.web.api.organise.tasks import ORGANISE
+from leaderboard.web.api.tasks import ORGANISE
 from leaderboard.web.nuggets import uploads
 from leaderboard.web.rules import SIGNED_IN, Body, Rule
 from leaderboard.web.session import finish_reading, reading, viewer, writing
@@ -232,3 +234,72 @@ def draft_answer(slug: str, token: str) -> DraftAnswer:
         left_out=_left_out(page),
         answers=None if page.of_answers is None else answers_facts.facts(page.of_answers),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReferenceBody:
+    """source: the task whose board it is, by its name in addresses. measure: empty for what it ranks by."""
+
+    source: str
+    measure: str = ""
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReferenceQuery:
+    """measure: of a board file with several. is_machine: whether a machine judged it."""
+
+    measure: str = ""
+    is_machine: bool = False
+    note: str = ""
+    file_name: str = ""
+
+
+@operation("POST", "/tasks/<slug>/reference", DraftAnswer, body=ReferenceBody, scopes=ORGANISE, status=201)
+def choose_reference(slug: str, body: ReferenceBody) -> DraftAnswer:
+    """Choose the board of a task as the reference of a task of judges
+
+    Its ranked runs under the names that everybody reads. It is kept as a draft for a day: look at it, then
+    publish it as a draft of judgments is.
+    """
+    made = imported.from_task(reading(), viewer(), slug, body.source.strip(), body.measure.strip())
+    return _kept(slug, made, body.note)
+
+
+@operation(
+    "POST",
+    "/tasks/<slug>/reference/file",
+    DraftAnswer,
+    query=ReferenceQuery,
+    rule=Rule(SIGNED_IN, Body.FILES),
+    scopes=ORGANISE,
+    status=201,
+)
+def send_reference(slug: str, query: ReferenceQuery, file: Path) -> DraftAnswer:
+    """Send a board file as the reference of a task of judges
+
+    The body is the file as it is, or a zip of it and `declared.csv` with what its runs declare (columns run,
+    team, llm, reranker). It is kept as a draft for a day, as a board of a task is.
+    """
+    with imported.files_of(file, base_name(query.file_name)) as sent:
+        made = imported.from_file(
+            reading(),
+            viewer(),
+            slug,
+            sent.board,
+            sent.name,
+            query.measure.strip(),
+            sent.declared,
+            is_machine=query.is_machine,
+        )
+    return _kept(slug, made, query.note)
+
+
+REFERENCES = (choose_reference, send_reference)
+
+
+def _kept(slug: str, made: PreparedReference, note: str) -> DraftAnswer:
+    finish_reading()
+    with writing() as session:
+        token = revisions.keep_draft(session, viewer(), slug, made, note)
+    return draft_answer(slug, token)

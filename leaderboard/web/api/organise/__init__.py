@@ -1,1 +1,0 @@
-"""Operations of who organises a task or coordinates its assessors."""
