@@ -67,6 +67,7 @@ CHANCE = (
         "DATE",
     ),
     (re.compile(r"\b\d+ (second|minute|hour|day|week|month|year)s? (ago|left)"), "A WHILE"),
+    (re.compile(r"\b1[6-9]\d{8}\b"), "TIME"),
     (re.compile(r"(lb_|msg_|whsec_)[\w-]{8,}"), "KEY"),
     (re.compile(r'"(\w*_s|seconds)": ?[\d.e-]+'), r'"\1":SECONDS'),
     (re.compile(r"\b[\d.,]+ (ms|s|MB|KB)\b"), "AMOUNT"),
