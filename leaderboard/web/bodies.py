@@ -3,9 +3,11 @@
 import shutil
 from dataclasses import dataclass
 from enum import Enum, auto
+from pathlib import Path
 from typing import Any
 
 from flask import Flask, current_app, request
+from sqlalchemy import make_url
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import RequestRedirect
 
@@ -17,6 +19,8 @@ from leaderboard.web.session import API, BEARER, SESSION, settings, viewer
 
 MOST_PARTS = 250
 """Parts of a form that takes many files: 200 of them and its fields."""
+LEAST_ROOM = 2**20
+"""Bytes that must be free whatever the settings say: a full disk fails in the middle of a write."""
 REFUSAL = "leaderboard.refusal"
 """Key of the environment under which the server says why it read no body."""
 ADMITTED = "leaderboard.admitted"
@@ -120,6 +124,10 @@ def refuse_unread() -> None:
 
 
 def require_room(here: Settings, needed: int) -> None:
-    """Raise NoRoom unless the data folder's disk has room for so many bytes, and at least `free_bytes`."""
-    if shutil.disk_usage(here.data).free < max(here.free_bytes, needed):
+    """Raise NoRoom unless the disks of files and of SQLite have so many bytes free, and `free_bytes`."""
+    folders = {here.data}
+    if (url := make_url(here.url)).get_backend_name() == "sqlite" and url.database:
+        folders.add(Path(url.database).parent)
+    free = min(shutil.disk_usage(folder).free for folder in folders)
+    if free < max(here.free_bytes, needed, LEAST_ROOM):
         raise NoRoom("The server has no room for files just now; nothing was stored. Tell its operator.")

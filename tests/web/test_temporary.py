@@ -146,7 +146,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 def test_a_full_disk_stops_nothing_but_writing(
     small_disk: Path, world_file: tuple[Path, World], settings: Settings
 ) -> None:
-    """On a full disk pages are served and writing is 507; with room all goes on."""
+    """On a full disk pages are served, writing is 507 and health says no; with room all goes on."""
     path = small_disk / "site.sqlite3"
     shutil.copyfile(world_file[0], path)
     here = replace(settings, data=small_disk, database_url=f"sqlite:///{path}", free_bytes=0)
@@ -161,9 +161,12 @@ def test_a_full_disk_stops_nothing_but_writing(
         while True:
             file.write(bytes(4096))
     assert client.get("/tasks/robots").status_code == 200
+    assert client.get("/healthz").status_code == 503
     assert client.post("/teams", data={"name": "x" * 40}).status_code == 507
     assert _send(client, "# padding\n" * 40_000 + RUN).status_code == 507
     filling.unlink()
+    # What the probe found is kept for some seconds.
+    assert application(here, database).test_client().get("/healthz").status_code == 200
     assert client.post("/teams", data={"name": "Another team"}).status_code == 303
     assert _send(client).status_code in (201, 422)
     database.dispose()
