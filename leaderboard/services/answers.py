@@ -41,12 +41,12 @@ def add_answers(session: Session, run_id: int, answers: Iterable[Answer]) -> Non
 
 
 def add_run(session: Session, run_id: int, packed: PackedRun) -> None:
-    """As `add`, of an accepted file."""
+    """As `add_answers`, of an accepted file."""
     add_packed(session, run_id, zip(packed.answers, packed.blocks, strict=True))
 
 
 def add_packed(session: Session, run_id: int, answers: Iterable[tuple[str, bytes]]) -> None:
-    """As `add`, of topics with their answers as `packed` gives them."""
+    """As `add_answers`, of topics with their answers as `packed` gives them."""
     left = iter(answers)
     while some := list(islice(left, BATCH)):
         rows = [{"run_id": run_id, "topic_id": topic, "body": body} for topic, body in some]

@@ -416,7 +416,7 @@ class MailToConfirm:
 
 
 def give(session: Session, viewer: Viewer, address: str) -> str:
-    """Give the viewer's account an address; the token that confirms it, to be sent there by `ask`.
+    """Give the viewer's account an address; the token that confirms it, to be sent there by `ask_address`.
 
     Raises Invalid for what is no address, OverQuota after 5 a day of the account or 3 of the address.
     """

@@ -188,7 +188,7 @@ def keep_identity(session: Session, issuer: str, subject: str) -> str:
 
 
 def require_kept(session: Session, token: str) -> tuple[str, str]:
-    """Issuer and subject of what `keep` kept; raises SignInNeeded where it is too late."""
+    """Issuer and subject of what `keep_identity` kept; raises SignInNeeded where it is too late."""
     scope = session.scalar(
         select(Token.scope).where(
             Token.kind == NEWCOMER, Token.token_sha256 == digest(token), Token.expires_at > now(session)

@@ -91,7 +91,7 @@ def add_nugget(session: Session, desk: TopicDesk, text: str, importance: str, ke
 
 
 def rewrite(session: Session, desk: TopicDesk, nugget_id: int, sent: SentNugget) -> None:
-    """Give a nugget another text or importance; raises as `write`, and NotFound."""
+    """Give a nugget another text or importance; raises as `write_nugget`, and NotFound."""
     _begin(session, desk)
     text, mine = _checked(sent), _mine(session, desk)
     nugget = _one(mine, nugget_id)
@@ -102,7 +102,7 @@ def rewrite(session: Session, desk: TopicDesk, nugget_id: int, sent: SentNugget)
 def merge(session: Session, desk: TopicDesk, nugget_ids: Sequence[int]) -> None:
     """Make one nugget of several: the first keeps its text, and is vital where any is.
 
-    Raises as `write`, Invalid for fewer than two, NotFound.
+    Raises as `write_nugget`, Invalid for fewer than two, NotFound.
     """
     _begin(session, desk)
     mine = _mine(session, desk)
@@ -118,13 +118,13 @@ def merge(session: Session, desk: TopicDesk, nugget_ids: Sequence[int]) -> None:
 
 
 def take_out(session: Session, desk: TopicDesk, nugget_id: int) -> None:
-    """Let a nugget count no more; it can be put back. Raises as `write`, NotFound."""
+    """Let a nugget count no more; it can be put back. Raises as `write_nugget`, NotFound."""
     _begin(session, desk)
     _one(_mine(session, desk), nugget_id).is_out = True
 
 
 def put_back(session: Session, desk: TopicDesk, nugget_id: int) -> None:
-    """Let a nugget that was merged or taken out stand by itself again; raises as `write`, NotFound."""
+    """Let a nugget that was merged or taken out stand by itself again; raises as `write_nugget`, NotFound."""
     _begin(session, desk)
     mine = _mine(session, desk)
     nugget = next((one for one in mine if one.id == nugget_id and not stands(one)), None)
