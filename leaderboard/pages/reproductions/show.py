@@ -150,7 +150,7 @@ def readable_runs(
 def _thresholds(stored: Mapping[str, Any] | None) -> Thresholds:
     """The thresholds that a task's setting says, the usual ones where it says nothing.
 
-    >>> of_setting({"ktu": [0.1, 0.6], "margin": 0.05}).ktu
+    >>> _thresholds({"ktu": [0.1, 0.6], "margin": 0.05}).ktu
     Threshold(same=0.1, close=0.6)
     """
     made: dict[str, Any] = {

@@ -10,8 +10,6 @@ from leaderboard.errors import Problem
 from leaderboard.pages.webhooks import WebhookRow
 from leaderboard.zones import Moment
 
-"""ISO 8601 with its offset from UTC."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
