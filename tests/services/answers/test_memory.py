@@ -20,13 +20,13 @@ import sys
 from pathlib import Path
 from leaderboard.db.engine import Database
 from leaderboard.services.policy import OPERATOR
-from leaderboard.services.runs import admission, prepare, uploads
+from leaderboard.services.runs import limits, prepare, uploads
 from leaderboard.services.runs.limits import RunRequest
 from leaderboard.services.runs.uploads import Delivery
 from leaderboard.trec.read.lines import Limits
 path, database, team = Path(sys.argv[1]), Database(sys.argv[2]), int(sys.argv[3])
 with database.read() as session:
-    rules = admission.rules_for(session, OPERATOR, "answers", team)
+    rules = limits.rules_for(session, OPERATOR, "answers", team)
 made = prepare.prepare(path, path.name, rules, Limits())
 with database.write() as session:
     sent = uploads.submit(session, Delivery(sender=OPERATOR, slug="answers", team_id=team, file=made,

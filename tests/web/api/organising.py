@@ -5,8 +5,27 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from leaderboard.web.api import actions, assessors, bundles, clicks, people, pools, revisions, tasks, topics
 from tests.web.sent_forms import RUN, TOPICS
 
+ORGANISED = frozenset(
+    one.name
+    for operations in (
+        *(
+            tasks.CHANGES,
+            topics.CHANGES,
+            people.OPERATIONS,
+            people.NAMING,
+            pools.OPERATIONS,
+            clicks.OPERATIONS,
+        ),
+        *(revisions.OPERATIONS, revisions.REFERENCES, assessors.OPERATIONS, assessors.SIDE_BY_SIDE),
+        bundles.OPERATIONS,
+    )
+    for one in operations
+    if one.act.__module__ != actions.__name__
+)
+"""Operations of who organises a task or coordinates its assessors; actions are tested as these."""
 QRELS = b"1 0 d01 1\n2 0 d02 1\n"
 LATER = "2100-01-01T00:00:00Z"
 WORDS = {"title": "Words"}

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from flask import Flask, Response, request, request_finished
 
-from leaderboard.web.api import organise, reference
+from leaderboard.web.api import reference
 from tests.make import build, judging
 from tests.make.worlds import QRELS, RUN, TOPICS
 from tests.web.api.conftest import Program, Programs
+from tests.web.api.organising import ORGANISED
 from tests.web.conftest import Site
 from tests.web.test_clicks import SESSIONS
 
@@ -288,5 +289,5 @@ def test_a_season(site: Site, program: Programs, done: set[str], tmp_path: Path)
     for stage in ("make", "enter", "pool_them", "judge", "settle", "arrange", "compare", "sample", "end"):
         getattr(season, stage)()
     with site.app.app_context():
-        own = {one.name for one in reference.operations() if one.act.__module__.startswith(organise.__name__)}
+        own = ORGANISED & {one.name for one in reference.operations()}
     assert own - done == set(), own - done
