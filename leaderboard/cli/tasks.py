@@ -104,20 +104,20 @@ def create(
     template = next((kind for kind in kinds if kind in drafts.TEMPLATES), None)
     takes = next((kind for kind in kinds if kind in KINDS), RANKINGS)
     preset = drafts.find_template(template) if template else None
-    wanted = TaskDraft(
-        slug=slug,
-        kind=takes,
-        topics=topics,
-        description=description.read_text(encoding="utf-8") if description else "",
-        dialect=int(dialect),
-        measures=measures,
-        visibility=visibility or drafts.usual_visibility(takes, preset),
-        template=template or "",
-        second=second or "",
-        map="\n".join(mapping),
-        **options,  # type: ignore[arg-type]
-    )
     with opened(data) as (database, _):
+        wanted = TaskDraft(
+            slug=slug,
+            kind=takes,
+            topics=topics,
+            description=description.read_text(encoding="utf-8") if description else "",
+            dialect=int(dialect),
+            measures=measures,
+            visibility=visibility or drafts.usual_visibility(takes, preset),
+            template=template or "",
+            second=second or "",
+            map="\n".join(mapping),
+            **options,  # type: ignore[arg-type]
+        )
         prepared = drafts.prepare(wanted)
         click.echo(f"Topics: {prepared.topics}")
         tell_notes(prepared.qrels.warnings if prepared.qrels is not None else ())

@@ -19,11 +19,13 @@ PEAK = """
 import sys
 from pathlib import Path
 from leaderboard.db.engine import Database
+from leaderboard.services import run_kinds
 from leaderboard.services.policy import OPERATOR
 from leaderboard.services.runs import limits, prepare, uploads
 from leaderboard.services.runs.limits import RunRequest
 from leaderboard.services.runs.uploads import Delivery
 from leaderboard.trec.read.lines import Limits
+run_kinds.register()
 path, database, team = Path(sys.argv[1]), Database(sys.argv[2]), int(sys.argv[3])
 with database.read() as session:
     rules = limits.rules_for(session, OPERATOR, "answers", team)
