@@ -143,7 +143,7 @@ def by_team(rows: Sequence[Row], seen: FavourSeen) -> tuple[FavouredRuns, ...]:
     members: dict[str, list[int]] = {}
     for at, row in enumerate(rows):
         members.setdefault(row.team, []).append(at)
-    return _favoured_favoured(_compared(members, rows), seen)
+    return _favoured_teams(_compared(members, rows), seen)
 
 
 def by_model(rows: Sequence[Row], seen: FavourSeen, machine: str) -> tuple[FavouredRuns, ...]:
@@ -156,14 +156,14 @@ def by_model(rows: Sequence[Row], seen: FavourSeen, machine: str) -> tuple[Favou
         declared = view.of_row(row).get("llm")
         for family in families(declared.text) if declared else ():
             members.setdefault(family, []).append(at)
-    return _favoured_favoured(_compared(members, rows), seen, families(machine))
+    return _favoured_teams(_compared(members, rows), seen, families(machine))
 
 
 def _compared(members: Mapping[str, list[int]], rows: Sequence[Row]) -> dict[str, list[int]]:
     return {name: runs for name, runs in members.items() if len(rows) - len(runs) >= LEAST_OTHERS}
 
 
-def _favoured_favoured(
+def _favoured_teams(
     members: Mapping[str, Sequence[int]], seen: FavourSeen, own: frozenset[str] = frozenset()
 ) -> tuple[FavouredRuns, ...]:
     if not members:

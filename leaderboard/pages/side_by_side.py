@@ -17,7 +17,7 @@ from leaderboard.services.evaluations.shown import means, shown_edition
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.rankings import ordered
 from leaderboard.services.side_by_side import Answer, AskedQuestion, Pair, Questions, pair_of
-from leaderboard.stats.assessors import Mean, Satisfaction, Votes, satisfaction, side_by_side_majority, votes
+from leaderboard.stats.assessors import Mean, Satisfaction, Votes, majority_sign, satisfaction, votes
 from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
 from leaderboard.tables.words import counted
 from leaderboard.trec.documents.marking import Piece, snippet
@@ -140,7 +140,7 @@ def majorities(given: Sequence[Answer], run_id: int) -> dict[str, int]:
     signs: dict[str, list[int]] = {}
     for answer in given:
         signs.setdefault(answer.topic_id, []).append(sign(answer, run_id))
-    return {topic: side_by_side_majority(of_topic) for topic, of_topic in signs.items()}
+    return {topic: majority_sign(of_topic) for topic, of_topic in signs.items()}
 
 
 def outstanding(asked: Sequence[SideBySidePair], given: Sequence[Answer]) -> int:
@@ -289,7 +289,7 @@ def _topic(topic_id: str, title: str, given: Sequence[Answer], first: int) -> To
         first=signs.count(1),
         equal=signs.count(0),
         second=signs.count(-1),
-        sign=side_by_side_majority(signs),
+        sign=majority_sign(signs),
         satisfaction=(sum(one for one, _ in rated) / len(rated), sum(two for _, two in rated) / len(rated)),
     )
 

@@ -31,7 +31,6 @@ from leaderboard.services.accounts.names import canonical
 from leaderboard.services.audit import AuditRequest, AuditRow, backup_age_s, last_backup
 from leaderboard.services.jobs import failed, health, queue
 from leaderboard.services.jobs.failed import FailedJob
-from leaderboard.services.jobs.health import health as health_health
 from leaderboard.services.jobs.queue import WAITING, JobCount
 from leaderboard.services.mail import SENT
 from leaderboard.services.policy import Viewer, require_operator
@@ -399,7 +398,7 @@ def kind_table(page: StoragePage) -> Table[StoredTable]:
     return Table("storage", "Room by kind of data", columns, page.kinds)
 
 
-def table_table(page: StoragePage) -> Table[StoredTable]:
+def stored_table(page: StoragePage) -> Table[StoredTable]:
     """Bytes of every table."""
     caption = "Room of each table, its indexes included"
     return Table("tables", caption, columns_from(StoredTable), page.tables)
@@ -413,11 +412,11 @@ def storage_facts(page: StoragePage) -> dict[str, Any]:
         "disk_bytes": page.disk_bytes,
         "backup_age_s": page.backup_age_s,
         "kinds": kind_table(page).facts(),
-        "tables": table_table(page).facts(),
+        "tables": stored_table(page).facts(),
     }
 
 
-STORAGE_FILES = Files(facts=storage_facts, tables={"kinds": kind_table, "tables": table_table})
+STORAGE_FILES = Files(facts=storage_facts, tables={"kinds": kind_table, "tables": stored_table})
 
 
 RETRYING = "retrying"
@@ -545,7 +544,7 @@ class QueuePage:
 def queue_page(session: Session, viewer: Viewer) -> QueuePage:
     """The queue, for operators."""
     policy.require_operator(viewer)
-    state = health_health(session)
+    state = health.health(session)
     return QueuePage(
         problem=state.problem(),
         at_work=state.workers,

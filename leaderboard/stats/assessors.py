@@ -478,15 +478,15 @@ def _settled(
         decided = [grade for assessor, grade in given if assessor in adjudicators]
         return decided[-1] if decided else _agreed([grade for _, grade in given])
     labels = [grade for _, grade in given]
-    return settling_majority(labels, ties) if rule == "majority" else _SIMPLE[rule](labels)
+    return majority_grade(labels, ties) if rule == "majority" else _SIMPLE[rule](labels)
 
 
-def settling_majority(grades: Sequence[int], ties: Ties = "lower") -> int | None:
+def majority_grade(grades: Sequence[int], ties: Ties = "lower") -> int | None:
     """The grade given most often; None for a tie that stays open.
 
-    >>> settling_majority([0, 2, 2]), settling_majority([0, 2])
+    >>> majority_grade([0, 2, 2]), majority_grade([0, 2])
     (2, 0)
-    >>> settling_majority([0, 2], "higher"), settling_majority([0, 2], "open")
+    >>> majority_grade([0, 2], "higher"), majority_grade([0, 2], "open")
     (2, None)
     """
     counts = Counter(grades)
@@ -567,10 +567,10 @@ def votes(signs: Sequence[int]) -> Votes:
     return Votes(wins, len(signs) - wins - losses, losses, float(sign.p[0]))
 
 
-def side_by_side_majority(signs: Sequence[int]) -> int:
+def majority_sign(signs: Sequence[int]) -> int:
     """What most votes of one topic say: 1, -1, or 0 where neither has more.
 
-    >>> side_by_side_majority([1, 0, 1]), side_by_side_majority([1, -1]), side_by_side_majority([0, 0, -1])
+    >>> majority_sign([1, 0, 1]), majority_sign([1, -1]), majority_sign([0, 0, -1])
     (1, 0, -1)
     """
     total = sum(signs)

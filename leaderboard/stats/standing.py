@@ -555,8 +555,6 @@ def two_runs_facts(comparison: TwoRuns, rankings: RankingComparison | None, meas
     }
 
 
-TwoRunsIntArray = NDArray[np.int64]
-
 TIE = 1e-9
 """A smaller difference on a topic is none."""
 
@@ -570,10 +568,10 @@ class EffectSizes(NamedTuple):
     """d_z times 1 - 3 / (4 df - 1), which makes up for its bias with few topics (Hedges)."""
     d_av: FloatArray
     """The mean difference over the root of the mean variance of the two runs' scores."""
-    wins: TwoRunsIntArray
+    wins: IntArray
     """Topics on which the first run is better."""
-    ties: TwoRunsIntArray
-    losses: TwoRunsIntArray
+    ties: IntArray
+    losses: IntArray
     superiority: FloatArray
     """The share of topics won, ties counted half, from 0 to 1."""
 

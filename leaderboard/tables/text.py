@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 from leaderboard.tables.record import Table
@@ -11,6 +12,11 @@ from leaderboard.tables.record import Table
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """A text cell that starts like this would be run as a formula by a spreadsheet, the last four by some that
 take full-width signs for plain ones."""
+
+
+def finite(value: float) -> float | None:
+    """A number as JSON can have it: None for one that is not finite, no zero with a sign."""
+    return float(value) + 0.0 if isfinite(value) else None
 
 
 def json_text(facts: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:

@@ -24,6 +24,15 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
+def signed(change: int) -> str:
+    """A change of a whole number, such as of a rank, with its sign.
+
+    >>> signed(3), signed(-2), signed(0)
+    ('+3', '−2', '0')
+    """
+    return f"{change:+d}".replace("-", "−") if change else "0"
+
+
 def day_and_time(at: datetime) -> str:
     """A moment that people chose: to the minute, or to the second where it has seconds.
 

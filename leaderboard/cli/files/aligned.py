@@ -49,3 +49,8 @@ def _lines(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> list[str]:
         ).rstrip()
         for row in rows
     ]
+
+
+def four_decimals(value: float | None) -> str:
+    """A number with four decimals, or that there is none."""
+    return "undefined" if value is None else f"{value:.4f}"

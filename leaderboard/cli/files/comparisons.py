@@ -33,6 +33,7 @@ from leaderboard.stats.standing import (
     verdicts,
 )
 from leaderboard.tables.latex import latex_text
+from leaderboard.tables.text import finite
 from leaderboard.trec.read.blocks import Block
 from leaderboard.trec.read.lines import DEFAULT_LIMITS
 from leaderboard.trec.read.scanning import scan_run
@@ -218,8 +219,8 @@ def _pair_facts(compared: ComparedFiles, at: int, first: int, second: int) -> di
         "a": names[0],
         "b": names[1],
         "difference": sign * float(table.difference[at]) + 0.0,
-        "interval": [None, None] if ends[0] == ends[1] else [_finite(end) for end in ends],
-        "effect_size": _finite(compared.effects[at]) if compared.topics > 1 else None,
+        "interval": [None, None] if ends[0] == ends[1] else [finite(end) for end in ends],
+        "effect_size": finite(compared.effects[at]) if compared.topics > 1 else None,
         "p": float(table.p[at]),
         "adjusted_p": float(table.adjusted[at]),
         "topics_needed": compared.needed[at],
@@ -237,10 +238,6 @@ def _run_facts(compared: ComparedFiles, place: int) -> dict[str, Any]:
         row["than_baseline"] = {1: "better", -1: "worse", 0: "undecided"}[verdict]
         row["topics_needed"] = compared.against_needed[place]
     return row
-
-
-def _finite(value: float) -> float | None:
-    return float(value) + 0.0 if np.isfinite(value) else None
 
 
 def _sign(measure: BoundMeasure) -> int:

@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
-from leaderboard.cli.files.aligned import aligned
+from leaderboard.cli.files.aligned import aligned, four_decimals
 from leaderboard.services.judges.labels.held import COEFFICIENTS, JudgedLabels
 from leaderboard.stats.judges import LabelAgreement
 from leaderboard.tables.words import counted
@@ -42,11 +42,11 @@ def in_words(held: JudgedLabels) -> str:
     rows = [["", "all pairs", "mean of topics", "topics"]]
     for name in COEFFICIENTS:
         mean, number = held.means[name]
-        rows.append([name, _number(getattr(overall, name)), _number(mean), str(number)])
+        rows.append([name, four_decimals(getattr(overall, name)), four_decimals(mean), str(number)])
     lines += [*aligned(rows), ""]
     heads = ["relevant from", "kappa", "jaccard", "precision", "recall", "f1"]
     levels = [
-        [f"{level.truth} / judge {level.judge}", *(_number(getattr(level, name)) for name in heads[1:])]
+        [f"{level.truth} / judge {level.judge}", *(four_decimals(getattr(level, name)) for name in heads[1:])]
         for level in overall.levels
     ]
     lines += [*aligned([heads, *levels]), "", *_confusion(overall)]
@@ -86,7 +86,3 @@ def _confusion(agreement: LabelAgreement) -> list[str]:
 
 def _share(value: float | None) -> str:
     return "" if value is None else f"{value:g}"
-
-
-def _number(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.4f}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from leaderboard.cli.files.aligned import aligned, table_lines
+from leaderboard.cli.files.aligned import aligned, four_decimals, table_lines
 from leaderboard.cli.files.judge_tables import COEFFICIENTS, groups_table, judges_table, runs_table
 from leaderboard.cli.files.judged_boards import JudgedBoards
 from leaderboard.services.judges.agreements import JudgeAgreement, JudgesBoard
@@ -73,16 +73,16 @@ def _of_one(held: JudgedBoards) -> Iterator[str]:
 def _coefficients(agreement: JudgeAgreement, board: JudgesBoard) -> Iterator[list[str]]:
     boards = agreement.boards
     for key, name in COEFFICIENTS.items():
-        yield [name, _number(getattr(boards, key)), ""]
+        yield [name, four_decimals(getattr(boards, key)), ""]
         if key == "tau_b":
             yield [
                 "  at least",
-                _number(agreement.least),
+                four_decimals(agreement.least),
                 f"5th percentile of {RESAMPLES:,} resamples of topics",
             ]
-            yield ["  ceiling", _number(board.ceiling), "between halves of the reference's topics"]
+            yield ["  ceiling", four_decimals(board.ceiling), "between halves of the reference's topics"]
     if boards is not None and boards.top:
-        yield ["τ_b of the top", _number(boards.top_tau), f"of {boards.top} runs"]
+        yield ["τ_b of the top", four_decimals(boards.top_tau), f"of {boards.top} runs"]
     if (proved := agreement.proved) is not None:
         yield [
             "τ_b, guaranteed",
@@ -97,7 +97,7 @@ def _by_topic(agreement: JudgeAgreement, board: JudgesBoard) -> Iterator[str]:
     name = COEFFICIENTS[board.plan.by]
     undefined = agreement.undefined_topics
     yield (
-        f"Agreement by topic: mean {name} {_number(agreement.topic_mean)} on "
+        f"Agreement by topic: mean {name} {four_decimals(agreement.topic_mean)} on "
         f"{counted(agreement.topics - undefined, 'topic')}; undefined on {undefined}, "
         "where a side ties all runs."
     )
@@ -136,7 +136,7 @@ def _warnings(held: JudgedBoards) -> Iterator[str]:
             rated = (
                 "" if circular.rating is None else f"; they are over-rated by {circular.rating.mean:+.4f} sd"
             )
-            found.append(f"{agreement.judge}: τ_b without these runs is {_number(without)}{rated}.")
+            found.append(f"{agreement.judge}: τ_b without these runs is {four_decimals(without)}{rated}.")
         if agreement.measures > 1 and agreement.best and agreement.worst:
             found.append(
                 f"{agreement.judge}: best of {agreement.measures} measures (not chosen beforehand): "
@@ -152,10 +152,6 @@ def _reference(board: JudgesBoard) -> str:
     reference = board.reference
     runs, topics = counted(len(reference.runs), "run"), counted(len(reference.topics), "topic")
     return f"{reference.measure} ({runs}, {topics})"
-
-
-def _number(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.4f}"
 
 
 def _share(value: float | None) -> str:

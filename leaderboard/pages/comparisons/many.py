@@ -4,7 +4,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from math import isfinite
 from typing import Annotated
 
 import numpy as np
@@ -32,6 +31,7 @@ from leaderboard.stats.pairs.table_order import in_order
 from leaderboard.stats.standing import MOST_RUNS as MOST_LETTERED
 from leaderboard.stats.standing import letters, topics_against, topics_of_undecided
 from leaderboard.tables.record import Shown
+from leaderboard.tables.text import finite
 
 NUMBERS_UP_TO = 12
 """Runs up to which the cells of the matrix carry numbers."""
@@ -266,9 +266,9 @@ def _pairs(scores: ScoreTable, standing: Standing, overlaps: FloatArray | Waitin
             first=first,
             second=second,
             difference=sign * float(table.difference[at]) + 0.0,
-            low=_finite(low[at]),
-            high=_finite(high[at]),
-            effect=_finite(effects[at]),
+            low=finite(low[at]),
+            high=finite(high[at]),
+            effect=finite(effects[at]),
             p=float(table.p[at]),
             adjusted=float(table.adjusted[at]),
             verdict=verdicts[at],
@@ -277,10 +277,6 @@ def _pairs(scores: ScoreTable, standing: Standing, overlaps: FloatArray | Waitin
         )
         for at, (first, second) in enumerate(combinations(range(table.runs), 2))
     )
-
-
-def _finite(value: float) -> float | None:
-    return float(value) + 0.0 if isfinite(value) else None
 
 
 def _runs(comparison: Comparison, pairs: tuple[Pair, ...]) -> tuple[ComparisonRow, ...]:

@@ -112,7 +112,7 @@ def paired_rankings(
     """
     topics = source.topics[:MOST_TOPICS]
     blocks = [_blocks(session, source, run_id, topics) for run_id in (first, second)]
-    one, two = (_paired_rankings_rankings(of_run, topics, source.dialect) for of_run in blocks)
+    one, two = (_rankings_of(of_run, topics, source.dialect) for of_run in blocks)
     ties = _topics_with_ties(one), _topics_with_ties(two)
     alike = None
     with_ties: dict[str, FloatArray] = {}
@@ -152,7 +152,7 @@ def paired_topic(
 
 
 def _docnos_of(session: Session, source: Source, run_id: int, topic: str) -> list[str]:
-    rankings = _paired_rankings_rankings(_blocks(session, source, run_id, (topic,)), (topic,), source.dialect)
+    rankings = _rankings_of(_blocks(session, source, run_id, (topic,)), (topic,), source.dialect)
     return [docno.decode() for docno in rankings.get(topic, _NOTHING)[0]]
 
 
@@ -180,7 +180,7 @@ def _blocks(session: Session, source: Source, run_id: int, topics: Collection[st
     return blocks if gone is None else [remaining(block, gone) for block in blocks]
 
 
-def _paired_rankings_rankings(blocks: Sequence[Block], topics: Collection[str], dialect: int) -> Rankings:
+def _rankings_of(blocks: Sequence[Block], topics: Collection[str], dialect: int) -> Rankings:
     asked = {topic.encode(): topic for topic in topics}
     rankings = {}
     for block in blocks:

@@ -1,7 +1,6 @@
 """The judges' board: judges by how well their boards agree with the reference of their task."""
 
 import dataclasses
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
@@ -18,14 +17,13 @@ from leaderboard.services.judges import field as fields
 from leaderboard.services.judges import scoring, sending, store
 from leaderboard.services.judges.agreements import RANKED_BY, JudgeAgreement, JudgesBoard, RankBy
 from leaderboard.services.judges.field import CircularAgreement, JudgedField, JudgeEntry, circularity
+from leaderboard.services.judges.imported import declared_of
 from leaderboard.services.policy import Viewer
-from leaderboard.services.runs import facts
 from leaderboard.services.runs.names import RunName
 from leaderboard.services.statistics.requests import WaitingResult
 from leaderboard.services.tasks.scored_topics import TaskHead
 from leaderboard.tables.record import Place, Shown
 from leaderboard.trec.boards.align import Reference
-from leaderboard.trec.boards.declared import Declared
 from leaderboard.trec.boards.packing import KeptBoard, KeptReference
 
 
@@ -257,9 +255,4 @@ def _least(
 def _entry(row: Row, board: KeptBoard, least: Mapping[int, float | None]) -> JudgeEntry:
     has_rank = row.kind == RANKED_KIND and row.is_ranked
     known = least.get(row.run_id)
-    return JudgeEntry(board, _declared(row), has_rank, known, is_least_known=row.run_id in least)
-
-
-def _declared(row: Row) -> Declared:
-    told = {fact.key: fact.text for fact in facts.facts(json.loads(row.details or "{}"))}
-    return Declared(row.team, told.get("llm", ""), told.get("reranker", ""))
+    return JudgeEntry(board, declared_of(row), has_rank, known, is_least_known=row.run_id in least)

@@ -31,6 +31,7 @@ from leaderboard.services.policy import Viewer
 from leaderboard.services.runs.names import RunName
 from leaderboard.stats.judges import LabelAgreement, LevelAgreement
 from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
+from leaderboard.tables.words import signed
 from leaderboard.trec.boards.answer_labels import KeptAnswerLabels, as_grades
 from leaderboard.trec.boards.judge_labels import JudgeLabels
 from leaderboard.trec.boards.labels import KeptLabels
@@ -428,7 +429,7 @@ def documents_table(page: LabelledTopicPage) -> Table[LabelledDocument]:
                 lambda row: row.apart,
                 "Label less grade",
                 digits=0,
-                words=lambda row: _signed(row.apart),
+                words=lambda row: None if row.apart is None else signed(row.apart),
             ),
             _confidence(page.documents),
         ],
@@ -569,7 +570,3 @@ def _confidence(rows: Sequence[LabelledDocument | DocumentDifference]) -> Column
         title="As the judge gave it; it weighs nothing.",
         shown=Place.EVERYWHERE if is_given else Place.DATA,
     )
-
-
-def _signed(apart: int | None) -> str | None:
-    return None if apart is None else f"{apart:+d}".replace("-", "−") if apart else "0"

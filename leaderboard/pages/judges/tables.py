@@ -25,6 +25,7 @@ from leaderboard.services.policy import Viewer
 from leaderboard.stats.orders.rank_correlation import largest_moves
 from leaderboard.stats.standing import Verdicts
 from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
+from leaderboard.tables.words import signed
 from leaderboard.trec.boards.align import FloatArray, align
 
 Range = tuple[int, int]
@@ -279,7 +280,7 @@ def runs_table(page: JudgePage | JudgeTopicPage) -> Table[RatedRun]:
         columns_from(
             RatedRun,
             "run reference judge reference_rank judge_rank",
-            Column("move", lambda row: row.move, "Move", digits=0, words=lambda row: _signed(row.move)),
+            Column("move", lambda row: row.move, "Move", digits=0, words=lambda row: signed(row.move)),
             Column("reference_range", lambda row: _dashed(row.reference_range), "Ranks", shown=more),
             Column("judged_range", lambda row: _dashed(row.judge_range), "Ranks by judge", shown=more),
             Column("over_rated", lambda row: row.over, "Over-rated (sd)", digits=4, shown=more),
@@ -402,7 +403,3 @@ def _ranks(line: JudgeLine) -> str | None:
 
 def _dashed(found: Range | None) -> str | None:
     return None if found is None else f"{found[0]}–{found[1]}"
-
-
-def _signed(move: int) -> str:
-    return f"{move:+d}".replace("-", "−") if move else "0"

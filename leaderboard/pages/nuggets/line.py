@@ -23,6 +23,7 @@ from leaderboard.services.policy import Viewer
 from leaderboard.services.runs.names import RunName
 from leaderboard.services.tasks.scored_topics import TaskHead
 from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
+from leaderboard.tables.words import signed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,7 +232,7 @@ def runs_table(page: LinePage) -> Table[LineRow]:
                 "move",
                 lambda row: row.move,
                 "Move",
-                words=lambda row: None if row.move is None else _signed(row.move),
+                words=lambda row: None if row.move is None else signed(row.move),
                 digits=0,
                 title="By how many ranks the line puts the run higher, of the runs that both rank.",
             ),
@@ -277,7 +278,7 @@ def line_facts(page: LinePage) -> dict[str, Any]:
             "made_by": dict(page.board.made_by) if page.board is not None else {},
         },
         "measure": page.measure.key,
-        "agreement": _line_tables_agreement(page),
+        "agreement": _agreement_facts(page),
         "runs": [
             {**row, "partial": {key: asdict(mean) for key, mean in given.partial.items()}}
             for row, given in zip(runs_table(page).facts(), page.rows, strict=True)
@@ -305,7 +306,7 @@ def in_words(page: LinePage) -> tuple[str, ...]:
 LINE_FILES: Files[LinePage] = Files(facts=line_facts, tables={"runs": runs_table, "topics": topics_table})
 
 
-def _line_tables_agreement(page: LinePage) -> dict[str, Any] | None:
+def _agreement_facts(page: LinePage) -> dict[str, Any] | None:
     """Coefficients of the boards, pairs by who decides them, and the mean over topics."""
     if page.agreement is None:
         return None
@@ -346,7 +347,3 @@ def _range(key: str, head: str, low: str, high: str) -> Column[LineRow]:
 
 def _end(key: str) -> Column[LineRow]:
     return Column(key, lambda row: getattr(row, key), digits=0, shown=Place.DATA)
-
-
-def _signed(move: int) -> str:
-    return f"{move:+d}".replace("-", "−") if move else "0"

@@ -26,6 +26,7 @@ from leaderboard.services.statistics.requests import AT_ONCE_S, Request, Waiting
 from leaderboard.stats.arrays import Arrays
 from leaderboard.stats.orders.rank_correlation import tau_ap_a, tau_ap_b, tau_b
 from leaderboard.tables.record import Place, Shown
+from leaderboard.tables.text import finite
 
 STAGED_DEPTH = 10
 LEFT_OUT = ("combmnz", "depth", "priority", "stratified", "staged")
@@ -377,8 +378,8 @@ def _runs(session: Session, audited: AuditedTask, arrays: Any, drops: Any) -> tu
                 left_out_rank=_rank(values[np.array(audited.pooled)], values[at]) + int(drops[place[at]])
                 if inside
                 else None,
-                judged_top=_finite(arrays["judged_top"][at]),
-                judged_depth=_finite(arrays["judged_depth"][at]),
+                judged_top=finite(arrays["judged_top"][at]),
+                judged_depth=finite(arrays["judged_depth"][at]),
                 unfair=run.run_id in outside,
                 most=high,
                 best_rank=None if high is None else min(_rank(values, high), _rank(values, values[at])),
@@ -413,10 +414,6 @@ def _ends(session: Session, audited: AuditedTask, outside: frozenset[int]) -> di
 
 def _rank(values: FloatArray, value: float) -> int:
     return 1 + int((values > value).sum())
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
 
 
 def losers(runs: Sequence[AuditedRun]) -> tuple[AuditedRun, ...]:

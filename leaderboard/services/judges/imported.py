@@ -64,7 +64,7 @@ def from_task(
     kept = KeptReference(
         reference=reference,
         source=f"{other.name} ({other.slug}), edition {shown.edition.number}",
-        facts={row.run: _declared(row) for row in rows},
+        facts={row.run: declared_of(row) for row in rows},
         is_machine=made_by == "machine",
         origin=Origin(other.id, other.kind, shown.edition.id, run_ids),
     )
@@ -144,7 +144,8 @@ def _of_rows(
     return reference_from(names, source.topics, by.key, table), tuple(row.run_id for row in rows)
 
 
-def _declared(row: Row) -> Declared:
+def declared_of(row: Row) -> Declared:
+    """What a run's facts say of its machine: its team, model and reranker."""
     told = {fact.key: fact.text for fact in facts.facts(json.loads(row.details or "{}"))}
     return Declared(row.team, told.get("llm", ""), told.get("reranker", ""))
 

@@ -28,6 +28,7 @@ from leaderboard.stats.suites import (
     resampled_aggregates,
 )
 from leaderboard.tables.record import Place, Shown
+from leaderboard.tables.text import finite
 from leaderboard.tables.words import counted
 from leaderboard.trec.suites import Member, SuiteScores, meant
 
@@ -136,11 +137,11 @@ def board_rows(of: SuiteBoard) -> list[BoardRow]:
                 rank=made.ranks[run],
                 present=int(made.present[run]),
                 members=made.members,
-                values={name: _finite(values[run]) for name, values in made.values.items()},
+                values={name: finite(values[run]) for name, values in made.values.items()},
                 low=None if told is None else int(told.rank_low[at]),
                 high=None if told is None else int(told.rank_high[at]),
                 may_be_best=told is not None and bool(told.may_be_best[at]),
-                means=tuple(_finite(mean) for mean in made.means[run].tolist()),
+                means=tuple(finite(mean) for mean in made.means[run].tolist()),
             )
         )
     return rows
@@ -205,12 +206,12 @@ def _pair_row(
         b=two,
         difference=turn * float(table.difference[pair]) + 0.0,
         error=float(compared.error[pair]),
-        freedom=_finite(compared.freedom[pair]),
-        t=_finite(turn * compared.t[pair] + 0.0),
+        freedom=finite(compared.freedom[pair]),
+        t=finite(turn * compared.t[pair] + 0.0),
         p=float(table.p[pair]),
         adjusted=float(table.adjusted[pair]),
-        low=_finite(low),
-        high=_finite(high),
+        low=finite(low),
+        high=finite(high),
         better={1: one, -1: two}.get(decided, ""),
         needed=needed,
     )
@@ -323,7 +324,3 @@ def _ends(of: SuiteBoard) -> tuple[Any, Any]:
         resamples=RESAMPLES,
     )
     return bootstrap_ends(drawn)
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None

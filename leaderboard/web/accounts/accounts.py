@@ -99,7 +99,7 @@ def sign_in_now() -> ResponseReturnValue:
         if wants_json():
             raise
         return form_again(_sign_in_page(error, name), error)
-    return signed_in(made, _next())
+    return signed_in(made, after_sign_in())
 
 
 def _checked(name: str, password: str) -> NewSession | PendingSession:
@@ -130,7 +130,7 @@ def _rehashed(stored: str, password: str) -> AccountPassword | None:
 
 
 def _sign_in_page(error: LeaderboardError | None = None, name: str = "") -> str:
-    target = _next()
+    target = after_sign_in()
     return render_template(
         "accounts/sign_in.html",
         error=error,
@@ -142,7 +142,8 @@ def _sign_in_page(error: LeaderboardError | None = None, name: str = "") -> str:
     )
 
 
-def _next() -> str:
+def after_sign_in() -> str:
+    """The address of this site that was wished for before signing in, else one's own page."""
     return local_path(request.values.get("next", ""), url_for("my.show"))
 
 
@@ -204,7 +205,7 @@ def sign_up_now() -> ResponseReturnValue:
         if wants_json():
             raise
         return form_again(_sign_up_page(error, name), error)
-    return signed_in(made, _next())
+    return signed_in(made, after_sign_in())
 
 
 def _require_open() -> None:
@@ -220,8 +221,8 @@ def _sign_up_page(error: LeaderboardError | None = None, name: str = "") -> str:
         "accounts/sign_up.html",
         error=error,
         name=name,
-        next=_next(),
-        purpose=purpose(_next()),
+        next=after_sign_in(),
+        purpose=purpose(after_sign_in()),
         team=request.form.get("team", ""),
         shortest=passwords.MIN_CHARACTERS,
     )

@@ -12,10 +12,9 @@ from leaderboard.errors import Invalid, LeaderboardError, SignInNeeded
 from leaderboard.pages import accounts as pages
 from leaderboard.services.accounts import accounts, sessions
 from leaderboard.services.policy import require_account
-from leaderboard.web.accounts.accounts import require_password
+from leaderboard.web.accounts.accounts import after_sign_in, require_password
 from leaderboard.web.errors import form_again, wants_json
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
-from leaderboard.web.security import local_path
 from leaderboard.web.session import (
     PENDING,
     browser,
@@ -45,7 +44,7 @@ def ask() -> ResponseReturnValue:
     except SignInNeeded:
         if wants_json():
             raise
-        return redirect(url_for("accounts.sign_in", next=_next()), 303)
+        return redirect(url_for("accounts.sign_in", next=after_sign_in()), 303)
     return _code_page()
 
 
@@ -69,7 +68,7 @@ def answer() -> ResponseReturnValue:
         if wants_json():
             raise
         return form_again(_code_page(error), error)
-    return welcome(redirect(_next(), 303), made)
+    return welcome(redirect(after_sign_in(), 303), made)
 
 
 @blueprint.get("/account/second-factor")
@@ -160,12 +159,8 @@ def _or_page(act: Callable[[], ResponseReturnValue]) -> ResponseReturnValue:
         return form_again(_page(error), error)
 
 
-def _next() -> str:
-    return local_path(request.values.get("next", ""), url_for("my.show"))
-
-
 def _code_page(error: LeaderboardError | None = None) -> str:
-    return render_template("accounts/code.html", error=error, next=_next())
+    return render_template("accounts/code.html", error=error, next=after_sign_in())
 
 
 def _codes_page(codes: tuple[str, ...]) -> ResponseReturnValue:

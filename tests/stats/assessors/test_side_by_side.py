@@ -3,7 +3,7 @@
 import pytest
 from scipy.stats import binomtest, ttest_1samp
 
-from leaderboard.stats.assessors import Mean, satisfaction, side_by_side_majority, votes
+from leaderboard.stats.assessors import Mean, majority_sign, satisfaction, votes
 
 
 @pytest.mark.parametrize(("wins", "losses"), [(0, 0), (1, 0), (3, 3), (7, 2), (0, 12), (30, 14)])
@@ -22,12 +22,7 @@ def test_no_votes_are_no_evidence() -> None:
 
 def test_a_majority_needs_more_votes_than_the_other() -> None:
     """Votes for neither do not count against the one that has more."""
-    assert [side_by_side_majority(signs) for signs in ([1, 0, 0], [1, -1, 0], [-1, -1, 1], [])] == [
-        1,
-        0,
-        -1,
-        0,
-    ]
+    assert [majority_sign(signs) for signs in ([1, 0, 0], [1, -1, 0], [-1, -1, 1], [])] == [1, 0, -1, 0]
 
 
 def test_intervals_are_those_of_the_t_distribution() -> None:
