@@ -148,7 +148,7 @@ class Evaluator:
 
     def _say_here(self) -> None:
         with self.database.write(is_shown=False) as session:
-            health.seen(session, self.owner)
+            health.worker_seen(session, self.owner)
 
     def run(self, stopping: Callable[[], bool], wait: Callable[[float], object]) -> None:
         """Work until stopping() is true; wait(seconds) returns early when there may be something to do.
@@ -188,7 +188,7 @@ class Evaluator:
     def _return(self, away_s: float) -> None:
         """Begin anew after the database was away: what was held then is given back."""
         with self.database.write() as session:
-            health.seen(session, self.owner)
+            health.worker_seen(session, self.owner)
             leases.return_unspent(session, self.owner)
         log.warning("the database answers again, after %.0f s", away_s)
         self._lost_at = None
@@ -269,7 +269,7 @@ class Evaluator:
 
     def _push_on(self, job: Claim) -> bool:
         with self.database.write(is_shown=False) as session:
-            health.seen(session, self.owner)
+            health.worker_seen(session, self.owner)
             return queue.heartbeat(session, job, self.settings.lease_s)
 
     def _evaluate(self, job: Claim) -> None:
@@ -337,7 +337,7 @@ class Evaluator:
         with self.database.write(is_shown=False) as session:
             queue.finish(session, job)
             if put is not None:
-                objects.settle(session, put)
+                objects.settle_move(session, put)
 
     @contextmanager
     def _heartbeat(self, job: Claim) -> Iterator[None]:

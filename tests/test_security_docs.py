@@ -9,7 +9,15 @@ from functools import cache
 
 import pytest
 
-from leaderboard.services.accounts import accounts, device_logins, invitations, passwords, sessions, tokens
+from leaderboard.services.accounts import (
+    accounts,
+    device_logins,
+    invitations,
+    passwords,
+    second_factors,
+    sessions,
+    tokens,
+)
 from leaderboard.settings import Settings
 from tests.conftest import ROOT
 
@@ -171,7 +179,7 @@ def test_times_and_numbers_are_those_of_the_program() -> None:
         f"({invitations.MOST_DAYS} days at most; to a team {invitations.MOST_USES_OF_A_TEAM} accounts)",
         f"Assessors' links last {Settings().assessor_link_days} days",
         f"{passwords.MIN_CHARACTERS} to {passwords.MAX_CHARACTERS} characters",
-        f"256, 178 and {8 * sessions.RECOVERY_BYTES} random bits",
+        f"256, 178 and {8 * second_factors.RECOVERY_BYTES} random bits",
         f"ends after {tokens.DAYS} days unless its maker says otherwise ({tokens.MOST_DAYS} at most",
         f"An account has {tokens.MOST} in force and makes {tokens.MADE_A_DAY} a day",
         f"both for {device_logins.LIFETIME.seconds // 60} minutes",

@@ -10,7 +10,7 @@ from leaderboard.cli.actions import command
 from leaderboard.cli.site import data_option, opened, site_address
 from leaderboard.errors import Conflict
 from leaderboard.pages import tokens as token_pages
-from leaderboard.services.accounts import accounts, closing, passwords, sessions, teams, tokens
+from leaderboard.services.accounts import accounts, closing, passwords, second_factors, teams, tokens
 from leaderboard.services.accounts.passwords import AccountPassword
 from leaderboard.services.accounts.tokens import PERSONAL, NewToken, TokenRequest
 from leaderboard.services.policy import OPERATOR, Viewer
@@ -73,9 +73,9 @@ def remove_second_factor(name: str, data: Path | None) -> None:
     with opened(data) as (database, _):
         with database.write() as session:
             account_id = accounts.find(session, name)
-            if not sessions.is_on(session, account_id):
+            if not second_factors.is_on(session, account_id):
                 raise Conflict(f"{name} has no second factor.")
-            sessions.remove_second_factor(session, OPERATOR, account_id)
+            second_factors.remove(session, OPERATOR, account_id)
             accounts.sign_out_everywhere(session, account_id)
         click.echo(f"The second factor of {name} was removed; a password or a link is enough again.")
 

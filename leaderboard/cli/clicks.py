@@ -32,7 +32,9 @@ def add(slug: str, file: Path, no_user: bool, data: Path | None) -> None:
         with database.write() as session:
             rules = clicks_services.rules_for(session, OPERATOR, slug)
         limits = Limits(plain_bytes=settings.plain_bytes)
-        prepared = clicks_services.prepare(file, file.name, rules, keep_users=not no_user, limits=limits)
+        prepared = clicks_services.prepare_import(
+            file, file.name, rules, keep_users=not no_user, limits=limits
+        )
         with database.write() as session:
             done = clicks_services.add_import(session, OPERATOR, slug, prepared)
     click.echo(f"Log {done.number} of {slug}: {done.sessions} sessions on {done.topics} topics.")
@@ -109,5 +111,5 @@ def preferences(
             click.echo(clicks_services.as_file(found), nl=False)
             return
         with database.write() as session:
-            done = clicks_services.publish(session, OPERATOR, slug, found, publish)
+            done = clicks_services.publish_preferences(session, OPERATOR, slug, found, publish)
     click.echo(f"Revision {done.number} of {slug}: {len(found.preferences)} preferences from clicks.")

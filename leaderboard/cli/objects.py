@@ -22,7 +22,9 @@ def show(data: Path | None) -> None:
     """Say how many files are in the object store, and how many are to go there."""
     with opened(data) as (database, settings), database.read() as session:
         kept = objects_services.count_moves(session)
-        waiting = len(objects_services.due(session, settings.objects_bytes)) if settings.objects_bytes else 0
+        waiting = (
+            len(objects_services.due_moves(session, settings.objects_bytes)) if settings.objects_bytes else 0
+        )
     click.echo(
         f"{kept.files:,} files are in the object store, {kept.bytes:,} bytes; {waiting:,} are to go there."
     )
@@ -35,7 +37,9 @@ def out(data: Path | None) -> None:
     with opened(data) as (database, settings):
         objects_services.store_of(database)
         with database.read() as session:
-            waiting = objects_services.due(session, settings.objects_bytes) if settings.objects_bytes else []
+            waiting = (
+                objects_services.due_moves(session, settings.objects_bytes) if settings.objects_bytes else []
+            )
         moved = _moved(database, waiting, objects_services.move_out)
     click.echo(f"{moved:,} files were moved into the object store.")
 

@@ -177,7 +177,7 @@ def _members(path: Path, folder: Path, limits: Limits, task_kind: str) -> Iterat
 def primary(run_id: int, undo: bool, why: str, data: Path | None) -> None:
     """Mark a run for its team: it counts at the end or, where all runs count, is the team's primary one."""
     with opened(data) as (database, _), database.write() as session:
-        (withdrawals.unmark if undo else withdrawals.mark)(session, OPERATOR, run_id, why)
+        (withdrawals.unmark_run if undo else withdrawals.mark_run)(session, OPERATOR, run_id, why)
 
 
 @run.command()

@@ -221,7 +221,7 @@ def group(slug: str, name: str, teams: tuple[str, ...], runs: tuple[int, ...], d
                 if unknown := [team for team in teams if team not in ids]:
                     raise Invalid(f"{unknown[0]} is no team of {slug}; its teams are {', '.join(ids)}.")
                 chosen = [ids[team] for team in teams]
-                made = board.declare(session, OPERATOR, slug, name, teams=chosen, runs=runs)
+                made = board.declare_group(session, OPERATOR, slug, name, teams=chosen, runs=runs)
                 tested = "tested within" if made.is_early else "declared after the first score: no verdicts"
                 said = f"{name}: {len(made.members)} {made.kind}, {tested}."
         click.echo(said)

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Account, Member, Run, SecondFactor, Team, WebSession
-from leaderboard.services.accounts import accounts, sessions
+from leaderboard.services.accounts import accounts, second_factors, sessions
 from leaderboard.services.accounts.accounts import MadeLink
 from leaderboard.services.policy import Viewer, require_account
 from leaderboard.tables.record import Column, Shown, Table, columns_from
@@ -61,7 +61,7 @@ def account_page(session: Session, viewer: Viewer, token: str) -> AccountPage:
         name=account.name,
         has_password=account.password_hash is not None,
         is_organiser=account.is_organiser,
-        has_second_factor=sessions.is_on(session, account.id),
+        has_second_factor=second_factors.is_on(session, account.id),
         issuers=sessions.issuers_of(session, account.id),
         browsers=browsers,
         current=next((one.id for one in browsers if one.token_sha256 == asking), None),
@@ -79,8 +79,8 @@ def second_factor_page(session: Session, viewer: Viewer, issuer: str) -> SecondF
         is_on=is_on,
         has_password=account.password_hash is not None,
         secret=secret,
-        link=sessions.second_factor_link(secret, account.name, issuer) if secret else "",
-        recovery_codes_left=sessions.recovery_codes_left(session, account.id),
+        link=second_factors.link(secret, account.name, issuer) if secret else "",
+        recovery_codes_left=second_factors.recovery_codes_left(session, account.id),
     )
 
 

@@ -210,7 +210,7 @@ def answer_page(
     earlier, later = _next_runs(session, viewer, run, sight, names, topic_id)
     segments = tuple(_segments(sent, documents, labels, len(counted.segments)))
     return AnswerPage(
-        **scored_topics.head(session, task, topic, sight, shown),
+        **scored_topics.task_head(session, task, topic, sight, shown),
         **scored_topics.of_run(viewer, names, run),
         is_answered=answer is not None,
         segments=segments[: len(counted.segments)],

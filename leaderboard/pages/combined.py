@@ -30,7 +30,7 @@ from leaderboard.services.combined import (
 from leaderboard.services.evaluations.choices import MeasureColumn, column_of
 from leaderboard.services.evaluations.shown import FloatArray, ShownEdition, scores_of, shown_edition
 from leaderboard.services.policy import Sight, Viewer
-from leaderboard.services.runs.names import RunName
+from leaderboard.services.runs.facts import RunName
 from leaderboard.services.statistics.standings import Place, too_few_topics, varies
 from leaderboard.services.tasks.scored_topics import TaskHead
 from leaderboard.stats.combined import whole_topics

@@ -255,7 +255,7 @@ def my_page(session: Session, viewer: Viewer) -> MyPage:
         tasks=_own_tasks(session, viewer, tasks, runs, at),
         runs=runs,
         uploads=_uploads(session, viewer, tasks),
-        filed=entries.waiting(session, viewer.team_ids),
+        filed=entries.waiting_filed(session, viewer.team_ids),
         links_made=tuple(link for link in made if at - link.at < TOLD),
     )
 

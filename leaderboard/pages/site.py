@@ -29,8 +29,8 @@ from leaderboard.services.accounts import accounts
 from leaderboard.services.accounts.invitations import SITE
 from leaderboard.services.accounts.names import canonical
 from leaderboard.services.audit import AuditRequest, AuditRow, backup_age_s, last_backup
-from leaderboard.services.jobs import failed, health, queue
-from leaderboard.services.jobs.failed import FailedJob
+from leaderboard.services.jobs import health, leases, queue
+from leaderboard.services.jobs.leases import FailedJob
 from leaderboard.services.jobs.queue import WAITING, JobCount
 from leaderboard.services.mail import SENT
 from leaderboard.services.policy import Viewer, require_operator
@@ -549,8 +549,8 @@ def queue_page(session: Session, viewer: Viewer) -> QueuePage:
         problem=state.problem(),
         at_work=state.workers,
         jobs=queue.unfinished(session),
-        failed=failed.of_site(session),
-        evaluators=health.known(session),
+        failed=leases.of_site(session),
+        evaluators=health.known_workers(session),
     )
 
 
@@ -568,7 +568,7 @@ def failed_table(page: QueuePage) -> Table[FailedJob]:
         Column("attempts", lambda row: row.attempts, "Attempts", digits=0),
         Column("message", lambda row: row.message, "Message"),
     ]
-    caption = f"Work that failed, newest first, at most {failed.MOST}"
+    caption = f"Work that failed, newest first, at most {leases.MOST_FAILED}"
     return Table("failed", caption, columns, page.failed)
 
 

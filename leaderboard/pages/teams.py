@@ -13,7 +13,7 @@ from leaderboard.errors import NotFound, SignInNeeded
 from leaderboard.services import phase_rules, policy, shown_names
 from leaderboard.services.accounts.teams import CAPTAIN, TeamChanges
 from leaderboard.services.policy import Viewer
-from leaderboard.services.runs.names import RunName
+from leaderboard.services.runs.facts import RunName
 from leaderboard.services.tasks import entries
 from leaderboard.services.tasks.entries import FiledRuns
 from leaderboard.tables.record import Column, Place, Shown, Table, columns_from
@@ -85,7 +85,7 @@ def team_page(session: Session, viewer: Viewer, team_id: int) -> TeamPage:
         members=members if is_insider else (),
         runs=runs,
         is_member=is_member,
-        filed=entries.waiting(session, [team.id]) if is_member else (),
+        filed=entries.waiting_filed(session, [team.id]) if is_member else (),
         is_captain=any(row.role == CAPTAIN and row.account_id == viewer.account_id for row in members),
     )
 

@@ -104,7 +104,7 @@ def finder(topics: list[tuple[str, str]]) -> Callable[[str], str | None]:
     return lambda text: text if text in ids else alone.get(text)
 
 
-def prepare(
+def prepare_import(
     path: Path,
     file_name: str,
     rules: ImportRules,
@@ -337,7 +337,9 @@ def find_preference(session: Session, viewer: Viewer, slug: str, choice: Choice)
     )
 
 
-def publish(session: Session, viewer: Viewer, slug: str, found: FoundPreferences, note: str) -> Revision:
+def publish_preferences(
+    session: Session, viewer: Viewer, slug: str, found: FoundPreferences, note: str
+) -> Revision:
     """Make a preference revision, marked as taken from clicks; weights are how often each was shown.
 
     Raises Invalid without a note or where nothing is kept, and what publishing a revision raises.

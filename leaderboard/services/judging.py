@@ -72,7 +72,7 @@ def add_link(
     return tuple(made)
 
 
-def renew(
+def renew_link(
     session: Session, viewer: Viewer, slug: str, assessor_id: int, days: int = LINK_DAYS
 ) -> PersonalLink:
     """Give an assessor a new link and revoke the old one; raises NotFound, Conflict for a machine."""
@@ -86,7 +86,9 @@ def renew(
     return PersonalLink(assessor.id, assessor.name, token)
 
 
-def prolong(session: Session, viewer: Viewer, slug: str, assessor_id: int, days: int = LINK_DAYS) -> None:
+def prolong_link(
+    session: Session, viewer: Viewer, slug: str, assessor_id: int, days: int = LINK_DAYS
+) -> None:
     """Let an assessor's link work so many days from now, also one that has ended; Conflict without a link."""
     assessor = _own_assessor(session, viewer, slug, assessor_id)
     if assessor.token_sha256 is None:
@@ -99,7 +101,7 @@ def _end(session: Session, days: int) -> datetime | None:
     return now(session) + timedelta(days=days) if days else None
 
 
-def revoke(session: Session, viewer: Viewer, slug: str, assessor_id: int) -> None:
+def revoke_link(session: Session, viewer: Viewer, slug: str, assessor_id: int) -> None:
     """Revoke an assessor's link; the judgments stay."""
     assessor = _own_assessor(session, viewer, slug, assessor_id)
     if assessor.token_sha256 is not None:

@@ -131,7 +131,7 @@ def _starttls(query: str, host: str) -> bool:
     return said == "required"
 
 
-def message(server: MailServer, letter: Letter) -> EmailMessage:
+def mail_message(server: MailServer, letter: Letter) -> EmailMessage:
     """The letter as it goes over the wire.
 
     A header cannot be smuggled in: the library refuses line ends in one, and none is left in the subject.
@@ -199,7 +199,7 @@ def _handed_over(connection: smtplib.SMTP, server: MailServer, letter: Letter) -
     if code >= 400:
         return MailResult(_refused(code, said), _said(code, said))
     try:
-        code, said = connection.data(message(server, letter).as_bytes())
+        code, said = connection.data(mail_message(server, letter).as_bytes())
     except smtplib.SMTPDataError as error:
         code, said = error.smtp_code, bytes(str(error.smtp_error), "utf-8", "replace")
     if code < 400:
@@ -415,7 +415,7 @@ class MailToConfirm:
     address: str
 
 
-def give(session: Session, viewer: Viewer, address: str) -> str:
+def give_address(session: Session, viewer: Viewer, address: str) -> str:
     """Give the viewer's account an address; the token that confirms it, to be sent there by `ask_address`.
 
     Raises Invalid for what is no address, OverQuota after 5 a day of the account or 3 of the address.
@@ -501,7 +501,7 @@ def to_confirm(session: Session, token: str) -> MailToConfirm:
     return MailToConfirm(*row)
 
 
-def confirm(session: Session, ip: str, token: str) -> None:
+def confirm_address(session: Session, ip: str, token: str) -> None:
     """Confirm the address that the link was sent to; works once. Raises NotFound where it no longer works."""
     found = to_confirm(session, token)
     used = session.scalar(

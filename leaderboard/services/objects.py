@@ -63,7 +63,7 @@ def count_moves(session: Session) -> ObjectCount:
     return ObjectCount(files, size)
 
 
-def due(session: Session, over_bytes: int, limit: int | None = None) -> list[int]:
+def due_moves(session: Session, over_bytes: int, limit: int | None = None) -> list[int]:
     """Uploads whose files are larger than that, as sent, and still in the database; the oldest first."""
     elsewhere = exists().where(StoredObject.upload_id == Upload.id)
     here = exists().where(UploadChunk.upload_id == Upload.id, UploadChunk.number == 0)
@@ -79,7 +79,7 @@ def due(session: Session, over_bytes: int, limit: int | None = None) -> list[int
 
 def queue_due(session: Session, over_bytes: int) -> None:
     """Queue a job for each of these that none is about; one that failed is for the operator to see."""
-    for upload_id in due(session, over_bytes, MOST_QUEUED) if over_bytes else ():
+    for upload_id in due_moves(session, over_bytes, MOST_QUEUED) if over_bytes else ():
         queue.enqueue(session, queue.MOVE, upload_id, priority=queue.UNHURRIED)
 
 
@@ -119,7 +119,7 @@ def _compressed(sent: StoredFile, digest: "hashlib._Hash") -> Iterator[bytes]:
             yield frames.compress(piece)
 
 
-def settle(session: Session, done: PutObject) -> bool:
+def settle_move(session: Session, done: PutObject) -> bool:
     """Have the object stand for the pieces, which go; False where somebody else moved the file meanwhile."""
     lock_row(session, Upload, done.upload_id)
     if _sent(session, done.upload_id) is None:
@@ -138,7 +138,7 @@ def move_out(database: Database, upload_id: int) -> bool:
     if done is None:
         return False
     with database.write() as session:
-        return settle(session, done)
+        return settle_move(session, done)
 
 
 def move_back(database: Database, upload_id: int) -> bool:

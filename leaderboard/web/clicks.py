@@ -60,7 +60,9 @@ def add(slug: str) -> ResponseReturnValue:
             raise Invalid("Choose a query log.")
         limits = Limits(plain_bytes=settings().plain_bytes)
         keep_users = "no_user" not in request.form
-        prepared = clicks_services.prepare(file.path, file.name, rules, keep_users=keep_users, limits=limits)
+        prepared = clicks_services.prepare_import(
+            file.path, file.name, rules, keep_users=keep_users, limits=limits
+        )
         with writing() as session:
             clicks_services.add_import(session, asker, slug, prepared)
     except LeaderboardError as error:
@@ -78,7 +80,7 @@ def publish(slug: str) -> ResponseReturnValue:
     found = clicks_services.find_preference(reading(), asker, slug, choice)
     try:
         with writing() as session:
-            clicks_services.publish(session, asker, slug, found, request.form.get("note", ""))
+            clicks_services.publish_preferences(session, asker, slug, found, request.form.get("note", ""))
     except LeaderboardError as error:
         if wants_json():
             raise

@@ -42,7 +42,7 @@ def _fill(database: Database, world: worlds.World, folder: Path) -> tuple[str, d
         session.add(TaskRole(task_id=task, account_id=boss, role="organiser"))
         session.add(Member(team_id=team, account_id=world.nina, role="member", joined_at=now(session)))
         session.execute(update(Account).values(email="a@example.org", email_confirmed_at=now(session)))
-        health.seen(session, "host:1")
+        health.worker_seen(session, "host:1")
     asker = people.viewer(database, boss)
     with database.write() as session:
         made = announcements.preview(session, asker, "robots", DRAFT)

@@ -13,7 +13,7 @@ from leaderboard.cli import main
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Audit
-from leaderboard.services.accounts import accounts, sessions, tokens
+from leaderboard.services.accounts import accounts, second_factors, tokens
 from tests.make.people import second_factor
 
 
@@ -74,7 +74,7 @@ def test_a_lost_second_factor_is_removed(data: Path) -> None:
     second_factor(database, 1)
     assert "was removed" in _run(data, "account", "remove-second-factor", "ada").output
     with database.read() as session:
-        assert not sessions.is_on(session, accounts.find(session, "Ada"))
+        assert not second_factors.is_on(session, accounts.find(session, "Ada"))
     database.dispose()
     again = _run(data, "account", "remove-second-factor", "Ada")
     assert (again.exit_code, "has no second factor" in again.stderr) == (1, True)

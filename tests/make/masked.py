@@ -142,7 +142,7 @@ def _group(database: Database, secret: str) -> None:
     with database.write() as session:
         ids = dict(session.execute(select(Team.name, Team.id)).all())
         first, second, _ = (ids[name] for name in SECRETS[secret])
-        board.declare(session, policy.OPERATOR, SLUG, GROUP, teams=[first, second])
+        board.declare_group(session, policy.OPERATOR, SLUG, GROUP, teams=[first, second])
         link = Invitation(
             token_sha256=sessions.digest(TOKEN),
             kind=reviews.REVIEW,

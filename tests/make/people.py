@@ -8,7 +8,7 @@ from sqlalchemy import update
 
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Account, Entry, SecondFactor, Task
-from leaderboard.services.accounts import accounts, invitations, sessions, teams
+from leaderboard.services.accounts import accounts, invitations, second_factors, teams
 from leaderboard.services.accounts.invitations import Invitation, InvitationRequest
 from leaderboard.services.accounts.passwords import AccountPassword
 from leaderboard.services.policy import Viewer, viewer_of
@@ -63,10 +63,10 @@ def second_factor(database: Database, account_id: int) -> tuple[str, ...]:
     """The recovery codes of a second factor an account has from now on; no code is used up."""
     asker = viewer(database, account_id)
     with database.write() as session:
-        sessions.begin(session, asker)
+        second_factors.begin(session, asker)
     code = code_of(database, account_id)
     with database.write() as session:
-        codes = sessions.confirm(session, asker, code)
+        codes = second_factors.confirm(session, asker, code)
         session.execute(update(SecondFactor).values(last_step=0))
     return codes
 

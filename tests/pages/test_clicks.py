@@ -39,7 +39,7 @@ def add(
     with database.write() as session:
         rules = clicks_services.rules_for(session, OPERATOR, slug)
     path = build.click_log(folder, shown)
-    prepared = clicks_services.prepare(path, path.name, rules, keep_users=users)
+    prepared = clicks_services.prepare_import(path, path.name, rules, keep_users=users)
     with database.write() as session:
         return clicks_services.add_import(session, OPERATOR, slug, prepared)
 
@@ -207,7 +207,7 @@ def test_only_organisers_may(database: Database, tmp_path: Path) -> None:
             lambda: clicks_services.rules_for(session, stranger, "t"),
             lambda: clicks_services.remove_import(session, stranger, "t", 1),
             lambda: clicks_services.find_preference(session, stranger, "t", wanted),
-            lambda: clicks_services.publish(session, stranger, "t", whole, "note"),
+            lambda: clicks_services.publish_preferences(session, stranger, "t", whole, "note"),
             lambda: clicks.logs(session, stranger, "t"),
         ):
             with pytest.raises(Forbidden):
@@ -244,10 +244,10 @@ def test_preferences_become_a_revision_marked_as_clicks(database: Database, tmp_
     whole = found(database)
     with database.write() as session:
         with pytest.raises(Invalid, match="note"):
-            clicks_services.publish(session, OPERATOR, "t", whole, " ")
+            clicks_services.publish_preferences(session, OPERATOR, "t", whole, " ")
         with pytest.raises(Invalid, match="evidence"):
-            clicks_services.publish(session, OPERATOR, "t", found(database, least="100"), "note")
-        clicks_services.publish(session, OPERATOR, "t", whole, "from clicks")
+            clicks_services.publish_preferences(session, OPERATOR, "t", found(database, least="100"), "note")
+        clicks_services.publish_preferences(session, OPERATOR, "t", whole, "from clicks")
     with database.read() as session:
         kinds = session.execute(
             select(Qrels.kind, Qrels.origin, QrelsRevision.judgments).join(

@@ -132,7 +132,7 @@ def test_what_may_be_done_with_a_run_is_offered(database: Database, ann: int) ->
     rules = _runs(_page(database, ann))["good-over"].actions.rules
     assert rules == RunRules(may_mark=True), "a primary run may change at any time"
     with database.write() as session:
-        withdrawals.mark(session, viewer, 1)
+        withdrawals.mark_run(session, viewer, 1)
         withdrawals.withdraw(session, viewer, 2, "a mistake")
         session.execute(update(Task).values(final_runs=1))
     runs = _runs(_page(database, ann))

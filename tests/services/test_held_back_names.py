@@ -115,7 +115,7 @@ def test_no_refusal_names_the_team_of_a_run(database: Database, tmp_path: Path) 
         session.execute(update(Task).values(naming="team"))
     acts = (
         lambda session: withdrawals.withdraw(session, stranger, run_id, "why"),
-        lambda session: withdrawals.mark(session, stranger, run_id),
+        lambda session: withdrawals.mark_run(session, stranger, run_id),
         lambda session: facts.description_page(session, stranger, run_id),
         lambda session: facts.describe_run(session, stranger, run_id, {}),
     )

@@ -66,7 +66,7 @@ def filled(database: Database, tmp_path: Path) -> None:
     build.drain(database)
     owls = build.team(database, "Owls")
     with database.write() as session:
-        board.declare(session, OPERATOR, "t", "ours", teams=[owls])
+        board.declare_group(session, OPERATOR, "t", "ours", teams=[owls])
     build.revise(database, tmp_path, {"1": {"x": 1}, "2": {"y": 1}, "3": {"e": 1}})
     build.drain(database)
 

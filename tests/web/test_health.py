@@ -114,7 +114,7 @@ def test_a_clock_that_was_set_back_hides_no_trouble(database: Database, client: 
     _see_worker(database, -2 * timedelta(hours=1))
     assert _ask(client)[0] == 503
     with database.write() as session:
-        health.seen(session, "here:1")
+        health.worker_seen(session, "here:1")
     assert _ask(client)[0] == 200
 
 
@@ -170,7 +170,7 @@ def test_no_evaluator_is_trouble_with_an_empty_queue_too(database: Database, cli
     _see_worker(database, timedelta(seconds=61))
     assert _ask(client)[0] == 503
     with database.write() as session:
-        health.seen(session, "here:2")
+        health.worker_seen(session, "here:2")
     assert _ask(client)[0] == 200
 
 

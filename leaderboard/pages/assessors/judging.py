@@ -80,7 +80,7 @@ class JudgingPage:
     @property
     def grades(self) -> tuple[Grade, ...]:
         """What may be given."""
-        return setting_values.scale(self.queue.task)
+        return setting_values.grade_scale(self.queue.task)
 
 
 def desk(session: Session, token: str) -> AssessorDesk:
@@ -248,7 +248,7 @@ def guidelines_page(session: Session, token: str, number: int) -> GuidelinesPage
         assessor=assessor,
         task=task,
         pool=pool,
-        grades=setting_values.scale(task),
+        grades=setting_values.grade_scale(task),
         examples=solved_examples(session, task, pool),
         topics=topics(session, assessor, [pool])[pool.id],
     )
@@ -263,7 +263,7 @@ def guidelines_form(session: Session, viewer: Viewer, slug: str, number: int) ->
 
 def solved_examples(session: Session, task: Task, pool: Pool) -> tuple[SolvedExample, ...]:
     """A pool's solved examples, with the text of documents that are named by their docno."""
-    grades = {grade.value: grade for grade in setting_values.scale(task)}
+    grades = {grade.value: grade for grade in setting_values.grade_scale(task)}
     docnos = [str(stored["docno"]) for stored in pool.examples if stored.get("docno")]
     texts = collections.texts(session, task.collection_id, docnos)
     examples = []

@@ -17,8 +17,7 @@ from leaderboard.services.evaluations.choices import MeasureColumn, column, rank
 from leaderboard.services.evaluations.shown import shown_edition
 from leaderboard.services.policy import Viewer
 from leaderboard.services.runs import facts as run_facts
-from leaderboard.services.runs.facts import COST_OF, COSTS
-from leaderboard.services.runs.names import RunName
+from leaderboard.services.runs.facts import COST_OF, COSTS, RunName
 from leaderboard.services.tasks.scored_topics import TaskHead
 from leaderboard.stats.pareto import front
 from leaderboard.tables.record import Column, Files, Place, Table

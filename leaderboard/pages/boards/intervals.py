@@ -15,7 +15,7 @@ from leaderboard.services.boards.rows import Row
 from leaderboard.services.evaluations.choices import MeasureColumn
 from leaderboard.services.evaluations.shown import rests_on, scores_of
 from leaderboard.services.policy import Viewer
-from leaderboard.services.runs.names import RunName
+from leaderboard.services.runs.facts import RunName
 from leaderboard.services.statistics import requests, standings
 from leaderboard.services.statistics.requests import Request, WaitingResult
 from leaderboard.services.statistics.standings import ALPHA, varies

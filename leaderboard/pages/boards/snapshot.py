@@ -15,7 +15,7 @@ from leaderboard.services.boards.rows import PLACE_FACTS, place_facts
 from leaderboard.services.evaluations.choices import MeasureColumn
 from leaderboard.services.evaluations.shown import Basis, computed_as, rests_on
 from leaderboard.services.policy import ANONYMOUS, Viewer
-from leaderboard.services.runs.names import RunName
+from leaderboard.services.runs.facts import RunName
 from leaderboard.services.snapshots import OpenedSnapshot
 from leaderboard.services.statistics.standings import ALPHA, Standing, too_few_topics
 from leaderboard.services.statistics.standings import Place as RankPlace

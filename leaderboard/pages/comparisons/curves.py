@@ -23,7 +23,7 @@ from leaderboard.services.evaluations.alignments import alignments
 from leaderboard.services.evaluations.choices import RANKED_KIND, MeasureColumn, column
 from leaderboard.services.evaluations.shown import ShownEdition, Source, shown_edition
 from leaderboard.services.policy import Sight, Viewer
-from leaderboard.services.runs.names import RunName
+from leaderboard.services.runs.facts import RunName
 from leaderboard.services.tasks.scored_topics import TaskHead
 from leaderboard.tables.record import Column, Files, Table, columns_from
 

@@ -19,7 +19,7 @@ from leaderboard.services.judges.agreements import RANKED_BY, JudgeAgreement, Ju
 from leaderboard.services.judges.field import CircularAgreement, JudgedField, JudgeEntry, circularity
 from leaderboard.services.judges.imported import declared_of
 from leaderboard.services.policy import Viewer
-from leaderboard.services.runs.names import RunName
+from leaderboard.services.runs.facts import RunName
 from leaderboard.services.statistics.requests import WaitingResult
 from leaderboard.services.tasks.scored_topics import TaskHead
 from leaderboard.tables.record import Place, Shown

@@ -28,7 +28,7 @@ from leaderboard.services.judges.labels.reference import (
     reference_labels,
 )
 from leaderboard.services.policy import Viewer
-from leaderboard.services.runs.names import RunName
+from leaderboard.services.runs.facts import RunName
 from leaderboard.stats.judges import LabelAgreement, LevelAgreement
 from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
 from leaderboard.tables.words import signed

@@ -335,7 +335,7 @@ def _answers(session: Session, desk: TopicDesk) -> tuple[tuple[str, ...], ...]:
 
 
 def _list(session: Session, desk: TopicDesk) -> NuggetList:
-    written = decisions.written(session, desk.here.id, desk.topic.topic_id, desk.assessor_id)
+    written = decisions.written_nuggets(session, desk.here.id, desk.topic.topic_id, desk.assessor_id)
     rows = [_row(one, written) for one in written if decisions.stands(one)]
     return NuggetList(
         rows=tuple(sorted(rows, key=lambda row: (row.importance != decisions.VITAL, row.id))),

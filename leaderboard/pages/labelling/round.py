@@ -79,7 +79,9 @@ def written_of(session: Session, made: RoundLabels) -> tuple[WrittenNugget, ...]
     """The nuggets of a round that count; of other kinds of rounds nothing is read."""
     if made.here.kind != NUGGETS:
         return ()
-    return tuple(filter(labelling_decisions.stands, labelling_decisions.written(session, made.here.id)))
+    return tuple(
+        filter(labelling_decisions.stands, labelling_decisions.written_nuggets(session, made.here.id))
+    )
 
 
 def by_assessor(made: RoundLabels, written: Sequence[WrittenNugget]) -> tuple[AssessorProgress, ...]:

@@ -20,7 +20,7 @@ from leaderboard.services.judges.field import LineAgreement, line_agreement
 from leaderboard.services.nuggets import line_scores
 from leaderboard.services.nuggets.line_scores import KIND, AnswersBasis, LineRevision, RunByLine
 from leaderboard.services.policy import Viewer
-from leaderboard.services.runs.names import RunName
+from leaderboard.services.runs.facts import RunName
 from leaderboard.services.tasks.scored_topics import TaskHead
 from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
 from leaderboard.tables.words import signed

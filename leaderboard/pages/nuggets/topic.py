@@ -18,7 +18,7 @@ from leaderboard.services.evaluations.choices import MeasureColumn
 from leaderboard.services.evaluations.shown import ShownEdition, shown_edition
 from leaderboard.services.nuggets import scoring
 from leaderboard.services.policy import Sight, Viewer
-from leaderboard.services.runs.names import RunName
+from leaderboard.services.runs.facts import RunName
 from leaderboard.services.tasks import scored_topics
 from leaderboard.services.tasks.scored_topics import TopicHead
 from leaderboard.tables.record import Column, Files, Shown, Table, columns_from
@@ -182,7 +182,7 @@ def nuggets_page(
         runs = _runs(session, viewer, (task, sight, shown), judged, topic_id, by)
     nuggets = _nuggets(judged, topic_id, runs) if judged is not None else ()
     return NuggetsPage(
-        **scored_topics.head(session, task, topic, sight, shown),
+        **scored_topics.task_head(session, task, topic, sight, shown),
         measure=by,
         nuggets=nuggets,
         runs=runs if nuggets else (),

@@ -17,7 +17,7 @@ from leaderboard.pooling.audit import rank_drops, relative_change
 from leaderboard.pooling.methods import METHODS, method
 from leaderboard.services.evaluations.shown import FloatArray
 from leaderboard.services.policy import Viewer
-from leaderboard.services.runs.names import RunName
+from leaderboard.services.runs.facts import RunName
 from leaderboard.services.statistics import computing, requests
 from leaderboard.services.statistics.procedures import pool_reusability, pool_simulations
 from leaderboard.services.statistics.procedures.pool_reusability import PROCEDURE

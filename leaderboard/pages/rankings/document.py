@@ -24,7 +24,7 @@ from leaderboard.services.evaluations import alignments
 from leaderboard.services.evaluations.shown import ShownEdition, shown_edition
 from leaderboard.services.policy import Sight, Viewer
 from leaderboard.services.rankings import DocumentPosition, positions_of
-from leaderboard.services.runs.names import RunName
+from leaderboard.services.runs.facts import RunName
 from leaderboard.services.shown_names import ShownNames
 from leaderboard.services.tasks import scored_topics
 from leaderboard.services.tasks.scored_topics import TaskHead, TopicHead

@@ -208,7 +208,7 @@ def ranking_page(
     titled = _read_of(ranking.docnos[:limit], graded, read)
     reading = _reading(session, task, topic, [*titled, *(docno for docno, _, _ in listed)], read)
     return RankingPage(
-        **scored_topics.head(session, task, topic, sight, shown),
+        **scored_topics.task_head(session, task, topic, sight, shown),
         **scored_topics.of_run(viewer, shown_names.shown_names(session, viewer, task), run),
         scores=_scores(session, run, shown, topic_id) if field else (),
         dialect=dialect,

@@ -261,7 +261,7 @@ def pair_rows(
         for pair in link.pairs
         if (order := _asked(pair, runs)) is not None
     }
-    known = prepared.known(session, list(asked.values())) if asked else {}
+    known = prepared.known_orders(session, list(asked.values())) if asked else {}
     made = {pair: known[order.request.digest] for pair, order in asked.items()}
     rows = [_row(link, runs, made, thresholds) for link in shown]
     return sorted(rows, key=lambda row: (row.original.task, row.original.name, row.run.task, row.run.run_id))

@@ -26,7 +26,7 @@ from leaderboard.services.qrels import left_out, lines
 from leaderboard.services.qrels.files import MAIN, PreparedQrels, newest
 from leaderboard.services.qrels.left_out import LeftOutList
 from leaderboard.services.revisions import Draft
-from leaderboard.services.runs.names import RunName
+from leaderboard.services.runs.facts import RunName
 from leaderboard.services.statistics import requests
 from leaderboard.services.statistics.procedures import revision_scores
 from leaderboard.services.statistics.requests import Request, WaitingResult

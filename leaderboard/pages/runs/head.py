@@ -151,7 +151,7 @@ def seen_run(session: Session, viewer: Viewer, run_id: int) -> SeenRun:
         shown=shown_edition(session, task, sight),
         left_out=choices.not_chosen(session, task),
         names=names,
-        filed=entries.note(run, task.name, masked=masked, has_accounts=has_accounts),
+        filed=entries.note_filed(run, task.name, masked=masked, has_accounts=has_accounts),
         is_on_team_page=not (run.filed and run.agreed_at is None and has_accounts),
     )
 

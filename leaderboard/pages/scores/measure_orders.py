@@ -16,7 +16,7 @@ from leaderboard.services.boards.rows import Row
 from leaderboard.services.evaluations.choices import MeasureColumn
 from leaderboard.services.evaluations.shown import FloatArray, scores_of, source_by
 from leaderboard.services.policy import Viewer
-from leaderboard.services.runs.names import RunName
+from leaderboard.services.runs.facts import RunName
 from leaderboard.services.statistics import standings
 from leaderboard.services.statistics.requests import WaitingResult, refusal
 from leaderboard.services.statistics.standings import RankedRun, RunPartlyScored

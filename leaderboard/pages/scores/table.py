@@ -26,7 +26,7 @@ from leaderboard.services.evaluations.shown import (
     shown_edition,
 )
 from leaderboard.services.policy import Sight, Viewer
-from leaderboard.services.runs.names import RunName
+from leaderboard.services.runs.facts import RunName
 from leaderboard.services.statistics.requests import Request, refusal
 from leaderboard.services.tasks.scored_topics import TaskHead
 

@@ -10,13 +10,13 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Account, Entry, Qrels, QrelsRevision, Run, Task, Team, Upload
 from leaderboard.pages.tasks.landing import TaskOverview, overview
 from leaderboard.services import policy
-from leaderboard.services.jobs import failed as failed_jobs
+from leaderboard.services.jobs import leases as failed_jobs
 from leaderboard.services.jobs import queue
-from leaderboard.services.jobs.failed import FailedJob
+from leaderboard.services.jobs.leases import FailedJob
 from leaderboard.services.jobs.queue import RunState
 from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels.files import MAIN
-from leaderboard.services.runs.names import RunName
+from leaderboard.services.runs.facts import RunName
 from leaderboard.services.tasks import entries, phases, setting_values
 from leaderboard.services.tasks.entries import RULES, EntryState
 from leaderboard.services.tasks.scored_topics import OfTask, TaskHead
@@ -214,7 +214,7 @@ def desk(session: Session, viewer: Viewer, slug: str) -> DeskPage:
         runs=_runs(session, viewer, task.id),
         failed=failed_jobs.of_task(session, task.id),
         waiting_teams=waiting(session, task.id),
-        dates_stamp=setting_values.stamp(setting_values.described(phases.of_task(session, task.id)[0])),
+        dates_stamp=setting_values.stamp(setting_values.described_dates(phases.of_task(session, task.id)[0])),
     )
 
 

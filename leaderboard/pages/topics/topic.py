@@ -21,7 +21,7 @@ from leaderboard.services.evaluations.choices import RANKED_KIND, MeasureColumn
 from leaderboard.services.evaluations.score import stored_scores
 from leaderboard.services.evaluations.shown import FloatArray, Source, computed_as, shown_edition
 from leaderboard.services.policy import Sight, Viewer
-from leaderboard.services.runs.names import RunName
+from leaderboard.services.runs.facts import RunName
 from leaderboard.services.tasks import scored_topics
 from leaderboard.services.tasks.scored_topics import TopicHead
 from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
@@ -362,7 +362,7 @@ def topic_page(
                 contrasts = _contrasts(scored, shown.source, column, place)
             scores = in_order(viewer, scored, measures, column, place, seen)
     return TopicPage(
-        **scored_topics.head(session, task, topic, sight, shown),
+        **scored_topics.task_head(session, task, topic, sight, shown),
         subtopics=tuple(topic.subtopics),
         takes=task.kind,
         grade_names=scored_topics.grade_names(task),

@@ -11,7 +11,7 @@ from leaderboard.db.engine import lock_key, now
 from leaderboard.db.tables import Account, Audit, Token
 from leaderboard.errors import Conflict, NotFound, SignInNeeded
 from leaderboard.services import audit, throttles
-from leaderboard.services.accounts import device_logins, names, sessions, tokens
+from leaderboard.services.accounts import device_logins, names, second_factors, sessions, tokens
 from leaderboard.services.accounts.passwords import AccountPassword
 from leaderboard.services.accounts.sessions import AccountTry
 from leaderboard.services.accounts.tokens import TokenRequest
@@ -206,13 +206,13 @@ def _free_name(session: Session, wanted: str) -> str:
 def own_credentials(session: Session, viewer: Viewer) -> AccountCredentials:
     """What the viewer's current password is checked against; counts as a try, commit it before checking."""
     account_id = require_account(viewer)
-    sessions.spend(session, _own_try(account_id, viewer))
+    sessions.spend_try(session, _own_try(account_id, viewer))
     return AccountCredentials(account_id, session.get_one(Account, account_id).password_hash)
 
 
 def proved(session: Session, viewer: Viewer) -> None:
     """Take back the try of `own_credentials`: the password was right."""
-    sessions.give_back(session, _own_try(require_account(viewer), viewer))
+    sessions.give_back_try(session, _own_try(require_account(viewer), viewer))
 
 
 def _own_try(account_id: int, viewer: Viewer) -> AccountTry:
@@ -310,13 +310,13 @@ class PendingSession:
     token: str
 
 
-def attempt(session: Session, name: str, browser: AccountBrowser) -> AccountCredentials:
+def sign_in_attempt(session: Session, name: str, browser: AccountBrowser) -> AccountCredentials:
     """Count one attempt to sign in and give what to check the password against.
 
     Raises OverQuota after too many: commit this before checking the password, so that attempts made at
     the same time all count.
     """
-    sessions.spend(session, _password_try(session, name, browser))
+    sessions.spend_try(session, _password_try(session, name, browser))
     row = session.execute(
         select(Account.id, Account.password_hash).where(
             Account.canonical == names.canonical(name), Account.disabled_at.is_(None)
@@ -325,13 +325,13 @@ def attempt(session: Session, name: str, browser: AccountBrowser) -> AccountCred
     return AccountCredentials(*row) if row else AccountCredentials(None, None)
 
 
-def failed(session: Session, credentials: AccountCredentials, ip: str) -> None:
+def sign_in_failed(session: Session, credentials: AccountCredentials, ip: str) -> None:
     """Record a wrong password; for a name that nobody has, that there was one."""
     whose = credentials.account_id or "unknown"
     audit.notice(session, Viewer(ip=ip), "account.sign_in_failed", f"account:{whose}", way="password")
 
 
-def passed(
+def sign_in_passed(
     session: Session,
     account_id: int,
     name: str,
@@ -339,7 +339,7 @@ def passed(
     rehashed: AccountPassword | None = None,
 ) -> NewSession | PendingSession:
     """What a right password gives; its attempt no longer counts."""
-    sessions.give_back(session, _password_try(session, name, browser))
+    sessions.give_back_try(session, _password_try(session, name, browser))
     if rehashed is not None:
         store(session, account_id, rehashed)
     return sign_in_proved(session, account_id, "password", browser)
@@ -359,12 +359,12 @@ def use_link(session: Session, token: str, browser: AccountBrowser) -> NewSessio
     return sign_in_proved(session, account_id, "link", browser)
 
 
-def begin(session: Session, account_id: int, way: str, browser: AccountBrowser) -> NewSession:
+def begin_session(session: Session, account_id: int, way: str, browser: AccountBrowser) -> NewSession:
     """A new session of the account, which proved who it is; it is recorded."""
     viewer = Viewer(account_id, ip=browser.ip)
     audit.record(session, viewer, "account.sign_in", f"account:{account_id}", way=way)
     token = sessions.start(session, account_id, browser.ip, browser.agent, browser.session)
-    return NewSession(token, device_logins.remember(session, account_id, browser.device))
+    return NewSession(token, device_logins.remember_device(session, account_id, browser.device))
 
 
 def pending_account(session: Session, token: str) -> int:
@@ -390,17 +390,17 @@ def attempt_code(session: Session, token: str, browser: AccountBrowser) -> int:
     Raises SignInNeeded where none is waited for, OverQuota after too many; commit this before `use_code`.
     """
     account_id = pending_account(session, token)
-    sessions.spend(session, _code_try(session, account_id, browser))
+    sessions.spend_try(session, _code_try(session, account_id, browser))
     return account_id
 
 
 def use_code(session: Session, token: str, code: str, browser: AccountBrowser) -> NewSession:
     """The session that a right code gives; raises Invalid for a wrong or used one."""
     account_id = pending_account(session, token)
-    used = sessions.use(session, account_id, code)
+    used = second_factors.use(session, account_id, code)
     session.execute(delete(Token).where(Token.kind == PENDING, Token.token_sha256 == sessions.digest(token)))
-    sessions.give_back(session, _code_try(session, account_id, browser))
-    return begin(session, account_id, used.way, browser)
+    sessions.give_back_try(session, _code_try(session, account_id, browser))
+    return begin_session(session, account_id, used.way, browser)
 
 
 def code_failed(session: Session, account_id: int, ip: str) -> None:
@@ -413,8 +413,8 @@ def sign_in_proved(
     session: Session, account_id: int, way: str, browser: AccountBrowser
 ) -> NewSession | PendingSession:
     """What an account gets that proved who it is: a session, or one that waits for a code."""
-    if not sessions.is_on(session, account_id):
-        return begin(session, account_id, way, browser)
+    if not second_factors.is_on(session, account_id):
+        return begin_session(session, account_id, way, browser)
     at, token = now(session), sessions.new_token()
     session.execute(delete(Token).where(Token.kind == PENDING, Token.expires_at < at))
     session.add(
@@ -430,10 +430,10 @@ def sign_in_proved(
 
 
 def _password_try(session: Session, name: str, browser: AccountBrowser) -> AccountTry:
-    device = device_logins.known(session, name, browser.device)
+    device = device_logins.known_device(session, name, browser.device)
     return AccountTry("password", names.canonical(name), browser.ip, device)
 
 
 def _code_try(session: Session, account_id: int, browser: AccountBrowser) -> AccountTry:
     name = session.get_one(Account, account_id).canonical
-    return AccountTry("code", name, browser.ip, device_logins.known(session, name, browser.device))
+    return AccountTry("code", name, browser.ip, device_logins.known_device(session, name, browser.device))

@@ -201,7 +201,7 @@ MOST_DEVICES = 20
 """Devices an account may have; the ones longest unused are forgotten."""
 
 
-def known(session: Session, name: str, token: str) -> str:
+def known_device(session: Session, name: str, token: str) -> str:
     """The digest of the token where it is a device of the account of that name, else empty."""
     if not token:
         return ""
@@ -220,7 +220,7 @@ def known(session: Session, name: str, token: str) -> str:
     )
 
 
-def remember(session: Session, account_id: int, token: str) -> str:
+def remember_device(session: Session, account_id: int, token: str) -> str:
     """The token by which the account's device is known from now on: the given one where it is already."""
     at = now(session)
     renewed = session.scalars(

@@ -23,7 +23,7 @@ from leaderboard.db.tables import Account, ApiToken, DeviceRequest
 from leaderboard.errors import Conflict, Forbidden, Invalid, NotFound, OverQuota, SecondFactorNeeded
 from leaderboard.fields import Field
 from leaderboard.services import audit, throttles
-from leaderboard.services.accounts import sessions
+from leaderboard.services.accounts import second_factors, sessions
 from leaderboard.services.actions import Action, by_account
 from leaderboard.services.policy import (
     Scope,
@@ -202,7 +202,7 @@ def token_viewer(session: Session, secret: str, *, ip: str = "", factor_needed: 
     if state(token, at) != IN_FORCE:
         return None
     owner = viewer_of(session, account.id, account.name, account.is_organiser, ip)
-    if factor_needed and not sessions.is_on(session, account.id):
+    if factor_needed and not second_factors.is_on(session, account.id):
         owner = without_organising(owner)
     scopes = frozenset(map(Scope, token.scopes))
     due = token.last_used_at is None or at - token.last_used_at >= STAMP_EVERY
@@ -312,7 +312,7 @@ def checked(session: Session, owner: Viewer, wanted: TokenRequest, *, factor_nee
     words = wanted.scopes or SCOPES_OF_KIND[RUNNER] if wanted.kind == RUNNER else wanted.scopes
     scopes = read_scopes(words, wanted.kind)
     is_guarded = bool(scopes & GUARDED) or wanted.kind != PERSONAL
-    if factor_needed and is_guarded and not sessions.is_on(session, account_id):
+    if factor_needed and is_guarded and not second_factors.is_on(session, account_id):
         raise SecondFactorNeeded(
             "Tokens that organise or judge, and those of machines that work for a task, need a second factor "
             "here; set one up first."

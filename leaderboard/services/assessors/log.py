@@ -382,7 +382,7 @@ def pool_facts(session: Session, task: Task, pool: Pool) -> PoolFacts:
         .where(PoolTopic.pool_id == pool.id)
     ).all()
     ordered = sorted(rows, key=lambda row: (row.position is None, row.position or 0, row.topic_id.encode()))
-    scale = setting_values.scale(task)
+    scale = setting_values.grade_scale(task)
     return PoolFacts(
         id=pool.id,
         task=task.name,

@@ -140,7 +140,7 @@ class GroupBody:
     runs: Annotated[tuple[int, ...], Field(title="Or runs, one by one")] = ()
 
 
-def declare(
+def declare_group(
     session: Session,
     viewer: Viewer,
     slug: str,
@@ -296,7 +296,7 @@ ACTIONS = (
         path="/tasks/<slug>/groups",
         form="/tasks/<slug>/groups",
         record=GroupBody,
-        act=lambda session, viewer, slug, asked: declare(
+        act=lambda session, viewer, slug, asked: declare_group(
             session, viewer, slug, asked.name, teams=asked.teams, runs=asked.runs
         ),
     ),
@@ -479,7 +479,7 @@ def _of_group(rows: list[Row], group: Group | None) -> list[Row]:
 
 def _of_teams(session: Session, task: Task, rows: tuple[Row, ...]) -> tuple[Row, ...]:
     # Chosen by their scores, so no family of their own: ranks and verdicts stay those of all runs.
-    return tuple(boards_rows.one_per_team(rows, withdrawals.shown(session, task)))
+    return tuple(boards_rows.one_per_team(rows, withdrawals.shown_marks(session, task)))
 
 
 def _on_judgments(shown: ShownEdition, answers: AnswersBasis | None) -> tuple[str, ...]:

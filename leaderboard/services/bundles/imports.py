@@ -347,7 +347,7 @@ def _add_task(making: TaskImport, table: RecordTable) -> None:
         slug = values["slug"] = making.request.slug or values["slug"]
         if making.task is not None or not drafts.is_slug(slug):
             raise broken(table.path, line, drafts.RULE, "slug", slug)
-        drafts.hold(making.session, slug)
+        drafts.hold_slug(making.session, slug)
         drafts.require_free(making.session, making.viewer, slug)
         # Teams that enter later are drawn by a secret that this site alone knows.
         making.was_published = values.get("published_at") is not None

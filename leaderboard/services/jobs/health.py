@@ -20,22 +20,22 @@ KEPT = timedelta(hours=1)
 """How long the row of a worker that is gone is left."""
 
 
-def seen(session: Session, owner: str) -> None:
+def worker_seen(session: Session, owner: str) -> None:
     """Note that an evaluator looks for work now."""
     at = now(session)
-    forget(session)
+    forget_gone(session)
     insert = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
     # In one statement: an evaluator and its heartbeat may both be the first to say so.
     row = insert(Worker).values(owner=owner, seen_at=at)
     session.execute(row.on_conflict_do_update(index_elements=[Worker.owner], set_={"seen_at": at}))
 
 
-def forget(session: Session) -> None:
+def forget_gone(session: Session) -> None:
     """Drop the rows of evaluators that are gone for long."""
     session.execute(delete(Worker).where(~_within(now(session), KEPT)))
 
 
-def known(session: Session) -> tuple[tuple[str, datetime], ...]:
+def known_workers(session: Session) -> tuple[tuple[str, datetime], ...]:
     """The evaluators of the last hour and when each was seen, the newest first."""
     rows = session.execute(select(Worker.owner, Worker.seen_at).order_by(Worker.seen_at.desc()))
     return tuple((owner, seen_at) for owner, seen_at in rows)
@@ -101,7 +101,7 @@ def health(session: Session) -> JobHealth:
     at = now(session)
     ended = at - timedelta(seconds=MOST_WAIT_S)
     left = select(func.count()).where(Job.state == "leased", Job.lease_until < ended)
-    seen = known(session)
+    seen = known_workers(session)
     return JobHealth(
         queued=counts.get("queued", 0),
         running=counts.get("leased", 0),
@@ -148,7 +148,7 @@ class WriteCheck:
 def _try_to_write(database: Database) -> str:
     try:
         with database.write(PROBE_WAIT_S, is_shown=False) as session:
-            forget(session)
+            forget_gone(session)
     except OperationalError as error:
         log.warning("the database takes no writes: %s", error.orig)
         return LOCKED if "lock" in str(error.orig).lower() else UNWRITABLE

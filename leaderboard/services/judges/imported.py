@@ -249,7 +249,9 @@ def reference(
     if kept.sha256 != sha256:
         raise Invalid(f"{file.name} is not what its revision's digest is of. Get the bundle anew.")
     kept = renamed_reference(kept, names)
-    origin = store.found(session, viewer, kept.elsewhere, kept.reference.runs) if kept.elsewhere else None
+    origin = (
+        store.origins_found(session, viewer, kept.elsewhere, kept.reference.runs) if kept.elsewhere else None
+    )
     if origin is not None:
         kept = replace(kept, origin=origin, elsewhere=None)
     require_topics(session, task, kept.reference)
@@ -261,7 +263,7 @@ def is_here(session: Session, viewer: Viewer, file: BundleText) -> bool:
     kept = _read_reference(file)
     return (
         kept.elsewhere is not None
-        and store.found(session, viewer, kept.elsewhere, kept.reference.runs) is not None
+        and store.origins_found(session, viewer, kept.elsewhere, kept.reference.runs) is not None
     )
 
 
@@ -327,7 +329,7 @@ def are_places(boards: object, revisions: Collection[int]) -> bool:
 
 def are_scored_here(session: Session, task: Task) -> bool:
     """Whether labels are scored under the newest reference of a task, as its runs are on this site."""
-    kept = sending.newest(session, task.id)
+    kept = sending.newest_reference(session, task.id)
     return kept is not None and kept.origin is not None
 
 
@@ -381,7 +383,7 @@ def _references(session: Session, task: Task) -> list[KeptReference]:
     revisions = select(QrelsRevision).join(Qrels, Qrels.id == QrelsRevision.qrels_id)
     of_task = revisions.where(Qrels.task_id == task.id, Qrels.kind == sending.LINE)
     newest_first = of_task.order_by(QrelsRevision.id.desc()).options(undefer(QrelsRevision.packed))
-    return [sending.opened(revision.packed) for revision in session.scalars(newest_first)]
+    return [sending.opened_reference(revision.packed) for revision in session.scalars(newest_first)]
 
 
 def _places(judge: BroughtJudge) -> Places:

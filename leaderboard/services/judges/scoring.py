@@ -126,7 +126,7 @@ def _said(database: Database, run_id: int, plan: Plan) -> store.Sent:
 
 def _reference(plan: Plan) -> KeptReference:
     with belonging_to(plan.inputs.name):
-        return sending.opened(plan.inputs.judgments)
+        return sending.opened_reference(plan.inputs.judgments)
 
 
 def _both(plan: Plan, sent: store.Sent, runs: RunSource) -> tuple[Reference, KeptBoard | None]:

@@ -85,7 +85,7 @@ def of_packed(stored: bytes, file_name: str) -> PreparedReference:
     return of_reference(unpack_reference(stored), file_name)
 
 
-def newest(session: Session, task_id: int) -> KeptReference | None:
+def newest_reference(session: Session, task_id: int) -> KeptReference | None:
     """The newest reference of a task, None where none was chosen; raises Damaged."""
     revision = files.newest(session, task_id)
     return None if revision is None else _of(revision)
@@ -99,14 +99,14 @@ def of_revision(session: Session, revision_id: int) -> KeptReference:
 
 # An evaluator scores all judges of an edition against the same reference, one after the other.
 @keep
-def opened(stored: bytes) -> KeptReference:
+def opened_reference(stored: bytes) -> KeptReference:
     """The reference of a revision's bytes; raises Damaged."""
     return unpack_reference(stored)
 
 
 def _of(revision: QrelsRevision) -> KeptReference:
     with belonging_to(f"revision {revision.number} (number {revision.id} of all)"):
-        return opened(revision.packed)
+        return opened_reference(revision.packed)
 
 
 _PRIMARY = re.compile(r"#\s*primary\s*[:=]\s*(\S+)\s*", re.IGNORECASE)
@@ -115,7 +115,7 @@ PRIMARY_REMEDY = "Write `# primary: NAME` as a line of the file."
 
 def rules_of(session: Session, task: Task, topics: list[str]) -> BoardRules:
     """What the task asks of a board file; raises Closed while no reference is chosen."""
-    kept = newest(session, task.id)
+    kept = newest_reference(session, task.id)
     if kept is None:
         raise Closed(f"{task.name} has no reference yet; it takes boards once its organisers chose one.")
     return BoardRules(tuple(topics), kept, run_sources.places(session, kept))

@@ -121,7 +121,7 @@ Found = tuple[int, str, str]
 """Id, name and digest of a run."""
 
 
-def told(session: Session, viewer: Viewer, kept: KeptReference) -> ForeignOrigin | None:
+def origins_told(session: Session, viewer: Viewer, kept: KeptReference) -> ForeignOrigin | None:
     """Where a reference is from, for who may see that board; None for others, and where it is gone.
 
     Visitors are told it while all of its runs are on the board. What a reference was brought with, of another
@@ -153,7 +153,9 @@ def told(session: Session, viewer: Viewer, kept: KeptReference) -> ForeignOrigin
     )
 
 
-def found(session: Session, viewer: Viewer, elsewhere: ForeignOrigin, names: Sequence[str]) -> Origin | None:
+def origins_found(
+    session: Session, viewer: Viewer, elsewhere: ForeignOrigin, names: Sequence[str]
+) -> Origin | None:
     """The same board on this site, by the digests of its runs and judgments; None where there is none.
 
     names: of the runs, which tell runs of one digest apart. The task is one whose scores by topic the viewer
@@ -240,7 +242,7 @@ def reference(
     if names is not None:
         hidden = replace(kept, source=UNTOLD, facts={}, origin=None, elsewhere=None)
         return renamed_reference(hidden, names)
-    return replace(kept, origin=None, elsewhere=told(session, viewer, kept))
+    return replace(kept, origin=None, elsewhere=origins_told(session, viewer, kept))
 
 
 def named(session: Session, task_id: int) -> tuple[frozenset[str], frozenset[str]]:

@@ -40,7 +40,7 @@ class SentNugget(NamedTuple):
     key: str = ""
 
 
-def written(
+def written_nuggets(
     session: Session, round_id: int, topic_id: str | None = None, assessor_id: int | None = None
 ) -> Sequence[WrittenNugget]:
     """All nuggets of a round, of one topic or of one assessor, in the order they were written in."""
@@ -90,7 +90,7 @@ def add_nugget(session: Session, desk: TopicDesk, text: str, importance: str, ke
     judging.store_lines(session, row)
 
 
-def rewrite(session: Session, desk: TopicDesk, nugget_id: int, sent: SentNugget) -> None:
+def rewrite_nugget(session: Session, desk: TopicDesk, nugget_id: int, sent: SentNugget) -> None:
     """Give a nugget another text or importance; raises as `write_nugget`, and NotFound."""
     _begin(session, desk)
     text, mine = _checked(sent), _mine(session, desk)
@@ -99,7 +99,7 @@ def rewrite(session: Session, desk: TopicDesk, nugget_id: int, sent: SentNugget)
     nugget.text, nugget.importance = text, sent.importance
 
 
-def merge(session: Session, desk: TopicDesk, nugget_ids: Sequence[int]) -> None:
+def merge_nuggets(session: Session, desk: TopicDesk, nugget_ids: Sequence[int]) -> None:
     """Make one nugget of several: the first keeps its text, and is vital where any is.
 
     Raises as `write_nugget`, Invalid for fewer than two, NotFound.
@@ -134,7 +134,7 @@ def put_back(session: Session, desk: TopicDesk, nugget_id: int) -> None:
     nugget.into_id, nugget.is_out = None, False
 
 
-def finish(session: Session, desk: TopicDesk, *, is_done: bool) -> None:
+def finish_nuggets(session: Session, desk: TopicDesk, *, is_done: bool) -> None:
     """Say that the nuggets of the topic are complete, or not yet; raises Closed, Conflict without any."""
     _require_open(desk)
     if is_done and not any(map(stands, _mine(session, desk))):
@@ -161,7 +161,7 @@ def _require_open(desk: TopicDesk) -> None:
 
 
 def _mine(session: Session, desk: TopicDesk) -> Sequence[WrittenNugget]:
-    return written(session, desk.here.id, desk.topic.topic_id, desk.assessor_id)
+    return written_nuggets(session, desk.here.id, desk.topic.topic_id, desk.assessor_id)
 
 
 def _one(mine: Sequence[WrittenNugget], nugget_id: int) -> WrittenNugget:
@@ -232,7 +232,7 @@ def begin(session: Session, viewer: Viewer, slug: str, number: int, topic_id: st
     session.flush()
     desk = TopicDesk(here, topic, share, decides=True)
     importance: dict[str, str] = {}
-    for one in filter(stands, written(session, here.id, topic_id)):
+    for one in filter(stands, written_nuggets(session, here.id, topic_id)):
         if importance.get(one.text) != VITAL:
             importance[one.text] = one.importance
     at = now(session).isoformat()

@@ -161,7 +161,7 @@ def settled_labels(made: RoundLabels, rule: str = USUAL) -> SettledLabels:
 def settled_nuggets(session: Session, made: RoundLabels) -> SettledNuggets:
     """One list of nuggets a topic, where all who have it are done; one statement."""
     lists: dict[tuple[str, int], list[WrittenNugget]] = {}
-    for one in decisions.written(session, made.here.id):
+    for one in decisions.written_nuggets(session, made.here.id):
         if decisions.stands(one):
             lists.setdefault((one.topic_id, one.assessor_id), []).append(one)
     topics, still_open, left = {}, [], []

@@ -183,7 +183,7 @@ def _note(
     after: PictureHead | None,
 ) -> None:
     name, reason = wanted.kind.name, " ".join(wanted.reason.split())
-    setting_values.note(session, viewer, task, name, _words(before), _words(after), reason)
+    setting_values.note_change(session, viewer, task, name, _words(before), _words(after), reason)
 
 
 def _words(head: PictureHead | None) -> str:

@@ -171,7 +171,7 @@ def readiness(session: Session, task: Task, pool: Pool) -> PoolReadiness:
     return PoolReadiness(
         len(docnos),
         collections.readable(session, task.collection_id, docnos),
-        tuple(grade.value for grade in setting_values.scale(task)),
+        tuple(grade.value for grade in setting_values.grade_scale(task)),
         setting_values.highest_judged(session, task),
     )
 

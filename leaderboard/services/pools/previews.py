@@ -33,7 +33,7 @@ from leaderboard.services.policy import Viewer
 from leaderboard.services.qrels import files, left_out, lines
 from leaderboard.services.rankings import TopicTops
 from leaderboard.services.runs import withdrawals
-from leaderboard.services.runs.names import RunName
+from leaderboard.services.runs.facts import RunName
 from leaderboard.tables.record import Place, Shown
 from leaderboard.trec.qrels.packed_judgments import unpack_judgments
 from leaderboard.trec.qrels.remaining import DocumentsByTopic
@@ -109,7 +109,7 @@ def candidates(session: Session, viewer: Viewer, task: Task) -> tuple[PooledRun,
         .where(Run.task_id == task.id, Run.withdrawn_at.is_(None))
         .order_by(Run.id)
     ).all()
-    primary, names = withdrawals.marked(session, task), shown_names.shown_names(session, viewer, task)
+    primary, names = withdrawals.marked_runs(session, task), shown_names.shown_names(session, viewer, task)
     return tuple(
         PooledRun(
             run_id=row.id,

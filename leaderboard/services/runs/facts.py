@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from sqlalchemy.orm import Session
 
@@ -19,6 +19,7 @@ from leaderboard.errors import Invalid
 from leaderboard.services import audit, policy
 from leaderboard.services.policy import Viewer
 from leaderboard.services.tasks.scored_topics import OfTask
+from leaderboard.tables.record import Place, Shown
 from leaderboard.trec import facts as fact_fields
 from leaderboard.trec.facts import (
     DURATION,
@@ -312,3 +313,14 @@ def _changeable(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Tas
     if not policy.organises(viewer, task.id):
         policy.require_member(viewer, run.team_id)
     return run, task, team
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunName:
+    """A run in a list: its id, its name, whose it is, its kind, and whether it is the reader's own."""
+
+    run_id: Annotated[int, Shown(shown=Place.DATA)]
+    name: Annotated[str, Shown(key="run")]
+    team: str
+    kind: Annotated[str, Shown(shown=Place.DATA)]
+    is_own: bool = False

@@ -537,4 +537,4 @@ def _rules(session: Session, task: Task, phase: Phase, team_id: int | None) -> U
 def topics_of(session: Session, task: Task, phase: Phase) -> list[str]:
     """The ids of the topics that the phase scores, in the task's order."""
     chosen = session.get_one(TopicSet, phase.topic_set_id).topics if phase.topic_set_id else None
-    return scored_topics.ids(session, task) if chosen is None else chosen
+    return scored_topics.topic_set_ids(session, task) if chosen is None else chosen

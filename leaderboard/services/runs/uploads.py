@@ -358,7 +358,7 @@ def _note_entry(session: Session, run: Run, checked: _Checked) -> None:
     is_own = not run.filed and not policy.is_organiser(session, task.id, account_id)
     entries.ensure(session, task, run.team_id, entered_by=account_id if is_own else None)
     if run.filed:
-        entries.tell(session, task, [run])
+        entries.tell_of_filed(session, task, [run])
 
 
 def _add_chunks(session: Session, upload_id: int, stored: PreparedUpload) -> None:

@@ -16,12 +16,12 @@ from leaderboard.services.policy import Viewer
 from leaderboard.services.statistics import prepared
 
 
-def most(task: Task) -> int:
+def most_marked(task: Task) -> int:
     """How many runs a team may mark in each phase of the task."""
     return task.final_runs or 1
 
 
-def mark(session: Session, viewer: Viewer, run_id: int, why: str = "") -> None:
+def mark_run(session: Session, viewer: Viewer, run_id: int, why: str = "") -> None:
     """Mark a run of one's team; where only one may be marked, in place of any other.
 
     Raises NotFound for an unknown run, Forbidden for one of another team, Conflict for a run that has no
@@ -34,11 +34,11 @@ def mark(session: Session, viewer: Viewer, run_id: int, why: str = "") -> None:
     if run.final_at is not None:
         return
     others = marked_besides(session, run)
-    if len(others) >= most(task):
-        if most(task) > 1:
+    if len(others) >= most_marked(task):
+        if most_marked(task) > 1:
             names = ", ".join(other.name for other in others)
             raise Conflict(
-                f"At most {most(task)} runs of a team count, and as many are marked: {names}. "
+                f"At most {most_marked(task)} runs of a team count, and as many are marked: {names}. "
                 "Unmark one first."
             )
         for other in others:
@@ -47,8 +47,8 @@ def mark(session: Session, viewer: Viewer, run_id: int, why: str = "") -> None:
     audit.record(session, viewer, "run.mark", f"run:{run.id}", task=task.slug, **_reason(why))
 
 
-def unmark(session: Session, viewer: Viewer, run_id: int, why: str = "") -> None:
-    """Take the mark of a run back; raises as `mark` does, and changes nothing of a run without a mark."""
+def unmark_run(session: Session, viewer: Viewer, run_id: int, why: str = "") -> None:
+    """Take the mark of a run back; raises as `mark_run` does, and changes nothing of a run without a mark."""
     run, task = _marks_held(session, viewer, run_id, why)
     if run.final_at is None:
         return
@@ -56,15 +56,15 @@ def unmark(session: Session, viewer: Viewer, run_id: int, why: str = "") -> None
     audit.record(session, viewer, "run.unmark", f"run:{run.id}", task=task.slug, **_reason(why))
 
 
-def marked(session: Session, task: Task) -> frozenset[int]:
+def marked_runs(session: Session, task: Task) -> frozenset[int]:
     """The runs of the task that their teams marked, without withdrawn ones."""
     return frozenset(session.scalars(_marked(task)))
 
 
-def shown(session: Session, task: Task) -> frozenset[int]:
+def shown_marks(session: Session, task: Task) -> frozenset[int]:
     """The marked runs that everybody may know of: where marks decide what counts, none before they do."""
     if task.final_runs is None:
-        return marked(session, task)
+        return marked_runs(session, task)
     over = _marked(task).join(Phase, Phase.id == Run.phase_id).where(Phase.closes_at <= now(session))
     return frozenset(session.scalars(over))
 
@@ -85,7 +85,7 @@ def marked_besides(session: Session, run: Run) -> list[Run]:
     return list(session.scalars(others.order_by(Run.id)))
 
 
-def hold(session: Session, run: Run) -> None:
+def hold_marks(session: Session, run: Run) -> None:
     """Hold what a team has marked in a task, and the run itself as it is now, until the transaction ends."""
     # Two members who mark at once would both find room for one more.
     lock_key(session, f"marks {run.task_id} {run.team_id}")
@@ -99,7 +99,7 @@ def _reason(why: str) -> dict[str, str]:
 def _marks_held(session: Session, viewer: Viewer, run_id: int, why: str) -> tuple[Run, Task]:
     run, task, _ = policy.visible_run(session, viewer, run_id)
     policy.require_member(viewer, run.team_id)
-    hold(session, run)
+    hold_marks(session, run)
     is_decided = task.final_runs is not None and is_over(session, run.phase_id)
     if is_decided and not (viewer.is_operator and why.strip()):
         remedy = " Say why it changes (--why)." if viewer.is_operator else ""
@@ -171,7 +171,7 @@ def restore(session: Session, viewer: Viewer, run_id: int) -> None:
         raise Conflict(f"Run {run.name} is not withdrawn.")
     why = run.withdrawn_why
     run.withdrawn_at, run.withdrawn_by, run.withdrawn_why = None, None, ""
-    if run.final_at is not None and len(marked_besides(session, run)) >= most(task):
+    if run.final_at is not None and len(marked_besides(session, run)) >= most_marked(task):
         run.final_at = run.final_by = None
     session.flush()
     editions.queue_run(session, run)
@@ -194,7 +194,7 @@ def _held(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Task]:
     run, task, _ = policy.visible_run(session, viewer, run_id)
     if not policy.organises(viewer, task.id):
         policy.require_member(viewer, run.team_id)
-    hold(session, run)
+    hold_marks(session, run)
     return run, task
 
 

@@ -52,7 +52,9 @@ def asked_order(source: Source, original: Any, other: Any) -> AskedOrder:
     return AskedOrder(request, document_orders.seconds(max(original.topics, other.topics)))
 
 
-def known(session: Session, asked: Sequence[AskedOrder]) -> Mapping[str, DocumentOrder | WaitingResult]:
+def known_orders(
+    session: Session, asked: Sequence[AskedOrder]
+) -> Mapping[str, DocumentOrder | WaitingResult]:
     """Digest -> the order of documents, or that it is not there yet: one statement for what is not in memory.
 
     What is missing is computed at once, in the order asked, as long as that is quick.
@@ -71,7 +73,7 @@ def known(session: Session, asked: Sequence[AskedOrder]) -> Mapping[str, Documen
     return {**{digest: document_orders.of_arrays(arrays) for digest, arrays in made.items()}, **waiting}
 
 
-def needed(session: Session, task_id: int, source: Source) -> list[Request]:
+def needed_orders(session: Session, task_id: int, source: Source) -> list[Request]:
     """What the reproductions of a task's own runs need, where it takes too long for a page."""
     named = session.execute(
         select(
@@ -232,7 +234,7 @@ def _wanted(session: Session, task: Task, edition: Edition) -> list[Request]:
             if request.seconds > requests.AT_ONCE_S
             or (requests.is_ready_made(request) and measure["key"] == first)
         ]
-    return wanted + needed(session, task.id, source)
+    return wanted + needed_orders(session, task.id, source)
 
 
 def _ready(

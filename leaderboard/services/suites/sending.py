@@ -308,7 +308,7 @@ def fill_in(
     audit.record(session, viewer, "suite.fill_in", f"suite_run:{made.id}", members=sorted(chosen))
 
 
-def withdraw(session: Session, viewer: Viewer, slug: str, suite_run_id: int) -> None:
+def withdraw_parts(session: Session, viewer: Viewer, slug: str, suite_run_id: int) -> None:
     """Take a suite run off the suite's board; its runs stay in their tasks. Twice changes nothing."""
     _, made = own_suite_run(session, viewer, slug, suite_run_id)
     if made.withdrawn_at is None:
@@ -316,7 +316,7 @@ def withdraw(session: Session, viewer: Viewer, slug: str, suite_run_id: int) -> 
         audit.record(session, viewer, "suite.withdraw_run", f"suite_run:{made.id}")
 
 
-def restore(session: Session, viewer: Viewer, slug: str, suite_run_id: int) -> None:
+def restore_parts(session: Session, viewer: Viewer, slug: str, suite_run_id: int) -> None:
     """Put a suite run back; raises Invalid where the team has another one of its name by now."""
     known, made = own_suite_run(session, viewer, slug, suite_run_id)
     if made.withdrawn_at is not None:

@@ -198,7 +198,7 @@ def correct(session: Session, viewer: Viewer, slug: str, topic_id: str, text: To
     for part in PARTS:
         before, after = getattr(topic, part), tidy(getattr(text, part)).strip()
         setattr(topic, part, after)
-        setting_values.note(session, viewer, task, f"{part} of topic {topic_id}", before, after)
+        setting_values.note_change(session, viewer, task, f"{part} of topic {topic_id}", before, after)
 
 
 def add_topics(session: Session, viewer: Viewer, slug: str, topic_id: str, text: TopicText) -> None:
@@ -217,7 +217,7 @@ def add_topics(session: Session, viewer: Viewer, slug: str, topic_id: str, text:
     place = max((row.position for row in places), default=-1) + 1
     parts = {part: tidy(getattr(text, part)).strip() for part in PARTS}
     session.add(Topic(task_id=task.id, topic_id=topic_id, position=place, **parts))
-    setting_values.note(session, viewer, task, "topics", "", f"{topic_id} added")
+    setting_values.note_change(session, viewer, task, "topics", "", f"{topic_id} added")
 
 
 def replace(session: Session, viewer: Viewer, slug: str, new: tuple[trec_topics.Topic, ...]) -> None:
@@ -233,7 +233,7 @@ def replace(session: Session, viewer: Viewer, slug: str, new: tuple[trec_topics.
     insert_all(session, task, new)
     scored_topics.draw_again(session, task)
     rebuild(session, task)
-    setting_values.note(
+    setting_values.note_change(
         session, viewer, task, "topics", f"{before} topics", f"{len(new)} topics, from a new file"
     )
 

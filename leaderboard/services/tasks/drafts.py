@@ -102,7 +102,7 @@ def is_slug(text: str) -> bool:
     return bool(SLUG.fullmatch(text)) and text not in RESERVED
 
 
-def hold(session: Session, slug: str) -> None:
+def hold_slug(session: Session, slug: str) -> None:
     """Hold a slug until the transaction ends: two at once would both find it free."""
     lock_key(session, f"slug {slug}")
 
@@ -115,7 +115,7 @@ def require_free(session: Session, viewer: Viewer, slug: str) -> None:
         raise Conflict(f"Addresses of {slug!r} lead to a task that was renamed; choose another slug.")
 
 
-def rename(session: Session, viewer: Viewer, task: Task, slug: str) -> None:
+def rename_slug(session: Session, viewer: Viewer, task: Task, slug: str) -> None:
     """Give the task another slug; a published task keeps the old one as an address that leads to it.
 
     Raises Invalid for what is no slug, Conflict for one that is taken.
@@ -124,7 +124,7 @@ def rename(session: Session, viewer: Viewer, task: Task, slug: str) -> None:
         problem = Problem(RULE, "Change it and save again.", field="Slug", value=slug[:63])
         raise Invalid("The task cannot have this slug.", [problem])
     for each in sorted({task.slug, slug}):
-        hold(session, each)
+        hold_slug(session, each)
     own = session.get(FormerSlug, slug)
     if own is not None and own.task_id == task.id:
         session.delete(own)
@@ -136,7 +136,7 @@ def rename(session: Session, viewer: Viewer, task: Task, slug: str) -> None:
     session.flush()
 
 
-def forget(session: Session, task: Task) -> None:
+def forget_slug(session: Session, task: Task) -> None:
     """Let go of the slugs a task had: nobody knows of it any more."""
     session.execute(delete(FormerSlug).where(FormerSlug.task_id == task.id))
 
@@ -366,7 +366,7 @@ def create(session: Session, viewer: Viewer, prepared: PreparedTask) -> CreatedT
     """
     policy.require_creator(viewer)
     draft = prepared.draft
-    hold(session, draft.slug)
+    hold_slug(session, draft.slug)
     require_free(session, viewer, draft.slug)
     agreement = setting_values.tidy(draft.agreement).strip()
     task = Task(
@@ -415,7 +415,7 @@ def publish(session: Session, viewer: Viewer, slug: str) -> None:
     lock_row(session, Task, task.id)
     if task.published_at is not None:
         return
-    hold(session, slug)
+    hold_slug(session, slug)
     if policy.known_tasks(session, policy.ANONYMOUS, slug) or session.get(FormerSlug, slug) is not None:
         raise Conflict(f"A task {slug!r} was published meanwhile; make this one anew under another slug.")
     task.published_at = now(session)

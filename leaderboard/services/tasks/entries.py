@@ -268,7 +268,7 @@ def _waits() -> ColumnElement[bool]:
     return and_(Run.filed.is_(True), Run.agreed_at.is_(None), Run.withdrawn_at.is_(None))
 
 
-def note(run: Run, task: str, *, masked: bool, has_accounts: bool) -> str:
+def note_filed(run: Run, task: str, *, masked: bool, has_accounts: bool) -> str:
     """What is said beside a run that was filed; empty beside all others.
 
     masked: whether the reader is not to know the team; whether that has accounts might tell.
@@ -283,7 +283,7 @@ def note(run: Run, task: str, *, masked: bool, has_accounts: bool) -> str:
     return f"{said}." if has_accounts else f"{said}, which is a team without accounts."
 
 
-def waiting(session: Session, team_ids: Iterable[int]) -> tuple[FiledRuns, ...]:
+def waiting_filed(session: Session, team_ids: Iterable[int]) -> tuple[FiledRuns, ...]:
     """What waits for members of these teams, in published tasks."""
     rows = session.execute(
         select(Run.team_id, Team.name.label("team"), Task.slug, Task.name.label("task"), func.count(Run.id))
@@ -298,7 +298,7 @@ def waiting(session: Session, team_ids: Iterable[int]) -> tuple[FiledRuns, ...]:
     )
 
 
-def agree(session: Session, viewer: Viewer, team_id: int, slug: str) -> int:
+def agree_to_filed(session: Session, viewer: Viewer, team_id: int, slug: str) -> int:
     """Let the runs that were filed for the viewer's team in a task stand on the team's page; how many.
 
     Raises NotFound for a team of others and where no run waits.
@@ -321,10 +321,10 @@ def agree(session: Session, viewer: Viewer, team_id: int, slug: str) -> int:
 
 def tell_all(session: Session, task: Task) -> None:
     """Tell the members of the teams for which runs were filed in a task that has just been published."""
-    tell(session, task, session.scalars(select(Run).where(Run.task_id == task.id, _waits())).all())
+    tell_of_filed(session, task, session.scalars(select(Run).where(Run.task_id == task.id, _waits())).all())
 
 
-def tell(session: Session, task: Task, runs: Iterable[Run]) -> None:
+def tell_of_filed(session: Session, task: Task, runs: Iterable[Run]) -> None:
     """Write to the members of the teams that runs were filed for.
 
     One letter for a team and task: while earlier runs wait for their word, its members know already.
@@ -357,6 +357,6 @@ AGREE = Action(
     page="teams.show",
     scopes=(Scope.SUBMIT,),
     may=by_account,
-    act=lambda session, viewer, slug, team_id: agree(session, viewer, team_id, slug),
+    act=lambda session, viewer, slug, team_id: agree_to_filed(session, viewer, team_id, slug),
     done=lambda _, shown: f"{shown} shown",
 )

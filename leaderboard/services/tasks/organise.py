@@ -27,7 +27,7 @@ from leaderboard.errors import Conflict, Invalid, NotFound, Problem
 from leaderboard.fields import Field
 from leaderboard.services import audit, policy, revisions
 from leaderboard.services.actions import Action
-from leaderboard.services.jobs import failed
+from leaderboard.services.jobs import leases
 from leaderboard.services.policy import ORGANISER, Viewer
 from leaderboard.services.qrels import files as judgments
 from leaderboard.services.qrels import left_out, lines
@@ -76,7 +76,7 @@ def clone(session: Session, viewer: Viewer, slug: str, wanted: TaskCopy) -> str:
     policy.require_creator(viewer)
     _check(wanted)
     revision = _revision(session, task, wanted.revision)
-    drafts.hold(session, wanted.slug)
+    drafts.hold_slug(session, wanted.slug)
     drafts.require_free(session, viewer, wanted.slug)
     copied = {key: getattr(task, key) for key in COPIED}
     made = Task(slug=wanted.slug, name=wanted.name.strip(), created_at=now(session), **copied)
@@ -103,7 +103,7 @@ def archive(session: Session, viewer: Viewer, slug: str) -> None:
         raise Conflict("A draft is not archived; publish it first, or discard it.")
     if task.archived_at is None:
         task.archived_at = now(session)
-        setting_values.note(session, viewer, task, "archived", "no", "yes")
+        setting_values.note_change(session, viewer, task, "archived", "no", "yes")
 
 
 def restore(session: Session, viewer: Viewer, slug: str) -> None:
@@ -112,7 +112,7 @@ def restore(session: Session, viewer: Viewer, slug: str) -> None:
     lock_row(session, Task, task.id)
     if task.archived_at is not None:
         task.archived_at = None
-        setting_values.note(session, viewer, task, "archived", "yes", "no")
+        setting_values.note_change(session, viewer, task, "archived", "yes", "no")
 
 
 def unpublish(session: Session, viewer: Viewer, slug: str) -> None:
@@ -129,7 +129,7 @@ def unpublish(session: Session, viewer: Viewer, slug: str) -> None:
     if session.scalar(select(Snapshot.id).where(Snapshot.task_id == task.id).limit(1)) is not None:
         raise Conflict(f"A board of {task.name} was frozen under an address that lasts; archive it instead.")
     session.execute(delete(Edition).where(Edition.task_id == task.id))
-    drafts.forget(session, task)
+    drafts.forget_slug(session, task)
     task.published_at = task.archived_at = None
     audit.record(session, viewer, "task.unpublish", f"task:{task.id}", slug=slug)
 
@@ -299,7 +299,7 @@ def set_dates(
     phase = phases.of_task(session, task.id)[0]
     # Read before the lock came, it may have been changed by whoever held it.
     session.refresh(phase)
-    before = setting_values.described(phase)
+    before = setting_values.described_dates(phase)
     if seen not in ("", setting_values.stamp(before)):
         said = setting_values.who_changed(session, viewer, task, {f"dates of {phase.name}"}, "dates")
         raise Conflict(f"{said} {setting_values.SAVE_AGAIN}")
@@ -411,7 +411,7 @@ DESK = (
         summary="Queue a failed job of a task anew",
         path="/tasks/<slug>/jobs/<id:job_id>/again",
         form="/tasks/<slug>/organise/jobs/<id:job_id>",
-        act=failed.evaluate_again,
+        act=leases.evaluate_again,
         done=lambda *_: "queued",
         **_DESK,
     ),

@@ -178,7 +178,7 @@ def add(session: Session, viewer: Viewer, slug: str, plan: PhasePlan) -> None:
     phase = Phase(task_id=task.id, name="", position=max(phase.position for phase in known) + 1, kinds=[])
     _set(session, task, phase, plan, known)
     session.add(phase)
-    setting_values.note(session, viewer, task, f"phase {phase.name}", "", "added")
+    setting_values.note_change(session, viewer, task, f"phase {phase.name}", "", "added")
     _rescore(session, task)
 
 
@@ -194,7 +194,7 @@ def change(session: Session, viewer: Viewer, slug: str, name: str, plan: PhasePl
     # Read before the lock came, it may have been changed by whoever held it.
     session.refresh(phase)
     _refuse_unseen(session, viewer, task, phase, plan.seen)
-    before = setting_values.described(phase)
+    before = setting_values.described_dates(phase)
     moves = (phase.opens_at, phase.closes_at) != (plan.opens_at, plan.closes_at)
     if moves:
         setting_values.require_reason(task, phase, plan.closes_at, reason)
@@ -203,7 +203,9 @@ def change(session: Session, viewer: Viewer, slug: str, name: str, plan: PhasePl
     _set(session, task, phase, plan, others)
     if moves:
         setting_values.note_dates(session, viewer, task, phase, before, reason)
-    setting_values.note(session, viewer, task, f"phase {phase.name}", old, _described(session, phase), reason)
+    setting_values.note_change(
+        session, viewer, task, f"phase {phase.name}", old, _described(session, phase), reason
+    )
     _rescore(session, task)
 
 
@@ -237,7 +239,7 @@ def remove(session: Session, viewer: Viewer, slug: str, name: str) -> None:
     session.flush()
     if topic_set is not None:
         scored_topics.drop_topic_set(session, task, topic_set.name)
-    setting_values.note(session, viewer, task, f"phase {name}", "was there", "taken away")
+    setting_values.note_change(session, viewer, task, f"phase {name}", "was there", "taken away")
 
 
 def reveal(session: Session, viewer: Viewer, slug: str, name: str) -> None:
@@ -250,7 +252,9 @@ def reveal(session: Session, viewer: Viewer, slug: str, name: str) -> None:
     if phase.at_close != "sealed" or (phase.reveal_at is not None and phase.reveal_at <= at):
         return
     phase.reveal_at = at
-    setting_values.note(session, viewer, task, f"scores of {phase.name}", "hidden", "shown to everybody")
+    setting_values.note_change(
+        session, viewer, task, f"scores of {phase.name}", "hidden", "shown to everybody"
+    )
     audit.record(session, viewer, "phase.reveal", f"task:{task.id}", phase=phase.name)
 
 
@@ -324,7 +328,7 @@ def extend(session: Session, viewer: Viewer, slug: str, hours: int, reason: str)
             continue
         if phase.closes_at <= at and _was_shown_by_closing(task, phase):
             continue
-        before = setting_values.described(phase)
+        before = setting_values.described_dates(phase)
         phase.closes_at += more
         setting_values.note_dates(session, viewer, task, phase, before, reason.strip())
         moved += 1
@@ -413,7 +417,7 @@ def _require_deep(task: Task, collection: Collection, phase: Phase) -> None:
 def _least_bytes(session: Session, task: Task, phase: Phase, deep: int) -> int:
     """About how many bytes the smallest plain file has that keeps the rules of a phase."""
     chosen = session.get_one(TopicSet, phase.topic_set_id).topics if phase.topic_set_id else None
-    topics = scored_topics.ids(session, task) if chosen is None else chosen
+    topics = scored_topics.topic_set_ids(session, task) if chosen is None else chosen
     return sum(len(topic.encode()) + kinds.of(task.kind).shortest for topic in topics) * deep
 
 
@@ -446,7 +450,7 @@ def _chosen(
         return None, ""
     if plan.topics == HALF:
         seed = plan.seed.strip() or (before.seed if before else "") or secrets.token_hex(4)
-        return scored_topics.half(seed, scored_topics.ids(session, task)), seed
+        return scored_topics.half(seed, scored_topics.topic_set_ids(session, task)), seed
     listed = scored_topics.read_topic_set(session, task, plan.topic_list)
     if not listed:
         raise Invalid("List at least one topic, or choose every topic of the task.")

@@ -6,7 +6,7 @@ from sqlalchemy.orm import Session
 from leaderboard.db.tables import Account, Entry, Member, Task, TaskRole
 from leaderboard.errors import Conflict, Forbidden, NotFound
 from leaderboard.services import mail
-from leaderboard.services.accounts import accounts, sessions
+from leaderboard.services.accounts import accounts, second_factors
 from leaderboard.services.mail import MailDraft
 from leaderboard.services.policy import Viewer, organises, own_task, require_operator
 from leaderboard.services.tasks import entries
@@ -69,7 +69,7 @@ def _is_plain_participant(session: Session, viewer: Viewer, account_id: int) -> 
     has_more = or_(Account.is_organiser, exists().where(TaskRole.account_id == Account.id))
     if session.scalar(select(Account.id).where(Account.id == account_id, has_more)) is not None:
         return False
-    if sessions.is_on(session, account_id):
+    if second_factors.is_on(session, account_id):
         return False
     entered = session.scalars(
         select(Task.id)

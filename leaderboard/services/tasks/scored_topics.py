@@ -46,7 +46,7 @@ def put_public(session: Session, task: Task, name: str) -> bool:
         return False
     whole = session.scalar(select(TopicSet.topics).where(TopicSet.task_id == task.id, TopicSet.name == name))
     seed = f"{task.slug} {name}"
-    put_topic_set(session, task, public, half(seed, whole or ids(session, task)), seed)
+    put_topic_set(session, task, public, half(seed, whole or topic_set_ids(session, task)), seed)
     return True
 
 
@@ -56,7 +56,7 @@ def drop_topic_set(session: Session, task: Task, name: str) -> None:
     session.execute(delete(TopicSet).where(TopicSet.task_id == task.id, named))
 
 
-def ids(session: Session, task: Task) -> list[str]:
+def topic_set_ids(session: Session, task: Task) -> list[str]:
     """The ids of the task's topics in their order."""
     return list(
         session.scalars(select(Topic.topic_id).where(Topic.task_id == task.id).order_by(Topic.position))
@@ -65,7 +65,7 @@ def ids(session: Session, task: Task) -> list[str]:
 
 def read_topic_set(session: Session, task: Task, text: str) -> list[str]:
     """The topics that a list separated by spaces, commas or line ends names; raises Invalid for others."""
-    known = ids(session, task)
+    known = topic_set_ids(session, task)
     wanted = dict.fromkeys(text.replace(",", " ").split())
     unknown = [topic for topic in wanted if topic not in set(known)]
     if unknown:
@@ -86,7 +86,7 @@ def draw_topic_set(session: Session, task: Task) -> bool:
     """Draw the public half unless it was drawn before; whether it was drawn now."""
     if find_public(session, task) is not None:
         return False
-    drawn = half(task.slug, ids(session, task))
+    drawn = half(task.slug, topic_set_ids(session, task))
     session.add(TopicSet(task_id=task.id, name=PUBLIC_TOPICS, topics=drawn, seed=task.slug))
     session.flush()
     return True
@@ -97,7 +97,7 @@ def draw_again(session: Session, task: Task) -> None:
     drawn = find_public(session, task)
     if drawn is not None:
         seed = drawn.seed or task.slug
-        drawn.topics, drawn.seed = half(seed, ids(session, task)), seed
+        drawn.topics, drawn.seed = half(seed, topic_set_ids(session, task)), seed
 
 
 def half(seed: str, topic_ids: Sequence[str]) -> list[str]:
@@ -284,7 +284,9 @@ class RunOnTopic(TopicHead):
     is_own: bool
 
 
-def head(session: Session, task: Task, topic: Topic, sight: Sight, shown: ShownEdition) -> dict[str, Any]:
+def task_head(
+    session: Session, task: Task, topic: Topic, sight: Sight, shown: ShownEdition
+) -> dict[str, Any]:
     """The fields of TopicHead; two statements."""
     around = select(Topic.topic_id).where(Topic.task_id == task.id)
     before = around.where(Topic.position < topic.position).order_by(Topic.position.desc()).limit(1)

@@ -274,7 +274,7 @@ def require_reason(task: Task, phase: Phase, closes_at: datetime | None, reason:
         raise Invalid("Say why the deadline moves; participants read it.")
 
 
-def described(phase: Phase) -> str:
+def described_dates(phase: Phase) -> str:
     """From when to when a phase takes runs, in words."""
     return zones.span(phase.opens_at, phase.closes_at, "UTC")
 
@@ -287,7 +287,7 @@ LOOKED_AT = 500
 """Changes among which `who_changed` looks for the last one of a thing."""
 
 
-def note(
+def note_change(
     session: Session, viewer: Viewer, task: Task, what: str, before: str, after: str, reason: str = ""
 ) -> None:
     """Keep that a setting was changed: in the audit, and for participants once the task is published.
@@ -315,8 +315,8 @@ def note(
 
 def note_dates(session: Session, viewer: Viewer, task: Task, phase: Phase, before: str, reason: str) -> None:
     """Keep that a phase opens or closes at another time, and tell webhooks; before is what was described."""
-    after = described(phase)
-    note(session, viewer, task, f"dates of {phase.name}", before, after, reason)
+    after = described_dates(phase)
+    note_change(session, viewer, task, f"dates of {phase.name}", before, after, reason)
     if before != after:
         webhooks.dates_changed(session, task, phase)
 
@@ -372,7 +372,7 @@ class Grade:
     is_relevant: bool
 
 
-def scale(task: Task) -> tuple[Grade, ...]:
+def grade_scale(task: Task) -> tuple[Grade, ...]:
     """The task's grades, lowest first: from 0 to the highest that has a name or counts as relevant."""
     named = grade_names(task)
     highest = max([*named, task.level, 1])
@@ -386,7 +386,7 @@ def scale(task: Task) -> tuple[Grade, ...]:
 
 def grades_of_scale(task: Task) -> frozenset[int]:
     """The grades alone."""
-    return frozenset(grade.value for grade in scale(task))
+    return frozenset(grade.value for grade in grade_scale(task))
 
 
 def highest_judged(session: Session, task: Task) -> int | None:
@@ -412,25 +412,25 @@ def reach(session: Session, viewer: Viewer, task: Task, highest: int) -> None:
             "The grades of this pool cannot be set.",
             [Problem(rule, "", field="highest grade", value=str(highest))],
         )
-    if highest == scale(task)[-1].value:
+    if highest == grade_scale(task)[-1].value:
         return
     named = {value: name for value, name in grade_names(task).items() if value <= highest}
     usual = {0: BINARY[0], 1: "grade 1" if highest > 1 else BINARY[1]}
     names = {value: f"grade {value}" for value in range(highest + 1)} | usual | named
     before = written(task.grade_names)
-    task.grade_names = checked(names)
-    note(session, viewer, task, "names of grades", before, written(task.grade_names))
+    task.grade_names = checked_grades(names)
+    note_change(session, viewer, task, "names of grades", before, written(task.grade_names))
 
 
-def rename(session: Session, viewer: Viewer, slug: str, named: Mapping[int, str]) -> None:
+def rename_grades(session: Session, viewer: Viewer, slug: str, named: Mapping[int, str]) -> None:
     """Name a task's grades; raises Invalid where one is out of range, unnamed or too long."""
     task = policy.own_task(session, viewer, slug, policy.coordinates)
     before = written(task.grade_names)
-    task.grade_names = checked(named)
-    note(session, viewer, task, "names of grades", before, written(task.grade_names))
+    task.grade_names = checked_grades(named)
+    note_change(session, viewer, task, "names of grades", before, written(task.grade_names))
 
 
-def checked(named: Mapping[int, str]) -> dict[str, str]:
+def checked_grades(named: Mapping[int, str]) -> dict[str, str]:
     """Names of grades as a task keeps them; raises Invalid where one is out of range, unnamed or too long."""
     problems = []
     for grade, name in named.items():

@@ -467,7 +467,7 @@ def _require_kind(task: Task, setting: Asked) -> None:
 
 
 def _put_slug(changing: _Changing, slug: str) -> None:
-    drafts.rename(changing.session, changing.viewer, changing.task, slug)
+    drafts.rename_slug(changing.session, changing.viewer, changing.task, slug)
 
 
 def _put_comparison(changing: _Changing, key: str) -> None:
@@ -500,7 +500,7 @@ def _put_dialect(changing: _Changing, dialect: str) -> None:
 
 
 def _put_grades(changing: _Changing, named: dict[int, str]) -> None:
-    changing.task.grade_names = setting_values.checked(named)
+    changing.task.grade_names = setting_values.checked_grades(named)
 
 
 def _put_visibility(changing: _Changing, visibility: str) -> None:
@@ -561,7 +561,7 @@ def _note(changing: _Changing, before: Mapping[str, str], reason: str) -> tuple[
         old, new = (_shown(setting, values[setting.name]) for values in (before, after))
         if setting.about.is_secret and old == new:
             new = f"{new} anew"
-        setting_values.note(
+        setting_values.note_change(
             changing.session, changing.viewer, changing.task, _words(setting), old, new, reason
         )
     return tuple(setting.name for setting in changed)

@@ -105,15 +105,15 @@ def sign_in_now() -> ResponseReturnValue:
 def _checked(name: str, password: str) -> NewSession | PendingSession:
     asking = browser()
     with writing() as session:
-        credentials = accounts.attempt(session, name, asking)
+        credentials = accounts.sign_in_attempt(session, name, asking)
     right = passwords.matches(credentials.password_hash, password)
     if not right or credentials.account_id is None or credentials.password_hash is None:
         with writing() as session:
-            accounts.failed(session, credentials, client_ip())
+            accounts.sign_in_failed(session, credentials, client_ip())
         raise Invalid(accounts.WRONG)
     rehashed = _rehashed(credentials.password_hash, password)
     with writing() as session:
-        return accounts.passed(session, credentials.account_id, name, asking, rehashed)
+        return accounts.sign_in_passed(session, credentials.account_id, name, asking, rehashed)
 
 
 def signed_in(made: NewSession | PendingSession, target: str) -> Response:
@@ -264,7 +264,7 @@ def change_password() -> ResponseReturnValue:
         secret = passwords.hashed(request.form.get("password", ""), asker.name)
         with writing() as session:
             token = accounts.change_password(session, asker, credentials, secret, asking.agent)
-            device = device_logins.remember(session, require_account(asker), "")
+            device = device_logins.remember_device(session, require_account(asker), "")
     except LeaderboardError as error:
         if wants_json():
             raise

@@ -39,7 +39,7 @@ def give() -> ResponseReturnValue:
     asker = viewer()
     try:
         with writing() as session:
-            token = mail.give(session, asker, request.form.get("address", ""))
+            token = mail.give_address(session, asker, request.form.get("address", ""))
             mail.ask_address(session, asker, absolute("mail.link", token=token))
     except LeaderboardError as error:
         if wants_json():
@@ -72,7 +72,7 @@ def link(token: str) -> ResponseReturnValue:
 def confirm(token: str) -> ResponseReturnValue:
     """Confirm the address; it signs nobody in."""
     with writing() as session:
-        mail.confirm(session, client_ip(), token)
+        mail.confirm_address(session, client_ip(), token)
     return render_template("accounts/confirm_mail.html", found=None, token=token)
 
 

@@ -25,4 +25,4 @@ def make_account(
     with writing() as session:
         account_id = accounts.create(session, name, secret, viewer=asker)
         admit(session, account_id)
-        return accounts.begin(session, account_id, "sign-up", asking)
+        return accounts.begin_session(session, account_id, "sign-up", asking)

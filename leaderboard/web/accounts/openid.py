@@ -106,7 +106,7 @@ def create() -> ResponseReturnValue:
     name, ip = request.form.get("name", ""), client_ip()
 
     def admit(session: Session, account_id: int) -> None:
-        sessions.adopt(session, Viewer(account_id, ip=ip), token)
+        sessions.adopt_identity(session, Viewer(account_id, ip=ip), token)
         if target.startswith(JOIN):
             invitations.redeem_as_new(session, account_id, name, ip, target.removeprefix(JOIN))
 
@@ -158,7 +158,7 @@ def unlink(key: str) -> ResponseReturnValue:
     if error := _wrong_password():
         return error
     with writing() as session:
-        sessions.unlink(session, asker, provider.issuer)
+        sessions.unlink_identity(session, asker, provider.issuer)
     return redirect(url_for("accounts.account"), 303)
 
 

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from leaderboard.errors import Invalid, LeaderboardError, SignInNeeded
 from leaderboard.pages import accounts as pages
-from leaderboard.services.accounts import accounts, sessions
+from leaderboard.services.accounts import accounts, second_factors
 from leaderboard.services.policy import require_account
 from leaderboard.web.accounts.accounts import after_sign_in, require_password
 from leaderboard.web.errors import form_again, wants_json
@@ -85,7 +85,7 @@ def begin() -> ResponseReturnValue:
     require_safe_sign_in()
     asker = viewer()
     with writing() as session:
-        sessions.begin(session, asker)
+        second_factors.begin(session, asker)
     return redirect(url_for("second_factor.show"), 303)
 
 
@@ -98,7 +98,7 @@ def confirm() -> ResponseReturnValue:
     def act() -> ResponseReturnValue:
         _require_password()
         with writing() as session:
-            codes = sessions.confirm(session, asker, request.form.get("code", ""))
+            codes = second_factors.confirm(session, asker, request.form.get("code", ""))
             accounts.proved(session, asker)
             accounts.leave_others(session, asker, token)
         return _codes_page(codes)
@@ -115,8 +115,8 @@ def renew() -> ResponseReturnValue:
     def act() -> ResponseReturnValue:
         _require_password()
         with writing() as session:
-            sessions.use(session, require_account(asker), request.form.get("code", ""))
-            codes = sessions.renew_recovery_codes(session, asker)
+            second_factors.use(session, require_account(asker), request.form.get("code", ""))
+            codes = second_factors.renew_recovery_codes(session, asker)
             accounts.proved(session, asker)
         return _codes_page(codes)
 
@@ -133,8 +133,8 @@ def remove() -> ResponseReturnValue:
         _require_password()
         with writing() as session:
             account_id = require_account(asker)
-            sessions.use(session, account_id, request.form.get("code", ""))
-            sessions.remove_second_factor(session, asker, account_id)
+            second_factors.use(session, account_id, request.form.get("code", ""))
+            second_factors.remove(session, asker, account_id)
             accounts.proved(session, asker)
         return redirect(url_for("second_factor.show"), 303)
 

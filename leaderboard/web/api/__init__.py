@@ -8,7 +8,7 @@ from itertools import chain
 from flask import Blueprint, Flask
 
 from leaderboard.web.api import operations, partial_uploads, problems, reference
-from leaderboard.web.api.nouns import NOUNS
+from leaderboard.web.api.reference import NOUNS
 from leaderboard.web.session import API
 
 

@@ -138,7 +138,7 @@ def renew_link(slug: str, number: int, assessor_id: int) -> AssessorLink:
     """
     with writing() as session:
         pools.own_pool(session, viewer(), slug, number)
-        made = judging.renew(session, viewer(), slug, assessor_id, settings().assessor_link_days)
+        made = judging.renew_link(session, viewer(), slug, assessor_id, settings().assessor_link_days)
     return linked(made)
 
 
@@ -149,7 +149,7 @@ def prolong_link(slug: str, number: int, assessor_id: int) -> Done:
     """Let an assessor's link work for longer"""
     with writing() as session:
         pools.own_pool(session, viewer(), slug, number)
-        judging.prolong(session, viewer(), slug, assessor_id, settings().assessor_link_days)
+        judging.prolong_link(session, viewer(), slug, assessor_id, settings().assessor_link_days)
     return Done(done="prolonged")
 
 
@@ -161,7 +161,7 @@ def revoke_link(slug: str, number: int, assessor_id: int) -> Done:
     """
     with writing() as session:
         pools.own_pool(session, viewer(), slug, number)
-        judging.revoke(session, viewer(), slug, assessor_id)
+        judging.revoke_link(session, viewer(), slug, assessor_id)
     return Done(done="revoked")
 
 
@@ -223,7 +223,9 @@ def name_grades(slug: str, number: int, body: GradeNames) -> Done:
     """
     with writing() as session:
         pools.own_pool(session, viewer(), slug, number)
-        setting_values.rename(session, viewer(), slug, {named.grade: named.name for named in body.grades})
+        setting_values.rename_grades(
+            session, viewer(), slug, {named.grade: named.name for named in body.grades}
+        )
     return Done(done="grades named")
 
 

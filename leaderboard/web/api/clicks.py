@@ -72,7 +72,7 @@ def import_log(slug: str, query: LogQuery, file: Path) -> LogAnswer:
         rules = clicks.rules_for(session, asker, slug)
     limits = Limits(plain_bytes=settings().plain_bytes)
     name = base_name(query.file_name)
-    prepared = clicks.prepare(file, name, rules, keep_users=query.keep_users, limits=limits)
+    prepared = clicks.prepare_import(file, name, rules, keep_users=query.keep_users, limits=limits)
     with writing() as session:
         made = clicks.add_import(session, asker, slug, prepared)
     return LogAnswer(
@@ -94,7 +94,7 @@ def publish_clicks(slug: str, body: ClickChoice) -> RevisionMade:
     choice = clicks.preference_choice(body.reading, body.least, body.keep, body.count, body.p, logs)
     shown = clicks.find_preference(reading(), asker, slug, choice)
     with writing() as session:
-        made = clicks.publish(session, asker, slug, shown, body.note)
+        made = clicks.publish_preferences(session, asker, slug, shown, body.note)
     wake()
     return RevisionMade(line=made.line, number=made.number)
 

@@ -14,15 +14,60 @@ from markupsafe import Markup, escape
 
 from leaderboard.errors import NotFound
 from leaderboard.services.accounts.tokens import MEANINGS
+from leaderboard.services.tasks import phases
 from leaderboard.web import responses
 from leaderboard.web.addresses import MAX_ID
-from leaderboard.web.api import glossary
-from leaderboard.web.api.nouns import NOUNS
+from leaderboard.web.api import (
+    account,
+    actions,
+    assessors,
+    bundles,
+    clicks,
+    comparisons,
+    glossary,
+    judging,
+    judgments,
+    partial_uploads,
+    people,
+    pictures,
+    pools,
+    revisions,
+    runs,
+    suites,
+    tasks,
+    teams,
+    topics,
+    webhooks,
+)
 from leaderboard.web.api.operations import Header, Operation
 from leaderboard.web.api.problems import MEDIA_TYPE, TYPES
 from leaderboard.web.api.repeats import HEADER, LONGEST
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.runs import pieces
+
+NOUNS: dict[str, tuple[Operation, ...]] = {
+    "Tasks and boards": (*tasks.OPERATIONS, *tasks.READS, *tasks.SEARCHES),
+    "Topics and rankings": (*topics.OPERATIONS, *topics.ANSWERS),
+    "Runs": (*runs.OPERATIONS, *runs.READS, *runs.UPLOADS, *partial_uploads.OPERATIONS),
+    "Suites": suites.OPERATIONS,
+    "Comparisons": (*comparisons.OPERATIONS, *comparisons.REPRODUCTIONS),
+    "Judgments and pools": judgments.OPERATIONS,
+    "Teams": teams.OPERATIONS,
+    "Account and tokens": account.OPERATIONS,
+    "Organising a task": (
+        *tasks.CHANGES,
+        *bundles.OPERATIONS,
+        *pictures.OPERATIONS,
+        *topics.CHANGES,
+        *actions.operations(phases.ACTIONS),
+    ),
+    "People of a task": (*people.OPERATIONS, *people.NAMING),
+    "New judgments": (*revisions.OPERATIONS, *revisions.REFERENCES, *pools.OPERATIONS, *clicks.OPERATIONS),
+    "Looking after assessors": (*assessors.OPERATIONS, *assessors.SIDE_BY_SIDE),
+    "Judging, by a personal link": judging.OPERATIONS,
+    "Webhooks": webhooks.OPERATIONS,
+}
+
 
 VERSION = "1"
 PLACEHOLDER = re.compile(r"<(?:(?P<kind>\w+):)?(?P<name>\w+)>")

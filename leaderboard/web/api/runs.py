@@ -201,7 +201,7 @@ def choose_run(run_id: int, body: Choice) -> ChangedRun:
     Where the task lets teams choose, until the close.
     """
     with writing() as session:
-        (withdrawals.mark if body.chosen else withdrawals.unmark)(session, viewer(), run_id)
+        (withdrawals.mark_run if body.chosen else withdrawals.unmark_run)(session, viewer(), run_id)
     return ChangedRun(run_id=run_id, state="chosen" if body.chosen else "not chosen")
 
 

@@ -95,7 +95,7 @@ def renew(slug: str, number: int, assessor_id: int) -> ResponseReturnValue:
     asker = viewer()
     with writing() as session:
         pools.own_pool(session, asker, slug, number)
-        link = assessors.renew(session, asker, slug, assessor_id, settings().assessor_link_days)
+        link = assessors.renew_link(session, asker, slug, assessor_id, settings().assessor_link_days)
     return _page(slug, number, links=(link,)), 201
 
 
@@ -106,7 +106,7 @@ def prolong(slug: str, number: int, assessor_id: int) -> ResponseReturnValue:
     asker = viewer()
     with writing() as session:
         pools.own_pool(session, asker, slug, number)
-        assessors.prolong(session, asker, slug, assessor_id, settings().assessor_link_days)
+        assessors.prolong_link(session, asker, slug, assessor_id, settings().assessor_link_days)
     return redirect(url_for("assessors.show", slug=slug, number=number), 303)
 
 
@@ -117,7 +117,7 @@ def revoke(slug: str, number: int, assessor_id: int) -> ResponseReturnValue:
     asker = viewer()
     with writing() as session:
         pools.own_pool(session, asker, slug, number)
-        assessors.revoke(session, asker, slug, assessor_id)
+        assessors.revoke_link(session, asker, slug, assessor_id)
     return redirect(url_for("assessors.show", slug=slug, number=number), 303)
 
 
@@ -176,7 +176,7 @@ def set_guidelines(slug: str, number: int) -> ResponseReturnValue:
             labels.set_text(session, asker, slug, number, form["text"])
         elif "names" in form:
             pools.own_pool(session, asker, slug, number)
-            setting_values.rename(session, asker, slug, _grades(form["names"]))
+            setting_values.rename_grades(session, asker, slug, _grades(form["names"]))
         elif "remove" in form:
             place = form_number("remove", 0) or 0
             labels.remove_example(session, asker, slug, number, place)

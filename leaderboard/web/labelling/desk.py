@@ -112,16 +112,16 @@ def _id() -> int:
 
 
 def _merge(session: Session, desk: TopicDesk) -> None:
-    decisions.merge(session, desk, ids("nugget"))
+    decisions.merge_nuggets(session, desk, ids("nugget"))
 
 
 _ACTS: dict[str, Callable[[Session, TopicDesk], None]] = {
     "write": lambda session, desk: decisions.write_nugget(session, desk, _nugget()),
-    "rewrite": lambda session, desk: decisions.rewrite(session, desk, _id(), _nugget()),
+    "rewrite": lambda session, desk: decisions.rewrite_nugget(session, desk, _id(), _nugget()),
     "merge": _merge,
     "out": lambda session, desk: decisions.take_out(session, desk, _id()),
     "back": lambda session, desk: decisions.put_back(session, desk, _id()),
-    "done": lambda session, desk: decisions.finish(session, desk, is_done=True),
-    "again": lambda session, desk: decisions.finish(session, desk, is_done=False),
+    "done": lambda session, desk: decisions.finish_nuggets(session, desk, is_done=True),
+    "again": lambda session, desk: decisions.finish_nuggets(session, desk, is_done=False),
 }
 """What a button of the list is called -> what it does."""

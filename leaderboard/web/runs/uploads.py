@@ -225,14 +225,14 @@ def restore(run_id: int) -> ResponseReturnValue:
 @rule(SIGNED_IN)
 def mark(run_id: int) -> ResponseReturnValue:
     """Mark a run to count at the end, or as its team's primary one, for its members."""
-    return _changed(run_id, lambda session, asker: withdrawals.mark(session, asker, run_id))
+    return _changed(run_id, lambda session, asker: withdrawals.mark_run(session, asker, run_id))
 
 
 @blueprint.post("/runs/<id:run_id>/unmark")
 @rule(SIGNED_IN)
 def unmark(run_id: int) -> ResponseReturnValue:
     """Take a run's mark back, for its team's members."""
-    return _changed(run_id, lambda session, asker: withdrawals.unmark(session, asker, run_id))
+    return _changed(run_id, lambda session, asker: withdrawals.unmark_run(session, asker, run_id))
 
 
 def _changed(run_id: int, change: Callable[[Session, Viewer], None]) -> ResponseReturnValue:

@@ -7,7 +7,7 @@ from leaderboard.errors import NotFound
 from leaderboard.pages import site as mail_pages
 from leaderboard.pages.site import OutboxPage, QueuePage, StoragePage
 from leaderboard.services import mail as mail_services
-from leaderboard.services.jobs import failed
+from leaderboard.services.jobs import leases
 from leaderboard.web import responses
 from leaderboard.web.addresses import whole
 from leaderboard.web.rules import OPERATOR, rule
@@ -44,7 +44,7 @@ def do_again(job_id: int) -> ResponseReturnValue:
     """Queue a failed job anew."""
     asker = viewer()
     with writing() as session:
-        failed.again(session, asker, job_id)
+        leases.again(session, asker, job_id)
     wake()
     return redirect(url_for("site.queue"), 303)
 

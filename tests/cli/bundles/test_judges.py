@@ -44,7 +44,7 @@ def test_an_import_says_which_labels_cannot_be_scored(
     assert _call(other, "worker", "--once").exit_code == 0
     here = Database(f"sqlite:///{other / 'leaderboard.sqlite3'}")
     with here.read() as session:
-        kept = sending.newest(session, 1)
+        kept = sending.newest_reference(session, 1)
     here.dispose()
     assert kept is not None
     assert kept.reference.runs == tuple(judging.RANKINGS)

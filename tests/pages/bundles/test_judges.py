@@ -121,7 +121,9 @@ def _shown(database: Database, slug: str) -> Any:
 
 def _reference(database: Database, slug: str) -> KeptReference:
     with database.read() as session:
-        kept = sending.newest(session, session.scalars(select(Task.id).where(Task.slug == slug)).one())
+        kept = sending.newest_reference(
+            session, session.scalars(select(Task.id).where(Task.slug == slug)).one()
+        )
     assert kept is not None
     return kept
 

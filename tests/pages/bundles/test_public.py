@@ -43,7 +43,7 @@ def test_the_board_comes_back_as_visitors_know_it(database: Database, tmp_path: 
     late = build.run(database, tmp_path, revised.FIRST, "third", team_name="Other team")
     gone = build.run(database, tmp_path, revised.SECOND, "gone")
     with database.write() as session:
-        withdrawals.mark(session, OPERATOR, late)
+        withdrawals.mark_run(session, OPERATOR, late)
         withdrawals.withdraw(session, OPERATOR, gone, "a mistake")
     build.drain(database)
     bundles.public(database, tmp_path / "out")

@@ -47,7 +47,7 @@ def _named_task(database: Database, folder: Path) -> None:
         )
         session.execute(update(Team).values(affiliation=PLACE, home_page="https://nowhereheim.example"))
         first = session.scalars(select(Team.id).where(Team.name == TEAMS[0])).one()
-        board.declare(session, OPERATOR, "t", f"{TEAMS[1]} and friends", teams=[first])
+        board.declare_group(session, OPERATOR, "t", f"{TEAMS[1]} and friends", teams=[first])
         told = AnnouncementDraft(TEXT[:100], TEXT, announcements.EVERYBODY)
         counted = announcements.preview(session, OPERATOR, "t", told).count
         announcements.send(session, OPERATOR, "t", told, counted, None)

@@ -50,7 +50,7 @@ def _all_lines(database: Database, folder: Path) -> None:
     gone = build.run(database, folder, revised.SECOND, "gone")
     build.drain(database)
     with database.write() as session:
-        withdrawals.mark(session, OPERATOR, late)
+        withdrawals.mark_run(session, OPERATOR, late)
         withdrawals.withdraw(session, OPERATOR, gone, "a mistake")
         revisions.keep_draft(
             session, OPERATOR, "t", files.of_grades({"1": {b"secret": 1}}, "d.txt"), "a secret draft"

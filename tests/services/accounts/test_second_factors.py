@@ -10,7 +10,7 @@ from sqlalchemy import select, update
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Audit, SecondFactor, Token
 from leaderboard.errors import Conflict, Invalid, OverQuota, SignInNeeded
-from leaderboard.services.accounts import accounts, sessions
+from leaderboard.services.accounts import accounts, second_factors, sessions
 from leaderboard.services.accounts.accounts import AccountBrowser, NewSession, PendingSession
 from leaderboard.services.policy import OPERATOR
 from tests.make.people import account, code_of, second_factor, viewer
@@ -21,7 +21,7 @@ HOME = AccountBrowser("192.0.2.1", "Browser")
 
 def _pending(database: Database, account_id: int) -> str:
     with database.write() as session:
-        made = accounts.passed(session, account_id, "Anna", HOME)
+        made = accounts.sign_in_passed(session, account_id, "Anna", HOME)
     assert isinstance(made, PendingSession)
     return made.token
 
@@ -29,7 +29,7 @@ def _pending(database: Database, account_id: int) -> str:
 def _use(database: Database, account_id: int, code: str) -> bool:
     try:
         with database.write() as session:
-            sessions.use(session, account_id, code)
+            second_factors.use(session, account_id, code)
     except Invalid:
         return False
     return True
@@ -46,15 +46,15 @@ def test_it_counts_from_the_first_code_on(database: Database) -> None:
     made = account(database, "Anna")
     asker = viewer(database, made)
     with database.write() as session:
-        sessions.begin(session, asker)
-        assert not sessions.is_on(session, made)
+        second_factors.begin(session, asker)
+        assert not second_factors.is_on(session, made)
     with pytest.raises(Invalid), database.write() as session:
-        sessions.confirm(session, asker, "000000x")
+        second_factors.confirm(session, asker, "000000x")
     code = code_of(database, made)
     with database.write() as session:
-        codes = sessions.confirm(session, asker, code)
-        assert sessions.is_on(session, made)
-    assert len(set(codes)) == sessions.RECOVERY_CODES
+        codes = second_factors.confirm(session, asker, code)
+        assert second_factors.is_on(session, made)
+    assert len(set(codes)) == second_factors.RECOVERY_CODES
     assert not _use(database, made, code)
 
 
@@ -63,7 +63,7 @@ def test_it_is_not_set_up_twice(database: Database) -> None:
     made = account(database, "Anna")
     second_factor(database, made)
     asker = viewer(database, made)
-    for act in (sessions.begin, lambda *given: sessions.confirm(*given, "1")):
+    for act in (second_factors.begin, lambda *given: second_factors.confirm(*given, "1")):
         with pytest.raises(Conflict), database.write() as session:
             act(session, asker)
 
@@ -110,7 +110,7 @@ def test_recovery_codes_work_once_and_are_kept_as_digests(database: Database) ->
     assert [_use(database, made, code) for code in (first.upper().replace("-", " "), first)] == [True, False]
     assert not _use(database, other, second)
     with database.read() as session:
-        assert sessions.recovery_codes_left(session, made) == len(rest) + 1
+        assert second_factors.recovery_codes_left(session, made) == len(rest) + 1
         stored = "".join(session.scalars(select(Token.token_sha256)))
     assert not any(code in stored for code in (second, second.replace("-", "")))
 
@@ -120,7 +120,7 @@ def test_new_recovery_codes_end_the_old_ones(database: Database) -> None:
     made = account(database, "Anna")
     old = second_factor(database, made)
     with database.write() as session:
-        new = sessions.renew_recovery_codes(session, viewer(database, made))
+        new = second_factors.renew_recovery_codes(session, viewer(database, made))
     assert [_use(database, made, old[0]), _use(database, made, new[0])] == [False, True]
 
 
@@ -164,7 +164,7 @@ def test_guessing_codes_is_throttled(database: Database) -> None:
 
 
 def _pending_in(session, account_id: int) -> str:  # type: ignore[no-untyped-def]
-    made = accounts.passed(session, account_id, "Anna", HOME)
+    made = accounts.sign_in_passed(session, account_id, "Anna", HOME)
     assert isinstance(made, PendingSession)
     return made.token
 
@@ -174,10 +174,10 @@ def test_removing_it_is_on_record_and_ends_its_codes(database: Database) -> None
     made = account(database, "Anna")
     second_factor(database, made)
     with database.write() as session:
-        sessions.remove_second_factor(session, OPERATOR, made)
+        second_factors.remove(session, OPERATOR, made)
     with database.write() as session:
-        assert isinstance(accounts.passed(session, made, "Anna", HOME), NewSession)
-        assert sessions.recovery_codes_left(session, made) == 0
+        assert isinstance(accounts.sign_in_passed(session, made, "Anna", HOME), NewSession)
+        assert second_factors.recovery_codes_left(session, made) == 0
     with database.read() as session:
         actions = session.scalars(select(Audit.action).order_by(Audit.id)).all()
     assert actions[1:] == ["account.add_second_factor", "account.remove_second_factor", "account.sign_in"]

@@ -19,12 +19,12 @@ HOME = AccountBrowser("192.0.2.1")
 
 def _attempt(database: Database, name: str, ip: str, device: str = "") -> AccountCredentials:
     with database.write() as session:
-        return accounts.attempt(session, name, AccountBrowser(ip, device=device))
+        return accounts.sign_in_attempt(session, name, AccountBrowser(ip, device=device))
 
 
 def _signed_in(database: Database, account_id: int, name: str, browser: AccountBrowser = HOME) -> NewSession:
     with database.write() as session:
-        made = accounts.passed(session, account_id, name, browser)
+        made = accounts.sign_in_passed(session, account_id, name, browser)
     assert isinstance(made, NewSession)
     return made
 
@@ -84,7 +84,7 @@ def test_pauses_at_one_name_grow(database: Database) -> None:
     with pytest.raises(OverQuota) as refused:
         _attempt(database, "Anna", "192.0.2.2")
     assert 800 < int(str(refused.value.facts["retry_after_s"])) <= 900
-    assert [sessions.pause(spent) for spent in (50, 51, 60, 10_000)] == [
+    assert [sessions.pause_after(spent) for spent in (50, 51, 60, 10_000)] == [
         *(timedelta(seconds=seconds) for seconds in (1, 1, 4)),
         sessions.LONGEST_PAUSE,
     ]
@@ -107,11 +107,11 @@ def test_a_device_is_one_accounts_only(database: Database) -> None:
     device = _signed_in(database, account(database, "Anna"), "Anna").device
     account(database, "Bert")
     with database.read() as session:
-        assert device_logins.known(session, " ANNA", device) == sessions.digest(device)
-        assert [device_logins.known(session, "Bert", device), device_logins.known(session, "Anna", "x")] == [
-            "",
-            "",
-        ]
+        assert device_logins.known_device(session, " ANNA", device) == sessions.digest(device)
+        assert [
+            device_logins.known_device(session, "Bert", device),
+            device_logins.known_device(session, "Anna", "x"),
+        ] == ["", ""]
 
 
 def test_devices_are_renewed_limited_and_forgotten(database: Database) -> None:
@@ -121,11 +121,11 @@ def test_devices_are_renewed_limited_and_forgotten(database: Database) -> None:
     assert _signed_in(database, made, "Anna", AccountBrowser("", device=first)).device == first
     tokens = [first, *(_signed_in(database, made, "Anna").device for _ in range(device_logins.MOST_DEVICES))]
     with database.read() as session:
-        known = [bool(device_logins.known(session, "Anna", token)) for token in tokens]
+        known = [bool(device_logins.known_device(session, "Anna", token)) for token in tokens]
     assert known == [False] + [True] * device_logins.MOST_DEVICES
     with database.write() as session:
         accounts.sign_out_everywhere(session, made)
-        assert not any(device_logins.known(session, "Anna", token) for token in tokens)
+        assert not any(device_logins.known_device(session, "Anna", token) for token in tokens)
 
 
 def test_successes_do_not_use_up_attempts(database: Database) -> None:
@@ -151,7 +151,7 @@ def test_sign_ins_are_on_record(database: Database) -> None:
     for ip in ("192.0.2.1", "192.0.2.1", "192.0.2.2"):
         credentials = _attempt(database, "Anna", ip)
         with database.write() as session:
-            accounts.failed(session, credentials, ip)
+            accounts.sign_in_failed(session, credentials, ip)
     _signed_in(database, made, "Anna")
     assert _actions(database) == ["account.create", *["account.sign_in_failed"] * 2, "account.sign_in"]
     with database.read() as session:
@@ -161,7 +161,7 @@ def test_sign_ins_are_on_record(database: Database) -> None:
 def test_a_name_nobody_has_is_not_recorded_as_typed(database: Database) -> None:
     """What was typed for a name may be a password: the record says only that it is unknown."""
     with database.write() as session:
-        accounts.failed(session, AccountCredentials(None, None), "192.0.2.1")
+        accounts.sign_in_failed(session, AccountCredentials(None, None), "192.0.2.1")
     with database.read() as session:
         assert session.execute(select(Audit.subject, Audit.detail)).all() == [
             ("account:unknown", {"way": "password"})

@@ -137,7 +137,7 @@ def test_names_that_cannot_be(database: Database, people: list[str], names: list
 def test_a_link_is_kept_as_a_digest(database: Database, people: list[str]) -> None:
     """Nothing in the database is the token; a renewed link ends the old one."""
     with database.write() as session:
-        link = assessors.renew(session, OPERATOR, "t", 1)
+        link = assessors.renew_link(session, OPERATOR, "t", 1)
     with database.read() as session:
         stored = set(session.scalars(select(Assessor.token_sha256)))
         assert not {link.token, *people} & stored
@@ -171,7 +171,7 @@ def test_labels_of_a_machine_stay_marked(database: Database, people: list[str], 
     assert page.topics[0].judged == 0
     assert machine not in page.people
     with database.write() as session, pytest.raises(Conflict):
-        assessors.renew(session, OPERATOR, "t", machine.assessor.id)
+        assessors.renew_link(session, OPERATOR, "t", machine.assessor.id)
 
 
 def test_labels_never_change_sides(database: Database, people: list[str], tmp_path: Path) -> None:

@@ -156,13 +156,13 @@ def test_a_revoked_link_takes_nothing_a_new_one_goes_on(room: Room) -> None:
     with room.database.read() as session:
         checked = log.check(session, room.token, 1, "1", _sent("l", 0, docno="b"))
     with room.database.write() as session:
-        judging.revoke(session, OPERATOR, "t", 1)
+        judging.revoke_link(session, OPERATOR, "t", 1)
     with room.database.write() as session, pytest.raises(NotFound):
         log.save(session, checked)
     with pytest.raises(NotFound):
         room.save(_sent("l", 0, docno="b"))
     with room.database.write() as session:
-        link = judging.renew(session, OPERATOR, "t", 1)
+        link = judging.renew_link(session, OPERATOR, "t", 1)
     assert room.save(_sent("l", 0, docno="b"), link.token)
     assert room.labels() == {"a": 1, "b": 0}
 

@@ -22,7 +22,7 @@ RANKINGS = {"Owls": ["a", "c"], "Bears": ["c"], "Wolves": ["b", "a"], "Foxes": [
 
 def _declare(database: Database, name: str = "students", **members: Any) -> Group:
     with database.write() as session:
-        return board.declare(session, OPERATOR, "t", name, **members)
+        return board.declare_group(session, OPERATOR, "t", name, **members)
 
 
 def _board(database: Database, **asked: Any) -> Board:
@@ -126,7 +126,7 @@ def test_what_is_no_group_changes_nothing(
         with pytest.raises(error):
             _declare(database, name, **members)
     with database.write() as session, pytest.raises(Forbidden):
-        board.declare(session, Viewer(account_id=1), "t", "x", teams=[owls])
+        board.declare_group(session, Viewer(account_id=1), "t", "x", teams=[owls])
     with database.read() as session:
         assert session.scalar(select(func.count(RunGroup.id))) == 1
     for asked in ("x", "STUDENTS"):

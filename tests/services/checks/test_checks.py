@@ -50,7 +50,7 @@ def _site(database: Database, folder: Path) -> int:
     with database.write() as session:
         snapshots.keep(session, OPERATOR, snapshots.freeze(session, OPERATOR, "t"))
         rules = clicks.rules_for(session, OPERATOR, "t")
-    log = clicks.prepare(build.click_log(folder), "clicks.csv", rules)
+    log = clicks.prepare_import(build.click_log(folder), "clicks.csv", rules)
     with database.write() as session:
         clicks.add_import(session, OPERATOR, "t", log)
         session.add(

@@ -118,7 +118,7 @@ def test_each_part_says_which_machine_made_it(demo: Database) -> None:
 def test_the_reference_is_the_board_of_the_answers(demo: Database) -> None:
     """Judges are held against the ranked runs by the primary measure, as the board shows them."""
     with demo.read() as session:
-        kept = sending.newest(session, _task(demo, judges.SLUG))
+        kept = sending.newest_reference(session, _task(demo, judges.SLUG))
         again = imported.from_task(session, OPERATOR, judges.SLUG, answers.SLUG).kept
     assert kept is not None
     assert kept.is_machine

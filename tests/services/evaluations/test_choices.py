@@ -98,7 +98,7 @@ def test_after_the_close_only_runs_that_count_have_ranks(database: Database, tas
     anna = people.viewer(database, 1)
     assert [rank for rank, _ in _ranks(database).values()] == [1, 2, 2, 4]
     with database.write() as session:
-        withdrawals.mark(session, anna, task["poor"])
+        withdrawals.mark_run(session, anna, task["poor"])
     assert _ranks(database)["good"] == (1, "official"), "the close has not come"
     _close(database)
     assert _ranks(database) == {
@@ -144,9 +144,9 @@ def test_marks_have_a_limit_and_an_end(database: Database, task: dict[str, int])
 
     def marked() -> set[int]:
         with database.read() as session:
-            return set(withdrawals.marked(session, session.scalars(select(Task)).one()))
+            return set(withdrawals.marked_runs(session, session.scalars(select(Task)).one()))
 
-    def act(viewer: object, name: str, change: object = withdrawals.mark) -> None:
+    def act(viewer: object, name: str, change: object = withdrawals.mark_run) -> None:
         with database.write() as session:
             change(session, viewer, task[name])  # type: ignore[operator]
 
@@ -158,17 +158,17 @@ def test_marks_have_a_limit_and_an_end(database: Database, task: dict[str, int])
     act(anna, "good")
     with pytest.raises(Conflict, match="good, fair. Unmark one first"):
         act(anna, "poor")
-    act(anna, "good", withdrawals.unmark)
-    act(anna, "good", withdrawals.unmark)
+    act(anna, "good", withdrawals.unmark_run)
+    act(anna, "good", withdrawals.unmark_run)
     act(anna, "poor")
     assert marked() == {task["fair"], task["poor"]}
     with pytest.raises(Forbidden):
         act(bob, "good")
     _close(database)
     with pytest.raises(Closed):
-        act(anna, "poor", withdrawals.unmark)
+        act(anna, "poor", withdrawals.unmark_run)
     with database.write() as session:
-        withdrawals.unmark(session, OPERATOR, task["poor"], "Its team asked before the close.")
+        withdrawals.unmark_run(session, OPERATOR, task["poor"], "Its team asked before the close.")
     assert marked() == {task["fair"]}
     _set(database, final_runs=None)
     act(anna, "good")
@@ -188,9 +188,9 @@ def test_teams_choose_for_every_phase(database: Database, task: dict[str, int]) 
             update(Phase).where(Phase.id != late.id).values(closes_at=datetime.now(UTC) - timedelta(hours=1))
         )
     with database.write() as session:
-        withdrawals.mark(session, anna, task["poor"])
+        withdrawals.mark_run(session, anna, task["poor"])
         with pytest.raises(Closed):
-            withdrawals.mark(session, anna, task["fair"])
+            withdrawals.mark_run(session, anna, task["fair"])
 
     def ranked(phase: str) -> set[str]:
         with database.read() as session:
@@ -200,7 +200,7 @@ def test_teams_choose_for_every_phase(database: Database, task: dict[str, int]) 
     assert (ranked("late"), ranked("main")) == ({"good", "poor"}, {"fair", "bobs"})
     with database.read() as session:
         one = session.scalars(select(Task)).one()
-        assert withdrawals.shown(session, one) == frozenset(), "the late phase has not closed"
+        assert withdrawals.shown_marks(session, one) == frozenset(), "the late phase has not closed"
     with database.write() as session:
         session.execute(update(Phase).values(closes_at=datetime.now(UTC) - timedelta(minutes=1)))
     assert (ranked("late"), ranked("main")) == ({"poor"}, {"fair", "bobs"})
@@ -215,7 +215,7 @@ def test_marks_at_once_stay_within_the_limit(database: Database, task: dict[str,
     def press(name: str) -> bool:
         try:
             with database.write() as session:
-                withdrawals.mark(session, anna, task[name])
+                withdrawals.mark_run(session, anna, task[name])
         except Conflict:
             return False
         return True
@@ -227,7 +227,7 @@ def test_marks_at_once_stay_within_the_limit(database: Database, task: dict[str,
 def test_nobody_else_sees_marks_before_they_count(database: Database, task: dict[str, int]) -> None:
     """A mark is told to its own people; to others once it decides, or where it decides nothing."""
     with database.write() as session:
-        withdrawals.mark(session, people.viewer(database, 1), task["poor"])
+        withdrawals.mark_run(session, people.viewer(database, 1), task["poor"])
 
     def told() -> list[bool]:
         with database.read() as session:

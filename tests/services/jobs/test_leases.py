@@ -92,14 +92,14 @@ def test_workers_are_seen_and_forgotten(database: Database) -> None:
     """Each has one row; rows of an hour ago, or of the future, are dropped when another comes."""
     with database.write() as session:
         for owner in ("here:1", "here:2", "here:1", "here:3"):
-            health.seen(session, owner)
+            health.worker_seen(session, owner)
         assert health.at_work(session) == 3
         at = now(session)
         session.execute(update(Worker).where(Worker.owner == "here:1").values(seen_at=at - JUMP))
         session.execute(update(Worker).where(Worker.owner == "here:2").values(seen_at=at + JUMP))
         assert health.at_work(session) == 1
         session.expire_all()
-        health.seen(session, "here:3")
+        health.worker_seen(session, "here:3")
         assert session.scalars(select(Worker.owner)).all() == ["here:3"]
 
 
@@ -109,12 +109,12 @@ def test_an_evaluator_and_its_heartbeat_may_say_so_at_once(database: Database) -
 
     def say() -> None:
         with database.write() as session:
-            health.seen(session, "here:1")
+            health.worker_seen(session, "here:1")
         said.set()
 
     heartbeat = threading.Thread(target=say)
     with database.write() as session:
-        health.seen(session, "here:1")
+        health.worker_seen(session, "here:1")
         heartbeat.start()
         # The row is there and not committed: nothing can be said until it is.
         assert not said.wait(0.5)

@@ -126,7 +126,7 @@ def _write_and_publish(database: Database, token: str, number: int) -> None:
     with database.write() as session:
         _, desk = labels.topic_desk(session, token, number, "1")
         decisions.write_nugget(session, desk, decisions.SentNugget("something else", "vital", "k"))
-        decisions.finish(session, desk, is_done=True)
+        decisions.finish_nuggets(session, desk, is_done=True)
     _publish(database, number)
 
 

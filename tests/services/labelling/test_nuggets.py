@@ -24,7 +24,7 @@ def _write(database: Database, who: PersonalLink, number: int, **texts: str) -> 
         _, desk = labels.topic_desk(session, who.token, number, "1")
         for text, importance in texts.items():
             decisions.write_nugget(session, desk, SentNugget(text, importance, f"{number}-{text}"))
-        decisions.finish(session, desk, is_done=True)
+        decisions.finish_nuggets(session, desk, is_done=True)
 
 
 def _settled(database: Database, number: int) -> SettledNuggets:
@@ -41,7 +41,7 @@ def test_a_list_is_written_merged_and_done(database: Database, tmp_path: Path) -
     with database.write() as session:
         _, desk = labels.topic_desk(session, ada.token, number, "1")
         with pytest.raises(Conflict, match="write at least one"):
-            decisions.finish(session, desk, is_done=True)
+            decisions.finish_nuggets(session, desk, is_done=True)
         for _ in range(2):
             decisions.write_nugget(session, desk, SentNugget("Air  scatters\nblue.", "okay", "a"))
         decisions.write_nugget(session, desk, SentNugget("Blue is scattered.", "vital", "b"))
@@ -54,29 +54,29 @@ def test_a_list_is_written_merged_and_done(database: Database, tmp_path: Path) -
         ):
             with pytest.raises(Invalid):
                 decisions.write_nugget(session, desk, wrong)
-        first, second = decisions.written(session, desk.here.id)
+        first, second = decisions.written_nuggets(session, desk.here.id)
         assert first.text == "Air scatters blue."
         with pytest.raises(Invalid, match="Nothing was merged"):
-            decisions.merge(session, desk, [first.id, first.id])
-        decisions.merge(session, desk, [second.id, first.id])
+            decisions.merge_nuggets(session, desk, [first.id, first.id])
+        decisions.merge_nuggets(session, desk, [second.id, first.id])
         assert (first.importance, second.into_id, decisions.stands(second)) == ("vital", first.id, False)
         decisions.put_back(session, desk, second.id)
         decisions.take_out(session, desk, second.id)
-        assert [one.id for one in filter(decisions.stands, decisions.written(session, desk.here.id))] == [
-            first.id
-        ]
+        assert [
+            one.id for one in filter(decisions.stands, decisions.written_nuggets(session, desk.here.id))
+        ] == [first.id]
         decisions.put_back(session, desk, second.id)
         with pytest.raises(NotFound):
             decisions.put_back(session, desk, second.id)
-        decisions.rewrite(session, desk, first.id, SentNugget("Air does it.", "okay"))
+        decisions.rewrite_nugget(session, desk, first.id, SentNugget("Air does it.", "okay"))
         with pytest.raises(NotFound):
-            decisions.rewrite(session, desk, 999, SentNugget("x", "okay"))
-        decisions.finish(session, desk, is_done=True)
+            decisions.rewrite_nugget(session, desk, 999, SentNugget("x", "okay"))
+        decisions.finish_nuggets(session, desk, is_done=True)
     with database.write() as session:
         _, desk = labels.topic_desk(session, ada.token, number, "1")
         with pytest.raises(Conflict, match="done"):
             decisions.take_out(session, desk, second.id)
-        decisions.finish(session, desk, is_done=False)
+        decisions.finish_nuggets(session, desk, is_done=False)
     assert _settled(database, number).left == ("1",)
     with database.write() as session:
         rounds.change(session, OPERATOR, "t", number, "closed")
@@ -102,13 +102,13 @@ def test_two_lists_are_decided_and_published(database: Database, tmp_path: Path)
         with pytest.raises(Conflict, match="begun already"):
             decisions.begin(session, OPERATOR, "t", number, "1")
         desk = decisions.own_decision_desk(session, OPERATOR, "t", number, "1")
-        listed = decisions.written(session, desk.here.id, "1", desk.assessor_id)
+        listed = decisions.written_nuggets(session, desk.here.id, "1", desk.assessor_id)
         assert {one.text: one.importance for one in listed} == {"same": "vital", "one": "okay", "two": "okay"}
         decisions.take_out(session, desk, listed[-1].id)
     assert _settled(database, number).open == ("1",)
     with database.write() as session:
         desk = decisions.own_decision_desk(session, OPERATOR, "t", number, "1")
-        decisions.finish(session, desk, is_done=True)
+        decisions.finish_nuggets(session, desk, is_done=True)
     (found,) = _settled(database, number).topics.values()
     assert [(one.text, one.importance) for one in found] == [("same", "vital"), ("one", "okay")]
     with database.read() as session:

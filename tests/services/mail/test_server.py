@@ -88,7 +88,7 @@ def test_no_header_can_be_smuggled_in() -> None:
     assert to is not None
     for end in ("\r\n", "\n", "\r", "\x0b", "\x0c", "\u2028", "\x85", "\x00"):
         evil = f"Hello{end}Bcc: all@example.org{end}{end}Body"
-        made = mail.message(
+        made = mail.mail_message(
             to, Letter(number=1, written_at=LETTER.written_at, to="a@b", subject=evil, body=evil)
         )
         head = made.as_bytes().split(b"\r\n\r\n")[0]
@@ -97,7 +97,7 @@ def test_no_header_can_be_smuggled_in() -> None:
         assert not is_address(f"ann@example.org{end}Bcc: all@example.org")
         assert not is_address(f"ann@example.org{end}")
     with pytest.raises(ValueError, match="Header"):
-        mail.message(
+        mail.mail_message(
             to, Letter(number=1, written_at=LETTER.written_at, to="a@b\r\nBcc: c@d", subject="", body="")
         )
 

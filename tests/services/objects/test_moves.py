@@ -171,7 +171,7 @@ def test_of_two_who_move_a_file_one_does(database: Database, upload_id: int, pla
     settled = []
     for each in (first, second):
         with database.write() as session:
-            settled.append(objects.settle(session, each))
+            settled.append(objects.settle_move(session, each))
     assert (settled, len(stores.objects_in(place))) == ([True, False], 2)
     assert _read(database, upload_id) == sent
 

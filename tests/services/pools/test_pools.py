@@ -306,7 +306,7 @@ def test_a_pool_opens_once_its_grades_and_texts_are_settled(database: Database, 
     with database.write() as session:
         pools.change(session, OPERATOR, "t", 1, pools.OPEN, without_texts=True, highest_grade=3)
         task = session.scalars(select(Task)).one()
-        assert [grade.value for grade in setting_values.scale(task)] == [0, 1, 2, 3]
+        assert [grade.value for grade in setting_values.grade_scale(task)] == [0, 1, 2, 3]
     with database.read() as session:
         assert pages.page(session, OPERATOR, "t", 1).ready is None
 

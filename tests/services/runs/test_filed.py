@@ -207,10 +207,10 @@ def test_a_filed_run_says_so_and_waits_for_the_team(scene: Scene, road: Road) ->
     assert seen(vic) == [("filed", True, False)]
     with scene.database.write() as session:
         with pytest.raises(NotFound, match="no team"):
-            entries.agree(session, scene.viewer(scene.olga), scene.owls, slug)
-        assert entries.agree(session, vic, scene.owls, slug) == 1
+            entries.agree_to_filed(session, scene.viewer(scene.olga), scene.owls, slug)
+        assert entries.agree_to_filed(session, vic, scene.owls, slug) == 1
         with pytest.raises(NotFound, match="waits"):
-            entries.agree(session, vic, scene.owls, slug)
+            entries.agree_to_filed(session, vic, scene.owls, slug)
     assert seen(ANONYMOUS) == [("filed", True, True)]
     with scene.database.read() as session:
         page = run_page(session, ANONYMOUS, run_id)

@@ -113,9 +113,9 @@ def test_marks_change_after_the_close_only_with_a_reason(database: Database, clo
     """An operator's; it goes on record."""
     said = r"was chosen before\. Say why it changes \(--why\)\."
     with pytest.raises(Closed, match=said), database.write() as session:
-        withdrawals.mark(session, OPERATOR, closed["one"])
+        withdrawals.mark_run(session, OPERATOR, closed["one"])
     with database.write() as session:
-        withdrawals.mark(session, OPERATOR, closed["one"], "Asked for by mail before the close.")
+        withdrawals.mark_run(session, OPERATOR, closed["one"], "Asked for by mail before the close.")
     with database.read() as session:
         event = session.scalars(select(Audit).where(Audit.action == "run.mark")).one()
         assert event.detail["why"] == "Asked for by mail before the close."

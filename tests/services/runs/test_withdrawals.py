@@ -143,17 +143,17 @@ def test_a_mark_comes_back_unless_others_took_its_place(database: Database, site
 
     def marked() -> list[int]:
         with database.read() as session:
-            return sorted(withdrawals.marked(session, session.scalars(select(Task)).one()))
+            return sorted(withdrawals.marked_runs(session, session.scalars(select(Task)).one()))
 
     with database.write() as session:
-        withdrawals.mark(session, anna, 1)
+        withdrawals.mark_run(session, anna, 1)
     _withdraw(database, anna)
     assert marked() == []
     _restore(database, anna)
     assert marked() == [1]
     _withdraw(database, anna)
     with database.write() as session:
-        withdrawals.mark(session, anna, 2)
+        withdrawals.mark_run(session, anna, 2)
     _restore(database, anna)
     assert marked() == [2]
 

@@ -145,7 +145,7 @@ def test_only_people_whose_link_works_are_asked(desk: Desk) -> None:
     with desk.database.write() as session:
         task = session.scalars(select(Task)).one()
         machine = assessors.ensure(session, OPERATOR, task, "M", assessors.MACHINE, "model 1").id
-        assessors.revoke(session, OPERATOR, "t", desk.people[1])
+        assessors.revoke_link(session, OPERATOR, "t", desk.people[1])
     for person in (machine, desk.people[1]):
         with pytest.raises(Invalid):
             desk.ask(assessors=(person,))
@@ -384,7 +384,7 @@ def test_an_assessor_keeps_a_place_after_a_new_link(desk: Desk) -> None:
     desk.ask()
     before = [(each.item, each.runs) for each in desk.asked()]
     with desk.database.write() as session:
-        token = assessors.renew(session, OPERATOR, "t", desk.people[0]).token
+        token = assessors.renew_link(session, OPERATOR, "t", desk.people[0]).token
     with desk.database.read() as session:
         after = side_by_side.of_link(session, token)
         assert session.get_one(Assessor, desk.people[0]).name == "Ada"

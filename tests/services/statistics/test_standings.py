@@ -290,7 +290,7 @@ def test_a_team_may_declare_its_primary_run(database: Database, filled: dict[str
     shown = board(database, one_per_team=True)
     assert [row.run for row in shown.rows] == ["strong"]
     with database.write() as session:
-        withdrawals.mark(session, OPERATOR, filled["middle"])
+        withdrawals.mark_run(session, OPERATOR, filled["middle"])
     shown = board(database, one_per_team=True)
     assert [(row.rank, row.run) for row in shown.rows] == [(3, "middle")]
     assert shown.places == board(database).places
@@ -300,9 +300,9 @@ def test_a_team_may_declare_its_primary_run(database: Database, filled: dict[str
         withdrawals.withdraw(session, OPERATOR, filled["middle"], "a mistake")
     assert [row.run for row in board(database, one_per_team=True).rows] == ["strong"]
     with database.write() as session, pytest.raises(Conflict, match="has no rank"):
-        withdrawals.mark(session, OPERATOR, filled["middle"])
+        withdrawals.mark_run(session, OPERATOR, filled["middle"])
     with database.write() as session, pytest.raises(Forbidden):
-        withdrawals.mark(session, Viewer(account_id=1), filled["weak"])
+        withdrawals.mark_run(session, Viewer(account_id=1), filled["weak"])
 
 
 @pytest.mark.parametrize("visibility", ["blind", "sealed"])

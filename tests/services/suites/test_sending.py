@@ -156,11 +156,11 @@ def test_only_the_team_changes_its_suite_runs(database: Database, tmp_path: Path
     made = suited.send(database, tmp_path, ALL, "good", team="Owls")
     stranger = people.viewer(database, people.account(database, "Stranger"))
     with database.write() as session, pytest.raises(NotFound):
-        sending.withdraw(session, stranger, suited.SLUG, made)
+        sending.withdraw_parts(session, stranger, suited.SLUG, made)
     owls = build.team(database, "Owls")
     with database.write() as session, pytest.raises(Forbidden):
         sending.put_together(session, stranger, suited.SLUG, owls, "x", {})
     own = replace(stranger, team_ids=frozenset({owls}))
     with database.write() as session:
-        sending.withdraw(session, own, suited.SLUG, made)
-        sending.restore(session, own, suited.SLUG, made)
+        sending.withdraw_parts(session, own, suited.SLUG, made)
+        sending.restore_parts(session, own, suited.SLUG, made)

@@ -124,7 +124,7 @@ def test_a_former_slug_is_kept_until_its_task_is_a_draft(database: Database, tmp
         assert task is not None
         drafts.publish(session, Viewer(organises=frozenset({task.id})), "t")
         for slug in ("second", "third", "second"):
-            drafts.rename(session, OPERATOR, task, slug)
+            drafts.rename_slug(session, OPERATOR, task, slug)
     otto = people.viewer(database, otto.account_id or 0)
     with database.read() as session:
         assert [drafts.now_at(session, slug) for slug in ("t", "third", "second")] == [

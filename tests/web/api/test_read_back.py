@@ -215,7 +215,7 @@ def test_what_a_round_made_is_a_part_of_a_revision(kind: str, site: Site, olga: 
         with site.database.write() as session:
             _, desk = labels.topic_desk(session, ada.token, number, "1")
             decisions.write_nugget(session, desk, SentNugget("it is blue", "vital", "k"))
-            decisions.finish(session, desk, is_done=True)
+            decisions.finish_nuggets(session, desk, is_done=True)
     else:
         labelled.label_all(site.database, ada, number, 2)
     written = site.browser("Olga").get(f"{talk}/labelling/{number}/made.jsonl")

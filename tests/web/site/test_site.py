@@ -52,7 +52,7 @@ def desk(settings: Settings, database: Database, tmp_path: Path) -> Desk:
 def test_the_queue_shows_failed_work_and_does_it_again(desk: Desk) -> None:
     """Jobs by kind and state, evaluators that were seen, and a button that queues a failed job, on record."""
     with desk.database.write() as session:
-        health.seen(session, "host:1")
+        health.worker_seen(session, "host:1")
     page = desk.client.get("/site/queue")
     assert [row[:3] for row in pages.table(page, "Work that is not done")] == [
         ["scores of a run", "failed", "1"]
