@@ -94,7 +94,7 @@ def remove(session: Session, viewer: Viewer, account_id: int) -> None:
     """Turn an account's second factor off; the caller has made sure that the viewer may."""
     session.execute(delete(SecondFactor).where(SecondFactor.account_id == account_id))
     session.execute(delete(Token).where(Token.kind == RECOVERY, Token.account_id == account_id))
-    audit.record(session, viewer, "account.remove", f"account:{account_id}")
+    audit.record(session, viewer, "account.remove_second_factor", f"account:{account_id}")
 
 
 def recovery_codes_left(session: Session, account_id: int) -> int:
