@@ -25,6 +25,7 @@ from leaderboard.web.security import local_path
 from leaderboard.web.session import reading, viewer
 
 blueprint = Blueprint("teams", __name__)
+ROWS_AT_FIRST = 200
 
 
 @blueprint.get("/teams")
@@ -64,6 +65,7 @@ def _html(page: TeamPage, error: LeaderboardError | None = None, *, invitation: 
         page=page,
         members=team_pages.members_table(page),
         runs=team_pages.runs_table(page),
+        shown_runs=page.runs if "all" in request.args else page.runs[:ROWS_AT_FIRST],
         run_cells=_run_cells(),
         invitation=invitation,
         invitations=listed.table(links),

@@ -224,7 +224,7 @@ def _classes(**flags: bool) -> str:
 
 blueprint = Blueprint("boards", __name__)
 
-ROWS_AT_FIRST = 200
+ROWS_AT_FIRST = 150
 CHART_AT_FIRST = 60
 """Runs in the plot of differences of a board that was not asked for whole."""
 FILTER_FROM = 10

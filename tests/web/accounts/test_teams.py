@@ -3,10 +3,12 @@
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
 from leaderboard.db.engine import Database
+from leaderboard.web.accounts import teams
 from tests.make import build, pages
 from tests.make.people import account, team
 from tests.web.conftest import SignIn, browser
@@ -135,6 +137,22 @@ def test_members_agree_to_runs_that_were_filed_for_their_team(
     (row,) = pages.table(stranger.get(f"/teams/{owls}"), "Runs")
     assert row[:4] == ["filed", "Task t", "official", "by its organisers"]
     assert "filed for Owls" not in pages.main(client.get("/my"))
+
+
+def test_many_runs_are_cut_until_all_are_asked_for(
+    client: FlaskClient, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A team that took part for years has a thousand runs: the first rows and a link to all of them."""
+    monkeypatch.setattr(teams, "ROWS_AT_FIRST", 2)
+    build.task(database, tmp_path)
+    for name in ("a", "b", "c"):
+        build.run(database, tmp_path, {"1": [name]}, name, team_name="Nobody")
+    cut = client.get("/teams/1")
+    assert [row[0] for row in pages.table(cut, "Runs")] == ["c", "b"]
+    (everything,) = pages.parsed(cut).find_all("a", string="All 3 runs")
+    whole = client.get(str(everything["href"]))
+    assert [row[0] for row in pages.table(whole, "Runs")] == ["c", "b", "a"]
+    assert "All 3 runs" not in pages.main(whole)
 
 
 def test_a_team_without_accounts_is_called_so(
