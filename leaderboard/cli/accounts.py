@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 from sqlalchemy.orm import Session
@@ -12,7 +13,8 @@ from leaderboard.errors import Conflict
 from leaderboard.pages import tokens as token_pages
 from leaderboard.services.accounts import accounts, closing, passwords, second_factors, teams, tokens
 from leaderboard.services.accounts.passwords import AccountPassword
-from leaderboard.services.accounts.tokens import PERSONAL, NewToken, TokenRequest
+from leaderboard.services.accounts.tokens import PERSONAL
+from leaderboard.services.actions import Action
 from leaderboard.services.policy import OPERATOR, Viewer
 from leaderboard.services.tasks import reset_links, roles
 from leaderboard.settings import Settings
@@ -80,26 +82,19 @@ def remove_second_factor(name: str, data: Path | None) -> None:
         click.echo(f"The second factor of {name} was removed; a password or a link is enough again.")
 
 
-@account.command()
-@click.argument("name")
-@data_option
-def close(name: str, data: Path | None) -> None:
-    """Sign an account out everywhere and let nobody into it; its runs and teams stay."""
-    with opened(data) as (database, _):
-        with database.write() as session:
-            closing.close(session, OPERATOR, accounts.find(session, name))
-        click.echo(f"The account of {name} is closed. `leaderboard account reopen` opens it again.")
+def _by_name(action: Action) -> Action:
+    """The action, done to an account that is named instead of numbered."""
+
+    def act(session: Session, viewer: Viewer, name: str, *asked: Any) -> Any:
+        return action.act(session, viewer, accounts.find(session, name), *asked)
+
+    return replace(action, form="<name>", act=act)
 
 
-@account.command()
-@click.argument("name")
-@data_option
-def reopen(name: str, data: Path | None) -> None:
-    """Open a closed account again; its password signs in as before."""
-    with opened(data) as (database, _):
-        with database.write() as session:
-            closing.reopen(session, OPERATOR, accounts.find(session, name))
-        click.echo(f"The account of {name} is open again.")
+CLOSED = "The account of {name} is closed. `leaderboard account reopen` opens it again."
+OPEN = "The account of {name} is open again."
+account.add_command(command(_by_name(closing.CLOSE), say=lambda _, name: CLOSED.format(name=name)))
+account.add_command(command(_by_name(closing.REOPEN), say=lambda _, name: OPEN.format(name=name)))
 
 
 @account.command("sign-out")
@@ -155,15 +150,9 @@ def list_tokens(name: str, data: Path | None) -> None:
             click.echo(f"{token.id}\t{token.prefix}\t{row.state}\t{','.join(token.scopes)}\t{token.label}")
 
 
-def _make_token(session: Session, viewer: Viewer, name: str, wanted: TokenRequest) -> NewToken:
-    return tokens.make_for(session, viewer, accounts.find(session, name), wanted)
-
-
 MAKE, REVOKE = tokens.ACTIONS
-_made = command(
-    replace(MAKE, form="<name>", act=_make_token, site=None), say=lambda done, **_: str(done.result.secret)
-)
-token.add_command(_made)
+_made = _by_name(replace(MAKE, act=tokens.make_for, site=None))
+token.add_command(command(_made, say=lambda done, **_: str(done.result.secret)))
 token.add_command(command(REVOKE, say=lambda _, token_id: f"Token {token_id} is revoked."))
 
 

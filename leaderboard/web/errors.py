@@ -2,6 +2,7 @@
 
 import errno
 import logging
+from collections.abc import Callable
 from typing import Any
 
 from flask import Flask, Response, g, jsonify, redirect, render_template, request, url_for
@@ -147,6 +148,13 @@ def _door() -> str:
 def form_again(page: str, error: errors.LeaderboardError) -> Response:
     """A page that shows a refused form again, with the status and headers of the error."""
     return Response(page, status_of(error), _waiting(error), mimetype="text/html")
+
+
+def refused(page: Callable[[errors.LeaderboardError], str], error: errors.LeaderboardError) -> Response:
+    """A page with the refused form again; a program gets the error itself, which is raised."""
+    if wants_json():
+        raise error
+    return form_again(page(error), error)
 
 
 def _waiting(error: errors.LeaderboardError) -> dict[str, str]:

@@ -262,11 +262,6 @@ def leave_everywhere(session: Session, viewer: Viewer) -> None:
     audit.record(session, viewer, "account.sign_out_everywhere", f"account:{account_id}")
 
 
-def leave_others(session: Session, viewer: Viewer, token: str) -> None:
-    """End every session of the viewer but the one of the token."""
-    sessions.end_others(session, require_account(viewer), token)
-
-
 def sign_out_everywhere(session: Session, account_id: int) -> None:
     """End every session and token of an account and forget its devices."""
     tokens.end_all(session, account_id)

@@ -1,6 +1,7 @@
 """What the operator does about an account that was stolen or left: close it, open it again, sign it out."""
 
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Column, DateTime, Table, delete, func, or_, select
@@ -30,6 +31,7 @@ from leaderboard.errors import Conflict, NotFound
 from leaderboard.services import audit
 from leaderboard.services.accounts import accounts, invitations, teams, tokens
 from leaderboard.services.accounts.accounts import AccountCredentials
+from leaderboard.services.actions import Action
 from leaderboard.services.policy import Viewer, require_account, require_operator
 
 
@@ -81,6 +83,27 @@ def sign_out_everybody(session: Session, viewer: Viewer) -> int:
     ended = session.scalars(delete(WebSession).returning(WebSession.id)).all()
     audit.record(session, viewer, "account.sign_out", "account:all", sessions=len(ended))
     return len(ended)
+
+
+_operating = partial(Action, may=lambda _, viewer, *__: require_operator(viewer))
+CLOSE = _operating(
+    name="close",
+    summary="Sign an account out everywhere and let nobody into it; its runs and teams stay",
+    form="/site/accounts/<id:account_id>/close",
+    act=close,
+)
+REOPEN = _operating(
+    name="reopen",
+    summary="Open a closed account again; its password signs in as before",
+    form="/site/accounts/<id:account_id>/reopen",
+    act=reopen,
+)
+SIGN_OUT = _operating(
+    name="sign_out",
+    summary="End an account's sessions",
+    form="/site/accounts/<id:account_id>/sign-out",
+    act=sign_out,
+)
 
 
 def _account(session: Session, viewer: Viewer, account_id: int) -> Account:

@@ -16,11 +16,11 @@ from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import add_unless_taken, now
-from leaderboard.db.tables import Account, DeviceRequest, Token
+from leaderboard.db.tables import Account, ApiToken, DeviceRequest, Token
 from leaderboard.errors import Busy, Conflict, NotFound
 from leaderboard.services import audit, throttles
 from leaderboard.services.accounts import names, sessions, tokens
-from leaderboard.services.accounts.tokens import DAYS, PERSONAL, CheckedToken, NewToken, TokenRequest
+from leaderboard.services.accounts.tokens import DAYS, PERSONAL, NewToken, TokenRequest
 from leaderboard.services.policy import Scope, Viewer, require_person
 
 LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
@@ -128,7 +128,7 @@ def approve(
     if not set(token.scopes) <= set(row.scopes):
         raise Conflict("The device did not ask for this scope; give it no more than it asked for.")
     _answer(session, viewer, row, "approved")
-    row.scopes = list(token.scopes)
+    row.scopes = token.scopes
     row.task_id, row.team_id = token.task_id, token.team_id
 
 
@@ -181,16 +181,15 @@ def _fetched(session: Session, row: DeviceRequest) -> DeviceAnswer:
     owner = session.get_one(Account, row.account_id)
     if owner.disabled_at is not None:
         return DeviceAnswer(LoginState.DENIED)
-    token = CheckedToken(
+    token = ApiToken(
         account_id=owner.id,
         label=row.label,
         kind=PERSONAL,
-        scopes=tuple(map(Scope, row.scopes)),
+        scopes=list(row.scopes),
         task_id=row.task_id,
         team_id=row.team_id,
-        days=DAYS,
     )
-    made = tokens.insert(session, Viewer(owner.id, ip=row.ip), token)
+    made = tokens.insert(session, Viewer(owner.id, ip=row.ip), token, DAYS)
     row.state, row.token_id = "done", made.id
     return DeviceAnswer(LoginState.DONE, made)
 

@@ -272,7 +272,8 @@ def make(session: Session, viewer: Viewer, wanted: TokenRequest, *, factor_neede
     SecondFactorNeeded where the scopes ask for one, OverQuota for too many tokens.
     """
     require_person(viewer)
-    return insert(session, viewer, checked(session, viewer, wanted, factor_needed=factor_needed))
+    token = checked(session, viewer, wanted, factor_needed=factor_needed)
+    return insert(session, viewer, token, wanted.days)
 
 
 def make_for(
@@ -289,24 +290,11 @@ def make_for(
     if account.disabled_at is not None:
         raise Conflict(f"The account {account.name!r} is closed; open it first.")
     owner = viewer_of(session, account.id, account.name, account.is_organiser)
-    return insert(session, viewer, checked(session, owner, wanted, factor_needed=False), secret)
+    return insert(session, viewer, checked(session, owner, wanted, factor_needed=False), wanted.days, secret)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckedToken:
-    """A token that its owner may have."""
-
-    account_id: int
-    label: str
-    kind: str
-    scopes: tuple[Scope, ...]
-    task_id: int | None
-    team_id: int | None
-    days: int
-
-
-def checked(session: Session, owner: Viewer, wanted: TokenRequest, *, factor_needed: bool) -> CheckedToken:
-    """The token that is wanted, where its owner may have it; raises as `make` does."""
+def checked(session: Session, owner: Viewer, wanted: TokenRequest, *, factor_needed: bool) -> ApiToken:
+    """The token that is wanted, where its owner may have it, for `insert`; raises as `make` does."""
     account_id = require_account(owner)
     # A runner's scopes are those of its kind.
     words = wanted.scopes or SCOPES_OF_KIND[RUNNER] if wanted.kind == RUNNER else wanted.scopes
@@ -326,14 +314,13 @@ def checked(session: Session, owner: Viewer, wanted: TokenRequest, *, factor_nee
         raise Forbidden("Only tokens of organisers may be without an end; say a number of days.")
     if not 0 <= wanted.days <= MOST_DAYS:
         raise Invalid(f"A token lasts 1 to {MOST_DAYS} days.")
-    return CheckedToken(
+    return ApiToken(
         account_id=account_id,
         label=read_label(wanted.label),
         kind=wanted.kind,
-        scopes=tuple(scope for scope in Scope if scope in scopes),
+        scopes=[scope for scope in Scope if scope in scopes],
         task_id=task_id,
         team_id=wanted.team_id,
-        days=wanted.days,
     )
 
 
@@ -365,29 +352,19 @@ def may_be_endless(owner: Viewer) -> bool:
     return owner.is_organiser or bool(owner.organises)
 
 
-def insert(session: Session, maker: Viewer, token: CheckedToken, secret: str = "") -> NewToken:
-    """Store a token that was checked, of a new secret where none is given.
+def insert(session: Session, maker: Viewer, row: ApiToken, days: int, secret: str = "") -> NewToken:
+    """Store a token that was checked, of a new secret where none is given; days: 0 for no end.
 
     Raises OverQuota where its owner has too many.
     """
     # Two at once would both count the tokens before them.
-    lock_row(session, Account, token.account_id)
+    lock_row(session, Account, row.account_id)
     at = now(session)
-    _require_room(session, token.account_id, at)
-    secret = secret or made(token.kind)
-    row = ApiToken(
-        account_id=token.account_id,
-        kind=token.kind,
-        prefix=prefix(secret),
-        token_sha256=sessions.digest(secret),
-        label=token.label,
-        scopes=list(token.scopes),
-        task_id=token.task_id,
-        team_id=token.team_id,
-        created_at=at,
-        created_by=maker.account_id,
-        expires_at=at + timedelta(days=token.days) if token.days else None,
-    )
+    _require_room(session, row.account_id, at)
+    secret = secret or made(row.kind)
+    row.prefix, row.token_sha256 = prefix(secret), sessions.digest(secret)
+    row.created_at, row.created_by = at, maker.account_id
+    row.expires_at = at + timedelta(days=days) if days else None
     session.add(row)
     session.flush()
     subject = {"account": row.account_id, "task": row.task_id, "team": row.team_id}

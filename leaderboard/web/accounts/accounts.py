@@ -22,7 +22,7 @@ from leaderboard.web import responses
 from leaderboard.web.accounts import providers
 from leaderboard.web.accounts.newcomers import make_account
 from leaderboard.web.accounts.providers import Provider
-from leaderboard.web.errors import form_again, wants_json
+from leaderboard.web.errors import refused
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
 from leaderboard.web.security import local_path
 from leaderboard.web.session import (
@@ -96,9 +96,7 @@ def sign_in_now() -> ResponseReturnValue:
     try:
         made = _checked(name, password)
     except LeaderboardError as error:
-        if wants_json():
-            raise
-        return form_again(_sign_in_page(error, name), error)
+        return refused(lambda error: _sign_in_page(error, name), error)
     return signed_in(made, after_sign_in())
 
 
@@ -202,9 +200,7 @@ def sign_up_now() -> ResponseReturnValue:
     try:
         made = make_account(name, password, found)
     except LeaderboardError as error:
-        if wants_json():
-            raise
-        return form_again(_sign_up_page(error, name), error)
+        return refused(lambda error: _sign_up_page(error, name), error)
     return signed_in(made, after_sign_in())
 
 
@@ -256,19 +252,15 @@ def account_page(error: LeaderboardError | None = None) -> str:
 def change_password() -> ResponseReturnValue:
     """Change the password, end every session and begin a new one here."""
     require_safe_sign_in()
-    asker, asking, current = viewer(), browser(), request.form.get("current", "")
+    asker, asking = viewer(), browser()
     try:
-        with writing() as session:
-            credentials = accounts.own_credentials(session, asker)
-        require_password(credentials, current)
+        credentials = require_password()
         secret = passwords.hashed(request.form.get("password", ""), asker.name)
         with writing() as session:
             token = accounts.change_password(session, asker, credentials, secret, asking.agent)
             device = device_logins.remember_device(session, require_account(asker), "")
     except LeaderboardError as error:
-        if wants_json():
-            raise
-        return form_again(account_page(error), error)
+        return refused(account_page, error)
     return welcome(redirect(url_for("accounts.account", changed="password"), 303), NewSession(token, device))
 
 
@@ -288,17 +280,13 @@ def delete() -> ResponseReturnValue:
     require_safe_sign_in()
     asker = viewer()
     try:
-        with writing() as session:
-            credentials = accounts.own_credentials(session, asker)
-        require_password(credentials, request.form.get("current", ""))
+        credentials = require_password()
         if request.form.get("sure") != "yes":
             raise Invalid("Tick that you want the account deleted.")
         with writing() as session:
             closing.delete_account(session, asker, credentials)
     except LeaderboardError as error:
-        if wants_json():
-            raise
-        return form_again(account_page(error), error)
+        return refused(account_page, error)
     return goodbye(redirect(url_for("tasks.index"), 303))
 
 
@@ -307,11 +295,18 @@ def offered() -> tuple[Provider, ...]:
     return tuple(providers.read(settings().openid_file).values())
 
 
-def require_password(credentials: AccountCredentials, password: str) -> None:
-    """Raise Invalid unless the password is the account's, or it has none; takes tens of milliseconds."""
+def require_password() -> AccountCredentials:
+    """What the viewer's current password matched, as the form says it; an account may have none.
+
+    Counts as a try, and takes tens of milliseconds. Raises Invalid where the password is another one.
+    """
+    asker = viewer()
+    with writing() as session:
+        credentials = accounts.own_credentials(session, asker)
     stored = credentials.password_hash
-    if stored is not None and not passwords.matches(stored, password):
+    if stored is not None and not passwords.matches(stored, request.form.get("current", "")):
         raise Invalid("The current password is wrong.")
+    return credentials
 
 
 @blueprint.post("/account/sessions/<id:session_id>")

@@ -11,7 +11,7 @@ from leaderboard.services.accounts import device_logins
 from leaderboard.services.accounts.tokens import MEANINGS, TokenRequest
 from leaderboard.services.policy import Scope
 from leaderboard.web import actions
-from leaderboard.web.errors import form_again, wants_json
+from leaderboard.web.errors import refused
 from leaderboard.web.rules import SIGNED_IN, rule
 from leaderboard.web.session import reading, require_safe_sign_in, settings, viewer, writing
 
@@ -35,9 +35,7 @@ def look_up() -> ResponseReturnValue:
     try:
         return _page(login=_login())
     except LeaderboardError as error:
-        if wants_json():
-            raise
-        return form_again(_page(error), error)
+        return refused(_page, error)
 
 
 @blueprint.post("/device/answer")
@@ -57,9 +55,7 @@ def answer() -> ResponseReturnValue:
             else:
                 device_logins.deny(session, asker, _code())
     except LeaderboardError as error:
-        if wants_json():
-            raise
-        return form_again(_page(error, login), error)
+        return refused(lambda error: _page(error, login), error)
     return render_template("accounts/device_answered.html", login=login, is_approved=is_approved)
 
 

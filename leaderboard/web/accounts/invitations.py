@@ -10,7 +10,7 @@ from leaderboard.services.accounts.invitations import Invitation
 from leaderboard.settings import CLOSED
 from leaderboard.web import actions
 from leaderboard.web.accounts.newcomers import make_account
-from leaderboard.web.errors import form_again, wants_json
+from leaderboard.web.errors import refused
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import (
     client_ip,
@@ -57,9 +57,7 @@ def _join_as_new(token: str) -> ResponseReturnValue:
     try:
         made = make_account(name, password, admit)
     except LeaderboardError as error:
-        if wants_json():
-            raise
-        return form_again(_page(found, token, error, name), error)
+        return refused(lambda error: _page(found, token, error, name), error)
     return welcome(redirect(_target(found), 303), made)
 
 

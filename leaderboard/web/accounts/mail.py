@@ -10,7 +10,7 @@ from leaderboard.errors import LeaderboardError
 from leaderboard.services import mail
 from leaderboard.web.accounts.accounts import account_page
 from leaderboard.web.addresses import absolute
-from leaderboard.web.errors import form_again, wants_json
+from leaderboard.web.errors import refused
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
 from leaderboard.web.session import (
     client_ip,
@@ -42,9 +42,7 @@ def give() -> ResponseReturnValue:
             token = mail.give_address(session, asker, request.form.get("address", ""))
             mail.ask_address(session, asker, absolute("mail.link", token=token))
     except LeaderboardError as error:
-        if wants_json():
-            raise
-        return form_again(account_page(error), error)
+        return refused(account_page, error)
     wake()
     return redirect(url_for("accounts.account", _anchor="mail"), 303)
 
@@ -96,9 +94,9 @@ def lost_password() -> ResponseReturnValue:
         with writing() as session:
             mail.count_lost(session, asker, name)
     except LeaderboardError as error:
-        if wants_json():
-            raise
-        return form_again(render_template("accounts/lost_password.html", asked=False, error=error), error)
+        return refused(
+            lambda error: render_template("accounts/lost_password.html", asked=False, error=error), error
+        )
     response = Response(render_template("accounts/lost_password.html", asked=True, error=None))
     here, awake = database(), site().wake
     address = absolute("accounts.link", token="0").removesuffix("0") + mail.PLACE

@@ -17,7 +17,7 @@ from leaderboard.web.accounts import providers
 from leaderboard.web.accounts.accounts import account_page, require_password, signed_in
 from leaderboard.web.accounts.newcomers import make_account
 from leaderboard.web.accounts.providers import Provider
-from leaderboard.web.errors import form_again, wants_json
+from leaderboard.web.errors import refused
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
 from leaderboard.web.security import local_path
 from leaderboard.web.session import (
@@ -113,9 +113,7 @@ def create() -> ResponseReturnValue:
     try:
         made = make_account(name, None, admit)
     except LeaderboardError as error:
-        if wants_json():
-            raise
-        return form_again(_new_page(error, name), error)
+        return refused(lambda error: _new_page(error, name), error)
     after = url_for("teams.index") if target.startswith(JOIN) else target
     return _forgetting(welcome(redirect(after, 303), made))
 
@@ -167,15 +165,11 @@ def _wrong_password() -> Response | None:
     require_safe_sign_in()
     asker = viewer()
     try:
-        with writing() as session:
-            credentials = accounts.own_credentials(session, asker)
-        require_password(credentials, request.form.get("current", ""))
+        require_password()
         with writing() as session:
             accounts.proved(session, asker)
     except LeaderboardError as error:
-        if wants_json():
-            raise
-        return form_again(account_page(error), error)
+        return refused(account_page, error)
     return None
 
 

@@ -10,10 +10,10 @@ from markupsafe import Markup
 
 from leaderboard.errors import Invalid, LeaderboardError, SignInNeeded
 from leaderboard.pages import accounts as pages
-from leaderboard.services.accounts import accounts, second_factors
+from leaderboard.services.accounts import accounts, second_factors, sessions
 from leaderboard.services.policy import require_account
 from leaderboard.web.accounts.accounts import after_sign_in, require_password
-from leaderboard.web.errors import form_again, wants_json
+from leaderboard.web.errors import refused, wants_json
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
 from leaderboard.web.session import (
     PENDING,
@@ -65,9 +65,7 @@ def answer() -> ResponseReturnValue:
                 accounts.code_failed(session, account_id, client_ip())
             raise
     except LeaderboardError as error:
-        if wants_json():
-            raise
-        return form_again(_code_page(error), error)
+        return refused(_code_page, error)
     return welcome(redirect(after_sign_in(), 303), made)
 
 
@@ -96,11 +94,11 @@ def confirm() -> ResponseReturnValue:
     asker, token = viewer(), session_token()
 
     def act() -> ResponseReturnValue:
-        _require_password()
+        require_password()
         with writing() as session:
             codes = second_factors.confirm(session, asker, request.form.get("code", ""))
             accounts.proved(session, asker)
-            accounts.leave_others(session, asker, token)
+            sessions.end_others(session, require_account(asker), token)
         return _codes_page(codes)
 
     return _or_page(act)
@@ -113,7 +111,7 @@ def renew() -> ResponseReturnValue:
     asker = viewer()
 
     def act() -> ResponseReturnValue:
-        _require_password()
+        require_password()
         with writing() as session:
             second_factors.use(session, require_account(asker), request.form.get("code", ""))
             codes = second_factors.renew_recovery_codes(session, asker)
@@ -130,7 +128,7 @@ def remove() -> ResponseReturnValue:
     asker = viewer()
 
     def act() -> ResponseReturnValue:
-        _require_password()
+        require_password()
         with writing() as session:
             account_id = require_account(asker)
             second_factors.use(session, account_id, request.form.get("code", ""))
@@ -141,22 +139,13 @@ def remove() -> ResponseReturnValue:
     return _or_page(act)
 
 
-def _require_password() -> None:
-    asker = viewer()
-    with writing() as session:
-        credentials = accounts.own_credentials(session, asker)
-    require_password(credentials, request.form.get("current", ""))
-
-
 def _or_page(act: Callable[[], ResponseReturnValue]) -> ResponseReturnValue:
     """What the act answers, or the page with the error."""
     require_safe_sign_in()
     try:
         return act()
     except LeaderboardError as error:
-        if wants_json():
-            raise
-        return form_again(_page(error), error)
+        return refused(_page, error)
 
 
 def _code_page(error: LeaderboardError | None = None) -> str:

@@ -3,7 +3,7 @@
 That is for devices without a browser, in the manner of RFC 8628.
 """
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Annotated
 
 from msgspec import Meta
@@ -67,13 +67,7 @@ def begin_login(body: DeviceBegin) -> DeviceCodesAnswer:
     with writing() as session:
         label = "".join(filter(str.isprintable, body.label)).strip() or "a device"
         codes = device_logins.begin(session, label, body.scopes, client_ip())
-    return DeviceCodesAnswer(
-        device_code=codes.device_code,
-        user_code=codes.user_code,
-        address=absolute("device_logins.show"),
-        interval_s=codes.interval_s,
-        expires_in_s=codes.expires_in_s,
-    )
+    return DeviceCodesAnswer(address=absolute("device_logins.show"), **asdict(codes))
 
 
 @operation("POST", "/device/token", DeviceTokenAnswer, body=DevicePoll, rule=Rule(PUBLIC), scopes=())

@@ -44,36 +44,6 @@ def link(account_id: int) -> ResponseReturnValue:
     return _page(link=url_for("accounts.link", token=token, _external=True)), 201
 
 
-@blueprint.post("/site/accounts/<id:account_id>/close")
-@rule(OPERATOR)
-def close(account_id: int) -> ResponseReturnValue:
-    """Close an account, which ends its sessions."""
-    asker = viewer()
-    with writing() as session:
-        closing.close(session, asker, account_id)
-    return _back()
-
-
-@blueprint.post("/site/accounts/<id:account_id>/reopen")
-@rule(OPERATOR)
-def reopen(account_id: int) -> ResponseReturnValue:
-    """Open a closed account again."""
-    asker = viewer()
-    with writing() as session:
-        closing.reopen(session, asker, account_id)
-    return _back()
-
-
-@blueprint.post("/site/accounts/<id:account_id>/sign-out")
-@rule(OPERATOR)
-def sign_out(account_id: int) -> ResponseReturnValue:
-    """End an account's sessions."""
-    asker = viewer()
-    with writing() as session:
-        closing.sign_out(session, asker, account_id)
-    return _back()
-
-
 @blueprint.post("/site/accounts/<id:account_id>/organiser")
 @rule(OPERATOR)
 def organiser(account_id: int) -> ResponseReturnValue:
@@ -84,7 +54,7 @@ def organiser(account_id: int) -> ResponseReturnValue:
     return _back()
 
 
-def _back() -> ResponseReturnValue:
+def _back(*_: object, **__: object) -> ResponseReturnValue:
     return redirect(url_for("site_accounts.index", q=_query() or None), 303)
 
 
@@ -111,6 +81,8 @@ def _page(error: LeaderboardError | None = None, invitation: str = "", link: str
     )
 
 
+ACTS = (closing.CLOSE, closing.REOPEN, closing.SIGN_OUT)
+actions.add_to(blueprint, ACTS, then={act.name: _back for act in ACTS}, who=OPERATOR)
 actions.add_to(
     blueprint,
     [invitations.TO_SITE],
