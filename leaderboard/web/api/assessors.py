@@ -17,7 +17,7 @@ from leaderboard.services.pools import pools
 from leaderboard.services.side_by_side import ComparisonRequest
 from leaderboard.services.tasks import setting_values
 from leaderboard.web.addresses import absolute
-from leaderboard.web.api import limits
+from leaderboard.web.api import actions, limits
 from leaderboard.web.api.drafts import AssessorLink, AssessorLinks
 from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.operations import Done, operation
@@ -122,47 +122,6 @@ def add_assessors(slug: str, number: int, body: NewAssessors) -> AssessorLinks:
         pools.own_pool(session, viewer(), slug, number)
         made = judging.add_link(session, viewer(), slug, body.names, body.role, settings().assessor_link_days)
     return AssessorLinks(assessors=tuple(map(linked, made)))
-
-
-@operation(
-    "POST",
-    "/tasks/<slug>/pools/<id:number>/assessors/<id:assessor_id>/link",
-    AssessorLink,
-    scopes=ORGANISE,
-    status=201,
-)
-def renew_link(slug: str, number: int, assessor_id: int) -> AssessorLink:
-    """Make a new link for an assessor
-
-    The old one works no more.
-    """
-    with writing() as session:
-        pools.own_pool(session, viewer(), slug, number)
-        made = judging.renew_link(session, viewer(), slug, assessor_id, settings().assessor_link_days)
-    return linked(made)
-
-
-@operation(
-    "POST", "/tasks/<slug>/pools/<id:number>/assessors/<id:assessor_id>/prolong", Done, scopes=ORGANISE
-)
-def prolong_link(slug: str, number: int, assessor_id: int) -> Done:
-    """Let an assessor's link work for longer"""
-    with writing() as session:
-        pools.own_pool(session, viewer(), slug, number)
-        judging.prolong_link(session, viewer(), slug, assessor_id, settings().assessor_link_days)
-    return Done(done="prolonged")
-
-
-@operation("DELETE", "/tasks/<slug>/pools/<id:number>/assessors/<id:assessor_id>", Done, scopes=ORGANISE)
-def revoke_link(slug: str, number: int, assessor_id: int) -> Done:
-    """Revoke an assessor's link
-
-    The judgments stay.
-    """
-    with writing() as session:
-        pools.own_pool(session, viewer(), slug, number)
-        judging.revoke_link(session, viewer(), slug, assessor_id)
-    return Done(done="revoked")
 
 
 @operation("PUT", "/tasks/<slug>/pools/<id:number>/assignments", Done, body=AssignmentBody, scopes=ORGANISE)
@@ -271,9 +230,9 @@ def undo_decision(slug: str, number: int) -> Done:
 
 OPERATIONS = (
     add_assessors,
-    renew_link,
-    prolong_link,
-    revoke_link,
+    *actions.operations(
+        judging.ACTIONS, answers={"renew_link": (AssessorLink, lambda link, **_: linked(link))}
+    ),
     assign,
     add_labels,
     write_guidelines,
