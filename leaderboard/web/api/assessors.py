@@ -37,19 +37,14 @@ class NewAssessors:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AssignmentBody:
+class AssignmentBody(Plan):
     """Who judges what.
 
     way: topic (each topic is one assessor's), share (each topic is divided) or all. overlap: the share of
     documents that two judge. order: in which documents come. topics: these only; empty for all.
     """
 
-    assessors: tuple[int, ...]
-    way: str = "topic"
-    overlap: float = queues.DEFAULT_OVERLAP
-    order: str = "docno"
     seed: Annotated[int, limits.within(0, queues.LARGEST_SEED)] = 0
-    topics: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,12 +90,9 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DecisionBody:
+class DecisionBody(Decision):
     """An adjudicator's grade of a document; key: chosen by you, under which it is stored once."""
 
-    topic: str
-    docno: str
-    grade: int
     note: str = ""
     key: Annotated[str, Meta(min_length=1, max_length=64)]
 
@@ -127,9 +119,8 @@ def add_assessors(slug: str, number: int, body: NewAssessors) -> AssessorLinks:
 @operation("PUT", "/tasks/<slug>/pools/<id:number>/assignments", Done, body=AssignmentBody, scopes=ORGANISE)
 def assign(slug: str, number: int, body: AssignmentBody) -> Done:
     """Assign a pool's documents to assessors"""
-    plan = Plan(body.assessors, body.way, body.overlap, body.order, body.seed, body.topics)
     with writing() as session:
-        made = queues.assign(session, viewer(), slug, number, plan)
+        made = queues.assign(session, viewer(), slug, number, body)
     return Done(done=f"{made} assignments")
 
 
@@ -214,9 +205,8 @@ def remove_example(slug: str, number: int, place: int) -> Done:
 )
 def decide(slug: str, number: int, body: DecisionBody) -> Done:
     """Decide on a document that assessors disagree about"""
-    made = Decision(body.topic, body.docno, body.grade, body.note, body.key)
     with writing() as session:
-        is_new = log.decide(session, viewer(), slug, number, made)
+        is_new = log.decide(session, viewer(), slug, number, body)
     return Done(done="decided" if is_new else "decided before")
 
 
@@ -252,18 +242,11 @@ def linked(link: PersonalLink) -> AssessorLink:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskBody:
+class AskBody(ComparisonRequest):
     """A run and those that assessors compare it with.
 
     topics: these only, empty for all. sample: so many topics, drawn. each: assessors a topic.
     """
-
-    run: int
-    others: tuple[int, ...]
-    assessors: tuple[int, ...]
-    topics: tuple[str, ...] = ()
-    sample: int | None = None
-    each: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -284,11 +267,10 @@ class TwoRuns:
 @operation("POST", "/tasks/<slug>/side-by-side", Done, body=AskBody, scopes=ORGANISE, status=201)
 def ask_people(slug: str, body: AskBody) -> Done:
     """Have assessors compare a run with others"""
-    asked = ComparisonRequest(body.run, body.others, body.assessors, body.topics, body.sample, body.each)
     asker = viewer()
     policy.own_task(reading(), asker, slug)
     with writing() as session:
-        made = side_by_side.ask_pair(session, asker, slug, asked)
+        made = side_by_side.ask_pair(session, asker, slug, body)
     return Done(done=f"{made} comparisons asked for")
 
 

@@ -163,12 +163,12 @@ def _plan() -> Plan:
     form = request.form
     percent = form_number("overlap", round(100 * queues.DEFAULT_OVERLAP)) or 0
     return Plan(
-        assessor_ids=[assessor_id for assessor_id in ids("assessor") if assessor_id],
+        assessors=tuple(filter(None, ids("assessor"))),
         way=form.get("way", next(iter(queues.WAYS))),
         overlap=percent / MOST_PERCENT,
         order=form.get("order", next(iter(ORDERS))),
         seed=form_number("seed", 0) or 0,
-        topics=form.get("topics", "").split(),
+        topics=tuple(form.get("topics", "").split()),
     )
 
 
