@@ -4,7 +4,7 @@ from flask import Blueprint, Response, redirect, render_template, request, url_f
 from flask.typing import ResponseReturnValue
 from sqlalchemy.orm import Session
 
-from leaderboard.errors import Conflict, Invalid, LeaderboardError
+from leaderboard.errors import Invalid, LeaderboardError
 from leaderboard.pages import combined
 from leaderboard.pages.combined import CombinedChoice, CombinedPage, combined_page
 from leaderboard.services import combined as combined_services
@@ -12,7 +12,7 @@ from leaderboard.services import policy
 from leaderboard.services.policy import Viewer
 from leaderboard.web import actions, responses
 from leaderboard.web.addresses import kept, whole
-from leaderboard.web.errors import status_of, wants_json
+from leaderboard.web.desks import or_again
 from leaderboard.web.files import number
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
 from leaderboard.web.session import reading, viewer, writing
@@ -29,7 +29,7 @@ def show(slug: str) -> ResponseReturnValue:
     return _page(slug)
 
 
-def _page(slug: str, error: LeaderboardError | None = None) -> Response:
+def _page(slug: str, error: LeaderboardError | None = None) -> str | Response:
     page = _combined(slug)
     html = render_template(
         "combined/show.html",
@@ -41,7 +41,7 @@ def _page(slug: str, error: LeaderboardError | None = None) -> Response:
         error=error,
         sent=request.form,
     )
-    return responses.page(html) if error is None else Response(html, status_of(error), mimetype="text/html")
+    return responses.page(html) if error is None else html
 
 
 @blueprint.get("/tasks/<slug>/combined.<form:form>")
@@ -53,17 +53,13 @@ def export(slug: str, form: str) -> ResponseReturnValue:
 
 @blueprint.post("/tasks/<slug>/combined")
 @rule(SIGNED_IN)
+@or_again(_page)
 def draw(slug: str) -> ResponseReturnValue:
     """Draw documents or whole topics for people, as a draft of a pool."""
     asker = viewer()
     policy.own_task(reading(), asker, slug, policy.coordinates)
-    try:
-        with writing() as session:
-            made = _drawn(session, asker, slug)
-    except (Conflict, Invalid) as error:
-        if wants_json():
-            raise
-        return _page(slug, error)
+    with writing() as session:
+        made = _drawn(session, asker, slug)
     return redirect(url_for("pools.show", slug=slug, number=made), 303)
 
 
