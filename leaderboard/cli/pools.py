@@ -218,13 +218,10 @@ def sample(
 
     if share is not None and topics is not None:
         raise Invalid("Give --share or --topics, not both.")
-    wishes: dict[str, Any] = {"seed": seed, "seconds": seconds, "note": note}
     opened_with: dict[str, Any] = {"highest_grade": highest_grade, "without_texts": without_texts}
     with opened(data) as (database, _), database.write() as session:
-        if topics is not None:
-            number = combined.draw_topics(session, OPERATOR, slug, topics, **wishes)
-        else:
-            number = combined.draw_sample(session, OPERATOR, slug, 0.2 if share is None else share, **wishes)
+        wanted = 0.2 if share is None else share
+        number = combined.draw(session, OPERATOR, slug, wanted, topics, seed=seed, seconds=seconds, note=note)
         if opening:
             pools.change(session, OPERATOR, slug, number, pools.OPEN, **opened_with)
         if shown:

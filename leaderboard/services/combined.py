@@ -158,6 +158,13 @@ def draw_topics(
     return _store(session, viewer, task, revision, topics, plan, method, note, [])
 
 
+def draw(session: Session, viewer: Viewer, slug: str, share: float, topics: int | None, **wishes: Any) -> int:
+    """Draw so many topics or, where that is None, a share of the documents of all; raises as either does."""
+    if topics is None:
+        return draw_sample(session, viewer, slug, share, **wishes)
+    return draw_topics(session, viewer, slug, topics, **wishes)
+
+
 def _drawn_from(session: Session, task: Task, plan: Plan) -> QrelsRevision:
     """The machine's newest judgments, from which a plan draws."""
     previews.check_plan(plan)

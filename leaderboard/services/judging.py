@@ -19,7 +19,9 @@ from leaderboard.db.tables import AnswerLabel, Assessment, Assessor, SideBySide,
 from leaderboard.errors import Conflict, Invalid, NotFound, Problem
 from leaderboard.services import audit, policy, throttles
 from leaderboard.services.accounts import names, sessions
+from leaderboard.services.actions import Action
 from leaderboard.services.policy import Viewer
+from leaderboard.services.pools import pools
 from leaderboard.stats.assessors import RuleKey, Settled, settle
 from leaderboard.tables import record
 from leaderboard.tables.record import Place as RecordPlace
@@ -107,6 +109,50 @@ def revoke_link(session: Session, viewer: Viewer, slug: str, assessor_id: int) -
     if assessor.token_sha256 is not None:
         assessor.token_sha256, assessor.revoked_at = None, now(session)
         audit.record(session, viewer, "assessor.revoke", f"assessor:{assessor.id}")
+
+
+def _of_pool(change: Callable[..., Any], **declared: Any) -> Action:
+    """What is done to an assessor on the page of a pool, which has to be there."""
+
+    def act(session: Session, viewer: Viewer, slug: str, number: int, assessor_id: int, **site: int) -> Any:
+        pools.own_pool(session, viewer, slug, number)
+        return change(session, viewer, slug, assessor_id, **site)
+
+    return Action(page="assessors.show", may=pools.coordinated, act=act, **declared)
+
+
+_ASSESSOR = "/tasks/<slug>/pools/<id:number>/assessors/<id:assessor_id>"
+ACTIONS = (
+    _of_pool(
+        renew_link,
+        name="renew_link",
+        summary="Make a new link for an assessor",
+        more="The old one works no more.",
+        path=f"{_ASSESSOR}/link",
+        form=f"{_ASSESSOR}/link",
+        site=lambda settings: {"days": settings.assessor_link_days},
+        status=201,
+    ),
+    _of_pool(
+        prolong_link,
+        name="prolong_link",
+        summary="Let an assessor's link work for longer",
+        path=f"{_ASSESSOR}/prolong",
+        form=f"{_ASSESSOR}/prolong",
+        site=lambda settings: {"days": settings.assessor_link_days},
+        done="prolonged",
+    ),
+    _of_pool(
+        revoke_link,
+        name="revoke_link",
+        summary="Revoke an assessor's link",
+        more="The judgments stay.",
+        method="DELETE",
+        path=_ASSESSOR,
+        form=f"{_ASSESSOR}/revoke",
+        done="revoked",
+    ),
+)
 
 
 def is_link(session: Session, token: str) -> ColumnElement[bool]:

@@ -204,7 +204,7 @@ def _tidy(sent: SentLabel, grades: Collection[int]) -> SentLabel:
 class Decision:
     """An adjudicator's grade of a document; key is chosen by the form, so that it is stored once."""
 
-    topic_id: str
+    topic: str
     docno: str
     grade: int
     note: str
@@ -219,7 +219,7 @@ def decide(session: Session, viewer: Viewer, slug: str, number: int, made: Decis
     """
     task, pool = pools.own_pool(session, viewer, slug, number)
     _check_decision(task, pool, made)
-    topic_id, docno = made.topic_id, made.docno
+    topic_id, docno = made.topic, made.docno
     judged = select(Assessment.id).where(
         Assessment.pool_id == pool.id, Assessment.topic_id == topic_id, Assessment.docno == docno
     )

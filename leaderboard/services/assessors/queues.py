@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import blake2b, sha256
 from math import ceil
 from statistics import median
@@ -204,21 +204,21 @@ LARGEST_SEED = 2**31 - 1
 class Plan:
     """How a pool's documents are assigned."""
 
-    assessor_ids: Sequence[int]
+    assessors: tuple[int, ...]
     way: str = "topic"
     overlap: float = DEFAULT_OVERLAP
-    """Share of each topic that is judged by two."""
+    """Share of the documents that two assessors judge."""
     order: str = "docno"
     seed: int = 0
-    topics: Sequence[str] = field(default_factory=tuple)
-    """Empty: all of the pool's topics; else the others keep their assessors."""
+    topics: tuple[str, ...] = ()
+    """The topics to assign; empty means all."""
 
 
 def assign(session: Session, viewer: Viewer, slug: str, number: int, plan: Plan) -> int:
     """Assign a pool's documents as planned, in place of who had them; how many assignments there are.
 
-    Judgments that were made stay, no matter who has the documents now. Raises Invalid for a plan that cannot
-    be, Closed for a closed pool.
+    Topics that the plan leaves out keep their assessors. Judgments that were made stay, no matter who has the
+    documents now. Raises Invalid for a plan that cannot be, Closed for a closed pool.
     """
     task, pool = pools.own_pool(session, viewer, slug, number)
     if pool.state == "closed":
@@ -287,7 +287,7 @@ def _people(session: Session, task_id: int, plan: Plan) -> list[int]:
         problems.append(Problem(rule, "10 to 20 percent tell how well assessors agree.", field="overlap"))
     if not 0 <= plan.seed <= LARGEST_SEED:
         problems.append(Problem(f"must be a whole number up to {LARGEST_SEED:,}.", field="seed"))
-    chosen = list(dict.fromkeys(plan.assessor_ids))
+    chosen = list(dict.fromkeys(plan.assessors))
     if not chosen or not judging.able(session, task_id).keys() >= set(chosen):
         rule = "must be people of this task whose link works."
         problems.append(Problem(rule, "Add assessors first, then choose at least one.", field="assessors"))

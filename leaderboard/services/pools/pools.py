@@ -242,7 +242,7 @@ def discard(session: Session, viewer: Viewer, slug: str, number: int) -> None:
 
 def own_pool(session: Session, viewer: Viewer, slug: str, number: int) -> tuple[Task, Pool]:
     """The pool of a task whose assessors the viewer looks after; raises as `own_task` does."""
-    task = policy.own_task(session, viewer, slug, policy.coordinates)
+    task = coordinated(session, viewer, slug)
     return task, find(session, task, number)
 
 
@@ -282,7 +282,8 @@ def title(spec: Mapping[str, Any]) -> str:
     return ", ".join((bound.title, *plain))
 
 
-def _coordinated(session: Session, viewer: Viewer, slug: str) -> Task:
+def coordinated(session: Session, viewer: Viewer, slug: str) -> Task:
+    """The task whose assessors the viewer looks after; raises as `own_task` does."""
     return policy.own_task(session, viewer, slug, policy.coordinates)
 
 
@@ -294,7 +295,7 @@ ACTIONS = (
         path="/tasks/<slug>/pools/<id:number>/state",
         form="/tasks/<slug>/pools/<id:number>/state",
         page="pools.show",
-        may=_coordinated,
+        may=coordinated,
         record=PoolState,
         act=lambda session, viewer, slug, number, asked: change(
             session, viewer, slug, number, **fields.values(asked)
@@ -308,7 +309,7 @@ ACTIONS = (
         path="/tasks/<slug>/pools/<id:number>",
         form="/tasks/<slug>/pools/<id:number>/discard",
         page="pools.index",
-        may=_coordinated,
+        may=coordinated,
         act=discard,
         done=lambda *_: "draft deleted",
     ),

@@ -17,7 +17,7 @@ from leaderboard.services.pools import pools
 from leaderboard.services.side_by_side import ComparisonRequest
 from leaderboard.services.tasks import setting_values
 from leaderboard.web.addresses import absolute
-from leaderboard.web.api import limits
+from leaderboard.web.api import actions, limits
 from leaderboard.web.api.drafts import AssessorLink, AssessorLinks
 from leaderboard.web.api.limits import Filled
 from leaderboard.web.api.operations import Done, operation
@@ -37,19 +37,14 @@ class NewAssessors:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AssignmentBody:
+class AssignmentBody(Plan):
     """Who judges what.
 
     way: topic (each topic is one assessor's), share (each topic is divided) or all. overlap: the share of
     documents that two judge. order: in which documents come. topics: these only; empty for all.
     """
 
-    assessors: tuple[int, ...]
-    way: str = "topic"
-    overlap: float = queues.DEFAULT_OVERLAP
-    order: str = "docno"
     seed: Annotated[int, limits.within(0, queues.LARGEST_SEED)] = 0
-    topics: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,12 +90,9 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DecisionBody:
+class DecisionBody(Decision):
     """An adjudicator's grade of a document; key: chosen by you, under which it is stored once."""
 
-    topic: str
-    docno: str
-    grade: int
     note: str = ""
     key: Annotated[str, Meta(min_length=1, max_length=64)]
 
@@ -124,53 +116,11 @@ def add_assessors(slug: str, number: int, body: NewAssessors) -> AssessorLinks:
     return AssessorLinks(assessors=tuple(map(linked, made)))
 
 
-@operation(
-    "POST",
-    "/tasks/<slug>/pools/<id:number>/assessors/<id:assessor_id>/link",
-    AssessorLink,
-    scopes=ORGANISE,
-    status=201,
-)
-def renew_link(slug: str, number: int, assessor_id: int) -> AssessorLink:
-    """Make a new link for an assessor
-
-    The old one works no more.
-    """
-    with writing() as session:
-        pools.own_pool(session, viewer(), slug, number)
-        made = judging.renew_link(session, viewer(), slug, assessor_id, settings().assessor_link_days)
-    return linked(made)
-
-
-@operation(
-    "POST", "/tasks/<slug>/pools/<id:number>/assessors/<id:assessor_id>/prolong", Done, scopes=ORGANISE
-)
-def prolong_link(slug: str, number: int, assessor_id: int) -> Done:
-    """Let an assessor's link work for longer"""
-    with writing() as session:
-        pools.own_pool(session, viewer(), slug, number)
-        judging.prolong_link(session, viewer(), slug, assessor_id, settings().assessor_link_days)
-    return Done(done="prolonged")
-
-
-@operation("DELETE", "/tasks/<slug>/pools/<id:number>/assessors/<id:assessor_id>", Done, scopes=ORGANISE)
-def revoke_link(slug: str, number: int, assessor_id: int) -> Done:
-    """Revoke an assessor's link
-
-    The judgments stay.
-    """
-    with writing() as session:
-        pools.own_pool(session, viewer(), slug, number)
-        judging.revoke_link(session, viewer(), slug, assessor_id)
-    return Done(done="revoked")
-
-
 @operation("PUT", "/tasks/<slug>/pools/<id:number>/assignments", Done, body=AssignmentBody, scopes=ORGANISE)
 def assign(slug: str, number: int, body: AssignmentBody) -> Done:
     """Assign a pool's documents to assessors"""
-    plan = Plan(body.assessors, body.way, body.overlap, body.order, body.seed, body.topics)
     with writing() as session:
-        made = queues.assign(session, viewer(), slug, number, plan)
+        made = queues.assign(session, viewer(), slug, number, body)
     return Done(done=f"{made} assignments")
 
 
@@ -255,9 +205,8 @@ def remove_example(slug: str, number: int, place: int) -> Done:
 )
 def decide(slug: str, number: int, body: DecisionBody) -> Done:
     """Decide on a document that assessors disagree about"""
-    made = Decision(body.topic, body.docno, body.grade, body.note, body.key)
     with writing() as session:
-        is_new = log.decide(session, viewer(), slug, number, made)
+        is_new = log.decide(session, viewer(), slug, number, body)
     return Done(done="decided" if is_new else "decided before")
 
 
@@ -271,9 +220,9 @@ def undo_decision(slug: str, number: int) -> Done:
 
 OPERATIONS = (
     add_assessors,
-    renew_link,
-    prolong_link,
-    revoke_link,
+    *actions.operations(
+        judging.ACTIONS, answers={"renew_link": (AssessorLink, lambda link, **_: linked(link))}
+    ),
     assign,
     add_labels,
     write_guidelines,
@@ -293,18 +242,11 @@ def linked(link: PersonalLink) -> AssessorLink:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskBody:
+class AskBody(ComparisonRequest):
     """A run and those that assessors compare it with.
 
     topics: these only, empty for all. sample: so many topics, drawn. each: assessors a topic.
     """
-
-    run: int
-    others: tuple[int, ...]
-    assessors: tuple[int, ...]
-    topics: tuple[str, ...] = ()
-    sample: int | None = None
-    each: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -325,11 +267,10 @@ class TwoRuns:
 @operation("POST", "/tasks/<slug>/side-by-side", Done, body=AskBody, scopes=ORGANISE, status=201)
 def ask_people(slug: str, body: AskBody) -> Done:
     """Have assessors compare a run with others"""
-    asked = ComparisonRequest(body.run, body.others, body.assessors, body.topics, body.sample, body.each)
     asker = viewer()
     policy.own_task(reading(), asker, slug)
     with writing() as session:
-        made = side_by_side.ask_pair(session, asker, slug, asked)
+        made = side_by_side.ask_pair(session, asker, slug, body)
     return Done(done=f"{made} comparisons asked for")
 
 

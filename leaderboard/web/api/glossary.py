@@ -284,7 +284,6 @@ WORDS = {
     "AskBody.run": "The number of the run to compare.",
     "AskBody.sample": "How many topics are drawn; null means all.",
     "AskBody.topics": "The topics to compare; empty means all.",
-    "AssignmentBody.topics": "The topics to assign; empty means all.",
     "AttemptEntry.at": "When it was attempted.",
     "AttemptEntry.status": "The HTTP status of the answer; null where there was none.",
     "Choice.chosen": "Whether the run counts at the end.",

@@ -129,13 +129,8 @@ def draw_sample(slug: str, body: SamplePlan) -> PoolMade:
 
     It is the draft of a pool. A larger sample with the same seed contains the smaller one.
     """
-    given = asdict(body)
-    share, topics = given.pop("share"), given.pop("topics")
     with writing() as session:
-        if topics is None:
-            number = combined.draw_sample(session, viewer(), slug, share, **given)
-        else:
-            number = combined.draw_topics(session, viewer(), slug, topics, **given)
+        number = combined.draw(session, viewer(), slug, **asdict(body))
     return PoolMade(pool=number, state="draft")
 
 

@@ -121,7 +121,7 @@ def _decision() -> Decision:
         problem = Problem("must be a whole number.", field="grade", value=sent.get("grade", "")[:20])
         raise Invalid("This decision cannot be stored.", [problem]) from None
     return Decision(
-        topic_id=place.get("topic", ""),
+        topic=place.get("topic", ""),
         docno=place.get("docno", ""),
         grade=grade,
         note=sent.get("note", ""),

@@ -16,7 +16,7 @@ from leaderboard.services.assessors.queues import ORDERS, Plan
 from leaderboard.services.judging import PersonalLink
 from leaderboard.services.pools import pools
 from leaderboard.services.tasks import setting_values
-from leaderboard.web import responses
+from leaderboard.web import actions, responses
 from leaderboard.web.addresses import whole
 from leaderboard.web.desks import ids, or_again
 from leaderboard.web.files import number as form_number
@@ -87,40 +87,6 @@ def add(slug: str, number: int) -> ResponseReturnValue:
     return _page(slug, number, links=links), 201
 
 
-@blueprint.post("/tasks/<slug>/pools/<id:number>/assessors/<id:assessor_id>/link")
-@rule(SIGNED_IN)
-@or_again(_page, LeaderboardError)
-def renew(slug: str, number: int, assessor_id: int) -> ResponseReturnValue:
-    """Make a new link in place of the old one, and show it, this once."""
-    asker = viewer()
-    with writing() as session:
-        pools.own_pool(session, asker, slug, number)
-        link = assessors.renew_link(session, asker, slug, assessor_id, settings().assessor_link_days)
-    return _page(slug, number, links=(link,)), 201
-
-
-@blueprint.post("/tasks/<slug>/pools/<id:number>/assessors/<id:assessor_id>/prolong")
-@rule(SIGNED_IN)
-def prolong(slug: str, number: int, assessor_id: int) -> ResponseReturnValue:
-    """Let an assessor's link work for longer."""
-    asker = viewer()
-    with writing() as session:
-        pools.own_pool(session, asker, slug, number)
-        assessors.prolong_link(session, asker, slug, assessor_id, settings().assessor_link_days)
-    return redirect(url_for("assessors.show", slug=slug, number=number), 303)
-
-
-@blueprint.post("/tasks/<slug>/pools/<id:number>/assessors/<id:assessor_id>/revoke")
-@rule(SIGNED_IN)
-def revoke(slug: str, number: int, assessor_id: int) -> ResponseReturnValue:
-    """Revoke an assessor's link; the judgments stay."""
-    asker = viewer()
-    with writing() as session:
-        pools.own_pool(session, asker, slug, number)
-        assessors.revoke_link(session, asker, slug, assessor_id)
-    return redirect(url_for("assessors.show", slug=slug, number=number), 303)
-
-
 @blueprint.post("/tasks/<slug>/pools/<id:number>/assignments")
 @rule(SIGNED_IN)
 @or_again(_page, LeaderboardError)
@@ -185,16 +151,24 @@ def set_guidelines(slug: str, number: int) -> ResponseReturnValue:
     return redirect(url_for("assessors.guidelines", slug=slug, number=number), 303)
 
 
+actions.add_to(
+    blueprint,
+    assessors.ACTIONS,
+    lambda slug, number, error, **_: _page(slug, number, error=error),
+    then={"renew_link": lambda link, slug, number, **_: (_page(slug, number, links=(link,)), 201)},
+)
+
+
 def _plan() -> Plan:
     form = request.form
     percent = form_number("overlap", round(100 * queues.DEFAULT_OVERLAP)) or 0
     return Plan(
-        assessor_ids=[assessor_id for assessor_id in ids("assessor") if assessor_id],
+        assessors=tuple(filter(None, ids("assessor"))),
         way=form.get("way", next(iter(queues.WAYS))),
         overlap=percent / MOST_PERCENT,
         order=form.get("order", next(iter(ORDERS))),
         seed=form_number("seed", 0) or 0,
-        topics=form.get("topics", "").split(),
+        topics=tuple(form.get("topics", "").split()),
     )
 
 

@@ -2,17 +2,15 @@
 
 from flask import Blueprint, Response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from sqlalchemy.orm import Session
 
-from leaderboard.errors import Conflict, Invalid, LeaderboardError
+from leaderboard.errors import Invalid, LeaderboardError
 from leaderboard.pages import combined
 from leaderboard.pages.combined import CombinedChoice, CombinedPage, combined_page
 from leaderboard.services import combined as combined_services
 from leaderboard.services import policy
-from leaderboard.services.policy import Viewer
 from leaderboard.web import actions, responses
 from leaderboard.web.addresses import kept, whole
-from leaderboard.web.errors import status_of, wants_json
+from leaderboard.web.desks import or_again
 from leaderboard.web.files import number
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
 from leaderboard.web.session import reading, viewer, writing
@@ -29,7 +27,7 @@ def show(slug: str) -> ResponseReturnValue:
     return _page(slug)
 
 
-def _page(slug: str, error: LeaderboardError | None = None) -> Response:
+def _page(slug: str, error: LeaderboardError | None = None) -> str | Response:
     page = _combined(slug)
     html = render_template(
         "combined/show.html",
@@ -41,7 +39,7 @@ def _page(slug: str, error: LeaderboardError | None = None) -> Response:
         error=error,
         sent=request.form,
     )
-    return responses.page(html) if error is None else Response(html, status_of(error), mimetype="text/html")
+    return responses.page(html) if error is None else html
 
 
 @blueprint.get("/tasks/<slug>/combined.<form:form>")
@@ -53,37 +51,24 @@ def export(slug: str, form: str) -> ResponseReturnValue:
 
 @blueprint.post("/tasks/<slug>/combined")
 @rule(SIGNED_IN)
+@or_again(_page)
 def draw(slug: str) -> ResponseReturnValue:
     """Draw documents or whole topics for people, as a draft of a pool."""
     asker = viewer()
     policy.own_task(reading(), asker, slug, policy.coordinates)
-    try:
-        with writing() as session:
-            made = _drawn(session, asker, slug)
-    except (Conflict, Invalid) as error:
-        if wants_json():
-            raise
-        return _page(slug, error)
-    return redirect(url_for("pools.show", slug=slug, number=made), 303)
-
-
-def _drawn(session: Session, asker: Viewer, slug: str) -> int:
-    """Draw what the form asks for; the number of the pool."""
-    seed, seconds = number("seed", 1) or 0, number("seconds", 30) or 0
-    note = request.form.get("note", "")
+    topics = None
     if request.form.get("design") == "topics":
         topics = number("topics", None)
         if topics is None:
             raise Invalid("Say how many topics people judge to the end, such as 25.")
-        return combined_services.draw_topics(
-            session, asker, slug, topics, seed=seed, seconds=seconds, note=note
+    # A share that cannot be read is no matter where whole topics are drawn.
+    share = (number("percent", 20) or 0) / 100 if topics is None else 0.0
+    seed, seconds, note = number("seed", 1) or 0, number("seconds", 30) or 0, request.form.get("note", "")
+    with writing() as session:
+        made = combined_services.draw(
+            session, asker, slug, share, topics, seed=seed, seconds=seconds, note=note
         )
-    percent = number("percent", 20)
-    if percent is None:
-        raise Invalid("Say how many percent of the machine’s judgments people judge, such as 20.")
-    return combined_services.draw_sample(
-        session, asker, slug, percent / 100, seed=seed, seconds=seconds, note=note
-    )
+    return redirect(url_for("pools.show", slug=slug, number=made), 303)
 
 
 def _combined(slug: str) -> CombinedPage:

@@ -19,7 +19,8 @@ from leaderboard.services.pools.previews import OFFICIAL, SECONDS, WHICH, Plan, 
 from leaderboard.web import actions, responses
 from leaderboard.web.addresses import whole
 from leaderboard.web.charts import BarChart, bar_chart
-from leaderboard.web.errors import status_of, wants_json
+from leaderboard.web.desks import or_again
+from leaderboard.web.errors import status_of
 from leaderboard.web.files import number as number_of
 from leaderboard.web.files import received
 from leaderboard.web.rules import SIGNED_IN, Body, rule
@@ -240,43 +241,31 @@ def _preview(slug: str) -> Preview:
 
 @blueprint.post("/tasks/<slug>/pools")
 @rule(SIGNED_IN)
+@or_again(_new_page)
 def create(slug: str) -> ResponseReturnValue:
     """Make the pool that was previewed, as a draft."""
-    asker = viewer()
-    try:
-        made = _preview(slug)
-        with writing() as session:
-            number = pools.add(session, asker, made, request.form.get("note", ""))
-    except LeaderboardError as error:
-        if wants_json() or status_of(error) not in (409, 422):
-            raise
-        return _new_page(slug, error)
+    asker, made = viewer(), _preview(slug)
+    with writing() as session:
+        number = pools.add(session, asker, made, request.form.get("note", ""))
     return redirect(url_for("pools.show", slug=slug, number=number), 303)
 
 
 @blueprint.post("/tasks/<slug>/pools/import")
 @rule(SIGNED_IN, Body.UPLOAD)
+@or_again(_index_page, LeaderboardError)
 def bring_in(slug: str) -> ResponseReturnValue:
     """Make a pool of a file in NIST's form, CSV or JSON lines, as a draft."""
-    policy.own_task(reading(), viewer(), slug, policy.coordinates)
+    asker = viewer()
+    policy.own_task(reading(), asker, slug, policy.coordinates)
     finish_reading()
-    try:
-        number = _bring_in(slug)
-    except LeaderboardError as error:
-        if wants_json():
-            raise
-        return _index_page(slug, error), status_of(error)
-    return redirect(url_for("pools.show", slug=slug, number=number), 303)
-
-
-def _bring_in(slug: str) -> int:
-    asker, file = viewer(), received("pool")
+    file = received("pool")
     if file is None:
         raise Invalid("Choose a pool file.")
     seconds, note = number_of("seconds", 30) or 0, request.form.get("note", "")
     pool = pools.read_pool_file(file.path)
     with writing() as session:
-        return pools.bring_in(session, asker, slug, pool, file.name, note=note, seconds=seconds)
+        number = pools.bring_in(session, asker, slug, pool, file.name, note=note, seconds=seconds)
+    return redirect(url_for("pools.show", slug=slug, number=number), 303)
 
 
 def _show_html(page: PoolPage) -> str:

@@ -96,13 +96,13 @@ def test_given_out_anew_for_some_topics_alone(database: Database, people: list[s
         {"overlap": 1.5},
         {"seed": -1},
         {"topics": ("9",)},
-        {"assessor_ids": ()},
-        {"assessor_ids": (1, 99)},
+        {"assessors": ()},
+        {"assessors": (1, 99)},
     ],
 )
 def test_a_plan_that_cannot_be(database: Database, people: list[str], plan: dict[str, object]) -> None:
     """Says what is wrong, and changes nothing."""
-    wanted = Plan(**{"assessor_ids": (1,), **plan})  # type: ignore[arg-type]
+    wanted = Plan(**{"assessors": (1,), **plan})  # type: ignore[arg-type]
     with database.write() as session, pytest.raises(Invalid):
         queues.assign(session, OPERATOR, "t", 1, wanted)
     with database.read() as session:
