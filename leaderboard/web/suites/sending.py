@@ -49,18 +49,15 @@ def send(suite: str) -> ResponseReturnValue:
             raise Invalid("Choose a zip or a tar with a folder for each member.")
         wished = _wished()
         if "check" in request.form:
-            return _form_page(suite, checked=check(suite, wished.team_id, file), name=file.name)
+            # Counted as files are that are not sent.
+            checked = _prepared(suite, wished.team_id, file, limits.count_check_only)
+            return _form_page(suite, checked=checked, name=file.name)
         made = deliver(suite, file, wished, form_key())
     except LeaderboardError as error:
         if wants_json():
             raise
         return form_again(_form_page(suite, error), error)
     return _answer(suite, made)
-
-
-def check(suite: str, team_id: int, file: Received) -> PreparedSubmission:
-    """An archive that was checked, and of which nothing is kept; counted as files are that are not sent."""
-    return _prepared(suite, team_id, file, limits.count_check_only)
 
 
 def deliver(suite: str, file: Received, wished: SuiteRequest, key: str | None) -> int:
