@@ -8,9 +8,8 @@ import click
 
 from leaderboard.cli.site import data_option, opened
 from leaderboard.errors import Invalid
-from leaderboard.pages import combined as combined_tables
 from leaderboard.pages.boards import snapshot, tables
-from leaderboard.pages.combined import CombinedChoice, CombinedPage, combined_page
+from leaderboard.pages.combined import COMBINED_FILES, CombinedChoice, CombinedPage, combined_page
 from leaderboard.services.boards import board as boards
 from leaderboard.services.boards.board import Board
 from leaderboard.services.boards.rows import EditionBefore, Row
@@ -18,11 +17,13 @@ from leaderboard.services.policy import OPERATOR
 from leaderboard.services.statistics.standings import Place
 from leaderboard.tables.latex import latex_text
 from leaderboard.tables.markdown import markdown_text
+from leaderboard.tables.record import Files, Page
 from leaderboard.tables.text import csv_text
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
+BOARD_FILES = Files(facts=tables.board_facts, tables={"runs": tables.board_table})
 PLACE_HEADS = ("", "rank range", "beats", "beaten by, at least", "undecided")
 
 
@@ -70,23 +71,14 @@ def board(
             return
         if combined:
             page = combined_page(session, OPERATOR, slug, CombinedChoice(measure))
-            click.echo(
-                {
-                    "table": _combined,
-                    "json": _combined_json,
-                    "csv": _combined_csv,
-                    "tex": _combined_tex,
-                    "md": _combined_md,
-                }[form](page),
-                nl=False,
-            )
+            click.echo(_combined(page) if form == "table" else _file(COMBINED_FILES, page, form), nl=False)
             return
         shown = boards.board(session, OPERATOR, slug, measure, one_per_team=one_per_team, group=group)
     if paper:
         said = snapshot.methods(shown)
         click.echo({"txt": said.plain, "tex": said.latex, "bib": said.bibtex}[paper], nl=False)
         return
-    click.echo({"table": _table, "json": _json, "csv": _csv, "tex": _tex, "md": _md}[form](shown), nl=False)
+    click.echo(_table(shown) if form == "table" else _file(BOARD_FILES, shown, form), nl=False)
 
 
 def _by_line(session: "Session", slug: str, name: str, measure: str | None, form: str) -> str:
@@ -95,44 +87,16 @@ def _by_line(session: "Session", slug: str, name: str, measure: str | None, form
     from leaderboard.pages.nuggets.line import line_page, number_of
 
     page = line_page(session, OPERATOR, slug, number_of(session, OPERATOR, slug, name), measure)
-    table = nuggets_line.runs_table(page)
-    if form == "json":
-        return json.dumps(nuggets_line.line_facts(page), indent=2, ensure_ascii=False) + "\n"
     if form != "table":
-        return {"csv": csv_text, "tex": latex_text, "md": markdown_text}[form](table)
+        return _file(nuggets_line.LINE_FILES, page, form)
+    table = nuggets_line.runs_table(page)
     return "\n".join((table.caption, *nuggets_line.in_words(page), markdown_text(table)))
 
 
-def _json(shown: Board) -> str:
-    return json.dumps(tables.board_facts(shown), indent=2, ensure_ascii=False) + "\n"
-
-
-def _csv(shown: Board) -> str:
-    return csv_text(tables.board_table(shown))
-
-
-def _tex(shown: Board) -> str:
-    return latex_text(tables.board_table(shown))
-
-
-def _md(shown: Board) -> str:
-    return markdown_text(tables.board_table(shown))
-
-
-def _combined_tex(page: CombinedPage) -> str:
-    return latex_text(combined_tables.runs_table(page))
-
-
-def _combined_md(page: CombinedPage) -> str:
-    return markdown_text(combined_tables.runs_table(page))
-
-
-def _combined_json(page: CombinedPage) -> str:
-    return json.dumps(combined_tables.combined_facts(page), indent=2, ensure_ascii=False) + "\n"
-
-
-def _combined_csv(page: CombinedPage) -> str:
-    return csv_text(combined_tables.runs_table(page))
+def _file(files: Files[Page], page: Page, form: str) -> str:
+    if form == "json":
+        return json.dumps(files.facts(page), indent=2, ensure_ascii=False) + "\n"
+    return {"csv": csv_text, "tex": latex_text, "md": markdown_text}[form](files.table(page, None))
 
 
 def _combined(page: CombinedPage) -> str:

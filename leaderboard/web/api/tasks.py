@@ -292,19 +292,7 @@ def runs(slug: str, query: RunsQuery) -> Reply:
     shown = boards.board(
         reading(), viewer(), slug, query.measure, query.edition, one_per_team=False, group=query.group
     )
-    wish = BoardChoice(
-        search=query.search,
-        team=query.team,
-        kind=query.kind,
-        tag=query.tag,
-        field=query.field,
-        value=query.value,
-        own=query.own,
-        columns=query.columns,
-        in_line=True,
-        bounds=query.bounds,
-        ranges=query.ranges,
-    )
+    wish = msgspec.convert(asdict(query) | {"in_line": True}, BoardChoice)
     return part(tables.table(view.view(reading(), viewer(), shown, wish)), query, "run")
 
 
@@ -475,23 +463,15 @@ def make_task(slug: str, query: NewTask, file: Path) -> OwnTask:
     policy.require_creator(asker)
     finish_reading()
     template = drafts.find_template(query.template)
-    draft = TaskDraft(
-        slug=slug,
-        name=query.name,
-        topics=file,
-        topics_name=base_name(query.file_name),
-        topic_fields=query.fields,
-        description=query.description,
-        collection=query.collection,
-        depth=query.depth,
-        level=query.level,
-        visibility=query.visibility or drafts.usual_visibility(query.kind, template),
-        template=template.key,
-        kind=query.kind,
-        measures=query.measures,
-        primary=next(iter(query.measures), None),
-    )
-    prepared = drafts.prepare(draft)
+    said = asdict(query)
+    said |= {
+        "topics_name": base_name(said.pop("file_name")),
+        "topic_fields": said.pop("fields"),
+        "visibility": query.visibility or drafts.usual_visibility(query.kind, template),
+        "template": template.key,
+        "primary": next(iter(query.measures), None),
+    }
+    prepared = drafts.prepare(TaskDraft(slug=slug, topics=file, **said))
     with writing() as session:
         drafts.create(session, asker, prepared)
     return OwnTask(task=slug, name=query.name.strip(), state="draft", topics=str(prepared.topics))

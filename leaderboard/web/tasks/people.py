@@ -54,16 +54,12 @@ def change(slug: str, account_id: int) -> ResponseReturnValue:
             else:
                 roles.put(session, asker, slug, account_id, role)
     except LeaderboardError as error:
-        return _refused(slug, error)
+        if wants_json() or not policy.organises(asker, policy.visible_task(reading(), asker, slug)[0].id):
+            raise
+        return form_again(_page(slug, error), error)
     if role == "none" and account_id == asker.account_id:
         return redirect(url_for("tasks.index"), 303)
     return redirect(url_for("people.show", slug=slug), 303)
-
-
-def _refused(slug: str, error: LeaderboardError) -> ResponseReturnValue:
-    if wants_json() or not policy.organises(viewer(), policy.visible_task(reading(), viewer(), slug)[0].id):
-        raise error
-    return form_again(_page(slug, error), error)
 
 
 actions.add_to(

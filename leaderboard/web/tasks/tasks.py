@@ -6,13 +6,11 @@ from flask.typing import ResponseReturnValue
 from leaderboard.pages.bundles import citation
 from leaderboard.pages.cards import ROWS
 from leaderboard.pages.tasks import landing, settings
-from leaderboard.pages.tasks.landing import AboutPage
 from leaderboard.pages.tasks.leaders import LeaderOfTask
 from leaderboard.services.bundles.describing import FORMS, bibtex
 from leaderboard.web import responses
 from leaderboard.web.addresses import whole
 from leaderboard.web.cards import frames, snippets
-from leaderboard.web.cards.snippets import Snippet
 from leaderboard.web.charts import Spread, StripCell, strip
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.security import own_origin
@@ -38,13 +36,6 @@ def _field(leader: LeaderOfTask) -> StripCell:
     return strip(Spread(name, low, lower, median, upper, high, best), digits=leader.digits)
 
 
-def _framed(page: AboutPage) -> Snippet | None:
-    """The frame to paste elsewhere, where some site may show it."""
-    if not page.frames:
-        return None
-    return snippets.of_frame(page.slug, page.task, frames.WIDTH, frames.height(ROWS))
-
-
 @blueprint.get("/tasks.<form:form>")
 @rule(PUBLIC)
 def export(form: str) -> ResponseReturnValue:
@@ -63,7 +54,10 @@ def about(slug: str) -> ResponseReturnValue:
         measures=landing.measures(page),
         changes=settings.changes_table(slug, page.changes),
         snippets=snippets.of_task(page.slug, page.task),
-        framed=_framed(page),
+        # To be pasted elsewhere, where some site may show it.
+        framed=snippets.of_frame(page.slug, page.task, frames.WIDTH, frames.height(ROWS))
+        if page.frames
+        else None,
         bibtex=bibtex(citation(reading(), viewer(), slug, own_origin())),
         cited={form: (file, name) for form, (file, name, _) in FORMS.items()},
     )
