@@ -21,8 +21,8 @@ def command(
 ) -> click.Command:
     """The command of an action; what is not given of a record that is there already stays as it is.
 
-    say: what is printed if not what was done, of the outcome and the names of what it was done to; asks:
-    what has to be confirmed first unless `--yes` says so, of these names.
+    say: what is printed if not what was done, if that has words, of the outcome and the names of what it was
+    done to; asks: what has to be confirmed first unless `--yes` says so, of these names.
     """
 
     def run(data: Path | None, yes: bool = False, **given: Any) -> None:
@@ -40,7 +40,8 @@ def command(
             asked = known | _chosen(action.record, said) if action.record else None
             outcome = action.do(database.write, OPERATOR, at, asked, settings)
             usual = f"{at['slug']}: {outcome.done}." if "slug" in at else f"{outcome.done}."
-            click.echo(usual if say is None else say(outcome, **at))
+            if say is not None or outcome.done:
+                click.echo(usual if say is None else say(outcome, **at))
             if action.warning is not None:
                 with database.read() as session:
                     if warning := action.warning(session, OPERATOR, *at.values()):

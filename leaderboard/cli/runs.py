@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from leaderboard.cli.actions import command
 from leaderboard.cli.failures import Failure
 from leaderboard.cli.site import FILE, data_option, opened
 from leaderboard.db.engine import Database
@@ -180,23 +181,8 @@ def primary(run_id: int, undo: bool, why: str, data: Path | None) -> None:
         (withdrawals.unmark_run if undo else withdrawals.mark_run)(session, OPERATOR, run_id, why)
 
 
-@run.command()
-@click.argument("run_id", type=int)
-@click.option("--why", required=True, help="The reason; it stays on the run's page.")
-@data_option
-def withdraw(run_id: int, why: str, data: Path | None) -> None:
-    """Take a run off the board; its file and scores are kept."""
-    with opened(data) as (database, _), database.write() as session:
-        withdrawals.withdraw(session, OPERATOR, run_id, why)
-
-
-@run.command()
-@click.argument("run_id", type=int)
-@data_option
-def restore(run_id: int, data: Path | None) -> None:
-    """Put a withdrawn run back on the board."""
-    with opened(data) as (database, _), database.write() as session:
-        withdrawals.restore(session, OPERATOR, run_id)
+for _action in (withdrawals.WITHDRAW, withdrawals.RESTORE):
+    run.add_command(command(_action))
 
 
 @run.command()

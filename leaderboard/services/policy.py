@@ -460,6 +460,14 @@ def require_second_factor(viewer: Viewer) -> None:
         raise SecondFactorNeeded("Organisers need a second factor on this site; set one up first.")
 
 
+def own_run(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Task]:
+    """A run and its task, for its team and the organisers; raises NotFound, SignInNeeded or Forbidden."""
+    run, task, _ = visible_run(session, viewer, run_id)
+    if not organises(viewer, task.id):
+        require_member(viewer, run.team_id)
+    return run, task
+
+
 def require_member(viewer: Viewer, team_id: int) -> None:
     """Raise unless the viewer is in the team (or operates the site); the message does not name the team."""
     if viewer.is_operator or owns(viewer, team_id):

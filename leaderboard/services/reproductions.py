@@ -137,7 +137,7 @@ def link(session: Session, viewer: Viewer, run_id: int, of: OriginalRuns) -> Non
     team or organises its task, Invalid where the runs cannot be a reproduction or the viewer may not know of
     them.
     """
-    run, task = _changeable(session, viewer, run_id)
+    run, task = policy.own_run(session, viewer, run_id)
     lock_key(session, "reproductions")
     require_possible(session, viewer, task, run, of)
     before = session.get(Reproduction, run_id)
@@ -160,7 +160,7 @@ def link_sent(session: Session, viewer: Viewer, run_id: int, of: OriginalRuns) -
 
 def unlink(session: Session, viewer: Viewer, run_id: int) -> None:
     """Take back what a run is said to reproduce; raises as `link` does, Conflict where nothing is said."""
-    run, _ = _changeable(session, viewer, run_id)
+    run, _ = policy.own_run(session, viewer, run_id)
     before = session.get(Reproduction, run_id)
     if before is None:
         raise Conflict(f"Nothing is said of what {run.name} reproduces.")
@@ -171,7 +171,7 @@ def unlink(session: Session, viewer: Viewer, run_id: int) -> None:
 
 def said(session: Session, viewer: Viewer, run_id: int) -> OriginalRuns | None:
     """What a run is said to reproduce, for whom may change it; raises as `link` does."""
-    _changeable(session, viewer, run_id)
+    policy.own_run(session, viewer, run_id)
     row = session.get(Reproduction, run_id)
     return None if row is None else stored(row)
 
@@ -229,14 +229,6 @@ def _links(session: Session, *conditions: ColumnElement[bool]) -> list[Reproduct
         ReproductionLink(row.Reproduction.run_id, row.task_id, stored(row.Reproduction), row.original_task_id)
         for row in rows
     ]
-
-
-def _changeable(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Task]:
-    """The run and its task, for whom may say what it reproduces."""
-    run, task, _ = policy.visible_run(session, viewer, run_id)
-    if not policy.organises(viewer, task.id):
-        policy.require_member(viewer, run.team_id)
-    return run, task
 
 
 def _problems(

@@ -340,7 +340,7 @@ def test_a_team_is_known_by_its_primary_run(task, tmp_path: Path) -> None:  # ty
     assert "good" not in shown
     task("run", "primary", str(worse), "--undo")
     assert "worse" not in task("board", "t", "--one-per-team").output
-    task("run", "withdraw", str(worse), "--why", "wrong index")
+    assert task("run", "withdraw", str(worse), "--why", "wrong index").output == ""
     assert "worse" not in task("board", "t").output
     task("run", "restore", str(worse))
     assert "worse" in task("board", "t").output

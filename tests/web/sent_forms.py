@@ -74,7 +74,7 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
         ("", {"file": (RUN, "run.txt")}),
         ("", {"file": (b"99 Q0 a 1 1 t\n", "run.txt")}),
     ],
-    "uploads.withdraw": [("", WHY)],
+    "uploads.withdraw_run": [("", WHY)],
     "run_facts.describe": [("", {"type": "manual"})],
     "reproduction_links.save": [
         ("", {}),

@@ -275,7 +275,7 @@ def _slugs_of_all_drafts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 LEAKS: dict[str, tuple[str, str, Patch]] = {
-    "a team named in a refusal": ("Stranger", "uploads.withdraw", _team_named_in_a_refusal),
+    "a team named in a refusal": ("Stranger", "uploads.withdraw_run", _team_named_in_a_refusal),
     "teams listed by the upload": ("Ann", "uploads.send", _teams_listed_by_the_upload),
     "the name of a hidden run": ("Ann", "uploads.send", _hidden_run_named),
     "the collection of a draft": ("Olga", "organise.create", _any_collection),

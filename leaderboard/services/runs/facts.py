@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 
 from sqlalchemy.orm import Session
 
-from leaderboard.db.tables import Run, Task, Team
+from leaderboard.db.tables import Team
 from leaderboard.errors import Invalid
 from leaderboard.services import audit, policy
 from leaderboard.services.policy import Viewer
@@ -244,13 +244,13 @@ class DescriptionPage(OfTask):
 
 def description_page(session: Session, viewer: Viewer, run_id: int) -> DescriptionPage:
     """The form for a member of the run's team or an organiser; raises NotFound, SignInNeeded, Forbidden."""
-    run, task, team = _changeable(session, viewer, run_id)
+    run, task = policy.own_run(session, viewer, run_id)
     form = form_of(run.details)
     in_header = facts(header_of(run.details))
     return DescriptionPage(
         run_id=run.id,
         name=run.name,
-        team=team.name,
+        team=session.get_one(Team, run.team_id).name,
         of=task,
         description=run.description,
         fields=FIELDS,
@@ -267,7 +267,7 @@ def describe_run(
     description replaces the run's where it is not None. Returns the keys that changed. Raises Invalid for
     what cannot be read, and for a run that the viewer may not change what description_page raises.
     """
-    run, _, _ = _changeable(session, viewer, run_id)
+    run, _ = policy.own_run(session, viewer, run_id)
     before = form_of(run.details)
     given = {key: text for key, text in given.items() if key in FIELD_OF}
     # A value left as it was typed stays what it is, to the last bit.
@@ -304,15 +304,6 @@ def _changes(before: Mapping[str, FactValue], after: Mapping[str, FactValue]) ->
 
 def _typed(values: Mapping[str, FactValue], key: str) -> str:
     return fact_fields.as_written(values[key], FIELD_OF[key])
-
-
-def _changeable(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Task, Team]:
-    """The run, its task and team, for whom may change what is said of it."""
-    run, task, _ = policy.visible_run(session, viewer, run_id)
-    team = session.get_one(Team, run.team_id)
-    if not policy.organises(viewer, task.id):
-        policy.require_member(viewer, run.team_id)
-    return run, task, team
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """Taking a run off the board, with a reason, and putting it back."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
@@ -9,10 +9,12 @@ from sqlalchemy.orm import Session
 from leaderboard.db.engine import lock_key, lock_row, now
 from leaderboard.db.tables import Member, Phase, Run, Task
 from leaderboard.errors import Closed, Conflict, Forbidden, Invalid
+from leaderboard.fields import Field
 from leaderboard.services import audit, policy
+from leaderboard.services.actions import Action
 from leaderboard.services.evaluations import editions
 from leaderboard.services.evaluations.choices import RANKED_KIND, is_over
-from leaderboard.services.policy import Viewer
+from leaderboard.services.policy import Scope, Viewer
 from leaderboard.services.statistics import prepared
 
 
@@ -191,9 +193,7 @@ def withdrawn_by_its_team(session: Session, runs: list[Any]) -> frozenset[int]:
 
 def _held(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Task]:
     """A run of the viewer's team or task, held so that withdrawing, restoring and marking take turns."""
-    run, task, _ = policy.visible_run(session, viewer, run_id)
-    if not policy.organises(viewer, task.id):
-        policy.require_member(viewer, run.team_id)
+    run, task = policy.own_run(session, viewer, run_id)
     hold_marks(session, run)
     return run, task
 
@@ -201,3 +201,59 @@ def _held(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Task]:
 def _require_not_closed(session: Session, task: Task, run: Run) -> None:
     if is_over(session, run.phase_id):
         raise Closed(f"{task.name} is closed: only its organisers withdraw or restore runs now.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """Why; it stays on the run's page."""
+
+    why: Annotated[str, Field(title="Reason", help="Why; it stays on the run's page.", longest=2**20)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """Whether the run counts at the end."""
+
+    chosen: Annotated[bool, Field(title="Whether the run counts at the end")] = True
+    by: Annotated[str, Field(title="Button", is_carried=True)] = ""
+    """Of the form's two buttons, the one that was pressed: mark or unmark."""
+
+
+def choose(session: Session, viewer: Viewer, run_id: int, asked: Choice) -> str:
+    """Mark a run or take its mark back; raises as these do. What it is now."""
+    is_chosen = asked.by == "mark" if asked.by else asked.chosen
+    (mark_run if is_chosen else unmark_run)(session, viewer, run_id)
+    return "chosen" if is_chosen else "not chosen"
+
+
+_RUN: Any = {"page": "runs.show", "scopes": (Scope.SUBMIT, Scope.ORGANISE), "may": policy.own_run}
+WITHDRAW = Action(
+    name="withdraw_run",
+    summary="Take a run off the board",
+    more="Its file and scores are kept, and it can be restored. Teams may do so until the close.",
+    path="/runs/<id:run_id>/withdraw",
+    form="/runs/<id:run_id>/withdraw",
+    record=Reason,
+    act=lambda session, viewer, run_id, asked: withdraw(session, viewer, run_id, asked.why),
+    **_RUN,
+)
+RESTORE = Action(
+    name="restore_run",
+    summary="Put a withdrawn run back on the board",
+    more="As it was, with the mark that it had.",
+    path="/runs/<id:run_id>/restore",
+    form="/runs/<id:run_id>/restore",
+    act=restore,
+    **_RUN,
+)
+CHOOSE = Action(
+    name="choose_run",
+    summary="Say whether a run counts at the end",
+    more="Where the task lets teams choose, until the close.",
+    path="/runs/<id:run_id>/choose",
+    form="/runs/<id:run_id>/<any(mark,unmark):by>",
+    record=Choice,
+    act=choose,
+    **_RUN,
+)
+ACTIONS = (WITHDRAW, RESTORE, CHOOSE)

@@ -23,10 +23,10 @@ from leaderboard.services.runs.uploads import Submission
 from leaderboard.trec.facts import FIELD_OF
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.trec.runs.fixes import FIXES
+from leaderboard.web.api import actions, repeats
 from leaderboard.web.api import limits as api_limits
-from leaderboard.web.api import repeats
 from leaderboard.web.api.answers import ChangedRun, CheckAnswer, RunAnswer, UploadAnswer, findings
-from leaderboard.web.api.limits import Filled, names_of
+from leaderboard.web.api.limits import names_of
 from leaderboard.web.api.lists import ListQuery, Rows, part
 from leaderboard.web.api.operations import BODY_OF_FILE, FILE_TO_CHECK, LOOK, SUBMIT, WRITE, Reply, operation
 from leaderboard.web.api.tasks import MeasureQuery, rate_limit
@@ -65,20 +65,6 @@ class RunChanges:
 
     description: str | None = None
     facts: Annotated[Mapping[str, str], names_of(FIELD_OF)] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reason:
-    """Why; it stays on the run's page."""
-
-    why: Filled
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
-    """Whether the run counts at the end."""
-
-    chosen: bool = True
 
 
 @operation(
@@ -171,41 +157,18 @@ def describe_run(run_id: int, body: RunChanges) -> RunAnswer:
     return _run(run_pages.run_page(reading(), viewer(), run_id))
 
 
-@operation("POST", "/runs/<id:run_id>/withdraw", ChangedRun, body=Reason, scopes=WRITE)
-def withdraw_run(run_id: int, body: Reason) -> ChangedRun:
-    """Take a run off the board
-
-    Its file and scores are kept, and it can be restored. Teams may do so until the close.
-    """
-    with writing() as session:
-        withdrawals.withdraw(session, viewer(), run_id, body.why)
-    return ChangedRun(run_id=run_id, state="withdrawn")
+def _changed(choice: str | None, run_id: int) -> ChangedRun:
+    state = choice or run_pages.run_page(reading(), viewer(), run_id).state.state
+    return ChangedRun(run_id=run_id, state=state)
 
 
-@operation("POST", "/runs/<id:run_id>/restore", ChangedRun, scopes=WRITE)
-def restore_run(run_id: int) -> ChangedRun:
-    """Put a withdrawn run back on the board
-
-    As it was, with the mark that it had.
-    """
-    with writing() as session:
-        withdrawals.restore(session, viewer(), run_id)
-    wake()
-    return ChangedRun(run_id=run_id, state=run_pages.run_page(reading(), viewer(), run_id).state.state)
-
-
-@operation("POST", "/runs/<id:run_id>/choose", ChangedRun, body=Choice, scopes=WRITE)
-def choose_run(run_id: int, body: Choice) -> ChangedRun:
-    """Say whether a run counts at the end
-
-    Where the task lets teams choose, until the close.
-    """
-    with writing() as session:
-        (withdrawals.mark_run if body.chosen else withdrawals.unmark_run)(session, viewer(), run_id)
-    return ChangedRun(run_id=run_id, state="chosen" if body.chosen else "not chosen")
-
-
-OPERATIONS = (send_run, check_run, run, describe_run, withdraw_run, restore_run, choose_run)
+OPERATIONS = (
+    *(send_run, check_run, run, describe_run),
+    *actions.operations(
+        withdrawals.ACTIONS,
+        answers=dict.fromkeys((each.name for each in withdrawals.ACTIONS), (ChangedRun, _changed)),
+    ),
+)
 
 
 def reproduces(

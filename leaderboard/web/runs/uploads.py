@@ -2,13 +2,12 @@
 
 import secrets
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from flask import Blueprint, jsonify, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from sqlalchemy.orm import Session
 
 from leaderboard.errors import Invalid, LeaderboardError
 from leaderboard.pages.runs.upload import UploadPage, upload_file, upload_page
@@ -21,12 +20,12 @@ from leaderboard.services.runs.uploads import Delivery, Submission
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.trec.read.lines import Limits
 from leaderboard.trec.runs.fixes import FIXES
+from leaderboard.web import actions
 from leaderboard.web.errors import form_again, problem_rows, wants_json
 from leaderboard.web.files import Received, form_key, number
 from leaderboard.web.rules import SIGNED_IN, Body, rule
 from leaderboard.web.runs import batches, files, pieces
 from leaderboard.web.runs.facts import wishes
-from leaderboard.web.security import local_path
 from leaderboard.web.session import reading, settings, viewer, wake, writing
 
 blueprint = Blueprint("uploads", __name__)
@@ -206,40 +205,4 @@ def fix(upload_id: int) -> ResponseReturnValue:
     return redirect(url_for("uploads.show", upload_id=made.upload_id), 303)
 
 
-@blueprint.post("/runs/<id:run_id>/withdraw")
-@rule(SIGNED_IN)
-def withdraw(run_id: int) -> ResponseReturnValue:
-    """Take a run off the board, for its team and the task's organisers."""
-    why = request.form.get("why", "")
-    return _changed(run_id, lambda session, asker: withdrawals.withdraw(session, asker, run_id, why))
-
-
-@blueprint.post("/runs/<id:run_id>/restore")
-@rule(SIGNED_IN)
-def restore(run_id: int) -> ResponseReturnValue:
-    """Put a withdrawn run back on the board, for its team and the task's organisers."""
-    return _changed(run_id, lambda session, asker: withdrawals.restore(session, asker, run_id))
-
-
-@blueprint.post("/runs/<id:run_id>/mark")
-@rule(SIGNED_IN)
-def mark(run_id: int) -> ResponseReturnValue:
-    """Mark a run to count at the end, or as its team's primary one, for its members."""
-    return _changed(run_id, lambda session, asker: withdrawals.mark_run(session, asker, run_id))
-
-
-@blueprint.post("/runs/<id:run_id>/unmark")
-@rule(SIGNED_IN)
-def unmark(run_id: int) -> ResponseReturnValue:
-    """Take a run's mark back, for its team's members."""
-    return _changed(run_id, lambda session, asker: withdrawals.unmark_run(session, asker, run_id))
-
-
-def _changed(run_id: int, change: Callable[[Session, Viewer], None]) -> ResponseReturnValue:
-    """Change a run, and go back to its page or to where the form was."""
-    asker = viewer()
-    with writing() as session:
-        change(session, asker)
-    wake()
-    page = url_for("runs.show", run_id=run_id)
-    return redirect(local_path(request.form.get("next", ""), page), 303)
+actions.add_to(blueprint, withdrawals.ACTIONS)
