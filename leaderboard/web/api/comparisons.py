@@ -85,16 +85,11 @@ class ReproductionQuery:
     measure: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReproducesBody:
+class ReproducesBody(OriginalRuns):
     """What a run reproduces, by numbers of runs: of its task, or of another one.
 
     original_baseline and baseline: what the original and this run are to be better than; both or neither.
     """
-
-    original: int
-    original_baseline: int | None = None
-    baseline: int | None = None
 
 
 @operation("GET", "/tasks/<slug>/reproductions", dict, query=ReproductionQuery, rule=COMPUTED)
