@@ -94,8 +94,6 @@ def sent(record: type) -> dict[str, Any]:
             said[each.name] = each.name in form
         elif each.kind == "ticks":
             said[each.name] = form.getlist(each.name)
-        elif each.kind == "rows" and each.name in form:
-            said[each.name] = "\n".join(form.getlist(each.name))
         elif each.name in form:
             said[each.name] = form[each.name]
     return said

@@ -204,7 +204,7 @@ def _require_not_closed(session: Session, task: Task, run: Run) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reason:
+class RunReason:
     """Why; it stays on the run's page."""
 
     why: Annotated[str, Field(title="Reason", help="Why; it stays on the run's page.", longest=2**20)]
@@ -233,7 +233,7 @@ WITHDRAW = Action(
     more="Its file and scores are kept, and it can be restored. Teams may do so until the close.",
     path="/runs/<id:run_id>/withdraw",
     form="/runs/<id:run_id>/withdraw",
-    record=Reason,
+    record=RunReason,
     act=lambda session, viewer, run_id, asked: withdraw(session, viewer, run_id, asked.why),
     **_RUN,
 )

@@ -391,7 +391,7 @@ def _of_measure(draft: SuiteDraft, wished: MemberDraft, task: Task) -> Iterator[
 
 
 def _nobody(*_: object) -> None:
-    """Who may change a suite run is found with it, or with its team."""
+    """Who may take a suite run off is found with it."""
 
 
 _SETTINGS: Any = {"page": "suites.show", "record": SuiteDraft}
@@ -443,31 +443,7 @@ SETTINGS = (
         done=lambda *_: "suite put back",
     ),
 )
-PUT_TOGETHER = Action(
-    name="put_suite_run_together",
-    summary="Make a suite run of runs that a team has",
-    more="A run of each member's task; members may be missing.",
-    path="/suites/<suite>/runs",
-    form="/suites/<suite>/runs",
-    record=sending.NewSuiteRun,
-    act=lambda session, viewer, slug, asked: sending.put_together(
-        session, viewer, slug, asked.team_id, asked.name, asked.by_member
-    ),
-    status=201,
-    **_RUN,
-)
 RUNS = (
-    Action(
-        name="fill_in_suite_run",
-        summary="Give members that a suite run lacks a run of its team",
-        path="/suites/<suite>/runs/<id:suite_run_id>/parts",
-        form="/suites/<suite>/runs/<id:suite_run_id>/parts",
-        record=sending.ChosenRuns,
-        act=lambda session, viewer, slug, suite_run_id, asked: sending.fill_in(
-            session, viewer, slug, suite_run_id, asked.by_member
-        ),
-        **_RUN,
-    ),
     Action(
         name="withdraw_suite_run",
         summary="Take a suite run off the suite",

@@ -4,16 +4,14 @@ import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from leaderboard import fields
 from leaderboard.db.engine import add_unless_taken, lock_key, lock_row, now
 from leaderboard.db.tables import Run, Suite, SuiteMember, SuiteRun, SuiteRunPart, Team
 from leaderboard.errors import MAX_PROBLEMS, Conflict, Invalid, LeaderboardError, NotFound, Problem
-from leaderboard.fields import Field
 from leaderboard.services import audit, policy
 from leaderboard.services.kinds import UploadRules
 from leaderboard.services.policy import Viewer
@@ -268,48 +266,6 @@ def _with_metadata(file: PreparedUpload, metadata: Mapping[str, Any]) -> Prepare
 def members_of(known: KnownSuite) -> Iterator[tuple[str, int]]:
     """Short name and id of every member."""
     return ((one.member.name, one.member.id) for one in known.members)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemberRun:
-    """The number of a run and the short name of the member that it is for."""
-
-    member: Annotated[str, Field(title="Member", help="The short name of the member.", least=0)]
-    run: Annotated[int, Field(title="Run", help="The number of the run.")]
-
-
-def read_runs(text: str) -> tuple[MemberRun, ...]:
-    """Runs of members, a line each.
-
-    >>> [(one.member, one.run) for one in read_runs("law=12\\nnews=7")]
-    [('law', 12), ('news', 7)]
-    """
-    parts = (line.partition("=") for line in text.split())
-    return tuple(fields.read(MemberRun, {"member": member, "run": run}) for member, _, run in parts)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChosenRuns:
-    """Runs of the team for members that a suite run lacks."""
-
-    runs: Annotated[
-        tuple[MemberRun, ...], Field(title="Runs", help="A run for each member.", read=read_runs, most=100)
-    ]
-
-    @property
-    def by_member(self) -> dict[str, int]:
-        """Member -> run id."""
-        return {one.member: one.run for one in self.runs}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewSuiteRun(ChosenRuns):
-    """A suite run of runs that a team has."""
-
-    team_id: Annotated[int, Field(title="Team", help="The number of the team.")]
-    name: Annotated[
-        str, Field(title="Name", help="What each of the runs is called.", least=0, read=str.strip)
-    ]
 
 
 def put_together(

@@ -2,25 +2,26 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
 from leaderboard import fields
 from leaderboard.pages import suites as suites_pages
 from leaderboard.pages.suites import SuiteChoice
 from leaderboard.services.runs import facts
-from leaderboard.services.suites import changes, seen
+from leaderboard.services.suites import changes, seen, sending
 from leaderboard.services.suites.changes import SuiteDraft
 from leaderboard.services.suites.sending import SuiteRequest
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.trec.suites import GROUPS
 from leaderboard.web.api import actions, repeats
 from leaderboard.web.api.lists import ListQuery, Rows, part
-from leaderboard.web.api.operations import BODY_OF_FILE, SUBMIT, Reply, operation
+from leaderboard.web.api.operations import BODY_OF_FILE, SUBMIT, WRITE, Reply, operation
 from leaderboard.web.files import Received
 from leaderboard.web.rules import SIGNED_IN, Rule
-from leaderboard.web.session import finish_reading, reading, token, viewer
+from leaderboard.web.session import finish_reading, reading, token, viewer, writing
 from leaderboard.web.suites import sending as web_sending
 
 
@@ -51,6 +52,30 @@ class SuiteSendQuery:
     kind: str = "official"
     description: str = ""
     file_name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberRun:
+    """The number of a run and the short name of the member that it is for."""
+
+    member: str
+    run: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChosenRuns:
+    """Runs of the team for members that a suite run lacks."""
+
+    runs: Annotated[tuple[MemberRun, ...], Meta(min_length=1)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewSuiteRun:
+    """A suite run of runs that a team has."""
+
+    team_id: int
+    name: str
+    runs: Annotated[tuple[MemberRun, ...], Meta(min_length=1)]
 
 
 @operation("GET", "/suites", Rows, query=ListQuery)
@@ -122,6 +147,29 @@ def send_suite_run(suite: str, name: str, query: SuiteSendQuery, file: Path) -> 
     return Reply(answer=_run(suite, made), status=201, headers={})
 
 
+@operation("POST", "/suites/<suite>/runs", dict, body=NewSuiteRun, scopes=WRITE, status=201)
+def put_suite_run_together(suite: str, body: NewSuiteRun) -> dict[str, object]:
+    """Make a suite run of runs that a team has
+
+    A run of each member's task; members may be missing.
+    """
+    asker = viewer()
+    with writing() as session:
+        made = sending.put_together(session, asker, suite, body.team_id, body.name, _runs(body.runs))
+    finish_reading()
+    return _run(suite, made)
+
+
+@operation("POST", "/suites/<suite>/runs/<id:suite_run_id>/parts", dict, body=ChosenRuns, scopes=WRITE)
+def fill_in_suite_run(suite: str, suite_run_id: int, body: ChosenRuns) -> dict[str, object]:
+    """Give members that a suite run lacks a run of its team"""
+    asker = viewer()
+    with writing() as session:
+        sending.fill_in(session, asker, suite, suite_run_id, _runs(body.runs))
+    finish_reading()
+    return _run(suite, suite_run_id)
+
+
 OPERATIONS = (
     suites,
     show_suite,
@@ -129,15 +177,15 @@ OPERATIONS = (
     suite_settings,
     *actions.operations(changes.SETTINGS),
     send_suite_run,
-    *actions.operations(
-        (changes.PUT_TOGETHER, *changes.RUNS),
-        answers={
-            "put_suite_run_together": (dict, lambda made, suite: _run(suite, made)),
-            "fill_in_suite_run": (dict, lambda _, suite, suite_run_id: _run(suite, suite_run_id)),
-        },
-    ),
+    put_suite_run_together,
+    fill_in_suite_run,
+    *actions.operations(changes.RUNS),
 )
 
 
 def _run(suite: str, suite_run_id: int) -> dict[str, object]:
     return suites_pages.run_facts(suites_pages.suite_run_page(reading(), viewer(), suite, suite_run_id))
+
+
+def _runs(chosen: tuple[MemberRun, ...]) -> dict[str, int]:
+    return {one.member: one.run for one in chosen}

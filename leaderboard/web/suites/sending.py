@@ -10,7 +10,7 @@ from flask import Blueprint, jsonify, redirect, render_template, request, url_fo
 from flask.typing import ResponseReturnValue
 from sqlalchemy.orm import Session
 
-from leaderboard.errors import Busy, Invalid, LeaderboardError
+from leaderboard.errors import Busy, Invalid, LeaderboardError, Problem
 from leaderboard.pages import suites as pages
 from leaderboard.services.runs import facts, limits
 from leaderboard.services.suites import changes, sending
@@ -18,6 +18,7 @@ from leaderboard.services.suites.sending import PreparedSubmission, SuiteRequest
 from leaderboard.trec import facts as facts_files
 from leaderboard.trec.read.lines import Limits
 from leaderboard.web import actions
+from leaderboard.web.addresses import whole
 from leaderboard.web.errors import form_again, wants_json
 from leaderboard.web.files import Received, form_key, number, received
 from leaderboard.web.rules import SIGNED_IN, Body, rule
@@ -30,6 +31,8 @@ blueprint = Blueprint("suite_sending", __name__)
 AT_ONCE = 1
 """Archives checked at a time: each is as many files as the suite has members."""
 _turns = threading.BoundedSemaphore(AT_ONCE)
+PART = "part-"
+"""What the fields of a form begin with that choose the run of a member."""
 
 
 @blueprint.get("/suites/<suite>/submit")
@@ -49,15 +52,47 @@ def send(suite: str) -> ResponseReturnValue:
             raise Invalid("Choose a zip or a tar with a folder for each member.")
         wished = _wished()
         if "check" in request.form:
-            # Counted as files are that are not sent.
-            checked = _prepared(suite, wished.team_id, file, limits.count_check_only)
-            return _form_page(suite, checked=checked, name=file.name)
+            return _form_page(suite, checked=check(suite, wished.team_id, file), name=file.name)
         made = deliver(suite, file, wished, form_key())
     except LeaderboardError as error:
         if wants_json():
             raise
         return form_again(_form_page(suite, error), error)
     return _answer(suite, made)
+
+
+@blueprint.post("/suites/<suite>/runs")
+@rule(SIGNED_IN)
+def put_together(suite: str) -> ResponseReturnValue:
+    """Make a suite run of runs that a team has."""
+    asker = viewer()
+    try:
+        team_id, name = _team(), request.form.get("name", "").strip()
+        with writing() as session:
+            made = sending.put_together(session, asker, suite, team_id, name, _chosen())
+    except LeaderboardError as error:
+        if wants_json():
+            raise
+        return form_again(_form_page(suite, error), error)
+    return _answer(suite, made)
+
+
+@blueprint.post("/suites/<suite>/runs/<id:suite_run_id>/parts")
+@rule(SIGNED_IN)
+def fill_in(suite: str, suite_run_id: int) -> ResponseReturnValue:
+    """Give members that a suite run lacks a run of its team."""
+    asker, chosen = viewer(), _chosen()
+    with writing() as session:
+        sending.fill_in(session, asker, suite, suite_run_id, chosen)
+    return _to_run(suite, suite_run_id)
+
+
+actions.add_to(blueprint, changes.RUNS)
+
+
+def check(suite: str, team_id: int, file: Received) -> PreparedSubmission:
+    """An archive that was checked, and of which nothing is kept; counted as files are that are not sent."""
+    return _prepared(suite, team_id, file, limits.count_check_only)
 
 
 def deliver(suite: str, file: Received, wished: SuiteRequest, key: str | None) -> int:
@@ -106,11 +141,8 @@ def _turn() -> Iterator[Path]:
 
 
 def _wished() -> SuiteRequest:
-    team_id = number("team", None)
-    if team_id is None:
-        raise Invalid("Choose the team that sends the run.")
     return SuiteRequest(
-        team_id=team_id,
+        team_id=_team(),
         name=request.form.get("name", "").strip(),
         kind=request.form.get("kind", "official"),
         description=facts.require_short(request.form.get("description", "")),
@@ -118,11 +150,37 @@ def _wished() -> SuiteRequest:
     )
 
 
+def _team() -> int:
+    team_id = number("team", None)
+    if team_id is None:
+        raise Invalid("Choose the team that sends the run.")
+    return team_id
+
+
+def _chosen() -> dict[str, int]:
+    """Member -> run id, of the fields that are not empty; raises Invalid for what is no id."""
+    given = {
+        field.removeprefix(PART): text
+        for field, text in request.form.items()
+        if field.startswith(PART) and text
+    }
+    ids = {member: whole(text) for member, text in given.items()}
+    wrong = next((member for member, run_id in ids.items() if run_id is None), None)
+    if wrong is not None:
+        problem = Problem("must be the number of a run.", "Choose one.", field="run", value=given[wrong][:40])
+        raise Invalid("No suite run was changed.", [problem])
+    return {member: run_id for member, run_id in ids.items() if run_id is not None}
+
+
 def _answer(suite: str, made: int) -> ResponseReturnValue:
     if not wants_json():
-        return redirect(url_for("suites.show_run", suite=suite, suite_run_id=made), 303)
+        return _to_run(suite, made)
     finish_reading()
     return jsonify(pages.run_facts(pages.suite_run_page(reading(), viewer(), suite, made))), 201
+
+
+def _to_run(suite: str, suite_run_id: int) -> ResponseReturnValue:
+    return redirect(url_for("suites.show_run", suite=suite, suite_run_id=suite_run_id), 303)
 
 
 def _form_page(
@@ -139,16 +197,7 @@ def _form_page(
         checked=checked,
         name=name,
         sent=request.form,
+        part=PART,
         key=secrets.token_urlsafe(16),
         largest=settings().upload_bytes,
     )
-
-
-actions.add_to(blueprint, changes.RUNS)
-actions.add_to(
-    blueprint,
-    [changes.PUT_TOGETHER],
-    _form_page,
-    then={"put_suite_run_together": lambda made, suite: _answer(suite, made)},
-    refusals=(LeaderboardError,),
-)
