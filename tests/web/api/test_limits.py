@@ -27,7 +27,7 @@ WITHIN: dict[tuple[str, str], Asked] = {
 """Body and field with a least and a largest number -> where it is sent."""
 TEXTS: dict[tuple[str, str], Asked] = {
     ("PhaseExtension", "reason"): ("extend_deadline", "/tasks/robots/extend", {"hours": 1}),
-    ("Reason", "why"): ("withdraw_run", "/runs/{run}/withdraw", {}),
+    ("RunReason", "why"): ("withdraw_run", "/runs/{run}/withdraw", {}),
     ("SuiteDraft", "title"): (
         "make_suite",
         "/suites/hers",
