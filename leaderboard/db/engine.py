@@ -304,10 +304,6 @@ def _refuse_flush(session: Session, *_: object) -> None:
     raise AssertionError("a reading session was asked to write")
 
 
-BINARY = 1
-"""psycopg's name for it, without its import where the database is SQLite."""
-
-
 def _opened(url: str, lock_wait_s: float, pool: int) -> Engine:
     try:
         return _engine(url, lock_wait_s, pool)
@@ -322,7 +318,7 @@ def _engine(url: str, lock_wait_s: float, pool: int) -> Engine:
     if parsed.get_backend_name() == "postgresql" and parsed.get_driver_name() == "psycopg2":
         parsed = parsed.set(drivername="postgresql+psycopg")
     options = f"{POSTGRES_OPTIONS} -c lock_timeout={_milliseconds(lock_wait_s)}"
-    engine = create_engine(
+    return create_engine(
         parsed,
         pool_pre_ping=True,
         query_cache_size=STATEMENTS,
@@ -330,17 +326,6 @@ def _engine(url: str, lock_wait_s: float, pool: int) -> Engine:
         max_overflow=pool,
         connect_args={"options": options, **POSTGRES_NETWORK},
     )
-    if engine.driver == "psycopg":
-        event.listen(engine, "before_cursor_execute", _ask_for_binary)
-    return engine
-
-
-def _ask_for_binary(_connection: Connection, cursor: Any, *facts: Any) -> None:
-    """Have PostgreSQL answer a query in binary: as text, bytes are twice as long and take longer to read."""
-    _statement, _parameters, context, _many = facts
-    compiled = None if context is None else context.compiled
-    if compiled is not None and compiled.statement.is_select:
-        cursor.format = BINARY
 
 
 def _sqlite_engine(url: str, lock_wait_s: float) -> Engine:

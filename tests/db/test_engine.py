@@ -6,14 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
-from sqlalchemy import JSON, BigInteger, Boolean, Double, LargeBinary, String, event, literal, select, text
+from sqlalchemy import select, text
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.types import TypeEngine
 
-from leaderboard.db.base import UtcDateTime
 from leaderboard.db.engine import Database, lock_row, now
 from leaderboard.db.tables import Account, Team, WebSession
 from leaderboard.errors import Invalid
@@ -128,26 +125,3 @@ def test_a_writing_session_holds_sqlite_before_its_first_write(sqlite_template: 
         ):
             other.execute("BEGIN IMMEDIATE")
     database.dispose()
-
-
-def test_queries_are_answered_in_binary(database: Database) -> None:
-    """On PostgreSQL, where bytes would come as text of twice the length; values are the same on both."""
-    formats = []
-    event.listen(
-        database.engine, "after_cursor_execute", lambda _, cursor, *facts: formats.append(_formats(cursor))
-    )
-    moment = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
-    values = bytes(range(256)), 0.1 + 0.2, 2**40, "é", True, {"a": [1, None]}
-    with database.read() as session:
-        columns = [literal(value, kind) for value, kind in zip(values, KINDS, strict=True)]
-        (row,) = session.execute(select(*columns, literal(moment, UtcDateTime)))
-    assert tuple(row) == (*values, moment)
-    assert formats[-1] == (set() if database.is_sqlite else {1})
-
-
-KINDS: tuple[TypeEngine[Any], ...] = LargeBinary(), Double(), BigInteger(), String(), Boolean(), JSON()
-
-
-def _formats(cursor: Any) -> set[int]:
-    result = getattr(cursor, "pgresult", None)
-    return {result.fformat(at) for at in range(result.nfields)} if result else set()
