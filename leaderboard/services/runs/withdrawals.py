@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.db.engine import lock_key, lock_row, now
 from leaderboard.db.tables import Member, Phase, Run, Task
-from leaderboard.errors import Closed, Conflict, Forbidden, Invalid
+from leaderboard.errors import Closed, Conflict, Forbidden, Invalid, Problem
 from leaderboard.fields import Field
 from leaderboard.services import audit, policy
 from leaderboard.services.actions import Action
@@ -136,8 +136,8 @@ def rules_of(viewer: Viewer, run: Any, task: Task, *, is_closed: bool, by_its_te
     )
 
 
-def withdraw(session: Session, viewer: Viewer, run_id: int, why: str) -> None:
-    """Take a run off the board with a reason; its file and scores are kept, and it may be restored.
+def withdraw(session: Session, viewer: Viewer, run_id: int, why: str) -> str:
+    """Take a run off the board with a reason, and what it is now: its file and scores are kept for later.
 
     Its team may do so until the task closes, unless teams may not withdraw there; organisers always. Raises
     Forbidden for all others, Closed after the close, Conflict where it is withdrawn already.
@@ -150,12 +150,14 @@ def withdraw(session: Session, viewer: Viewer, run_id: int, why: str) -> None:
     if run.withdrawn_at is not None:
         raise Conflict(f"Run {run.name} is withdrawn already.")
     if not why.strip():
-        raise Invalid("Say why the run is withdrawn; the reason stays on its page.")
+        problem = Problem("must say something.", "Say why; it stays on the run's page.", field="why")
+        raise Invalid("Say why the run is withdrawn; the reason stays on its page.", [problem])
     run.withdrawn_at, run.withdrawn_by, run.withdrawn_why = now(session), viewer.account_id, why.strip()
     session.flush()
     editions.drop_jobs(session, run.id)
     prepared.prepare(session, task.id)
     audit.record(session, viewer, "run.withdraw", f"run:{run.id}", why=run.withdrawn_why)
+    return "withdrawn"
 
 
 def restore(session: Session, viewer: Viewer, run_id: int) -> None:

@@ -157,16 +157,18 @@ def describe_run(run_id: int, body: RunChanges) -> RunAnswer:
     return _run(run_pages.run_page(reading(), viewer(), run_id))
 
 
-def _changed(choice: str | None, run_id: int) -> ChangedRun:
-    state = choice or run_pages.run_page(reading(), viewer(), run_id).state.state
-    return ChangedRun(run_id=run_id, state=state)
+def _state(state: str | None, run_id: int) -> ChangedRun:
+    """As the action says it is now; as its page says where it was restored."""
+    return ChangedRun(
+        run_id=run_id, state=state or run_pages.run_page(reading(), viewer(), run_id).state.state
+    )
 
 
 OPERATIONS = (
     *(send_run, check_run, run, describe_run),
     *actions.operations(
         withdrawals.ACTIONS,
-        answers=dict.fromkeys((each.name for each in withdrawals.ACTIONS), (ChangedRun, _changed)),
+        answers=dict.fromkeys((each.name for each in withdrawals.ACTIONS), (ChangedRun, _state)),
     ),
 )
 

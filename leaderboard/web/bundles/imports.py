@@ -21,7 +21,7 @@ from leaderboard.services.runs.prepare import suggested_name
 from leaderboard.services.tasks.drafts import PreparedTask
 from leaderboard.trec.read.lines import Limits
 from leaderboard.web.bodies import require_room
-from leaderboard.web.errors import form_again, wants_json
+from leaderboard.web.errors import refused
 from leaderboard.web.files import received_all
 from leaderboard.web.rules import ORGANISER, Body, rule
 from leaderboard.web.security import incoming_folder
@@ -73,9 +73,7 @@ def look() -> ResponseReturnValue:
         require_room(settings(), sum(path.stat().st_size for path in sent.values()))
         token = opening.keep_bundle(settings().data, asker.account_id, list(sent.items()))
     except LeaderboardError as error:
-        if wants_json():
-            raise
-        return form_again(_form(error), error)
+        return refused(_form, error)
     return _check(page, token)
 
 
@@ -92,13 +90,9 @@ def make() -> ResponseReturnValue:
             try:
                 slug = made(files, words)
             except LeaderboardError as error:
-                if wants_json():
-                    raise
-                return form_again(_check(_understood(files, words), token, error), error)
+                return refused(lambda error: _check(_understood(files, words), token, error), error)
     except LeaderboardError as error:
-        if wants_json():
-            raise
-        return form_again(_form(error), error)
+        return refused(_form, error)
     opening.drop_bundle(settings().data, account_id)
     return redirect(url_for("organise.show", slug=slug), 303)
 

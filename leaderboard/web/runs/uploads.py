@@ -21,7 +21,7 @@ from leaderboard.trec.read.bundles import base_name
 from leaderboard.trec.read.lines import Limits
 from leaderboard.trec.runs.fixes import FIXES
 from leaderboard.web import actions
-from leaderboard.web.errors import form_again, problem_rows, wants_json
+from leaderboard.web.errors import problem_rows, refused, wants_json
 from leaderboard.web.files import Received, form_key, number
 from leaderboard.web.rules import SIGNED_IN, Body, rule
 from leaderboard.web.runs import batches, files, pieces
@@ -72,9 +72,7 @@ def send(slug: str) -> ResponseReturnValue:
                 return batches.answer(batches.take(slug, sent, task_kind))
             submission = _submit(slug, sent)
     except LeaderboardError as error:
-        if wants_json():
-            raise
-        return form_again(_form_page(slug, error), error)
+        return refused(lambda error: _form_page(slug, error), error)
     wake()
     if wants_json():
         return jsonify(_facts(submission)), 422 if submission.state == "rejected" else 201

@@ -19,7 +19,7 @@ from leaderboard.trec import facts as facts_files
 from leaderboard.trec.read.lines import Limits
 from leaderboard.web import actions
 from leaderboard.web.addresses import whole
-from leaderboard.web.errors import form_again, wants_json
+from leaderboard.web.errors import refused, wants_json
 from leaderboard.web.files import Received, form_key, number, received
 from leaderboard.web.rules import SIGNED_IN, Body, rule
 from leaderboard.web.runs.facts import facts_given
@@ -55,9 +55,7 @@ def send(suite: str) -> ResponseReturnValue:
             return _form_page(suite, checked=check(suite, wished.team_id, file), name=file.name)
         made = deliver(suite, file, wished, form_key())
     except LeaderboardError as error:
-        if wants_json():
-            raise
-        return form_again(_form_page(suite, error), error)
+        return refused(lambda error: _form_page(suite, error), error)
     return _answer(suite, made)
 
 
@@ -71,9 +69,7 @@ def put_together(suite: str) -> ResponseReturnValue:
         with writing() as session:
             made = sending.put_together(session, asker, suite, team_id, name, _chosen())
     except LeaderboardError as error:
-        if wants_json():
-            raise
-        return form_again(_form_page(suite, error), error)
+        return refused(lambda error: _form_page(suite, error), error)
     return _answer(suite, made)
 
 

@@ -12,7 +12,7 @@ from leaderboard.services.tasks import announcements
 from leaderboard.services.tasks.announcements import AnnouncementDraft, AnnouncementPreview
 from leaderboard.web import responses
 from leaderboard.web.addresses import absolute, whole
-from leaderboard.web.errors import form_again, wants_json
+from leaderboard.web.errors import refused
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
 from leaderboard.web.session import reading, settings, viewer, wake, writing
 
@@ -81,9 +81,7 @@ def announce(slug: str) -> ResponseReturnValue:
         with writing() as session:
             announcements.send(session, asker, slug, draft, -1 if counted is None else counted, link)
     except (Invalid, Conflict) as error:
-        if wants_json():
-            raise
-        return form_again(_form_page(slug, draft, error=error), error)
+        return refused(lambda error: _form_page(slug, draft, error=error), error)
     wake()
     return redirect(url_for("news.show", slug=slug), 303)
 

@@ -59,7 +59,9 @@ def _refused(kind: type[LeaderboardError], act: Callable[[], None]) -> None:
 def test_a_team_withdraws_and_restores(database: Database, site: dict[str, Viewer], tmp_path: Path) -> None:
     """Off the board, back with its old score; both on record; not twice, not without a reason."""
     anna = site["anna"]
-    _refused(Invalid, lambda: _withdraw(database, anna, why=" "))
+    with pytest.raises(Invalid) as blank:
+        _withdraw(database, anna, why=" ")
+    assert [problem.field for problem in blank.value.problems] == ["why"]
     _refused(Conflict, lambda: _restore(database, anna))
     _withdraw(database, anna)
     assert _rows(database) == [("second", 1)]
