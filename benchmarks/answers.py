@@ -48,7 +48,7 @@ class Fault(NamedTuple):
 
     @property
     def fails(self) -> bool:
-        """Whether something that the old answer said is not said any longer."""
+        """Whether something in the old answer is missing from the new one."""
         return self.sort in ("missing", "value")
 
 
@@ -68,7 +68,7 @@ def read(folder: Path) -> dict[str, Answer]:
 
 
 def compare(old: Answer, new: Answer, ignored: frozenset[str] = frozenset()) -> Iterator[Fault]:
-    """How an answer differs from the one before: data by value, tables by column and row, else as text."""
+    """Differences from the answer before: data by value, tables by column and row, else as text."""
     if (old.status, old.type) != (new.status, new.type):
         yield Fault("value", "answer", f"{old.status} {old.type} -> {new.status} {new.type}")
     elif (old.title, old.body) == (new.title, new.body):
@@ -173,7 +173,7 @@ class Comparison:
         return len(old), len(new), len(old - {*self.new}), len(new - {*self.old}), same, len(shared) - same
 
     def lists(self, most: int = SHOWN, *, text: bool = False) -> str:
-        """What differs, by address; of pages the words too where `text` says so."""
+        """The differences by address; for pages also the words if `text` is set."""
         lists = {"only in the old crawl": self.missing, "only in the new crawl": self.added}
         extra = Counter(
             fault.place for some in self.faults.values() for fault in some if fault.sort == "extra"

@@ -1,4 +1,4 @@
-"""What a site does while somebody tries to stop it: `python -m benchmarks.attacks`.
+"""Behaviour of a site under denial-of-service attacks: `python -m benchmarks.attacks`.
 
 It starts `leaderboard serve --demo` on 127.0.0.1 with a folder of its own, attacks that site only, for a
 minute or two, and prints what others saw meanwhile. Linux only: memory and open files are read from /proc.
@@ -131,7 +131,7 @@ def throughput(port: int, path: str, seconds: float) -> float:
 
 
 def half_open(port: int, count: int, addresses: int) -> tuple[str, int]:
-    """Times in ms that others wait for /healthz while so many send half a header; how many answers came."""
+    """Others' waits for /healthz in ms while clients send half a header; how many answers came."""
     opened = [_half(port, f"127.0.0.{1 + number % addresses}") for number in range(count)]
     times, answered = [], 0
     for _ in range(20):

@@ -23,9 +23,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 from leaderboard import worker
+from leaderboard.core.jobs import queue
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
-from leaderboard.services.jobs import queue
 from leaderboard.settings import Settings
 from tests.make import brokers, carried, postgres
 from tests.make.brokers import Broker
@@ -40,7 +40,7 @@ BROKERS: dict[str, Callable[[], AbstractContextManager[Broker]]] = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the trial that is asked for; exit code 1 where a run was lost or scored twice."""
+    """Run the requested trial; exit code 1 where a run was lost or scored twice."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -48,8 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=500)
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--losses", type=int, default=3)
-    parser.add_argument("--waits", type=int, help="Time so many submissions in place of killing.")
-    parser.add_argument("--claims", type=int, help="Claim and finish so many empty jobs in place of killing.")
+    parser.add_argument("--waits", type=int, help="Time this number of submissions instead of killing.")
+    parser.add_argument("--claims", type=int, help="Claim and finish this many empty jobs, do not kill.")
     asked = parser.parse_args(arguments)
     with (
         tempfile.TemporaryDirectory() as folder,

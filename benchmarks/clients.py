@@ -20,14 +20,14 @@ from statistics import median
 import click
 from sqlalchemy import func, select
 
+from leaderboard.accounts.ops import accounts, teams, tokens
+from leaderboard.accounts.ops.tokens import TokenRequest
+from leaderboard.core.policy import OPERATOR, viewer_of
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Evaluation, Job, Run, Upload
-from leaderboard.services.accounts import accounts, teams, tokens
-from leaderboard.services.accounts.tokens import TokenRequest
-from leaderboard.services.policy import OPERATOR, viewer_of
-from leaderboard.services.tasks import drafts
-from leaderboard.services.tasks.drafts import TaskDraft
+from leaderboard.tasks.ops import drafts
+from leaderboard.tasks.ops.drafts import TaskDraft
 from tests.make.sites import Site, running_site
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "client"))
@@ -39,7 +39,7 @@ PATIENCE_S = 900
 
 
 def _prepared(folder: Path, count: int) -> tuple[Database, list[str]]:
-    """A site with a task of 50 judged topics; the tokens of so many accounts, each in a team of its own."""
+    """A site with a task of 50 judged topics; the tokens of this number of accounts, each in its own team."""
     chance = random.Random(1)
     topics, judged = folder / "topics.tsv", folder / "qrels.txt"
     topics.write_text("".join(f"{topic}\ttopic {topic}\n" for topic in range(TOPICS)))

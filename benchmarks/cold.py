@@ -1,10 +1,10 @@
-"""What pages cost that nobody asked for since the site changed: `python -m benchmarks.cold --help`.
+"""The cost of uncached pages after a change of the site: `python -m benchmarks.cold --help`.
 
 Every kind of page of the demo and of a made-up task, the server's share only. A process first makes every
 kind of page of a small site, so that programs, templates and statements are compiled; then another site's
 file takes the place of the small one, and for every page the process is copied, which makes it for the first
 time (what is kept under digests is not there yet) and then again and again, for a visitor and for a member of
-a team. Processor time is told beside the time that passed: it does not depend on what else the machine does.
+a team. Processor time is shown with the time that passed: it does not depend on what else the machine does.
 """
 
 import argparse
@@ -27,9 +27,9 @@ from flask.testing import FlaskClient
 from benchmarks import measuring, table
 from benchmarks.pages import PACKED, counted
 from benchmarks.sites import cookie_of_member, made, objects
+from leaderboard.application import create_app
 from leaderboard.db.engine import Database
 from leaderboard.settings import Settings
-from leaderboard.web import create_app
 from leaderboard.web import kept as kept_pages
 
 TARGET_MS = 60.0
@@ -91,7 +91,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Costs:
-    """Of one page: made for the first time, and made anew for a visitor and a member; bytes as sent."""
+    """Of one page: made for the first time, and made again for a visitor and a member; bytes as sent."""
 
     first: Cost
     visitor: Sequence[Cost]
@@ -169,7 +169,7 @@ def _measure(answer: Connection, ready: Ready, path: str, cookie: str, repeats: 
 
 
 def asked(client: FlaskClient, path: str) -> Cost:
-    """What one page costs; ends the benchmark where it is not shown."""
+    """The cost of one page; ends the benchmark if it is not shown."""
     start, cpu = time.perf_counter(), time.process_time()
     answer = client.get(path)
     cost = Cost((time.perf_counter() - start) * 1000, (time.process_time() - cpu) * 1000)

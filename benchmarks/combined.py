@@ -1,4 +1,4 @@
-"""What boards of people and a machine say, against a known truth: `python -m benchmarks.combined --help`.
+"""Combined boards of people and a machine against a known truth: `python -m benchmarks.combined --help`.
 
 A made-up task: topics, documents with people's grades, and runs that find them more or less well. A machine
 labels all documents, well or badly; people label a share. The truth is a run's mean score by people over all
@@ -66,7 +66,7 @@ def made() -> World:
 
 
 def keeping(share: float, lift: float = 0.0) -> Machine:
-    """A machine that has so many of people's grades, others by chance, and over-rates a share by one."""
+    """A machine with a share of people's grades, others random, that over-rates a share by one."""
 
     def label(world: World, random: np.random.Generator) -> IntArray:
         kept = random.random(world.people.shape) < share
@@ -77,7 +77,7 @@ def keeping(share: float, lift: float = 0.0) -> Machine:
 
 
 def circular(world: World, random: np.random.Generator) -> IntArray:
-    """A machine half of whose labels come of where the third run has the document."""
+    """A machine half of whose labels depend on the third run's rank of the document."""
     grades = keeping(0.5)(world, random)
     rank = np.argsort(world.rankings[2], axis=-1)
     own = np.where(rank < 4, 3, np.where(rank < 10, 2, np.where(rank < 20, 1, 0)))
@@ -121,7 +121,7 @@ COLUMNS = (
 
 
 def tables(world: World, machine: IntArray, share: float, random: np.random.Generator) -> list[PairTable]:
-    """All pairs of runs of one board by what each column goes by."""
+    """All pairs of runs of one board, by the method of each column."""
     chosen = random.integers(TOPICS, size=OF_BOARD)
     people, labels = world.people[chosen], machine[chosen]
     rankings = world.rankings[:, chosen, :DEPTH]
@@ -169,7 +169,7 @@ def of_teams() -> World:
 
 
 def moving(share: float, how: str) -> Machine:
-    """A machine that moves so many of people's grades: `up` or `down` by one, `both` ways, to `any` grade.
+    """A machine that changes a share of people's grades: `up` or `down` by one, `both` ways, to `any` grade.
 
     With `popular up` it is the share where all runs have the document first, less the further down.
     """
@@ -279,7 +279,7 @@ def main() -> None:
 def board_favours(
     world: World, machine: Machine, measure: str, share: float, random: np.random.Generator
 ) -> tuple[Favour | None, ...]:
-    """Whom one board calls favoured, by team, where people judge a share of the documents."""
+    """The favoured teams of one board, where people judge a share of the documents."""
     chosen = random.permutation(TOPICS)[:OF_BOARD]
     people, graded = world.people[chosen], machine(world, random)[chosen]
     placed = _placed(world.rankings[:, chosen, :DEPTH])
@@ -304,7 +304,7 @@ def _by_machine(world: World, machine: Machine, measure: str) -> FloatArray:
 
 
 def _weight(rankings: IntArray) -> FloatArray:
-    """What each document weighs in the runs, (topics, documents)."""
+    """The weight of each document in the runs, (topics, documents)."""
     ranks = np.argsort(rankings, axis=-1) + 1
     return np.array([weights(ranks[:, topic]) for topic in range(TOPICS)])
 

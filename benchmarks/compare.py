@@ -20,7 +20,7 @@ DEFAULT_DIALECT = 10
 
 
 def workloads(data: Path, selected: Iterable[str]) -> list[Workload]:
-    """What is in the folder for the selections; ends the program where something is missing."""
+    """The workloads in the folder for the selections; ends the program if something is missing."""
     big = data / "big"
     files = {
         "big": {"big": [big / "run.txt"]},
@@ -39,7 +39,7 @@ def workloads(data: Path, selected: Iterable[str]) -> list[Workload]:
 
 
 def tools(given: argparse.Namespace) -> list[Tool]:
-    """Those that are there; for each other one a line that says why not."""
+    """The available tools, and a line for each missing one with the reason."""
     available: list[Tool] = []
 
     def add(name: str, make: Callable[[], Tool]) -> None:
@@ -108,7 +108,7 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
         "--leaderboard",
         metavar="PROGRAM",
         default=str(Path(sys.executable).with_name("leaderboard")),
-        help="default: beside this Python",
+        help="default: next to this Python",
     )
     parser.add_argument(
         "--python", default=sys.executable, help="interpreter that has pytrec_eval, ir_measures and ranx"

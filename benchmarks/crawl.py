@@ -1,4 +1,4 @@
-"""Saves what a running site answers at every address, and compares two such crawls.
+"""Saves the responses of a running site at every address, and compares two such crawls.
 
 It follows links with GET, as a visitor or signed in by a one-time link. Nothing of the program is imported,
 so sites of any two versions can be compared: `python -m benchmarks.crawl --help`.
@@ -37,7 +37,7 @@ class _Unfollowed(HTTPRedirectHandler):
     """A redirection is an answer like others: its target is one more link."""
 
     def redirect_request(self, *_: Any) -> None:
-        """Follow nothing."""
+        """Follow no redirect."""
 
 
 class Crawler:
@@ -62,7 +62,7 @@ class Crawler:
         """The answers of the start addresses and of what they lead to, nearest first.
 
         Known addresses do not count for the limits, and no others of their forms are asked for: told the
-        addresses of another crawl it asks for the same, as far as they are linked to, and for new forms.
+        addresses of another crawl it asks for the same, if they are linked to, and for new forms.
         """
         forms = Counter({form(address): self.of_form for address in known})
         seen, level, room = set(starts), list(starts), self.limit - len(starts)
@@ -85,7 +85,7 @@ class Crawler:
             seen.update(level)
 
     def ask(self, address: str) -> tuple[Answer, set[str]]:
-        """What the address answers, and the addresses of the site that it links to."""
+        """The response of an address, and the addresses of the site that it links to."""
         status, headers, data = self._ask(Request(self.origin + address))
         content, text, title = headers.get_content_type(), data.decode("utf-8", "backslashreplace"), ""
         links = headers.get_all("Location", [])
@@ -121,7 +121,7 @@ def canonical(link: str) -> str:
 
 
 def form(address: str) -> str:
-    """The address with N for whatever holds a digit, one argument by its name, several without names.
+    """The address with N for each part with a digit, one argument by its name, several without names.
 
     >>> form("/runs/3/topics/PY01.json?all=&table=ties"), form("/runs?table=ties&q=1&sort=a")
     ('/runs/N/topics/N.json?all&table=ties', '/runs?...&table=ties')
@@ -159,7 +159,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Save or compare, and print what there is."""
+    """Save or compare, and print the result."""
     given = _arguments(arguments)
     if given.command == "save":
         crawler = Crawler(given.url, limit=given.limit, of_form=given.of_form)

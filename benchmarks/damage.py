@@ -24,8 +24,8 @@ from sqlalchemy import LargeBinary, RowMapping, Table, select, text, type_coerce
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import metadata
-from leaderboard.services.checks import all_checks
 from leaderboard.settings import DATABASE_FILE
+from leaderboard.site.ops.checks import all_checks
 
 OF_EVALUATIONS = ("revision_id", "run_id", "dialect")
 
@@ -60,8 +60,12 @@ KINDS = (
     Kind("click_log", "body", "query logs", ("id",)),
     Kind("task_picture", "body", "pictures", ("id",)),
 )
-SECRETS = {("task", "click_key"), ("labelling_round", "secret"), ("idempotency_key", "body")}
-"""Columns of bytes without a checksum: random bits, and answers of the API, which are kept for a day only."""
+SECRETS = {
+    *(("task", "click_key"), ("labelling_round", "secret"), ("idempotency_key", "body")),
+    *(("signing_key", "public"), ("signing_key", "private")),
+}
+"""Columns of bytes without a checksum: random bits, keys (which fail if one bit is wrong), and answers of
+the API, which are kept for a day only."""
 
 
 PLAIN = {
@@ -87,7 +91,7 @@ class Number(NamedTuple):
 def turned_number(database: Database, chance: random.Random) -> Iterator[Number]:
     """One bit of a plain number in SQLite, at random, turned over until the end.
 
-    What the database itself refuses, such as two rows of one key, is passed over.
+    Changes that the database itself refuses, such as two rows of one key, are skipped.
     """
     while (place := _one_number(database, chance)) is None or not _put(database, place, place.is_now):
         pass

@@ -4,7 +4,7 @@
 
 DATA has the files `topics`, `qrels` and `runs.csv` (run,team,kind) and a folder `runs`. Where it does not
 exist it is made, as large as round 1 of TREC-COVID: 143 runs of 56 teams, 30 topics, 1,000 documents each.
-The site runs in this process with two evaluators beside it. The builders of the tests sign in, so a checkout
+The site runs in this process with two separate evaluators. The builders of the tests sign in, so a checkout
 is needed.
 """
 
@@ -25,9 +25,9 @@ from sqlalchemy import func, select
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Job, Run, Upload
-from leaderboard.services.tasks import drafts
-from leaderboard.services.tasks.drafts import TaskDraft
 from leaderboard.settings import Settings
+from leaderboard.tasks.ops import drafts
+from leaderboard.tasks.ops.drafts import TaskDraft
 from leaderboard.worker import Evaluator
 from tests.make import people
 from tests.make.apps import application
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _make(data: Path) -> None:
-    """Runs that no system made: documents drawn anew, the relevant ones somewhat earlier."""
+    """Runs that no system made: documents drawn at random, the relevant ones somewhat earlier."""
     chance = random.Random(20200503)
     (data / "runs").mkdir(parents=True)
     topics = range(1, TOPICS + 1)

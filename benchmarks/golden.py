@@ -1,4 +1,4 @@
-"""What sites of every kind answer and what every command prints: kept, and held against what comes later.
+"""Saved responses of sites of every kind and output of every command, compared with later ones.
 
     python -m benchmarks.golden save FOLDER      # before a change; after it again, into another folder
     python -m benchmarks.golden compare OLD NEW  # exit code 1 where anything differs
@@ -34,16 +34,16 @@ from sqlalchemy import func, select
 from benchmarks import answers
 from benchmarks.answers import Answer, Comparison
 from benchmarks.crawl import Crawler
+from leaderboard.accounts.ops import accounts, teams
 from leaderboard.cli import main as command_line
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Account, Run, Task, TaskRole
-from leaderboard.services.accounts import accounts, teams
-from leaderboard.services.demo import loading
+from leaderboard.runs.web import uploads
 from leaderboard.settings import Settings
+from leaderboard.site.ops.demo import loading
+from leaderboard.suites.web import sending as suite_sending
 from leaderboard.web import requests
-from leaderboard.web.runs import uploads
-from leaderboard.web.suites import sending as suite_sending
 from tests.make import build, masked, people, phased, twins, walks
 from tests.make.apps import application
 from tests.make.copies import Kept
@@ -129,7 +129,7 @@ def _demo(template: Path, folder: Path) -> Database:
 
 
 def account_of(database: Database, name: str, *, is_organiser: bool = False) -> None:
-    """Make the account where there is none."""
+    """Make the account if it is missing."""
     with database.read() as session:
         there = session.scalar(select(Account.id).where(Account.name == name))
     if there is None:

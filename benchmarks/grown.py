@@ -34,7 +34,11 @@ from sqlalchemy.orm import Session
 
 from benchmarks import cold, measuring, pages, sites, table
 from leaderboard import memory
+from leaderboard.accounts.ops import names
+from leaderboard.application import create_app, load_templates
+from leaderboard.boards.page import leaders
 from leaderboard.checksums import of_row
+from leaderboard.core import phase_rules
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
 from leaderboard.db.evaluations import DAMAGED_TOO
@@ -50,16 +54,12 @@ from leaderboard.db.tables import (
     Team,
     metadata,
 )
-from leaderboard.pages.tasks import leaders
-from leaderboard.services import phase_rules
-from leaderboard.services.accounts import names
-from leaderboard.services.statistics.procedures import field_leaders
-from leaderboard.services.statistics.requests import of_leaders
+from leaderboard.scoring.ops.statistics.procedures import field_leaders
+from leaderboard.scoring.ops.statistics.requests import of_leaders
 from leaderboard.settings import Settings
+from leaderboard.site.web.rehearsal import rehearse
 from leaderboard.stats import arrays
-from leaderboard.web import create_app, load_templates
 from leaderboard.web import kept as kept_pages
-from leaderboard.web.rehearsal import rehearse
 
 STRIDE = 1_000_000
 """Between the ids of one copy and those of the next."""
@@ -89,7 +89,7 @@ LARGE: Sequence[tuple[str, str]] = (
 )
 """Pages that a large site makes no slower: what is timed, and its address."""
 MOST_CPU_MS = 100.0
-"""For each of them, made anew, also for the first reader after a start."""
+"""For each of them, made again, also for the first reader after a start."""
 HEADS = ("page", "first ms", "again ms", "CPU", "SQL", "over")
 UNIQUE = {("task", "slug"), ("task", "name"), ("upload", "idempotency_key")}
 """Texts that no two rows may share."""
@@ -105,7 +105,7 @@ def size(runs: int, topics: int = TOPICS) -> pages.Site:
 
 
 def grow(database: Database, tasks: int, accounts: int) -> None:
-    """Copy the site's one task until there are so many, and make accounts that belong to its teams."""
+    """Copy the site's one task to reach this number, and make accounts that belong to its teams."""
     with database.engine.begin() as connection:
         for owned in COPIED:
             largest = connection.scalar(_largest_id(metadata.tables[owned]))

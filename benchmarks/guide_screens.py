@@ -36,8 +36,8 @@ def settings(page: Page, board: str) -> None:
 def upload(page: Page, board: str) -> None:
     """The form that takes a run, with a team to send for."""
     page.goto(f"{board.partition('/tasks/')[0]}/teams")
-    page.get_by_label("Name of the team").fill("Owls")
-    page.get_by_role("button", name="Make the team").click()
+    page.get_by_label("Team name").fill("Owls")
+    page.get_by_role("button", name="Create team").click()
     page.goto(f"{board}/submit")
 
 
@@ -55,21 +55,21 @@ def report(page: Page, board: str) -> None:
 
 
 def judging(page: Page, board: str) -> None:
-    """The desk of an assessor at the first document of a topic."""
+    """The judging page of an assessor at the first document of a topic."""
     page.goto(f"{board}/pools/new")
-    page.get_by_label("How documents are chosen").select_option("depth")
-    page.get_by_role("button", name="Show its parameters").click()
+    page.get_by_label("Selection method").select_option("depth")
+    page.get_by_role("button", name="Show parameters").click()
     page.get_by_role("textbox", name="Depth").first.fill(str(POOL_DEPTH))
     page.get_by_role("button", name="Preview").click()
-    page.get_by_role("button", name="Make this pool").click()
-    page.get_by_role("button", name="Open it to assessors").click()
+    page.get_by_role("button", name="Create pool").click()
+    page.get_by_role("button", name="Open pool to assessors").click()
     page.get_by_role("link", name="Assessors", exact=True).click()
-    page.get_by_label("Names, one a line").fill("Anne")
-    page.get_by_role("button", name="Add and show their links").click()
+    page.get_by_label("Names, one per line").fill("Anne")
+    page.get_by_role("button", name="Add assessors and show links").click()
     link = page.locator("pre.copy").inner_text().split("\t")[1].strip()
     page.get_by_role("button", name="Assign documents").click()
     page.goto(link)
-    page.get_by_role("link", name="Begin").first.click()
+    page.get_by_role("link", name="Start").first.click()
     page.locator("#documents article:visible").wait_for()
 
 

@@ -2,7 +2,7 @@
 
 Eight clients of one connection each ask for the same page again and again, over loopback, packed as browsers
 ask for it. With wrk on the machine it does the asking; else Python does, which takes more of the same
-processors than wrk and so gives lower numbers. Sites of one web process and of several run beside each other
+processors than wrk and so gives lower numbers. Sites of one web process and of several run at the same time
 and are asked in turn, in rounds of which the medians are printed: whatever else goes on slows all alike.
 """
 
@@ -29,8 +29,8 @@ from benchmarks.pages import Site, fill
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
 from leaderboard.demo import SLUG
-from leaderboard.services.demo import loading
 from leaderboard.settings import Settings
+from leaderboard.site.ops.demo import loading
 from leaderboard.worker import Evaluator
 from tests.make.sites import all_answer, running_site
 
@@ -146,7 +146,7 @@ def _loads(made: str, kept: str) -> list[tuple[str, str]]:
 def _in_turn(
     asked: Sequence[tuple[str, str]], seconds: float, *, by_wrk: bool
 ) -> dict[tuple[str, str], Load]:
-    """Address and known tag -> the medians of what was found in rounds of so many seconds together."""
+    """Address and known tag -> the medians of what was found in rounds of this number of seconds in all."""
     rounds: dict[tuple[str, str], list[Load]] = {each: [] for each in asked}
     for _ in range(ROUNDS):
         for address, known in asked:

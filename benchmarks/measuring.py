@@ -14,10 +14,11 @@ MEGABYTE = 2**20
 
 
 class Cost(NamedTuple):
-    """Wall time and peak resident memory of a process and what it started."""
+    """Wall time, peak resident memory and processor time of a process and what it started."""
 
     seconds: float
     megabytes: float
+    processor: float = 0.0
 
 
 class Failed(Exception):
@@ -42,7 +43,7 @@ def measure(command: Sequence[str], output: Path, environment: Mapping[str, str]
     if process.returncode:
         last = errors.read_text(errors="replace").strip().splitlines()[-1:] or ["no message"]
         raise Failed(f"exit code {process.returncode}: {last[0]}")
-    return Cost(seconds, used.ru_maxrss * 1024 / MEGABYTE)
+    return Cost(seconds, used.ru_maxrss * 1024 / MEGABYTE, used.ru_utime + used.ru_stime)
 
 
 def warm(path: Path) -> None:

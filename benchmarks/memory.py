@@ -1,4 +1,4 @@
-"""What a web process takes under mixed load: `python -m benchmarks.memory --help`.
+"""Memory of a web process under mixed load: `python -m benchmarks.memory --help`.
 
 One web process of its own is asked by visitors, by a signed-in member and by programs: the pages of tasks, of
 many runs one after the other, of rankings whole, and files. What it takes is read from the kernel.
@@ -67,13 +67,13 @@ def ask(site: str, waiting: Iterator[str], turn: threading.Lock, cookie: str, un
 
 
 def resident_mb(process: int) -> float:
-    """What a process has in memory."""
+    """The resident memory of a process."""
     status = Path(f"/proc/{process}/status").read_text()
     return int(re.findall(r"VmRSS:\s+(\d+) kB", status)[0]) / 1024
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print what the web process takes each minute."""
+    """Print the web process's memory each minute."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--url", help="a database that `benchmarks.grown` made; else a large site of SQLite")
     parser.add_argument("--minutes", type=float, default=MINUTES)
@@ -97,7 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def web_mb(site: Site) -> float:
-    """What the site's web process takes: none of its others takes as much."""
+    """The memory of the site's web process, which is its largest process."""
     parent = site.process.pid
     children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
     return max(resident_mb(int(child)) for child in children)

@@ -1,8 +1,8 @@
-"""What a site loses when its database is away, or when its processes are killed: nothing, it should say.
+"""Losses of a site when its database is away or its processes are killed: there should be none.
 
-    python -m benchmarks.outages --stopped 75     PostgreSQL is stopped for so many seconds
-    python -m benchmarks.outages --locked 75      SQLite's write lock is held for so many seconds
-    python -m benchmarks.outages --kills 50       so many processes get SIGKILL at random moments
+    python -m benchmarks.outages --stopped 75     PostgreSQL is stopped for 75 seconds
+    python -m benchmarks.outages --locked 75      SQLite's write lock is held for 75 seconds
+    python -m benchmarks.outages --kills 50       50 processes get SIGKILL at random moments
 
 A real site runs on a database of its own in a temporary folder; clients send runs all the while and repeat
 what is not answered. The builders of the tests make the site, so this needs a checkout.
@@ -42,7 +42,7 @@ EACH_S = 1.0
 
 @dataclass
 class Report:
-    """What a trial found."""
+    """The result of a trial."""
 
     accepted: int = 0
     lost: int = 0
@@ -69,7 +69,7 @@ Outage = Callable[[], AbstractContextManager[None]]
 
 @contextmanager
 def on_postgresql() -> Iterator[tuple[str, Outage]]:
-    """A new database's URL, and what stops its server for as long as it is held."""
+    """A new database's URL, and a context that stops its server."""
     with postgres.own_server() as server:
         engine = create_engine(f"{server.url}/postgres", isolation_level="AUTOCOMMIT")
         with engine.connect() as connection:
@@ -89,7 +89,7 @@ def on_postgresql() -> Iterator[tuple[str, Outage]]:
 
 @contextmanager
 def on_sqlite() -> Iterator[tuple[str, Outage]]:
-    """A new database's URL, and what holds its write lock."""
+    """A new database's URL, and a context that holds its write lock."""
     with tempfile.TemporaryDirectory(prefix="leaderboard-outage-") as folder:
         path = Path(folder) / "site.sqlite3"
 
@@ -162,7 +162,7 @@ def at_work(url: str, **settings: str) -> Iterator[Trial]:
 
 
 def away(url: str, outage: Outage, seconds: float, **settings: str) -> Report:
-    """A trial in which the database is away for so many seconds, then again while the site is stopped."""
+    """A trial with the database away for some seconds, then again while the site is stopped."""
     report = Report()
     with at_work(url, **settings) as trial:
         with outage():
@@ -214,7 +214,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 
 def _read_for(trial: Trial, seconds: float, report: Report) -> None:
-    """Read pages for so many seconds, once at least."""
+    """Read pages for this number of seconds, at least once."""
     until = time.monotonic() + seconds
     while True:
         for path, answers in (("/tasks/t", report.pages), ("/healthz", report.health)):
@@ -260,7 +260,7 @@ def _numbers(owners: Sequence[str]) -> set[str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the trials that are asked for and print what they found."""
+    """Run the requested trials and print their results."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.outages", description=__doc__)
     parser.add_argument("--stopped", type=float, metavar="SECONDS", help="stop PostgreSQL")
     parser.add_argument("--locked", type=float, metavar="SECONDS", help="hold SQLite's write lock")

@@ -22,26 +22,26 @@ from sqlalchemy import event, select
 from werkzeug.test import TestResponse
 
 from benchmarks import measuring, table
+from leaderboard.accounts.ops import teams
+from leaderboard.application import create_app
+from leaderboard.core.policy import OPERATOR
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Run, Task
-from leaderboard.pages.pools import audited_runs
+from leaderboard.judging.ops.pools import previews
+from leaderboard.judging.ops.pools.previews import Plan
+from leaderboard.judging.page.pools import audited_runs
 from leaderboard.pooling.methods import DEFAULT
-from leaderboard.services.accounts import teams
-from leaderboard.services.policy import OPERATOR
-from leaderboard.services.pools import previews
-from leaderboard.services.pools.previews import Plan
-from leaderboard.services.runs import limits, prepare, uploads
-from leaderboard.services.runs.limits import RunRequest
-from leaderboard.services.runs.uploads import Delivery
-from leaderboard.services.statistics.procedures import pool_reusability
-from leaderboard.services.suites import changes, sending
-from leaderboard.services.suites.changes import MemberDraft, SuiteDraft
-from leaderboard.services.tasks import drafts
-from leaderboard.services.tasks.drafts import TaskDraft
+from leaderboard.runs.ops import limits, prepare, uploads
+from leaderboard.runs.ops.limits import RunRequest
+from leaderboard.runs.ops.uploads import Delivery
+from leaderboard.scoring.ops.statistics.procedures import pool_reusability
 from leaderboard.settings import Settings
+from leaderboard.suites.ops import changes, sending
+from leaderboard.suites.ops.changes import MemberDraft, SuiteDraft
+from leaderboard.tasks.ops import drafts
+from leaderboard.tasks.ops.drafts import TaskDraft
 from leaderboard.trec.read.lines import Limits
-from leaderboard.web import create_app
 from leaderboard.web import kept as kept_pages
 from leaderboard.worker import Evaluator
 
@@ -221,7 +221,7 @@ class Timing:
 
 
 def timed(client: FlaskClient, database: Database, path: str, repeats: int) -> Timing:
-    """The median of so many answers of each sort; the first is one of a process that has just begun."""
+    """The median of several answers of each sort; the first is one of a process that has just begun."""
     app = client.application
     kept_pages.register_pages(app, 0)
     first, _ = _asked(client, path, {})
@@ -265,7 +265,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _pooled(database: Database) -> Iterator[tuple[str, float, float]]:
-    """What pools take that are made of stored rankings: name, milliseconds, target."""
+    """The time of pools made from stored rankings: name, milliseconds, target."""
     plans = (("depth 100", {"name": "depth", "depth": 100}), ("depth 10, then fusion", dict(DEFAULT)))
     with database.read() as session:
         for name, spec in plans:

@@ -1,8 +1,8 @@
 """When the largest piece of a page is painted in Chromium: `python -m benchmarks.paint --help`.
 
-A real site over loopback that makes every page anew, or with --kept gives visitors what it has kept, and a
+A real site over loopback that makes every page again, or with --kept gives visitors what it has kept, and a
 browser whose processor is slowed four times. Each page is opened in a browser that knows nothing of the site,
-and again in one that has its style sheets and scripts from another page. Beside the largest contentful paint
+and again in one that has its style sheets and scripts from another page. Besides the largest contentful paint
 stands how much of it was waiting for the first byte of a server that shares the processors, and how
 long the page's own thread had one: where others use the machine, only that says anything.
 """
@@ -35,7 +35,7 @@ PAINTED = """() => new Promise(resolve => {
   let largest = 0, waiting;
   new PerformanceObserver(list => {
     for (const entry of list.getEntries()) largest = Math.max(largest, entry.startTime);
-    // What the last frame painted is told some time after it: nothing is for half a second once all is.
+    // What the last frame painted is reported some time after it: nothing is for half a second once all is.
     clearTimeout(waiting);
     waiting = setTimeout(() => resolve(told()), 500);
   }).observe({type: "largest-contentful-paint", buffered: true});
@@ -54,7 +54,7 @@ class Paint(NamedTuple):
 
 @contextmanager
 def slowed(browser: Browser, waiting: str) -> Iterator[BrowserContext]:
-    """A browser that knows nothing, or, where an address is given, what a page there brings along."""
+    """A browser that knows nothing, or, if an address is given, with the cached resources of that page."""
     context = browser.new_context(viewport=WINDOW)  # type: ignore[arg-type]
     if waiting:
         page = context.new_page()
@@ -123,7 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         with running_site(data, environ=environ) as site:
             for title in KINDS:
                 address = site.address + dict(cold.KINDS)[title].format(**about)
-                # Compiled and computed: what it costs to make the page anew is measured here.
+                # Compiled and computed: what it costs to make the page again is measured here.
                 painted(browser, address)
                 print(row(browser, title, address, f"{site.address}/measures", given.repeats), flush=True)
 

@@ -3,8 +3,8 @@
     python -m benchmarks.passages FOLDER [--documents 8841823] [--topics 50]
 
 It writes made-up passages (TSV, as MS MARCO's own; about 56 words each), loads them by `leaderboard
-collection add` into a site of its own on SQLite, sends a run of 1,000 documents a topic that are drawn from
-all of them, and asks for the ranking of each topic, which no page was kept of. FOLDER must not be there, and
+collection add` into a site of its own on SQLite, submits a run of 1,000 documents per topic drawn from all
+of them, and asks for the uncached page of each topic's ranking. FOLDER must not be there, and
 needs room for five times the passages.
 """
 
@@ -17,17 +17,17 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.measuring import measure
+from leaderboard.accounts.ops import teams
+from leaderboard.application import create_app
+from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
-from leaderboard.services.accounts import teams
-from leaderboard.services.policy import OPERATOR
-from leaderboard.services.runs import limits, prepare, uploads
-from leaderboard.services.runs.limits import RunRequest
-from leaderboard.services.runs.uploads import Delivery
-from leaderboard.services.tasks import drafts
-from leaderboard.services.tasks.drafts import TaskDraft
+from leaderboard.runs.ops import limits, prepare, uploads
+from leaderboard.runs.ops.limits import RunRequest
+from leaderboard.runs.ops.uploads import Delivery
 from leaderboard.settings import DATABASE_FILE, Settings
+from leaderboard.tasks.ops import drafts
+from leaderboard.tasks.ops.drafts import TaskDraft
 from leaderboard.trec.read.lines import Limits
-from leaderboard.web import create_app
 from leaderboard.worker import Evaluator
 
 PASSAGES = 8_841_823

@@ -47,7 +47,7 @@ METHODS: Mapping[str, Mapping[str, object]] = {
 
 @dataclass(frozen=True)
 class Topic:
-    """Rankings of every run, and what the documents are: relevant or not."""
+    """Rankings of every run, and the relevance of the documents."""
 
     rankings: list[IntArray]
     relevant: NDArray[np.bool_]
@@ -135,7 +135,7 @@ def next_document(topic: Topic, spec: Mapping[str, object], judged: int) -> Call
 
 
 def procedures() -> Iterator[tuple[str, Callable[[], object], float]]:
-    """What is timed, and how many milliseconds it should take; 0 where nothing was promised."""
+    """A timed procedure and its target in milliseconds; 0 without a target."""
     topics = made_up(RUNS, TOPICS, DEPTH)
     yield "pools, depth 100", pools(topics, {"name": "depth", "depth": DEPTH}), 300
     yield "pools, depth 10 then RRF", pools(topics, {"name": "staged", "then": {"name": "rrf"}}), 300
@@ -159,7 +159,7 @@ def procedures() -> Iterator[tuple[str, Callable[[], object], float]]:
 
 
 def line(name: str, run: Callable[[], object], target: float, repeats: int) -> str:
-    """A row of the table: the median of the wall time, and what it should be."""
+    """A row of the table: the median of the wall time, and the target."""
     spent = []
     for _ in range(repeats):
         began = time.perf_counter()

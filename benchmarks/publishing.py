@@ -15,12 +15,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.outages import on_postgresql
+from leaderboard.core.policy import OPERATOR
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
-from leaderboard.services import revisions
-from leaderboard.services.policy import OPERATOR
-from leaderboard.services.qrels import files
-from leaderboard.services.revisions import NewRevision
+from leaderboard.qrels import ops as revisions
+from leaderboard.qrels.ops import NewRevision
+from leaderboard.scoring.ops.qrels import files
 from tests.make import build
 
 TOPICS = 50

@@ -83,7 +83,7 @@ def take(browser: Browser, shots: Iterator[Shot], folder: Path, *, whole: bool) 
 
 
 def keep(page: Page, path: Path, *, whole: bool = False) -> None:
-    """Write what a page shows as a small PNG."""
+    """Write a screenshot of a page as a small PNG."""
     page.screenshot(path=path, full_page=whole)
     with Image.open(path) as taken:
         # Pages have few colours: a palette of 256 shows them in a third of the bytes.
@@ -93,7 +93,7 @@ def keep(page: Page, path: Path, *, whole: bool = False) -> None:
 
 @contextmanager
 def opened_browser() -> Iterator[Browser]:
-    """Headless Chromium; raises SystemExit where there is none."""
+    """Headless Chromium; raises SystemExit if it is missing."""
     found = find_chromium()
     if found is None:
         raise SystemExit(f"There is {MISSING}.")

@@ -9,15 +9,15 @@ from typing import Any
 from sqlalchemy import func, select, update
 
 from benchmarks.pages import Site, fill
+from leaderboard.accounts.ops import accounts, sessions, teams
+from leaderboard.core.policy import OPERATOR
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Judgment, Member, Qrels, QrelsRevision, Run, Task, Topic
-from leaderboard.services import combined
-from leaderboard.services.accounts import accounts, sessions, teams
-from leaderboard.services.demo import loading
-from leaderboard.services.policy import OPERATOR
-from leaderboard.services.pools import pools
+from leaderboard.judging.ops import combined
+from leaderboard.judging.ops.pools import pools
 from leaderboard.settings import Settings
+from leaderboard.site.ops.demo import loading
 from leaderboard.worker import Evaluator
 from tests.make import judged
 
@@ -91,7 +91,7 @@ def _add_sample(database: Database) -> None:
 
 
 def objects(database: Database, place: int = 0) -> dict[str, Any]:
-    """What the addresses are about, in the task at that place; any runs in its middle will do."""
+    """The objects of the addresses, in the task at that place; any runs in its middle will do."""
     with database.read() as session:
         task = session.scalars(select(Task).order_by(Task.id)).all()[place]
         runs = session.scalars(select(Run.id).where(Run.task_id == task.id).order_by(Run.id)).all()

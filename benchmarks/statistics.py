@@ -32,7 +32,7 @@ SEED = 1
 
 @dataclass(frozen=True)
 class Procedure:
-    """What is timed, and how many seconds it should take on two cores; 0 where nothing was promised."""
+    """A timed procedure and its target in seconds on two cores; 0 without a target."""
 
     name: str
     run: Callable[[], object]
@@ -106,7 +106,7 @@ def large() -> Iterator[Procedure]:
 
 
 def line(procedure: Procedure, repeats: int) -> str:
-    """A row of the table: medians of CPU and wall time, and what it should take."""
+    """A row of the table: medians of CPU and wall time, and the target."""
     spent = []
     for _ in range(repeats):
         cpu, wall = time.process_time(), time.perf_counter()

@@ -7,9 +7,11 @@ Lines are all lines of a file. A function's length is from `def` to its last lin
 
 import ast
 import io
+import re
 import statistics
 import sys
 import tokenize
+import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -152,8 +154,35 @@ def figures(folder: Path, tests: Path) -> list[tuple[str, str]]:
             ", ".join(f"{room.relative_to(folder.parent)} {count}" for room, count in rooms),
         ),
         ("folders with a cycle among their rooms", str(folder_cycles(folder, files))),
+        ("imports / inside a feature / pointing up", "{:,} / {:,} / {}".format(*crossings(folder, files))),
         ("test lines / code lines", f"{test_lines:,} / {lines:,} = {test_lines / lines:.2f}"),
     ]
+
+
+def layers(project: Path) -> dict[str, int]:
+    """Feature or kit -> its layer in the first contract of the project, 0 the highest; empty without one."""
+    places: dict[str, int] = {}
+    if not (project / "pyproject.toml").exists():
+        return places
+    contract = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    for at, layer in enumerate(contract["contracts"][0]["layers"]):
+        for name in re.split("[|:]", layer):
+            places.setdefault(name.strip().split(".")[1], at)
+    return places
+
+
+def crossings(folder: Path, files: Sequence[Source]) -> tuple[int, int, int]:
+    """Imports between modules of the package: all, those inside one feature or kit, those that point up."""
+    names = {".".join(file.path.relative_to(folder.parent).with_suffix("").parts): file for file in files}
+    names = {name.removesuffix(".__init__"): file for name, file in names.items()}
+    place = layers(folder.parent)
+    edges = {(name, target) for name, file in names.items() for target in imported(file, set(names))}
+    ends = [(one.split(".")[1], other.split(".")[1]) for one, other in edges if "." in one and "." in other]
+    inside = sum(one == other for one, other in ends)
+    # Operations of accounts stand below the web kit, see the contract.
+    others = [pair for pair in ends if pair != ("web", "accounts")]
+    up = sum(place.get(one, 0) > place.get(other, 0) for one, other in others)
+    return len(ends), inside, up
 
 
 def is_record(node: ast.ClassDef) -> bool:
@@ -166,7 +195,7 @@ def is_record(node: ast.ClassDef) -> bool:
 
 
 def sizes(folder: Path) -> dict[str, int]:
-    """How much there is of a package: what tests/test_ratchet.py allows only to fall."""
+    """The sizes of a package, which tests/test_ratchet.py only allows to fall."""
     files = sources(folder)
     classes = (node for file in files for node in ast.walk(file.tree) if isinstance(node, ast.ClassDef))
     records = [node for node in classes if is_record(node)]

@@ -1,4 +1,4 @@
-"""What was measured, as Markdown."""
+"""Measurements as Markdown."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -38,7 +38,7 @@ def workload(name: str, rows: Sequence[Row]) -> str:
 
 
 def facts(environment: Mapping[str, str]) -> str:
-    """A list of them."""
+    """Facts as a list."""
     return "".join(f"- {name}: {value}\n" for name, value in environment.items())
 
 

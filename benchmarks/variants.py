@@ -11,7 +11,7 @@ SEPARATORS = (b"\t", b"  ")
 
 
 def write_all(run: Path, seed: int) -> None:
-    """Every variant beside the run: run.blanks.txt, run.crlf.txt and so on."""
+    """Every variant next to the run: run.blanks.txt, run.crlf.txt and so on."""
     for name, write in VARIANTS.items():
         write(run, variant_path(run, name), seed)
 

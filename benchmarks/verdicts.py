@@ -1,4 +1,4 @@
-"""How often a board says something false, on boards like a real one: `python -m benchmarks.verdicts --help`.
+"""Error rates of boards that resemble a real one: `python -m benchmarks.verdicts --help`.
 
 Runs of a table of scores are moved to a known truth: left as they are, those of the top third moved to one
 mean, or all of them. Topics are drawn with replacement; near copies of other runs are left out. Against that

@@ -1,4 +1,4 @@
-"""What one request walks through: own modules entered and SQL statements: `python -m benchmarks.walks`.
+"""The path of one request: own modules entered and SQL statements: `python -m benchmarks.walks`.
 
 Counts, not times, so they say the same on every machine. The site is made up, and every page is asked for
 once before it is counted: what a process computes once and keeps is not a page's own work.
@@ -19,11 +19,12 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from benchmarks.pages import Site, counted, fill
+from leaderboard.accounts.ops import accounts, sessions, teams
+from leaderboard.application import create_app
+from leaderboard.core.policy import Viewer
 from leaderboard.db.engine import Database
-from leaderboard.services.accounts import accounts, sessions, teams
-from leaderboard.services.policy import Viewer
 from leaderboard.settings import Settings
-from leaderboard.web import create_app, kept
+from leaderboard.web import kept
 
 PACKAGE = "leaderboard"
 SITE = Site(runs=14, topics=20, retrieved=100, pooled=200, judged=120)
@@ -70,7 +71,7 @@ def entered(package: str = PACKAGE) -> Iterator[set[str]]:
 
 
 def walk(database: Database, request: Callable[[], TestResponse]) -> Walk:
-    """What a request entered and sent; ends the program where it is not answered."""
+    """The modules and statements of a request; ends the program if it fails."""
     with counted(database) as sent, entered() as modules:
         answer = request()
     if answer.status_code >= 400:
@@ -79,7 +80,7 @@ def walk(database: Database, request: Callable[[], TestResponse]) -> Walk:
 
 
 def warm(database: Database, client: FlaskClient, path: str) -> Walk:
-    """What a page enters and sends that was asked for before, and is made again."""
+    """The modules and statements of a page that is made a second time."""
     client.get(path)
     kept.register_pages(client.application, 0)
     return walk(database, lambda: client.get(path))
@@ -95,7 +96,7 @@ def sender(database: Database, client: FlaskClient) -> int:
 
 
 def upload(client: FlaskClient, team_id: int, file: Path, name: str) -> TestResponse:
-    """Send a run file as the form does."""
+    """Submit a run file as the form does."""
     fields = {"team": str(team_id), "name": name, "file": (io.BytesIO(file.read_bytes()), file.name)}
     return client.post("/tasks/t/submit", data=fields, headers={"Sec-Fetch-Site": "same-origin"})
 

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from pygments.lexers.special import TextLexer
 from sphinx.application import Sphinx
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -20,7 +21,7 @@ OUTSIDE = [
     "client/README.md",
     "benchmarks/README.md",
 ]
-"""Documents that live beside what they describe."""
+"""Documents that live next to what they describe."""
 
 project = author = "Leaderboard"
 project_copyright = "Leaderboard's authors, Apache-2.0"
@@ -79,6 +80,8 @@ def _add_navigation(app: Sphinx, name: str, content: list[str]) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Build the navigation when the start page is read."""
+    # Diagrams are drawn where the repository is read; here their text stands.
+    app.add_lexer("mermaid", TextLexer)
     app.connect("source-read", _add_navigation)
     # The navigation changes with the set of documents, which the start page's own text does not tell.
     app.connect("env-get-outdated", lambda *_: [START])

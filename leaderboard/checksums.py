@@ -62,7 +62,7 @@ def compressed(magic: bytes, plain: bytes, level: int) -> bytes:
 
 
 def compressor(level: int) -> zstandard.ZstdCompressor:
-    """What compresses many bodies of one kind; each result goes through `framed`."""
+    """Compressor for many bodies of one kind; each result goes through `framed`."""
     return zstandard.ZstdCompressor(level=level, write_checksum=True)
 
 
@@ -72,7 +72,7 @@ def framed(magic: bytes, frame: bytes) -> bytes:
 
 
 def plain_bytes(magic: bytes, stored: bytes, what: str) -> bytes:
-    """What `compressed` was given; raises Damaged, naming what it is, for anything else.
+    """The input of `compressed`; raises Damaged, naming the object, for anything else.
 
     >>> plain_bytes(b"ABC1", compressed(b"ABC1", b"text", 1), "letters")
     b'text'
@@ -91,8 +91,8 @@ def plain_bytes(magic: bytes, stored: bytes, what: str) -> bytes:
 def damaged(what: str, why: str) -> Damaged:
     """The error for stored bytes that are not as they were written; what is a plural, such as `rankings`."""
     return Damaged(
-        f"The stored {what} are damaged, or were written by another version: {why}. "
-        "`leaderboard db check` lists what is damaged; a backup has it whole.",
+        f"The stored {what} are damaged, or were written by another version: {why}. `leaderboard db check` "
+        "lists all damage; restore a backup to repair it.",
         what=what,
         why=why,
     )

@@ -1,6 +1,6 @@
-"""What the processes of one `serve` count for /metrics: requests by route, kept pages, leases that were lost.
+"""Counters of the processes of one `serve` for /metrics: requests by route, cached pages, lost leases.
 
-Each process adds to its own part of memory that the supervisor made, and whoever is asked adds the parts up:
+Each process adds to its own part of memory that the supervisor made, and any of them adds the parts up:
 no process waits for another. A part outlives its process, so that no count goes back where one dies. Small:
 the supervisor imports it.
 """
@@ -8,7 +8,8 @@ the supervisor imports it.
 import multiprocessing
 import threading
 from bisect import bisect_left
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 ROUTES = 1024
@@ -18,11 +19,11 @@ STATUSES = (
     *(400, 401, 403, 404, 405, 409, 410, 412, 413, 415, 416, 422, 429, 500, 503, 507),
     0,
 )
-"""What requests are counted by; 0: any other status."""
+"""Statuses that are counted; 0: any other."""
 BOUNDS_S = (0.05, 0.25, 1.0, 5.0)
 """Upper bounds of spans of seconds; after them comes what took longer than the last."""
 FOUND = ("memory", "file", "none")
-"""Where a page that may be kept was found: in this process, made by another one, nowhere."""
+"""Sources of a cached page: this process, another process, none."""
 OF_A_ROUTE = len(STATUSES) + len(BOUNDS_S) + 2
 """Cells: requests by status, requests by span, the sum of their seconds."""
 OF_A_PROCESS = ROUTES * OF_A_ROUTE + len(FOUND)
@@ -30,7 +31,7 @@ OF_A_PROCESS = ROUTES * OF_A_ROUTE + len(FOUND)
 
 @dataclass(frozen=True)
 class Counters:
-    """What the supervisor gives to its children."""
+    """The counters that the supervisor shares with its children."""
 
     web: Any
     """Of each web process, its cells; doubles count exactly up to 2**53."""
@@ -86,11 +87,11 @@ class WebCounter:
         return RouteCount(statuses, spans, cells[-1]) if statuses else None
 
     def kept_pages(self) -> dict[str, int]:
-        """How many pages were found where, in all processes."""
+        """Number of cached pages by source, in all processes."""
         return dict(zip(FOUND, map(int, self._summed(ROUTES * OF_A_ROUTE, OF_A_PROCESS)), strict=True))
 
     def leases_lost(self) -> int:
-        """How many leases the evaluators of this machine gave back."""
+        """Number of leases released by the evaluators of this machine."""
         return sum(self._counters.leases[:])
 
     def _summed(self, begin: int, end: int) -> list[float]:
@@ -103,3 +104,22 @@ class WebCounter:
 def count_lost(counters: Counters, number: int, leases: int) -> None:
     """Count leases that the evaluator of that number, from 0, gave back."""
     counters.leases[number] += leases
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One number, with its labels; suffix is what it adds to the name of its metric."""
+
+    value: float
+    labels: Mapping[str, str] = field(default_factory=dict)
+    suffix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A number about the site's work, by labels; kind is counter, gauge or histogram."""
+
+    name: str
+    kind: str
+    meaning: str
+    samples: tuple[Sample, ...]

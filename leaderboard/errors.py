@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 MAX_PROBLEMS = 25
-"""How many problems of one file are collected before reading stops."""
+"""Number of problems of one file after which reading stops."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,10 @@ class NotFound(LeaderboardError):
     """There is no such thing, or the viewer may not know of it."""
 
 
+class NotShown(NotFound):
+    """The task is known to the viewer, what is asked for is hidden until it closes; the message says so."""
+
+
 class Forbidden(LeaderboardError):
     """The viewer knows of the thing but may not do this to it."""
 
@@ -124,4 +128,4 @@ class SchemaOutdated(LeaderboardError):
 
 
 class Damaged(LeaderboardError):
-    """What is stored is not what was written; facts: what is damaged and why."""
+    """Stored data is damaged; facts: what and why."""

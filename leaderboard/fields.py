@@ -1,4 +1,4 @@
-"""What an operation asks for, declared once: its form, its body in the API and its command are made of this.
+"""Input of an operation, declared once; its form, API body and command options are derived from it.
 
 A record whose fields are `Annotated[type, Field(...)]` is all there is to say. A form's texts, a JSON body
 and a command's options are read into it by `read`, with every problem at once; `texts` is what a form shows.
@@ -19,14 +19,16 @@ from leaderboard.errors import Invalid, Problem
 Record = TypeVar("Record")
 MOST = 2**40
 FILLED = r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
-"""What a text looks like that is not blank, as JSON Schema says it."""
+"""Pattern of a text that is not blank, for JSON Schema."""
+LACKING = "is missing."
+"""Rule for a required value that is missing."""
 ZONE = "zone"
 """The field by whose time zone a record's moments are written and read, where it has one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """What people are told of a field, and what it takes besides its type."""
+    """Description of a field, and its constraints beyond the type."""
 
     title: str
     help: str = ""
@@ -44,7 +46,7 @@ class Field:
     is_argument: bool = False
     """Whether the command takes it without an option."""
     otherwise: tuple[str, str] | None = None
-    """In a command, for a value that is none of the choices: a choice, and the field that then holds it."""
+    """In a command, for a value that is not a choice: a choice, and the field that then holds it."""
     is_carried: bool = False
     """Whether the form alone has it, unseen: what the page knew when it was made."""
     read: Callable[[str], Any] = str
@@ -53,6 +55,8 @@ class Field:
     """Whether no problem and no record says its value."""
     only_of: str = ""
     """The kind of task that alone has it; empty: every kind."""
+    autocomplete: str = ""
+    """What browsers and password managers fill in, as HTML names it; of a password its box is masked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +98,7 @@ def _of(record: Any) -> tuple[Asked, ...]:
 def _asked(name: str, hint: Any, default: Any) -> Asked:
     about = next((each for each in getattr(hint, "__metadata__", ()) if isinstance(each, Field)), None)
     if about is None:
-        raise TypeError(f"{name} is no field: annotate it with what people are told of it")
+        raise TypeError(f"{name} is not a field: annotate it with a Field")
     plain = get_args(hint)[0]
     return Asked(name, _kind(plain, about), about, plain, default)
 
@@ -115,7 +119,7 @@ def read(record: type[Record], said: Mapping[str, Any]) -> Record:
     """The record that texts or values by name make; raises Invalid with every field that is not as told.
 
     Texts are those of a form or a command, values those of JSON. What is not there has the field's default;
-    fields that belong together may be in a mapping of their own, or beside the others.
+    fields that belong together may be in a mapping of their own, or next to the others.
     """
     given: dict[str, Any] = {}
     problems: list[Problem] = []
@@ -133,27 +137,27 @@ def read(record: type[Record], said: Mapping[str, Any]) -> Record:
             problems += error.problems or [Problem(error.message, field=each.name, value=str(value)[:40])]
         except ValueError as error:
             shown = "" if each.about.is_secret else str(value)[:40]
-            problems.append(Problem(str(error), _remedy(each), field=each.name, value=shown))
+            problems.append(Problem(str(error), _remedy(each, str(error)), field=each.name, value=shown))
     missing = [each for each in of(record) if each.is_required and each.name not in given]
     named = {problem.field for problem in problems}
     problems += [
-        Problem("is missing.", f"Give {each.about.title.lower()}.", field=each.name)
+        Problem(LACKING, _remedy(each, LACKING), field=each.name)
         for each in missing
         if each.kind != "record" and each.name not in named
     ]
     if problems:
-        first = problems[0]
-        raise Invalid(f"{_title(record, first.field)} {first.rule}", problems)
+        named_as, first = titles(record), problems[0]
+        message = first.rule if first.rule[:1].isupper() else f"{named_as.get(first.field, '')} {first.rule}"
+        raise Invalid(message, problems, titles=named_as)
     return record(**given)
 
 
-def _title(record: type, name: str) -> str:
+def titles(record: type) -> dict[str, str]:
+    """The titles of a record's fields, and of the records in it, by name."""
+    found: dict[str, str] = {}
     for each in of(record):
-        if each.kind == "record" and (inner := _title(each.type, name)):
-            return inner
-        if each.name == name:
-            return each.about.title
-    return ""
+        found |= {each.name: each.about.title} | (titles(each.type) if each.kind == "record" else {})
+    return found
 
 
 def _read(each: Asked, value: Any, zone: str) -> Any:
@@ -161,7 +165,7 @@ def _read(each: Asked, value: Any, zone: str) -> Any:
     is_blank = isinstance(value, str) and not value.strip() and each.kind in ("number", "moment")
     if value is None or is_blank:
         if NoneType not in get_args(each.type):
-            raise ValueError("is missing.")
+            raise ValueError(LACKING)
         return None
     if each.kind == "tick":
         return value if isinstance(value, bool) else value in ("on", "yes", "true", "1")
@@ -202,14 +206,17 @@ def _some(each: Asked, values: list[Any]) -> tuple[Any, ...]:
     return tuple(choice for choice in about.choices if choice in values)
 
 
-def _remedy(each: Asked) -> str:
-    return {"number": "Write digits only, or nothing for none.", "line": "Write less."}.get(
-        each.kind, "Choose again."
-    )
+def _remedy(each: Asked, rule: str) -> str:
+    if rule == LACKING:
+        return f"Give {each.about.title.lower()}."
+    if each.kind == "number":
+        may_be_empty = NoneType in get_args(each.type)
+        return f"Enter digits only{', or leave it empty for no limit' if may_be_empty else ''}."
+    return "Shorten it." if each.kind == "line" else "Choose again."
 
 
 def values(record: Any) -> dict[str, Any]:
-    """What a record holds, and the records in it, by the names of the fields."""
+    """Values of a record and of the records in it, by field name."""
     held: dict[str, Any] = {}
     for each in of(type(record)):
         value = getattr(record, each.name)
@@ -218,7 +225,7 @@ def values(record: Any) -> dict[str, Any]:
 
 
 def texts(record: Any) -> dict[str, Any]:
-    """What a form shows of a record: texts, names of what is ticked, whether a box is."""
+    """Values of a record as a form shows them: texts, names of ticked choices, states of boxes."""
     held = values(record)
     zone = held.get(ZONE, "UTC")
     shown = {
@@ -229,7 +236,7 @@ def texts(record: Any) -> dict[str, Any]:
 
 
 def empty(record: type) -> dict[str, Any]:
-    """What a form for a new record shows."""
+    """Initial values of a form for a new record."""
     shown: dict[str, Any] = {}
     for each in of(record):
         if each.kind == "record":
@@ -267,7 +274,7 @@ def _plain(each: Asked) -> Any:
 
 
 def _limits(each: Asked) -> dict[str, Any]:
-    """What JSON Schema says of what a field takes; `read` holds it, and says what to do about it."""
+    """JSON Schema of the values that a field takes; `read` enforces it and states the remedy."""
     about = each.about
     if each.kind == "number":
         return {"minimum": about.least, "maximum": about.most}
@@ -284,5 +291,5 @@ _declared: dict[type, dict[str, str]] = {}
 
 
 def words(sent: type) -> Mapping[str, str]:
-    """What the fields of a record mean that `as_sent` made, by name; nothing for other types."""
+    """Meanings of the fields of a record that `as_sent` made, by name; empty for other types."""
     return _declared.get(sent, {})

@@ -25,7 +25,7 @@ CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 PLAIN = re.compile(r"[^\s\"'=]+")
 INDENT = "    | "
 _present: ContextVar[Mapping[str, Any]] = ContextVar("present", default=MappingProxyType({}))
-"""What this thread is at, for each line that it logs meanwhile, whoever writes it."""
+"""Fields that this thread adds to each line it logs for now."""
 
 
 class _Stderr(logging.Handler):

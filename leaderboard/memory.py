@@ -1,4 +1,4 @@
-"""What a process keeps in memory to be fast, all of it within one budget of bytes.
+"""Values that a process keeps in memory to be fast, all within one budget of bytes.
 
 Caches share the budget: what was not used for the longest time goes first, of whichever cache it is. A
 value is measured when it is kept, and again as it is used: some work out more of themselves when asked.
@@ -22,9 +22,9 @@ Given = ParamSpec("Given")
 USUAL = 24 * 2**20
 """Bytes of the budget, unless the settings say otherwise."""
 OF_AN_ENTRY = 300
-"""Bytes that an entry takes beside its key and value."""
+"""Bytes that an entry takes next to its key and value."""
 TRIM_EVERY_S = 10.0
-"""How often, while values are kept, freed memory is given back to the machine."""
+"""Seconds between returns of freed memory to the machine while values are kept."""
 _OPAQUE = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType, type(threading.Lock()))
 _FLAT = (str, bytes, bytearray, int, float, complex, bool, type(None))
 
@@ -49,7 +49,7 @@ class MemoryBudget:
 
     @property
     def most(self) -> int:
-        """How many bytes there are."""
+        """The budget in bytes."""
         return self._most
 
     @most.setter
@@ -60,7 +60,7 @@ class MemoryBudget:
 
     @property
     def used(self) -> int:
-        """How many bytes are taken now."""
+        """Bytes in use."""
         return self._used
 
     def by_cache(self) -> dict[str, int]:
@@ -101,7 +101,7 @@ class Kept(Generic[Value]):
         self._entries: dict[Hashable, _Entry] = {}
 
     def get(self, key: Hashable) -> Value | None:
-        """What is kept under a key, None where nothing is."""
+        """The value kept under a key, or None."""
         with self._budget._lock:
             entry = self._entries.get(key)
             if entry is None:
@@ -162,7 +162,7 @@ class KeptCall(Generic[Given, Value]):
         self.kept: Kept[tuple[Value]] = Kept(f"{function.__module__}.{function.__qualname__}")
 
     def __call__(self, *given: Given.args, **named: Given.kwargs) -> Value:
-        """What the function returns, or returned before."""
+        """The function's result, now or from an earlier call."""
         key = (given, *sorted(named.items())) if self._key is None else self._key(*given, **named)
         found = self.kept.get(key)
         if found is None:

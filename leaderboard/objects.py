@@ -48,8 +48,8 @@ class ObjectStore:
             raise Invalid(f"LEADERBOARD_OBJECTS_URL is {url!r}; it must begin with one of {known}.")
         if find_spec("obstore") is None:
             raise Invalid(
-                "LEADERBOARD_OBJECTS_URL is set, and what speaks to object stores is not installed; "
-                "`pip install ir-leaderboard[objects]`, or unset it."
+                "LEADERBOARD_OBJECTS_URL is set, but object store support is not installed. Run `pip "
+                "install ir-leaderboard[objects]`, or unset it."
             )
         self._url = url
         self._opened: Any = None
@@ -76,7 +76,9 @@ class ObjectStore:
             try:
                 found = obstore.head(store, key)["size"]
             except FileNotFoundError:
-                raise damaged("files", f"the object store has no {key}; put it back from a copy") from None
+                raise damaged(
+                    "files", f"{key} is missing from the object store; restore it from a copy"
+                ) from None
         if found != size:
             raise damaged("files", f"{key} in the object store has {found:,} bytes, not {size:,}")
         return BufferedReader(_Parts(self, key, size), 2**20)
@@ -132,7 +134,7 @@ def _options(url: str) -> dict[str, Any]:
 def away(why: str) -> StoreAway:
     """The error for a store that cannot be asked; why is for the log, not for readers."""
     return StoreAway(
-        "This file is in the site's object store, which does not answer just now. Try again in a minute.",
+        "This file is in the site's object store, which does not answer. Try again in a minute.",
         retry_after_s=AGAIN_S,
         why=why,
     )

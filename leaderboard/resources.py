@@ -1,4 +1,4 @@
-"""Where the folders that live beside the package in a checkout and inside it in a wheel are."""
+"""Paths of the folders that lie next to the package in a checkout and inside it in a wheel."""
 
 from pathlib import Path
 

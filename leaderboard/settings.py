@@ -17,7 +17,7 @@ MOST_WEB_PROCESSES = 4
 """Unless the setting says otherwise: each takes memory, and most sites have few readers at once."""
 
 OPEN, BY_INVITATION, CLOSED = "open", "invitation", "closed"
-"""Who may make an account."""
+"""Rules for creating accounts."""
 
 
 def _documented(default: Any, text: str, choices: tuple[str, ...] = (), *, is_secret: bool = False) -> Any:
@@ -61,6 +61,13 @@ class Settings:
     )
     host: str = _documented("127.0.0.1", "Address the web server binds to.")
     port: int = _documented(8000, "Port the web server binds to.")
+    site_name: str = _documented("Leaderboard", "Name of the site, in its menu and the titles of its pages.")
+    site_about: str = _documented(
+        "", "What the site is, in one sentence on its first page; empty: a sentence on shared tasks."
+    )
+    site_logo: str = _documented(
+        "", "Picture next to the name: an SVG, PNG, JPEG or WebP file, shown 24 pixels high; empty: none."
+    )
     public_url: str = _documented("", "The site's own https address when it stands behind a proxy.")
     trusted_hosts: str = _documented("", "Comma-separated host names answered; empty: loopback's own.")
     insecure_http: bool = _documented(False, "Allow sign-in over plain http on other than loopback.")
@@ -106,6 +113,11 @@ class Settings:
     plain_bytes: int = _documented(2 * 2**30, "Largest decompressed file accepted, in bytes.")
     inline_bytes: int = _documented(
         3 * 2**20, "Files up to this size, decompressed, are checked while the sender waits."
+    )
+    check_bytes: int = _documented(
+        16 * 2**20,
+        "Rankings up to this size, decompressed, may be checked by accounts without being submitted; "
+        "visitors' and other files up to that of LEADERBOARD_INLINE_BYTES.",
     )
     free_bytes: int = _documented(
         200 * 2**20, "Room the data folder must have for files to be taken, in bytes."
@@ -162,7 +174,7 @@ class Settings:
 
     @property
     def web_slots(self) -> int:
-        """How many web processes this machine runs."""
+        """Number of web processes on this machine."""
         if sys.platform == "win32":
             # What they share is held by locks of files that end with their process, which Windows has not.
             return 1
@@ -170,12 +182,12 @@ class Settings:
 
     @property
     def evaluator_slots(self) -> int:
-        """How many evaluators this machine runs."""
+        """Number of evaluators on this machine."""
         return self.evaluators or max(2, (os.cpu_count() or 2) - 1)
 
     @property
     def comparisons_at_once(self) -> int:
-        """How many evaluators may compare runs at once, so that one is left for runs."""
+        """Number of evaluators that may compare runs at once, so that one is left for runs."""
         return self.comparisons or max(1, self.evaluator_slots - 1)
 
     @classmethod
@@ -217,7 +229,7 @@ def _of_file(name: str, source: Mapping[str, str]) -> str | None:
     if path is None:
         return None
     if name in source:
-        raise Invalid(f"Both {name} and {name}_FILE are set; unset one of them.")
+        raise Invalid(f"{name} and {name}_FILE are both set. Unset one of them.")
     return secret_of(Path(path), f"{name}_FILE")
 
 
@@ -230,9 +242,9 @@ def secret_of(path: Path, name: str) -> str:
         text = path.read_text(encoding="utf-8").rstrip("\r\n")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not text in UTF-8"
-        raise Invalid(f"{name} names {path}, which cannot be read: {reason}.") from None
+        raise Invalid(f"The file {path} of {name} cannot be read: {reason}.") from None
     if not text:
-        raise Invalid(f"{name} names {path}, which is empty; write the secret into it.")
+        raise Invalid(f"The file {path} of {name} is empty. Write the secret into it.")
     return text
 
 

@@ -29,12 +29,12 @@ SETS, WAYS = 4096, 8
 
 @dataclass(frozen=True)
 class Memory:
-    """What the supervisor gives to every web process; secret: known to those of this start alone."""
+    """Memory shared by the supervisor and all web processes; secret: known to those of this start alone."""
 
     processes: int
     secret: bytes
     connections: Any
-    """How many each process has open; -1 while it does not answer yet."""
+    """Open connections of each process; -1 while it does not answer yet."""
     bodies: Any
     """Of each large body of each process: whose it is, as a mark, and its limit in bytes; 0 where none is."""
     remainders: Any
@@ -42,7 +42,7 @@ class Memory:
     marks: Any
     """Of addresses that spent of their budget."""
     budgets: Any
-    """What each of these has left, and when that was, of time.monotonic()."""
+    """Remaining budget of each address, and its time by time.monotonic()."""
 
     def is_up(self, number: int) -> bool:
         """Whether the process of that number, from 0, answers."""
@@ -139,7 +139,7 @@ class Shared:
 
 
 class SharedBudgets:
-    """What addresses have left and when that was; to be used while the memory is held.
+    """Remaining budgets of addresses with their times; use it only while the memory is held.
 
     A process that is killed while it writes leaves one address a wrong number, bounded by its reader.
     """
@@ -148,7 +148,7 @@ class SharedBudgets:
         self._shared = shared
 
     def get(self, address: str, otherwise: tuple[float, float]) -> tuple[float, float]:
-        """What was set for an address, otherwise where nothing is known."""
+        """The budget stored for an address, or `otherwise`."""
         memory, mark = self._shared.memory, self._shared.mark(address)
         for place in _places(mark):
             if memory.marks[place] == mark:

@@ -15,7 +15,7 @@ if sys.platform != "win32":
     import fcntl
 
 UPLOAD = "upload-"
-"""How folders of what one request sent begin."""
+"""Prefix of folders for the files of one request."""
 STALE_AFTER_S = 24 * 3600
 
 _held: list[IO[bytes]] = []
@@ -24,9 +24,9 @@ _held: list[IO[bytes]] = []
 
 def folder(data: Path) -> Path:
     """The folder of temporary files, made where it is gone."""
-    found = data / "tmp"
-    found.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return found
+    path = data / "tmp"
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return path
 
 
 def use(data: Path) -> None:
@@ -36,13 +36,13 @@ def use(data: Path) -> None:
 
 def clean(data: Path) -> None:
     """Remove what processes that crashed left; from now on this process uses the folder."""
-    here = folder(data)
+    path = folder(data)
     if sys.platform == "win32":
-        sweep(here, STALE_AFTER_S)
+        sweep(path, STALE_AFTER_S)
         return
-    users = (here / "users").open("wb")
+    users = (path / "users").open("wb")
     _held.append(users)
-    sweep(here, 0 if _is_alone(users) else STALE_AFTER_S)
+    sweep(path, 0 if _is_alone(users) else STALE_AFTER_S)
     # Shared with all who use the folder: who starts meanwhile waits until the sweep is over.
     fcntl.flock(users, fcntl.LOCK_SH)
 

@@ -17,7 +17,7 @@ from leaderboard.errors import Invalid
 
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 STOP_S = 5.0
-"""What is left is sent at the end of a process, so long at most: a collector that is away keeps nobody."""
+"""Maximum seconds for sending the rest at the end of a process: an absent collector delays nobody."""
 REQUEST, JOB = "SERVER", "CONSUMER"
 """Kinds of spans."""
 
@@ -30,7 +30,7 @@ class _Tracing:
 
 
 tracing: _Tracing | None = None
-"""What spans go to; None where nothing is sent, so that nobody has to gather what they would say."""
+"""Exporter of spans; None where nothing is sent, so that no attributes are gathered for nothing."""
 
 
 def is_wanted() -> bool:
@@ -42,8 +42,8 @@ def require_extra() -> None:
     """Raise Invalid where traces are wanted and what sends them is not installed."""
     if is_wanted() and (find_spec("opentelemetry") is None or find_spec("opentelemetry.sdk") is None):
         raise Invalid(
-            f"{ENDPOINTS[0]} is set, and OpenTelemetry is not installed; `pip install ir-leaderboard[otel]`, "
-            "or unset it."
+            f"{ENDPOINTS[0]} is set, but OpenTelemetry is not installed. Run `pip install "
+            "ir-leaderboard[otel]`, or unset it."
         )
 
 

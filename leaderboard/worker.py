@@ -13,54 +13,55 @@ from sqlalchemy import ColumnElement
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from leaderboard import logs, traces
+from leaderboard import features, logs, traces
+from leaderboard.core import events
+from leaderboard.core.jobs import health, leases, queue
+from leaderboard.core.jobs.queue import Claim, ClaimLost
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Job
 from leaderboard.errors import LeaderboardError, StoreAway
-from leaderboard.services import finishing, mail, objects, run_kinds
-from leaderboard.services.evaluations import score
-from leaderboard.services.jobs import health, leases, queue
-from leaderboard.services.jobs.queue import Claim, ClaimLost
-from leaderboard.services.runs import batches, fixing, partial_uploads, prepare, uploads
-from leaderboard.services.runs import limits as runs_limits
-from leaderboard.services.runs.fixing import StoredFile
-from leaderboard.services.runs.prepare import PreparedUpload
-from leaderboard.services.statistics import computing, prepared, requests
-from leaderboard.services.webhooks import calls, deliveries, webhooks
+from leaderboard.runs.ops import batches, fixing, partial_uploads, prepare, uploads
+from leaderboard.runs.ops import limits as runs_limits
+from leaderboard.runs.ops.fixing import StoredFile
+from leaderboard.runs.ops.prepare import PreparedUpload
+from leaderboard.scoring.ops import finishing
+from leaderboard.scoring.ops.evaluations import score
+from leaderboard.scoring.ops.statistics import computing, prepared, requests
 from leaderboard.settings import Settings
+from leaderboard.site.ops import objects
 from leaderboard.trec.read.lines import Limits
 
 log = logging.getLogger(__name__)
-run_kinds.register()
+features.register()
 
 IDLE_S = 1.0
-"""How long an idle evaluator waits before it looks again, unless it is woken."""
+"""Seconds that an idle evaluator waits before it looks again, unless it is woken."""
 LOOK_S = 5.0
-"""How often an evaluator says that it is at work, and gives back what others left."""
+"""Seconds between an evaluator's signs of life, when it also returns jobs that others left."""
 EXPIRE_S = 3600.0
-"""How often it looks for files that waited too long for their senders."""
+"""Seconds between searches for files that waited too long for their senders."""
 MOVE_S = 60.0
-"""How often it looks for files that are to go to the object store."""
+"""Seconds between searches for files that are to go to the object store."""
 OBJECTS_S = 86400.0
-"""How often it looks for objects that nothing refers to: all of them are listed for that."""
+"""Seconds between searches for unused objects: all objects are listed for that."""
 AGAIN_S = 1.0
-"""How long after an error of the database it is asked again."""
+"""Seconds after an error of the database before it is tried again."""
 STOP_S = 3.0
-"""How long an evaluator that ends waits for its deliveries; the others are tried again later."""
+"""Seconds that a stopping evaluator waits for its deliveries; the others are tried again later."""
 BEAT_S = 15.0
 """The longest time between two heartbeats of a job."""
 
 
 def owner_name() -> str:
-    """What this process signs its claims with: host:process."""
+    """Signature of this process in its claims: host:process."""
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
 class Evaluator:
     """One evaluation slot: does one job after the other.
 
-    deadline is told the moment (time.monotonic) at which a parent should kill this process, 0 while idle;
-    count_lost is told how many leases were given back whose holders were gone.
+    deadline receives the moment (time.monotonic) at which a parent should kill this process, 0 while idle;
+    count_lost receives how many leases were given back whose holders were gone.
     """
 
     def __init__(
@@ -84,8 +85,7 @@ class Evaluator:
         self._lost_at: float | None = None
         self._deliverers: list[_Deliverer] = []
         self._is_over = False
-        self._mail_server = mail.server_of(settings)
-        self._webhook_networks = calls.networks(settings.webhook_networks)
+        self._work = [work(settings) for work in events.WORK]
         self._kinds = {
             queue.EVALUATE: self._evaluate,
             queue.CHECK: self._check,
@@ -116,12 +116,12 @@ class Evaluator:
         with self.database.write() as session:
             lost = leases.sweep(session, self.settings.lease_s)
             _tell_failed(session, lost)
-            if self._mail_server is not None:
-                mail.queue_due(session)
-            deliveries.queue_due(session)
+            for work in self._work:
+                work.queue_due(session)
             if time.monotonic() - self._expired_at > EXPIRE_S:
                 batches.expire(session)
-                deliveries.forget(session)
+                for work in self._work:
+                    work.forget(session)
                 partial_uploads.expire(session, self.settings.data)
                 prepared.refresh(session)
                 self._expired_at = time.monotonic()
@@ -168,7 +168,7 @@ class Evaluator:
         self._await_deliveries(STOP_S)
 
     def look_round(self) -> None:
-        """What an evaluator does between two jobs: arrive, come back, or sweep where it is time."""
+        """Tasks between two jobs: report, recover, or sweep when it is time."""
         self._deliverers = [deliverer for deliverer in self._deliverers if deliverer.is_alive()]
         if not self._has_arrived:
             self._count_lost(free_dead_owners(self.database))
@@ -180,13 +180,13 @@ class Evaluator:
             self._looked_at = time.monotonic()
 
     def lose(self, error: SQLAlchemyError) -> None:
-        """Note that the database does not answer; the next look round that it answers begins anew."""
+        """Note that the database does not answer; the next look round that it answers begins again."""
         if self._lost_at is None:
             self._lost_at = time.monotonic()
-            log.error("the database does not answer; it is asked again until it does: %s", error)
+            log.error("the database does not answer; retrying until it does: %s", error)
 
     def _return(self, away_s: float) -> None:
-        """Begin anew after the database was away: what was held then is given back."""
+        """Begin again after the database was away: what was held then is given back."""
         with self.database.write() as session:
             health.worker_seen(session, self.owner)
             leases.return_unspent(session, self.owner)
@@ -235,7 +235,7 @@ class Evaluator:
         _trace(job, outcome, time.monotonic() - began)
 
     def _do(self, job: Claim) -> str:
-        """What became of it: done, lost or failed."""
+        """Outcome of a job: done, lost or failed."""
         try:
             self._kinds[job.kind](job)
         except ClaimLost as lost:
@@ -244,7 +244,7 @@ class Evaluator:
         except StoreAway as away:
             log.warning("job %d (%s %d): %s", job.job_id, job.kind, job.subject_id, away.facts["why"])
             with self.database.write() as session:
-                leases.put_off(session, job, "The object store does not answer; it is asked again.")
+                leases.put_off(session, job, "The object store does not answer; the job is retried.")
         except LeaderboardError as error:
             log.warning("job %d (%s %d): %s", job.job_id, job.kind, job.subject_id, error)
             self._fail(job, error.message, again=False)
@@ -254,7 +254,9 @@ class Evaluator:
                 "job %d (%s %d) failed, reference %s", job.job_id, job.kind, job.subject_id, reference
             )
             self._fail(
-                job, f"The evaluator failed unexpectedly; its log has reference {reference}.", again=True
+                job,
+                f"The evaluator failed unexpectedly. The details are in its log under reference {reference}.",
+                again=True,
             )
         else:
             return "done"
@@ -263,7 +265,8 @@ class Evaluator:
     def _fail(self, job: Claim, message: str, *, again: bool) -> None:
         with self.database.write() as session:
             if queue.fail(session, job, message, again=again):
-                webhooks.job_failed(session, job.job_id)
+                for listener in events.LISTENERS:
+                    listener.job_failed(session, job.job_id)
             if job.kind == queue.COMPARE:
                 prepared.prepare_next(session, job.subject_id)
 
@@ -310,27 +313,12 @@ class Evaluator:
             prepared.prepare_next(session, job.subject_id)
 
     def _mail(self, job: Claim) -> None:
-        assert self._mail_server is not None, "mail is claimed only where there is a server"
-        with self.database.write() as session:
-            letter = mail.take_mail(session, job.subject_id, self.settings.mails_an_hour)
-            if letter is None:
-                queue.finish(session, job)
-                return
-        result = mail.send_mail(self._mail_server, letter)
-        with self.database.write() as session:
-            queue.finish(session, job)
-            mail.store_mail(session, letter, result)
+        for work in self._work:
+            work.mail(self.database, job)
 
     def _webhook(self, job: Claim) -> None:
-        with self.database.write() as session:
-            request = deliveries.take(session, job.subject_id, self.settings.address)
-            if request is None:
-                queue.finish(session, job)
-                return
-        answer = calls.post(request, self._webhook_networks)
-        with self.database.write() as session:
-            queue.finish(session, job)
-            deliveries.store(session, request, answer)
+        for work in self._work:
+            work.webhook(self.database, job)
 
     def _move(self, job: Claim) -> None:
         put = objects.put_moved(self.database, job.subject_id)
@@ -369,7 +357,7 @@ class Evaluator:
 
 
 class _Deliverer(threading.Thread):
-    """Sends events to webhooks, one after the other, beside the evaluator that began it."""
+    """Sends events to webhooks, one after the other, next to the evaluator that began it."""
 
     def __init__(
         self, first: Claim, carry_out: Callable[[Claim], None], claim_next: Callable[[], Claim | None]
@@ -388,7 +376,7 @@ class _Deliverer(threading.Thread):
                 self.followed += job is not None
         except SQLAlchemyError as error:
             # The lease runs out, and the delivery is tried again.
-            log.warning("deliveries to webhooks stopped: %s", error)
+            log.warning("webhook deliveries stopped: %s", error)
 
 
 def _trace(job: Claim, outcome: str, seconds: float) -> None:
@@ -420,7 +408,8 @@ def free_dead_owners(database: Database) -> int:
 def _tell_failed(session: Session, jobs: Iterable[Job]) -> None:
     for job in jobs:
         if job.state == "failed":
-            webhooks.job_failed(session, job.id)
+            for listener in events.LISTENERS:
+                listener.job_failed(session, job.id)
 
 
 def _is_running(owner: str) -> bool:

@@ -29,7 +29,7 @@ def zone_of(name: str) -> tzinfo:
 def require_zone(name: str) -> None:
     """Raise Invalid for what is no time zone."""
     if name not in ("UTC", AOE) and name not in available_timezones():
-        raise Invalid(f"{name[:40]!r} is no time zone; write UTC, AoE, or a name such as Europe/Vienna.")
+        raise Invalid(f"{name[:40]!r} is not a time zone. Use UTC, AoE, or a name such as Europe/Vienna.")
 
 
 STARTS = frozenset({"opens", "opens_at", "reveal", "reveal_at", "names_at"})
@@ -56,15 +56,15 @@ def read(text: str, zone: str, field: str) -> datetime | None:
     except (ValueError, OverflowError):
         problem = Problem(
             "must be a date, or a date and time.",
-            "Write it like 2026-05-31 or 2026-05-31T23:59.",
+            "Use a form like 2026-05-31 or 2026-05-31T23:59.",
             field=field,
             value=text[:40],
         )
-        raise Invalid("The dates cannot be read.", [problem]) from None
+        raise Invalid("The dates are not valid.", [problem]) from None
 
 
 def written(at: datetime | None, zone: str) -> str:
-    """An instant as a form shows it in a zone; empty where there is none."""
+    """An instant as a form shows it in a zone; empty if missing."""
     return day_and_time(at.astimezone(zone_of(zone))).replace(" ", "T") if at else ""
 
 

@@ -9,12 +9,12 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-TARGET = Path(__file__).parents[1] / "leaderboard" / "services" / "accounts" / "look_alikes.txt"
+TARGET = Path(__file__).parents[1] / "leaderboard" / "accounts" / "ops" / "look_alikes.txt"
 DATE = "# Date: "
 
 
 def look_alikes(text: str) -> str:
-    """The list as `leaderboard.services.accounts.names` reads it: what to write instead; of which characters.
+    """The list as `leaderboard.accounts.ops.names` reads it: what to write instead; of which characters.
 
     >>> dated = "# Date: 2026-01-01, 10:00:00 GMT"
     >>> print(look_alikes(f"{dated}\\n0441 ; 0063 ; MA # c\\n03F2 ; 0063 ; MA\\n"))

@@ -17,12 +17,21 @@ from leaderboard.db import schema
 from leaderboard.db.engine import Database
 from leaderboard.settings import DATABASE_FILE, Settings
 from leaderboard.trec.read import kernel
+from tests import ROOT
 from tests.make import copies, postgres, warm
 from tests.make.copies import folder_of_worlds as folder_of_worlds
 from tests.make.engines import share_compiled
 from tests.make.memory import collect_rarely, keep_bytecode, share_routes, share_templates, use_memory
+from tests.make.migrated import make_at_once
+from tests.make.people import hash_cheaply
 from tests.make.procedures import compute_here
 from tests.make.procedures import own_process as own_process
+from tests.web.api.conftest import program as program
+from tests.web.conftest import app as app
+from tests.web.conftest import client as client
+from tests.web.conftest import sign_in as sign_in
+from tests.web.conftest import site as site
+from tests.web.conftest import world_file as world_file
 
 use_memory()
 keep_bytecode()
@@ -32,20 +41,30 @@ collect_rarely()
 share_compiled()
 warm.keep_connections(postgres.TESTED)
 compute_here()
+make_at_once()
+hash_cheaply()
 # A busy machine is no fault of what is tested: no example has a deadline, nor is drawing it timed.
 hypothesis.settings.register_profile(
-    "patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    "patient", deadline=None, max_examples=50, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
-hypothesis.settings.load_profile("patient")
-ROOT = Path(__file__).resolve().parents[1]
+hypothesis.settings.register_profile(
+    "quick", hypothesis.settings.get_profile("patient"), max_examples=20, derandomize=True
+)
 LONGEST = frozenset(f"test_{name}.py" for name in ("schemathesis", "docs", "packaging", "crashes", "outages"))
 """Files with tests of a minute or two: a worker that came to one of them late would be waited for."""
+QUICK = "not trial"
+"""What is run unless `-m` asks for something else."""
+ALL_TRIALS = "\npytestmark = pytest.mark.trial\n"
+SENDING = {ROOT / "tests" / "db", ROOT / "tests" / "core", *(ROOT / "tests").glob("*/ops")}
+"""Where statements are written; what pages, operations and commands send is theirs."""
+SERVED = {"on_postgresql", "postgres_server"}
+"""Fixtures that start PostgreSQL."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--all-databases` runs every test of the database on PostgreSQL too."""
+    """`--all-databases` has trials on PostgreSQL of all that operations and the database's own tests do."""
     parser.addoption(
-        "--all-databases", action="store_true", help="run on PostgreSQL not only tests marked `dialect`"
+        "--all-databases", action="store_true", help="trials on PostgreSQL not only of tests marked `dialect`"
     )
 
 
@@ -61,35 +80,71 @@ class Examples:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """A hook of this module would be asked about the tests' own folder only."""
+    """A hook of this module would be asked about the tests' own folder only.
+
+    Properties are shown with a few examples, the same each time; with many new ones where trials run.
+    """
     config.pluginmanager.register(Examples())
+    hypothesis.settings.load_profile("quick" if config.option.markexpr == QUICK else "patient")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run tests of the database on SQLite, and on PostgreSQL where the databases may differ."""
+    """Run tests of the database on SQLite, and as trials on PostgreSQL where the databases may differ."""
     if "database_url" in metafunc.fixturenames:
         marked = metafunc.definition.get_closest_marker
-        both = marked("dialect") or (metafunc.config.option.all_databases and not marked("sqlite"))
-        metafunc.parametrize("database_url", ["sqlite", "postgresql"][: 2 if both else 1], indirect=True)
+        is_wanted = metafunc.config.option.all_databases and not marked("sqlite")
+        both = marked("dialect") or (is_wanted and not SENDING.isdisjoint(metafunc.definition.path.parents))
+        databases = ["sqlite", pytest.param("postgresql", marks=pytest.mark.trial)]
+        metafunc.parametrize("database_url", databases[: 2 if both else 1], indirect=True)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """What needs a server of PostgreSQL is a trial; what hypothesis draws examples for, a property."""
+    if not SERVED.isdisjoint(getattr(item, "fixturenames", ())):
+        item.add_marker(pytest.mark.trial)
+    if hypothesis.is_hypothesis_test(getattr(item, "obj", None)):
+        item.add_marker(pytest.mark.property)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Where trials are not asked for, what drives a browser is not even imported: all of it is trials."""
-    return (
-        True
-        if collection_path == ROOT / "tests" / "browser" and config.option.markexpr == "not trial"
-        else None
-    )
+    """Where trials are not asked for, files of trials alone are not imported, nor what drives a browser."""
+    if config.option.markexpr != QUICK:
+        return None
+    is_test = collection_path.name.startswith("test_") and collection_path.suffix == ".py"
+    is_all_trials = is_test and ALL_TRIALS in collection_path.read_text(encoding="utf-8")
+    return True if is_all_trials or collection_path == ROOT / "tests" / "browser" else None
+
+
+def _cases_repeated(items: list[pytest.Item]) -> set[pytest.Item]:
+    """On PostgreSQL, all cases but the first of each test that is not marked `dialect`.
+
+    They differ in what is sent, not in the statements that it leads to; a test whose cases lead to other
+    statements is marked.
+    """
+    met: set[str] = set()
+    repeated: set[pytest.Item] = set()
+    for item in items:
+        cases = getattr(item, "callspec", None)
+        is_there = cases is not None and cases.params.get("database_url") == "postgresql"
+        if is_there and not item.get_closest_marker("dialect"):
+            test = item.nodeid.partition("[")[0]
+            if test in met:
+                repeated.add(item)
+            met.add(test)
+    return repeated
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Modules with long tests come first in each worker, so that none of them is the last to be waited for.
 
     xdist gives each of its workers an equal stretch of the list to begin with, and what one has not begun to
     those that have nothing left. All that needs a browser goes to one worker, which starts one. Last of the
     hooks, after what was not asked for is out of the list.
     """
+    if repeated := _cases_repeated(items):
+        config.hook.pytest_deselected(items=[*repeated])
+        items[:] = [item for item in items if item not in repeated]
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     long = {item.path for item in items if {mark.name for mark in item.iter_markers()} & {"slow", "trial"}}
     browsed = {item.path for item in items if item.get_closest_marker("browser")}

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from leaderboard.application import create_app
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Worker
 from leaderboard.settings import Settings
-from leaderboard.web import create_app
-from tests.conftest import ROOT
+from tests import ROOT
 from tests.make.sites import START_S, Site, all_answer, free_port, running_site
 
 RULES = ROOT / "docs" / "alerts.yml"

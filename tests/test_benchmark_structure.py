@@ -4,7 +4,7 @@ from pathlib import Path
 
 from benchmarks import structure
 from benchmarks.faults import FAULTS
-from tests.conftest import ROOT
+from tests import ROOT
 
 
 def test_figures_of_a_small_package(tmp_path: Path) -> None:

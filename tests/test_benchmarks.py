@@ -18,7 +18,7 @@ from benchmarks.measuring import Cost
 from benchmarks.table import Row
 from benchmarks.tools import commands
 from leaderboard.db.engine import Database
-from tests.conftest import ROOT
+from tests import ROOT
 from tests.make.sites import application_thread
 
 TOPICS = 30
@@ -324,6 +324,7 @@ def test_compare_asks_for_files_that_are_missing(tmp_path: Path) -> None:
             compare.workloads(tmp_path, [selection])
 
 
+@pytest.mark.trial
 @pytest.mark.parametrize("by_wrk", [False, True])
 def test_load_counts_answers_and_ends_at_a_failure(tmp_path: Path, database: Database, by_wrk: bool) -> None:
     """By either client, of who has the page already too; what is no page is no answer."""

@@ -10,8 +10,8 @@ from sqlalchemy.dialects import sqlite
 from leaderboard import checksums
 from leaderboard.db.base import FloatArray
 from leaderboard.errors import Damaged
-from leaderboard.services.pools import previews as pool_documents
-from leaderboard.services.runs.prepare import unpack_chunk
+from leaderboard.judging.ops.pools import previews as pool_documents
+from leaderboard.runs.ops.prepare import unpack_chunk
 from leaderboard.stats import arrays
 from leaderboard.trec.documents.blocks import Document, find_documents, pack_documents
 from leaderboard.trec.documents.docno_filter import DocnoFilter

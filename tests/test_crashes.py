@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select, text
 
+from leaderboard.core.jobs import queue
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Evaluation, EvaluationMean, Job, Run, Upload
-from leaderboard.services.jobs import queue
 from tests.make.senders import Sender, sending_site
 from tests.make.sites import Site, running_site
 
@@ -55,8 +55,14 @@ def test_accepted_runs_survive_killed_processes_and_are_scored_once(tmp_path: Pa
             time.sleep(0.7)
             if processes := _children(site):
                 os.kill(chance.choice(processes), signal.SIGKILL)
-        for sender in senders:
-            sender.join()
+        try:
+            while any(sender.is_alive() for sender in senders):
+                # Nobody answers any more: they would send for ever.
+                assert site.process.poll() is None, site.output[-9:]
+                time.sleep(0.2)
+        finally:
+            for sender in senders:
+                sender.stop.set()
         until = time.monotonic() + PATIENCE_S
         while not _settled(database) and time.monotonic() < until:
             time.sleep(0.2)

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests import ROOT
 from tests.make.loops import for_every
+
+pytestmark = pytest.mark.trial
 
 SOURCES = sorted((ROOT / "leaderboard").rglob("*.py"))
 SCRIPTS = sorted((ROOT / "leaderboard" / "web" / "static").glob("*.js"))
@@ -17,11 +19,12 @@ CLIENTS = {"requests", "httpx", "aiohttp", "urllib3", "smtplib", "ftplib", "ldap
 OUTGOING = {"urllib.request", "http.client", "xmlrpc.client"}
 CALLERS = {
     "leaderboard/cli/serving/health.py": {"http.client"},
-    "leaderboard/services/mail.py": {"smtplib"},
-    "leaderboard/services/webhooks/calls.py": {"http.client"},
-    "leaderboard/web/accounts/openid_client.py": {"requests"},
+    "leaderboard/notify/ops/mail.py": {"smtplib"},
+    "leaderboard/notify/ops/calls.py": {"http.client"},
+    "leaderboard/accounts/web/openid_client.py": {"requests"},
+    "leaderboard/verify/places.py": {"urllib.request", "http.client"},
 }
-"""Who calls whom the settings name, whom a webhook's maker does, and the site itself: its health check."""
+"""Who calls whom the settings name, whom a webhook's maker does, the site itself, and what `verify` names."""
 RUNS_TEXT = {"eval", "exec", "compile", "__import__", "render_template_string", "from_string"}
 NAMES_OF_OURS = {
     *("table.name", "columns", "marks", "chosen", "order"),
@@ -32,7 +35,7 @@ LEVELS = {"info", "warning", "error", "exception"}
 PATTERN_TAKERS = {"compile", "search", "match", "fullmatch", "sub", "split", "findall", "finditer"}
 THE_TASKS_OWN = {"rules.tag_pattern", "tag_pattern", "rules.docno_pattern", "docno_pattern", "value or ''"}
 """Patterns of whoever makes a task or runs the command: what a tag or a document's id has to look like."""
-ESCAPED = {("leaderboard/services/bundles/release.py", "'|'.join(parts)")}
+ESCAPED = {("leaderboard/bundles/ops/release.py", "'|'.join(parts)")}
 """Patterns made of names, each of them escaped: they are looked for as they are."""
 WORKED_EXAMPLES = ROOT / "leaderboard" / "measures" / "catalogue" / "examples.py"
 """Runs the examples in the docstrings of the program itself, as its tests do."""

@@ -22,6 +22,8 @@ from leaderboard.demo import answers, judges
 from leaderboard.trec.answers.check import AnswerRules, check_answers
 from leaderboard.trec.answers.topics import read_answer_topics
 
+pytestmark = pytest.mark.trial
+
 Answers = dict[str, dict[str, list[tuple[str, tuple[str, ...]]]]]
 
 
@@ -176,12 +178,18 @@ def test_the_second_machine_counts_words(shipped: Answers) -> None:
 def test_descriptions_say_who_judged() -> None:
     """They name the machines, the agreement, the licence and that nobody judged."""
     text, facts = answers.description(), answers.about()
-    for said in (answers.JUDGE, answers.COUNTER[1:], "No person has judged", "PSF licence", "too small"):
+    for said in (
+        answers.JUDGE,
+        answers.COUNTER[1:],
+        "There are no human judgments",
+        "PSF licence",
+        "too small",
+    ):
         assert said in text
     assert f"{facts['assignment_agreement']['kappa']:.2f}" in text
     assert f"{facts['support_agreement']['kappa']:.2f}" in text
     assert "machine" in judges.description()
-    assert "No person has judged" in judges.description()
+    assert "There are no human judgments" in judges.description()
 
 
 def test_a_sentence_is_prose() -> None:

@@ -1,6 +1,7 @@
 """What is in deploy/: an image that is built without an engine, and compose files that are whole."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -14,9 +15,9 @@ from click.testing import CliRunner
 
 from leaderboard.cli import main
 from leaderboard.settings import PREFIX, Settings
-from tests.conftest import ROOT
+from tests import ROOT
 from tests.make import containers
-from tests.make.sites import free_port, running_site
+from tests.make.sites import FEW, free_port, running_site
 
 DEPLOY = ROOT / "deploy"
 COMPOSE = sorted(DEPLOY.glob("compose*.yml"))
@@ -127,20 +128,20 @@ def test_secrets_that_are_named_are_given() -> None:
 
 
 @pytest.mark.trial
-def test_a_site_says_whether_it_is_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_site_says_whether_it_is_well(data_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`leaderboard health`: ok and exit code 0 while it answers, the reason and 1 where it does not."""
     # A busy machine is no fault of the site's.
     monkeypatch.setattr("leaderboard.cli.serving.health.TIMEOUT_S", 300.0)
     port = free_port()
-    with running_site(tmp_path / "site", "--port", str(port)):
+    with running_site(data_folder, "--port", str(port), environ={**os.environ, **FEW}):
         well = CliRunner().invoke(main, ["health", "--port", str(port)])
         stranger = CliRunner().invoke(
             main, ["health", "--port", str(port)], env={"LEADERBOARD_TRUSTED_HOSTS": "elsewhere.example"}
         )
     assert (well.exit_code, well.output) == (0, "ok\n")
-    assert (stranger.exit_code, "The site answers 400" in stranger.stderr) == (1, True)
+    assert (stranger.exit_code, "The site returned HTTP status 400" in stranger.stderr) == (1, True)
     gone = CliRunner().invoke(main, ["health", "--port", str(port)])
-    assert (gone.exit_code, f"Nothing answers on 127.0.0.1:{port}" in gone.stderr) == (1, True)
+    assert (gone.exit_code, f"No answer from 127.0.0.1:{port}" in gone.stderr) == (1, True)
 
 
 @pytest.mark.trial

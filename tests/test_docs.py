@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from leaderboard.cli import COMMANDS, main
-from leaderboard.services.runs.facts import RUNTIME
+from leaderboard.cli import COMMANDS, GROUPS, main
+from leaderboard.scoring.ops.run_facts import RUNTIME
 from leaderboard.settings import PREFIX, Settings
 from leaderboard.trec.facts import FIELDS
-from tests.conftest import ROOT
+from tests import ROOT
 from tests.make import smtp
 from tests.make.documents import commands
 from tests.make.typed import files_of_commands
@@ -96,7 +96,10 @@ def test_the_list_of_commands_is_quick() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stderr.strip() == "[]"
-    listed = done.stdout.split("Commands:\n")[1].splitlines()
+    head, *groups = done.stdout.split("\nFor ")
+    assert len(groups) == len(GROUPS)
+    assert "-h, --help" in head
+    listed = [line for group in groups for line in group.splitlines()[1:] if line]
     assert [line.split()[0] for line in listed] == list(COMMANDS)
     assert max(map(len, listed)) < 80
 

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from bs4 import BeautifulSoup
 
-from tests.conftest import ROOT
+from tests import ROOT
 from tests.make import documents
 
 pytestmark = pytest.mark.trial
@@ -26,7 +26,7 @@ IN_STYLES = re.compile(r"""(?:url\(\s*|@import\s+)["']?([^"')\s]+)""")
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the built site."""
-    return documents.site(tmp_path_factory.mktemp("documentation"))
+    return documents.site(tmp_path_factory)
 
 
 @cache

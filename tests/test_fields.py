@@ -175,5 +175,5 @@ def test_a_field_that_says_nothing_of_itself_is_no_field() -> None:
     class Silent:
         name: str = ""
 
-    with pytest.raises(TypeError, match="name is no field"):
+    with pytest.raises(TypeError, match="name is not a field"):
         fields.of(Silent)

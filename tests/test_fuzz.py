@@ -11,12 +11,13 @@ from benchmarks.fuzz.running import content, fuzz
 from leaderboard.errors import Invalid
 from leaderboard.trec.read import kernel
 
+pytestmark = pytest.mark.trial
+
 FILES = 300
 PATIENCE_S = 60.0
 """Of CPU time for a file; the command, in processes that do nothing else, has a much smaller cap."""
 
 
-@pytest.mark.trial
 @pytest.mark.parametrize("name", READERS)
 def test_mutated_files_are_taken_or_refused(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -14,10 +14,11 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
+import yaml
 
-from tests.conftest import ROOT
-from tests.make.documents import commands
-from tests.make.sites import running_site
+from tests import ROOT
+from tests.make.documents import blocks, commands
+from tests.make.sites import FEW, running_site
 
 pytestmark = pytest.mark.trial
 
@@ -92,7 +93,7 @@ def _participant(folder: Path) -> Iterator[dict[str, str]]:
     (folder / "my.run.gz").write_bytes(gzip.compress(text.replace(b" bm25\n", b" my-run\n")))
     shutil.copyfile(DEMO / "topics.xml", folder / "topics.xml")
     environ = _environ(folder)
-    with running_site(folder / "site", "--demo", environ=environ) as site:
+    with running_site(folder / "site", "--demo", environ=environ | FEW) as site:
         _typed("leaderboard account create berta", folder, environ)
         token = _token(folder, environ, "berta", "read", "submit")
         team = _ask("POST", f"{site.address}/api/v1/teams", token, {"name": "Owls"})
@@ -104,7 +105,7 @@ def _participant(folder: Path) -> Iterator[dict[str, str]]:
 def _assessor(folder: Path) -> Iterator[dict[str, str]]:
     """The demo on a running site with its second pool open, an assessor of it, and labels of a machine."""
     environ = _environ(folder)
-    with running_site(folder / "site", "--demo", environ=environ) as site:
+    with running_site(folder / "site", "--demo", environ=environ | FEW) as site:
         made = "leaderboard pool make python-docs --method depth --depth 20 --runs all --open"
         _typed(made, folder, environ)
         documents = _typed("leaderboard pool export python-docs 2", folder, environ).splitlines()
@@ -117,12 +118,47 @@ def _assessor(folder: Path) -> Iterator[dict[str, str]]:
         yield {**environ, "SITE": site.address, "TOKEN": token, "JUDGE": anne["link"].rpartition("/")[2]}
 
 
+@contextmanager
+def _repository(folder: Path) -> Iterator[dict[str, str]]:
+    """An empty folder with the guide's workflows where it says, and a pip that need not install anything."""
+    github, gitlab = blocks(GUIDES / "continuous-integration.md", "yaml")
+    workflow = folder / ".github" / "workflows" / "search.yml"
+    workflow.parent.mkdir(parents=True)
+    workflow.write_text(github)
+    (folder / ".gitlab-ci.yml").write_text(gitlab)
+    tools = folder / "tools"
+    tools.mkdir()
+    (tools / "pip").write_text('#!/bin/sh\n[ "$*" = "install ir-leaderboard" ]\n')
+    (tools / "pip").chmod(0o755)
+    roles = [f"GIT_{role}_{what}" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")]
+    who = dict.fromkeys(roles, "anne@example.org")
+    environ = _environ(folder, **who)
+    yield {**environ, "PATH": f"{tools}{os.pathsep}{environ['PATH']}"}
+
+
+def _build(commit: Path, environ: Mapping[str, str]) -> tuple[int, str]:
+    """What a build of a clone ends with, and its summary: the steps of the workflow, until one fails."""
+    workflow = yaml.safe_load((commit / ".github" / "workflows" / "search.yml").read_text())
+    summary = commit / "summary.md"
+    for step in workflow["jobs"]["gate"]["steps"]:
+        done = subprocess.run(
+            ["bash", "-e", "-c", step.get("run", "true")],
+            cwd=commit,
+            env={**environ, "GITHUB_STEP_SUMMARY": str(summary)},
+            check=False,
+        )
+        if done.returncode:
+            break
+    return done.returncode, summary.read_text()
+
+
 World = Callable[[Path], AbstractContextManager[dict[str, str]]]
 WORLDS: dict[str, World] = {
     "run-a-track": _checkout,
     "coming-from": _checkout,
     "send-a-run": _participant,
     "assess": _assessor,
+    "continuous-integration": _repository,
 }
 
 
@@ -141,3 +177,26 @@ def test_the_commands_of_a_guide_work_as_written(name: str, tmp_path: Path) -> N
         for line in commands(GUIDES / f"{name}.md"):
             if line not in ELSEWHERE:
                 _typed(line, tmp_path, environ)
+
+
+def test_the_workflow_of_the_guide_ends_a_build_that_made_search_worse(tmp_path: Path) -> None:
+    """From an empty repository: green, red after the change, green with the new run as the baseline."""
+    builds = []
+    with _repository(tmp_path) as environ:
+        for line in commands(GUIDES / "continuous-integration.md"):
+            _typed(line, tmp_path, environ)
+            if line.startswith("git commit"):
+                clone = tmp_path / f"build-{len(builds)}"
+                _typed(f"git clone --quiet . {clone}", tmp_path, environ)
+                builds.append(_build(clone, environ))
+        gitlab = yaml.safe_load((tmp_path / ".gitlab-ci.yml").read_text())
+        for line in gitlab["gate"]["script"]:
+            _typed(line, tmp_path, environ)
+    assert [code for code, _ in builds] == [0, 1, 0]
+    assert [summary.partition("\n")[0] for _, summary in builds] == [
+        "### Gate passed: 1 no worse",
+        "### Gate failed: 1 worse",
+        "### Gate passed: 1 no worse",
+    ]
+    assert "| PY020 |" in builds[1][1]
+    assert (tmp_path / "gate.xml").read_text().startswith("<?xml")

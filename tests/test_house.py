@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests import ROOT
 from tests.make.loops import for_every
+
+pytestmark = pytest.mark.trial
 
 BIN = Path(sys.executable).parent
 SOURCES = sorted(path for folder in ("leaderboard", "client") for path in (ROOT / folder).rglob("*.py"))
@@ -26,14 +28,12 @@ def _run(*command: str) -> str:
     [
         ("ruff", "check", "."),
         ("ruff", "format", "--check", "."),
-        # From nothing it takes as long as a thousand tests.
-        pytest.param(("mypy",), marks=pytest.mark.trial),
+        ("mypy",),
         ("lint-imports",),
         ("djlint", "--lint", "--quiet", "templates"),
     ],
     ids=lambda command: " ".join(command),
 )
-@pytest.mark.slow
 def test_a_linter_finds_nothing(command: tuple[str, ...]) -> None:
     """Style, types, layers and templates are clean."""
     assert _run(str(BIN / command[0]), *command[1:]) == ""

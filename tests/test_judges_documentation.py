@@ -1,4 +1,4 @@
-"""docs/judges.md shows what the command does: its files, its commands, its answer, its table."""
+"""The pages on judges show what the commands do: their files, commands, answers and tables."""
 
 import os
 import re
@@ -13,11 +13,12 @@ from benchmarks.judges import CASES, line
 from leaderboard.cli import main
 from leaderboard.db.engine import Database
 from leaderboard.trec.boards.orders import ORDERS
-from tests.conftest import ROOT
+from tests import ROOT
 from tests.make import judging
 from tests.make.documents import blocks, commands
 
 DOCUMENT = ROOT / "docs" / "judges.md"
+ON_A_SITE = ROOT / "docs" / "judges-on-a-site.md"
 MORE = {
     "elm.txt": "".join(
         f"{run} NUGGETS {topic} {value}\n"
@@ -43,7 +44,7 @@ def folder(tmp_path: Path, data_folder: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("LEADERBOARD_DATA", str(data_folder))
     shown = re.findall(
         r"^`(\w+\.(?:txt|jsonl))`:\n\n```(?:text|json)\n(.*?)^```",
-        DOCUMENT.read_text(encoding="utf-8"),
+        "".join(document.read_text(encoding="utf-8") for document in (DOCUMENT, ON_A_SITE)),
         re.MULTILINE | re.DOTALL,
     )
     assert [name for name, _ in shown] == ["reference.txt", "oak.txt", "nuggets.jsonl", "assignments.jsonl"]
@@ -53,11 +54,12 @@ def folder(tmp_path: Path, data_folder: Path, monkeypatch: pytest.MonkeyPatch) -
     return tmp_path
 
 
+@pytest.mark.trial
 def test_its_commands_do_what_they_say(folder: Path) -> None:
     """All of them work, and the first prints what stands below it."""
     assert os.getcwd() == str(folder)
     said = []
-    for typed in commands(DOCUMENT):
+    for typed in (*commands(DOCUMENT), *commands(ON_A_SITE)):
         name, *arguments = shlex.split(typed)
         if name == "tar":
             subprocess.run((name, *arguments), check=True)

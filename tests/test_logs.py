@@ -14,7 +14,7 @@ import pytest
 from leaderboard import logs
 from leaderboard.db.engine import Database
 from leaderboard.errors import Invalid
-from leaderboard.services.evaluations import score
+from leaderboard.scoring.ops.evaluations import score
 from leaderboard.settings import Settings
 from leaderboard.worker import Evaluator
 from tests.make import build
@@ -109,7 +109,7 @@ def test_every_line_of_a_request_has_its_number(
     numbers = [client.get("/healthz").headers["X-Request-ID"] for _ in range(2)]
     logging.getLogger("leaderboard.test").info("after")
     *told, after = _lines(capsys)
-    loggers = ["leaderboard.web.health", "leaderboard.web.requests"] * 2
+    loggers = ["leaderboard.site.web.health", "leaderboard.web.requests"] * 2
     assert [line["logger"] for line in told] == loggers
     assert [line["request"] for line in told] == [numbers[0]] * 2 + [numbers[1]] * 2
     assert "request" not in after
@@ -138,21 +138,21 @@ def test_every_line_of_a_job_has_its_number(
 
 
 @pytest.mark.trial
-def test_all_processes_of_a_site_log_as_json(tmp_path: Path) -> None:
+def test_all_processes_of_a_site_log_as_json(data_folder: Path) -> None:
     """Every line but the greeting is one object with the fields that are promised; answers have a number."""
     environ = {**os.environ, "LEADERBOARD_LOG_FORMAT": "json", "LEADERBOARD_WEB_PROCESSES": "2"}
-    with running_site(tmp_path / "site", environ=environ) as site:
+    with running_site(data_folder, environ=environ) as site:
         greeted = len(site.output)
         all_answer(site, 2, '"process": "web-{}"')
         os.kill(web_processes(site)[0], signal.SIGKILL)
         until = time.monotonic() + START_S
-        while not any("is started again" in line for line in list(site.output)):
+        while not any("restarting in" in line for line in list(site.output)):
             assert time.monotonic() < until
             time.sleep(0.05)
     lines = [json.loads(line) for line in site.output[greeted:] if line != "Stopped."]
     assert all({"at", "level", "process", "logger", "message"} <= line.keys() for line in lines)
     # What a process rehearses before it takes requests answers nobody.
-    of_web = [line for line in lines if line["logger"].startswith("leaderboard.web")]
-    assert all("request" in line for line in of_web if line["logger"] != "leaderboard.web.rehearsal")
-    [ended] = [line for line in lines if "is started again" in line["message"]]
+    of_web = [line for line in lines if line["logger"].startswith("leaderboard.application")]
+    assert all("request" in line for line in of_web if line["logger"] != "leaderboard.site.web.rehearsal")
+    [ended] = [line for line in lines if "restarting in" in line["message"]]
     assert ended["child"].startswith("web-")

@@ -10,35 +10,37 @@ from flask.testing import FlaskClient
 
 from benchmarks import cold, sites
 from leaderboard import memory
+from leaderboard.application import create_app
 from leaderboard.db.engine import Database
 from leaderboard.memory import Kept, KeptCall, MemoryBudget, keep_by, size_of
 from leaderboard.settings import Settings
-from leaderboard.web import create_app
-from tests.conftest import ROOT
+from tests import ROOT
 
 FIXED = {
     "fields.py": "the declared records of the program",
     "measures": "measures by their keys, of a set form, and weights by rank of a few kilobytes",
-    "services/accounts": "tables of letters and one hash",
-    "services/bundles/checking.py": "the columns of tables",
-    "services/checks.py": "for commands: one revision's judgments while they are gone through",
-    "services/kinds.py": "one object a kind of run",
-    "services/run_kinds/rankings.py": "for commands: one revision's judgments while they are gone through",
-    "services/evaluations/choices.py": "columns of measures by their keys",
-    "services/pseudonyms/words.py": "one list of words",
-    "services/statistics/procedures/ranking_overlaps.py": "of one job of an evaluator, gone with it",
+    "accounts/ops": "tables of letters and one hash",
+    "bundles/ops/checking.py": "the columns of tables",
+    "site/ops/checks.py": "for commands: one revision's judgments while they are gone through",
+    "core/kinds.py": "one object a kind of run",
+    "runs/ops/kind.py": "for commands: one revision's judgments while they are gone through",
+    "reference.py": "the operations by heading",
+    "scoring/ops/evaluations/choices.py": "columns of measures by their keys",
+    "tasks/ops/pseudonyms/words.py": "one list of words",
+    "scoring/ops/statistics/procedures/ranking_overlaps.py": "of one job of an evaluator, gone with it",
     "settings.py": "64 names of hosts",
     "stats": "numbers by a few parameters",
     "tables/bibtex.py": "works that measures cite",
     "tables/record.py": "the columns of declared records",
     "trec/documents/marking.py": "whether letters and words are of a kind",
     "trec/facts.py": "the first words of names of models",
-    "web/__init__.py": "4,096 addresses, one megabyte",
-    "web/accounts": "the configuration of providers, which has them by name",
+    "application.py": "4,096 addresses, one megabyte",
+    "accounts/web": "the configuration of providers, which has them by name",
+    "tasks/web/teams.py": "names of tasks, for one answer",
     "web/api/glossary.py": "texts of the program",
-    "web/budgets.py": "two numbers an address",
     "web/figures.py": "whether programs are there",
     "web/kept.py": "files of the program",
+    "web/rules.py": "two numbers an address",
 }
 """Where something is kept by number, and why that is no matter of memory."""
 CACHES = re.compile(r"\b(lru_cache|LRUCache|TTLCache|LFUCache)\(|@cache$", re.MULTILINE)

@@ -11,9 +11,9 @@ from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Job, Run, StoredObject, Upload, UploadChunk
 from leaderboard.errors import Damaged, Invalid, StoreAway
 from leaderboard.objects import PART_BYTES, ObjectStore
-from leaderboard.services import objects
-from leaderboard.services.runs.fixing import StoredFile
+from leaderboard.runs.ops.fixing import StoredFile
 from leaderboard.settings import Settings
+from leaderboard.site.ops import objects
 from leaderboard.worker import Evaluator
 from tests.make import build, stores
 from tests.make.stores import S3Server
@@ -70,7 +70,7 @@ def test_a_server_gives_back_what_it_was_given(server: S3Server) -> None:
         store.put("broken", broken())
     assert [each.key for each in store.listed()] == ["large"]
     store.remove(["large", "never there"])
-    with pytest.raises(Damaged, match="has no large"):
+    with pytest.raises(Damaged, match="large is missing from the object store"):
         store.open("large", size)
     server.kill()
     with pytest.raises(StoreAway):

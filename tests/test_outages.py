@@ -12,13 +12,15 @@ import pytest
 from sqlalchemy import func, select
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
+from leaderboard.core.jobs import queue
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Evaluation, Job, Worker
-from leaderboard.services.evaluations import score
-from leaderboard.services.jobs import queue
+from leaderboard.scoring.ops.evaluations import score
 from leaderboard.settings import Settings
 from leaderboard.worker import Evaluator
 from tests.make import build
+
+pytestmark = pytest.mark.trial
 
 RANKINGS = {"1": ["a", "c"], "2": ["d"], "3": ["e"]}
 ROUNDS = 200

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks import structure, walks
-from tests.conftest import ROOT
+from tests import ROOT
 
+pytestmark = pytest.mark.trial
 SIZES = json.loads((ROOT / "tests" / "sizes.json").read_text(encoding="utf-8"))
 SLACK = 0.99
 """A figure that fell by more than a hundredth is to be lowered, or the house may grow back unseen."""
@@ -29,7 +30,7 @@ def test_the_program_grows_no_more() -> None:
     _held(structure.sizes(ROOT / "leaderboard"), SIZES["program"])
 
 
-@pytest.mark.slow
+@pytest.mark.trial
 def test_pages_enter_no_more_modules_and_send_no_more_statements(tmp_path: Path) -> None:
     """Of our own modules, when a page is made anew that was asked for before; and of SQL."""
     counted = {name: walk for name, walk in walks.walks(tmp_path) if name != "upload"}

@@ -17,7 +17,7 @@ from release import trying
 from release.checks import CHECKS, documents
 from release.places import UNRELEASED, Release, Section, changelog
 from release.prepare import moved, stated
-from tests.conftest import ROOT
+from tests import ROOT
 
 VERSION, DAY = "7.8.9", date(2031, 5, 17)
 QUICK = [check for check in CHECKS if check is not documents]

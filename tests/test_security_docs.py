@@ -9,7 +9,7 @@ from functools import cache
 
 import pytest
 
-from leaderboard.services.accounts import (
+from leaderboard.accounts.ops import (
     accounts,
     device_logins,
     invitations,
@@ -19,7 +19,7 @@ from leaderboard.services.accounts import (
     tokens,
 )
 from leaderboard.settings import Settings
-from tests.conftest import ROOT
+from tests import ROOT
 
 DOCS = ROOT / "docs"
 LEVELS = {

@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard import shared
+from leaderboard import server, shared
 from leaderboard.cli.serving.processes import spawning
 from leaderboard.errors import Busy
+from leaderboard.server import OpenBodies, OpenBody, Remainders
 from leaderboard.shared import LARGE_BODIES, SETS, WAYS, Memory, Shared, SharedBudgets
-from leaderboard.web import server
-from leaderboard.web.budgets import Budget
-from leaderboard.web.server import OpenBodies, OpenBody, Remainders
+from leaderboard.web.rules import Budget
 
 PATH = "/api/v1/uploads/1"
 
@@ -81,7 +80,7 @@ def test_large_bodies_are_counted_over_all_processes(start: Callable[[int], Shar
     with pytest.raises(Busy, match="Your account"):
         third.add(OpenBody(1, "a"))
     third.add(OpenBody(700, "b"))
-    with pytest.raises(Busy, match="More files"):
+    with pytest.raises(Busy, match="Too many files"):
         first.add(OpenBody(1, "c"))
     second.remove(own)
     first.add(OpenBody(40, "a"))
@@ -95,7 +94,7 @@ def test_large_bodies_have_a_number_over_all_processes(all_of_them: list[Shared]
     for number in range(LARGE_BODIES):
         processes[number % 3].add(OpenBody(1, f"account {number}"))
     for each in processes:
-        with pytest.raises(Busy, match="More files"):
+        with pytest.raises(Busy, match="Too many files"):
             each.add(OpenBody(1, "one more"))
         each.add(OpenBody(1))
 
@@ -157,6 +156,7 @@ def _hold(memory: Memory, lock: Path, sender: Connection) -> None:
         signal.pause()
 
 
+@pytest.mark.trial
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="the system kills otherwise")
 def test_a_killed_process_holds_nothing(memory: Memory, lock: Path, start: Callable[[int], Shared]) -> None:
     """A kill while the memory is held keeps nobody else from it."""

@@ -25,6 +25,7 @@ from leaderboard.trec.qrels.qrels import read_qrels
 from leaderboard.trec.runs.runs import Ranking, Run, read_run
 from leaderboard.trec.scores.missed import missed
 from leaderboard.trec.scores.report import RunScores, trec
+from tests.make.loops import some
 from tests.measures.test_trec_families import names_of
 
 EXPECTED_FILE = re.compile(r"(?P<run>.+)\.l(?P<level>[12])(?P<complete>c?)\.v(?P<dialect>9|10)\.txt\.gz")
@@ -38,6 +39,9 @@ FOLDERS = (
     "cast2021",
     "ir_measures-compat",
 )
+
+QUICK = ("touche2020-beir", "tilde-dl19", "ir_measures-compat")
+"""Those whose runs are short."""
 
 PUBLISHED_OTHERWISE = {("THUIRr0301", "Rprec"): "0.2853"}
 """What trec_eval 9 and 10 print where the published figure differs: 0.285252 came out as 0.2852 in 2003."""
@@ -126,7 +130,7 @@ def differences(figures: Figures, judged: Judged, level: int) -> tuple[list[str]
     return wrong, len(expected)
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
+@pytest.mark.parametrize("folder", some(FOLDERS, QUICK))
 def test_every_printed_figure_of_real_runs_is_reproduced(shared_data: Path, folder: str) -> None:
     """Per topic and mean, both levels, both dialects: to the last digit trec_eval prints."""
     wrong, compared, files = [], 0, 0
@@ -194,6 +198,7 @@ def a_choice(draw: Random, dialect: int) -> tuple[list[str], set[str]]:
     return arguments, names
 
 
+@pytest.mark.trial
 def test_500_random_choices_print_what_trec_eval_prints(shared_data: Path) -> None:
     """Byte for byte, any choice of measures and cut-offs, with -q, -n, -l and -c, by both versions."""
     files = [
@@ -218,7 +223,7 @@ def test_500_random_choices_print_what_trec_eval_prints(shared_data: Path) -> No
         assert not notes
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
+@pytest.mark.parametrize("folder", some(FOLDERS, QUICK))
 def test_the_report_is_trec_evals_byte_for_byte(shared_data: Path, folder: str) -> None:
     """`-q -m all_trec` of both versions, with and without -c; version 9 prints no topic the run misses."""
     files = sorted((shared_data / folder / "expected").glob("*.txt.gz"))
@@ -231,6 +236,7 @@ def test_the_report_is_trec_evals_byte_for_byte(shared_data: Path, folder: str) 
     assert len(files) >= 4
 
 
+@pytest.mark.trial
 def test_every_mean_over_all_judged_topics_is_compared(shared_data: Path) -> None:
     """A run that misses judged topics has the mean trec_eval prints with -c, on both qrels."""
     folder = shared_data / "clef-tar2017"
@@ -276,7 +282,10 @@ def test_trec_evals_own_regression_files_are_reproduced(
     assert compared >= 15
 
 
-@pytest.mark.parametrize(("folder", "count"), [("robust03", 40), ("touche2020-beir", 12), ("tilde-dl19", 4)])
+@pytest.mark.parametrize(
+    ("folder", "count"),
+    [pytest.param("robust03", 40, marks=pytest.mark.trial), ("touche2020-beir", 12), ("tilde-dl19", 4)],
+)
 def test_published_scores_are_reproduced(shared_data: Path, folder: str, count: int) -> None:
     """Every published score, in the dialect of its time, but one that trec_eval itself contradicts."""
     with gzip.open(shared_data / folder / "official.tsv.gz", "rt", encoding="utf-8") as lines:

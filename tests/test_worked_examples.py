@@ -89,7 +89,7 @@ MEASURES = {
 """Name in the cases and the parameters it comes with -> name of ours, its parameters filled in."""
 
 VALUES = {"variant": {"rank": "", "cooper": "Cooper"}, "threshold": {None: "", 10: "@10"}}
-"""Values of parameters that are written otherwise here."""
+"""Values of parameters that are written differently here."""
 
 
 @pytest.fixture(scope="session")

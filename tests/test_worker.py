@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
+from leaderboard.core.jobs import queue
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Evaluation, Job
 from leaderboard.errors import Invalid
-from leaderboard.services.evaluations import score
-from leaderboard.services.jobs import queue
+from leaderboard.scoring.ops.evaluations import score
 from leaderboard.settings import Settings
 from leaderboard.worker import Evaluator, free_dead_owners
-from tests.conftest import ROOT
+from tests import ROOT
 from tests.make import build
 
 pytestmark = pytest.mark.dialect
@@ -32,7 +32,7 @@ SLOW_WORKER = """
 import sys, time
 from pathlib import Path
 from leaderboard.db.engine import Database
-from leaderboard.services.evaluations import score
+from leaderboard.scoring.ops.evaluations import score
 from leaderboard.settings import Settings
 from leaderboard.worker import Evaluator
 
@@ -77,6 +77,7 @@ def _job(database: Database) -> Job:
         return session.scalars(select(Job)).one()
 
 
+@pytest.mark.trial
 def test_a_worker_killed_in_the_middle_loses_nothing(
     database: Database, database_url: str, tmp_path: Path
 ) -> None:
@@ -93,6 +94,7 @@ def test_a_worker_killed_in_the_middle_loses_nothing(
     assert build.drain(database) == 0
 
 
+@pytest.mark.trial
 def test_a_frozen_worker_that_wakes_up_late_stores_nothing(
     database: Database, database_url: str, tmp_path: Path
 ) -> None:
@@ -114,6 +116,7 @@ def test_a_frozen_worker_that_wakes_up_late_stores_nothing(
     assert (_job(database).state, _job(database).finished_at) == ("done", first.finished_at)
 
 
+@pytest.mark.trial
 def test_owners_that_are_alive_keep_their_jobs(database: Database, database_url: str, tmp_path: Path) -> None:
     """Freeing what dead processes held leaves a living one alone."""
     build.task(database, tmp_path)

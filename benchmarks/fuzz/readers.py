@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.fuzz import corpus
-from leaderboard.services.assessors import labels
+from leaderboard.judging.ops.assessors import labels
 from leaderboard.trec.clicks.logs import ClickLog
 from leaderboard.trec.documents.dissimilarity import read_dissimilarities
 from leaderboard.trec.documents.documents import read_documents

@@ -1,4 +1,4 @@
-"""How each evaluator is called, and whether it is there."""
+"""The command of each evaluator, and whether it is available."""
 
 import os
 import re
@@ -30,7 +30,7 @@ class Workload(NamedTuple):
 
 @dataclass(frozen=True)
 class Tool:
-    """An evaluator; command gives what to run, where the path is one for a file in between."""
+    """An evaluator; command returns the command line, where the path is one for a file in between."""
 
     name: str
     command: Callable[[Workload, Path], list[str]]
@@ -39,15 +39,20 @@ class Tool:
 
 
 class Missing(Exception):
-    """An evaluator that is not there: why."""
+    """A missing evaluator, with the reason."""
+
+
+def trec_eval_program(given: str | None) -> str:
+    """The path of trec_eval: from there, the environment's TREC_EVAL or the PATH."""
+    program = shutil.which(given or os.environ.get("TREC_EVAL") or "trec_eval")
+    if program is None:
+        raise Missing("no program (--trec-eval, TREC_EVAL or the PATH)")
+    return str(Path(program).resolve())
 
 
 def trec_eval(given: str | None) -> Tool:
     """trec_eval from there, the environment's TREC_EVAL or the PATH."""
-    program = shutil.which(given or os.environ.get("TREC_EVAL") or "trec_eval")
-    if program is None:
-        raise Missing("no program (--trec-eval, TREC_EVAL or the PATH)")
-    program = str(Path(program).resolve())
+    program = trec_eval_program(given)
     output = subprocess.run([program, "-v"], capture_output=True, text=True, check=False)
     version = re.search(r"\d+(\.\d+)+", output.stdout + output.stderr)
 

@@ -68,7 +68,7 @@ def _say_problems(problems: Sequence[dict[str, Any]], what: str = "problem") -> 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__)
-@click.option("--site", metavar="ADDRESS", help="The site to ask, else the one that you logged in to last.")
+@click.option("--site", metavar="ADDRESS", help="Address of the site [the last one you logged in to].")
 @click.pass_context
 def main(ctx: click.Context, site: str | None) -> None:
     """Send runs to a leaderboard, and read their scores."""
@@ -77,23 +77,24 @@ def main(ctx: click.Context, site: str | None) -> None:
 
 @main.command()
 @click.argument("address")
-@click.option("--label", default=None, help="What the token is called on the site.")
+@click.option("--label", default=None, help="Label of the token on the site.")
 @click.option(
     "--scope",
     "scopes",
     multiple=True,
     default=("read", "submit"),
     type=click.Choice(("read", "submit", "organise", "judge")),
-    help="What the token is for.",
+    help="Scopes of the token.",
 )
-def login(address: str, label: str | None, scopes: tuple[str, ...]) -> None:
+@click.option("--agent", is_flag=True, help="For `mcp`: a token by which runs say that an agent sent them.")
+def login(address: str, label: str | None, scopes: tuple[str, ...], agent: bool) -> None:
     """Log in to the site at ADDRESS, by a short code that you type there with any browser."""
-    client = Client(address)
-    begun = client.begin_login(label or platform.node() or "a machine", scopes)
+    client, kind = Client(address), "agent" if agent else "personal"
+    begun = client.begin_login(label or platform.node() or "a machine", scopes, kind)
     click.echo(f"Open {begun['address']} and type: {begun['user_code']}")
-    click.echo(f"Waiting for {begun['expires_in_s'] // 60} minutes at most ...", err=True)
+    click.echo(f"Waiting up to {begun['expires_in_s'] // 60} minutes ...", err=True)
     token = client.wait_for_login(begun)
-    logins.keep(client.url, token)
+    logins.keep(client.url, token, kind)
     account = Client(client.url, token).account()
     teams = ", ".join(team["name"] for team in account["teams"]) or "no team yet"
     click.echo(f"Logged in as {account['account']} ({teams}).")
@@ -102,10 +103,11 @@ def login(address: str, label: str | None, scopes: tuple[str, ...]) -> None:
 @main.command()
 @click.pass_context
 def logout(ctx: click.Context) -> None:
-    """End the token that is kept here."""
+    """End the tokens that are kept here, an agent's too."""
     url = logins.site(ctx.obj)
     try:
-        Client(url, logins.token(url)).ask("DELETE", "/account/token")
+        for token in {logins.token(url, kind) for kind in logins.PLACES} - {None}:
+            Client(url, token).ask("DELETE", "/account/token")
     finally:
         logins.forget(url)
     click.echo("Logged out.")
@@ -125,14 +127,15 @@ def tasks(ctx: click.Context, form: str) -> None:
 @main.command()
 @click.argument("task")
 @click.argument("runs", nargs=-1, required=True, type=file_argument)
+@click.option("--phase", default="")
 @click.pass_context
-def check(ctx: click.Context, task: str, runs: tuple[Path, ...]) -> None:
-    """What TASK says to each of RUNS, without sending them; public tasks need no login."""
+def check(ctx: click.Context, task: str, runs: tuple[Path, ...], phase: str) -> None:
+    """Check each of RUNS against TASK without submitting; public tasks need no login."""
     client, rejected = client_of(ctx), 0
-    limits = client.limits(task)
+    limits = client.limits(task, phase)
     for run in runs:
         wrong = precheck.problems(run, limits)
-        verdict = Verdict(False, wrong, [], []) if wrong else client.check(task, run)
+        verdict = Verdict(False, wrong, [], []) if wrong else client.check(task, run, phase=phase)
         click.echo(f"{run}: {'accepted' if verdict.accepted else 'rejected'}")
         _say_problems(verdict.problems)
         _say_problems(verdict.warnings, "warning")
@@ -143,21 +146,25 @@ def check(ctx: click.Context, task: str, runs: tuple[Path, ...]) -> None:
 @main.command()
 @click.argument("task")
 @click.argument("runs", nargs=-1, required=True, type=file_argument)
-@click.option("--team", help="The team that sends; needed by who is in several.")
-@click.option("--name", help="The run's name, else the tag in the file, else the file's name.")
+@click.option("--team", help="Team that submits; required if you are in several.")
+@click.option("--name", help="Name of the run [the tag in the file, else the file name].")
 @click.option("--kind", default="official", show_default=True)
 @click.option("--phase", default="")
-@click.option("--late", default="", metavar="WHY", help="Organisers: why it counts after the close.")
+@click.option("--late", default="", metavar="WHY", help="Organisers: reason to accept it after the close.")
 @click.option(
     "--describe",
     "said",
     default="",
     metavar="TEXT|FILE",
-    help="A description, a file that holds one, or a .json file of facts.",
+    help="A description, a file with one, or a .json file with run metadata.",
 )
-@click.option("--wait/--no-wait", default=True, help="Whether to wait for scores.")
-@click.option("--timeout", type=float, default=3600.0, show_default=True, help="Seconds to wait at most.")
-@click.option("--again", is_flag=True, help="Send the file though it was sent under this name before.")
+@click.option("--wait/--no-wait", default=True, help="Wait for scores, or do not.")
+@click.option(
+    "--timeout", type=float, default=3600.0, show_default=True, help="Maximum time to wait, in seconds."
+)
+@click.option(
+    "--again", is_flag=True, help="Submit the file even if it was submitted under this name before."
+)
 @click.option("--format", "form", type=click.Choice((TABLE, JSON)), default=TABLE)
 @click.pass_context
 def submit(
@@ -176,7 +183,7 @@ def submit(
     the other files are sent all the same.
     """
     if wish["name"] and len(runs) > 1:
-        raise click.UsageError("One name is for one run; leave --name out.")
+        raise click.UsageError("--name needs a single run. Leave it out.")
     tags = [precheck.tag(run) for run in runs]
     client, done, rejected = client_of(ctx), [], 0
     description, facts = _description(said)
@@ -187,9 +194,9 @@ def submit(
         try:
             wrong = precheck.problems(run, limits)
             if wrong:
-                raise Rejected(f"{run} would be rejected, so it was not sent.", "", {"problems": wrong})
+                raise Rejected(f"{run} would be rejected, so it was not submitted.", "", {"problems": wrong})
             if not given:
-                click.echo(f"{run} is submitted as {name}; --name gives another name.", err=True)
+                click.echo(f"{run} was already submitted as {name}. Use --name for another name.", err=True)
             with _progress(run) as progress:
                 made = client.submit(
                     task,
@@ -230,10 +237,13 @@ def _rank_range(client: Client, made: Submitted) -> str:
     rows = client.rows(f"/tasks/{made.task}/runs", own=True, search=made.name)
     row = next((row for row in rows if row["run"] == made.name), {})
     low, high = row.get("rank_low"), row.get("rank_high")
-    return "" if low is None else f" (from {low} to {high}, as far as these topics tell)"
+    return "" if low is None else f" (rank {low} to {high} at 95 % confidence)"
 
 
 def _say_submitted(made: Submitted, rank_range: str) -> None:
+    if made.run_id is None:
+        click.echo(f"{made.name}: valid, held until an organiser accepts it\n  {made.url}")
+        return
     click.echo(f"{made.name}: accepted, run {made.run_id} of {made.team}")
     _say_problems(made.warnings, "warning")
     shown = {key: value for key, value in made.scores.items() if value is not None}
@@ -242,7 +252,7 @@ def _say_submitted(made: Submitted, rank_range: str) -> None:
     if made.rank is not None:
         click.echo(f"  rank {made.rank}{rank_range}")
     if not shown:
-        words = {"waiting": "waits for judgments", "failed": "could not be scored", "done": "held back"}
+        words = {"waiting": "waiting for judgments", "failed": "could not be scored", "done": "held back"}
         click.echo(f"  scores: {words.get(made.state, made.state)}")
     if made.left_today is not None:
         limit = f" ({made.limit})" if made.limit else ""
@@ -271,7 +281,7 @@ def _progress(run: Path) -> Iterator[Callable[[int, int], None]]:
 
 @main.command()
 @click.argument("task")
-@click.option("--measure", help="Sort by this one.")
+@click.option("--measure", help="Measure to sort by.")
 @click.option("--phase")
 @click.option("--format", "form", type=click.Choice((TABLE, CSV, JSON)), default=TABLE)
 @click.pass_context
@@ -307,7 +317,7 @@ def runs(ctx: click.Context, task: str, form: str) -> None:
 
 @main.command()
 @click.argument("run", type=int)
-@click.option("--not", "is_back", is_flag=True, help="Choose it no more.")
+@click.option("--not", "is_back", is_flag=True, help="Deselect the run.")
 @click.pass_context
 def choose(ctx: click.Context, run: int, is_back: bool) -> None:
     """Let RUN, by its number, count at the end."""
@@ -316,7 +326,7 @@ def choose(ctx: click.Context, run: int, is_back: bool) -> None:
 
 @main.command()
 @click.argument("run", type=int)
-@click.option("--why", required=True, help="Stays on the run's page.")
+@click.option("--why", required=True, help="Reason, shown on the run page.")
 @click.pass_context
 def withdraw(ctx: click.Context, run: int, why: str) -> None:
     """Take RUN off the board."""
@@ -344,7 +354,7 @@ def describe(ctx: click.Context, run: int, said: str) -> None:
 
 @main.command()
 @click.argument("run", type=int)
-@click.option("--output", "-o", type=click.File("wb"), default="-", help="A file, else standard output.")
+@click.option("--output", "-o", type=click.File("wb"), default="-", help="Output file [standard output].")
 @click.pass_context
 def download(ctx: click.Context, run: int, output: BinaryIO) -> None:
     """The file of RUN, as it was sent."""
@@ -353,14 +363,14 @@ def download(ctx: click.Context, run: int, output: BinaryIO) -> None:
 
 @main.command()
 @click.argument("task")
-@click.option("--revision", type=int, help="Which one, else the newest.")
+@click.option("--revision", type=int, help="Revision number [the newest].")
 @click.option(
     "--part",
     type=click.Choice(("qrels", "distractors", "left_out", "nuggets", "assignments", "support", "argue")),
     default="qrels",
-    help="Of it; qrels is all of the judgments.",
+    help="Part of the judgments; qrels is all of them.",
 )
-@click.option("--output", "-o", type=click.File("wb"), default="-", help="A file, else standard output.")
+@click.option("--output", "-o", type=click.File("wb"), default="-", help="Output file [standard output].")
 @click.pass_context
 def qrels(ctx: click.Context, task: str, revision: int | None, part: str, output: BinaryIO) -> None:
     """The judgments of TASK, where you may see them."""
@@ -376,11 +386,29 @@ def qrels(ctx: click.Context, task: str, revision: int | None, part: str, output
 @click.argument("task")
 @click.argument("number", type=int)
 @click.option("--format", "form", type=click.Choice(("nist", "csv", "jsonl")), default="nist")
-@click.option("--output", "-o", type=click.File("wb"), default="-", help="A file, else standard output.")
+@click.option("--output", "-o", type=click.File("wb"), default="-", help="Output file [standard output].")
 @click.pass_context
 def pool(ctx: click.Context, task: str, number: int, form: str, output: BinaryIO) -> None:
     """The documents of pool NUMBER of TASK, for its organisers."""
     write_pieces(output, client_of(ctx).download(f"/tasks/{task}/pools/{number}/file", form=form))
+
+
+@main.command("mcp")
+@click.pass_context
+def serve_agents(ctx: click.Context) -> None:
+    """Serve these verbs to an agent, by the Model Context Protocol over standard input and output.
+
+    It acts by a token of its own kind, so that its runs say that an agent sent them. Without one, it asks for
+    one by a short code, which you approve with any browser.
+    """
+    try:
+        from leaderboard_submit.mcp_server import server
+    except ImportError as error:
+        raise click.ClickException(
+            'Install the extra first: pip install "leaderboard-submit[mcp]"'
+        ) from error
+    client = client_of(ctx, "agent")
+    server(client, keep=lambda token: logins.keep(client.url, token, "agent")).run("stdio")
 
 
 for verb in suite_verbs.VERBS:

@@ -25,7 +25,7 @@ ON_ITS_WAY = ("queued", "running")
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a task says to a file; problems and warnings have line, field, value, rule and remedy."""
+    """Result of a file check; problems and warnings have line, field, value, rule and remedy."""
 
     accepted: bool
     problems: list[Json]
@@ -37,11 +37,12 @@ class Verdict:
 class Submitted:
     """A run that the site took.
 
-    state: done, queued, running, failed, or waiting for judgments; rank and scores are None and empty where
-    they are held back. left_today and left_in_all: runs that the team may still send, None without a limit.
+    state: done, queued, running, failed, or waiting for judgments; held: an agent's file that becomes a run
+    once an organiser accepts it, until then run_id is None. rank and scores are None and empty where they are
+    held back. left_today and left_in_all: runs that the team may still send, None without a limit.
     """
 
-    run_id: int
+    run_id: int | None
     task: str
     name: str
     team: str
@@ -56,7 +57,7 @@ class Submitted:
     facts: Json = field(default_factory=dict)
     """All that the site says of the run."""
     limit: str = ""
-    """The limit that leaves `left_today`, in words."""
+    """The limit that leaves `left_today`, as text."""
 
 
 class Client:
@@ -109,7 +110,7 @@ class Client:
         return _object(self.ask("GET", f"/tasks/{task}/board", query=query))
 
     def quota(self, task: str, team: int | str | None = None, phase: str = "") -> Json:
-        """What a team may still send."""
+        """The number of runs that a team can still submit."""
         team_id = self._team(team)[0]
         return _object(self.ask("GET", f"/tasks/{task}/quota", query={"team": team_id, "phase": phase}))
 
@@ -122,7 +123,7 @@ class Client:
         return _object(self.ask("GET", f"/runs/{run_id}/answers/{topic}"))
 
     def limits(self, task: str, phase: str = "") -> precheck.Limits:
-        """What a task is known to refuse, so that no file is sent in vain."""
+        """The known limits of a task, for a local check before the upload."""
         told = self.task(task)
         phases = [one for one in told["phases"] if one["name"] == phase or not phase]
         sizes = [one["largest_bytes"] for one in phases]
@@ -136,9 +137,10 @@ class Client:
             largest_bytes=None if None in sizes else max(sizes, default=None),
         )
 
-    def check(self, task: str, run: Any, *, tag: str = "run") -> Verdict:
-        """What a task says to a file or rankings, without sending them."""
-        said = _object(self.ask("POST", f"/tasks/{task}/check", file=_content(run, tag)))
+    def check(self, task: str, run: Any, *, tag: str = "run", phase: str = "") -> Verdict:
+        """Check a file or rankings as `submit` does, without submitting them."""
+        query = {"phase": phase}
+        said = _object(self.ask("POST", f"/tasks/{task}/check", query=query, file=_content(run, tag)))
         return Verdict(
             said["state"] == "accepted", list(said["problems"]), list(said["warnings"]), list(said["fixes"])
         )
@@ -160,7 +162,7 @@ class Client:
         timeout_s: float = 3600.0,
         progress: Progress | None = None,
     ) -> Submitted:
-        """Send a run, wait for its check and, with wait, for its scores.
+        """Submit a run, wait for its check and, with wait, for its scores.
 
         run: the path of a file, its bytes, or rankings as `written` takes them. name: else the file's tag.
         team: its name or number, needed by who is in several. The same file sent again under the same name
@@ -178,11 +180,13 @@ class Client:
         sent = self._send((task, name), content, query, (key, sha256), progress)
         upload = self._checked(sent, until)
         if upload.get("sha256") not in (None, sha256):
-            raise Unreachable("What arrived is not what was sent.", "Send the run again.", upload)
-        run_id = int(upload["run_id"])
-        if facts:
-            self.describe(run_id, facts=facts)
-        answer = self._scored(run_id, until) if wait else self.run(run_id)
+            raise Unreachable("The file was corrupted in transit.", "Submit the run again.", upload)
+        run_id = None if upload["state"] == "held" else int(upload["run_id"])
+        answer: Json = {"run": name, "state": "held", "rank": None, "scores": {}}
+        if run_id is not None:
+            if facts:
+                self.describe(run_id, facts=facts)
+            answer = self._scored(run_id, until) if wait else self.run(run_id)
         left = self.quota(task, team_id, phase)
         return Submitted(
             run_id=run_id,
@@ -197,7 +201,7 @@ class Client:
             left_in_all=left["left_in_all"],
             limit=str(left.get("limit") or ""),
             sha256=sha256,
-            url=f"{self.url}/runs/{run_id}",
+            url=f"{self.url}/uploads/{upload['upload']}" if run_id is None else f"{self.url}/runs/{run_id}",
             facts=answer,
         )
 
@@ -274,9 +278,18 @@ class Client:
             if cursor is None:
                 return
 
-    def begin_login(self, label: str, scopes: tuple[str, ...] = ("read", "submit")) -> Json:
-        """Begin a login by a short code: user_code is to be typed at address."""
-        return _object(self.ask("POST", "/device/codes", {"label": label, "scopes": list(scopes)}))
+    def begin_login(
+        self, label: str, scopes: tuple[str, ...] = ("read", "submit"), kind: str = "personal"
+    ) -> Json:
+        """Begin a login by a short code, which is to be typed at address; kind: personal or agent."""
+        asked: Json = {"label": label, "scopes": list(scopes)}
+        # Sites of earlier versions know one kind only.
+        asked |= {} if kind == "personal" else {"kind": kind}
+        return _object(self.ask("POST", "/device/codes", asked))
+
+    def use(self, token: str) -> None:
+        """Ask by another token from now on."""
+        self._transport.token, self._teams = token, {}
 
     def wait_for_login(self, begun: Json) -> str:
         """The token, once its owner has answered; raises NotAllowed for a no or no answer."""
@@ -288,7 +301,7 @@ class Client:
             if said["state"] not in ("authorization_pending", "slow_down"):
                 break
             self._sleep(begun["interval_s"])
-        raise NotAllowed("The login was refused or not answered.", "Log in again.")
+        raise NotAllowed("The login was refused or timed out.", "Log in again.")
 
     def _send(
         self,
@@ -335,11 +348,14 @@ class Client:
             if wanted in (team_id, name) or str(wanted) == str(team_id):
                 return team_id, name
         if not teams:
-            raise NotAllowed("You are in no team.", "Make one on the site, or ask a captain for a link.")
+            raise NotAllowed(
+                "You are not in a team.",
+                "Create a team on the site, or ask a team captain for an invitation link.",
+            )
         names = ", ".join(f"{name} ({team_id})" for team_id, name in teams.items())
         if wanted is None:
-            raise Refused(f"You are in several teams: {names}.", "Say which one sends the run.")
-        raise NotFound(f"You are in no team {wanted!r}, but in {names}.", "Say one of these.")
+            raise Refused(f"You are in several teams: {names}.", "Name the team that submits the run.")
+        raise NotFound(f"You are not in team {wanted!r}. Your teams are {names}.", "Name one of these.")
 
     def _checked(self, upload: Json, until: float) -> Json:
         """The upload when its check is done; raises Rejected."""
@@ -351,10 +367,10 @@ class Client:
             upload = _object(self.ask("GET", f"/uploads/{upload['upload']}"))
         if upload["state"] == "received":
             raise Unreachable(
-                "The site has not checked the file yet; it has it.", "Look there later.", upload
+                "The site received the file but has not checked it yet.", "Check the site later.", upload
             )
-        if upload["state"] != "accepted":
-            raise Rejected("The file was rejected.", "Mend what is listed.", upload)
+        if upload["state"] not in ("accepted", "held"):
+            raise Rejected("The file was rejected.", "Correct the listed problems.", upload)
         return upload
 
     def _scored(self, run_id: int, until: float) -> Json:
@@ -367,7 +383,7 @@ class Client:
 
 def _object(answer: Any) -> Json:
     if not isinstance(answer, dict):
-        raise Unreachable("The answer is not from the API of a leaderboard.", "Look at the address.")
+        raise Unreachable("The response is not from the API of a leaderboard.", "Check the address.")
     return answer
 
 
@@ -377,14 +393,14 @@ def _content(run: Any, tag: str) -> Path | bytes:
     if isinstance(run, (str, os.PathLike)):
         path = Path(run)
         if not path.is_file():
-            raise Refused(f"There is no file {path}.", "Look at its name.")
+            raise Refused(f"There is no file {path}.", "Check its name.")
         return path
     return written(run, tag)
 
 
 def _name_of(run: Any) -> str:
     if not isinstance(run, (str, os.PathLike)):
-        raise Refused("A run that is no file needs a name.", "Give it one: name=...")
+        raise Refused("A run that is not a file needs a name.", "Pass one with name=...")
     path = Path(run)
     return named(precheck.tag(path) if path.is_file() else "", path)
 

@@ -1,4 +1,4 @@
-"""What verbs share: the client of a site, and how answers are printed."""
+"""Shared parts of subcommands: the client of a site and printing of responses."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ JSON, TABLE, CSV = "json", "table", "csv"
 file_argument = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-def client_of(ctx: click.Context) -> Client:
-    """The client of the site that a verb was given, with the token that is kept for it."""
+def client_of(ctx: click.Context, kind: str = "personal") -> Client:
+    """The client of the site that a verb was given, with the token of that kind that is kept for it."""
     url = logins.site(ctx.obj)
-    return Client(url, logins.token(url))
+    return Client(url, logins.token(url, kind))
 
 
 def write_pieces(output: BinaryIO, pieces: Iterable[bytes]) -> None:

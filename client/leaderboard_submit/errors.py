@@ -1,4 +1,4 @@
-"""What can go wrong, each with what happened, what to do, and the exit code of the command."""
+"""Errors of the client, each with cause, remedy and exit code of the command."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class ClientError(Exception):
 
     @property
     def problems(self) -> list[dict[str, Any]]:
-        """What is wrong with a file or a value: line, field, value, rule and remedy."""
+        """A problem of a file or a value: line, field, value, rule and remedy."""
         return [problem for problem in self.facts.get("problems") or () if isinstance(problem, dict)]
 
 

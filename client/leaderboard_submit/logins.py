@@ -13,6 +13,8 @@ from leaderboard_submit.errors import NotAllowed, Refused
 
 URL, TOKEN = "LEADERBOARD_URL", "LEADERBOARD_TOKEN"
 """Environment variables that win over the file."""
+PLACES = {"personal": "sites", "agent": "agents"}
+"""Kind of token -> where the file has it: an agent never acts by the token of a person."""
 
 
 def path() -> Path:
@@ -24,18 +26,19 @@ def path() -> Path:
     return Path(base) / "leaderboard-submit" / "sites.json"
 
 
-def keep(url: str, token: str) -> None:
-    """Keep a token, and take its site for the usual one."""
+def keep(url: str, token: str, kind: str = "personal") -> None:
+    """Keep a token of a kind, and take its site for the usual one."""
     stored = _stored()
-    stored["sites"][url] = token
+    stored[PLACES[kind]][url] = token
     stored["site"] = url
     _write(stored)
 
 
 def forget(url: str) -> None:
-    """Forget a site's token."""
+    """Forget a site's tokens."""
     stored = _stored()
-    stored["sites"].pop(url, None)
+    for place in PLACES.values():
+        stored[place].pop(url, None)
     if stored["site"] == url:
         stored["site"] = next(iter(stored["sites"]), "")
     _write(stored)
@@ -46,22 +49,22 @@ def site(given: str | None = None) -> str:
     url = given or os.environ.get(URL) or _stored()["site"]
     if not url:
         raise NotAllowed(
-            "No site is known here.", f"Run `leaderboard-submit login ADDRESS`, or set {URL} and {TOKEN}."
+            "No site is configured.", f"Run `leaderboard-submit login ADDRESS`, or set {URL} and {TOKEN}."
         )
     return str(url).rstrip("/")
 
 
-def token(url: str) -> str | None:
-    """The token for a site, None for none."""
-    return os.environ.get(TOKEN) or _stored()["sites"].get(url)
+def token(url: str, kind: str = "personal") -> str | None:
+    """The token of a kind for a site, None for none; the environment's is taken for any."""
+    return os.environ.get(TOKEN) or _stored()[PLACES[kind]].get(url)
 
 
 def _stored() -> dict[str, Any]:
     try:
         stored = json.loads(path().read_text("utf-8"))
-        return {"site": str(stored["site"]), "sites": dict(stored["sites"])}
+        return {"site": str(stored["site"]), **{key: dict(stored.get(key, {})) for key in PLACES.values()}}
     except FileNotFoundError:
-        return {"site": "", "sites": {}}
+        return {"site": "", **{key: {} for key in PLACES.values()}}
     except (ValueError, KeyError, TypeError):
         raise Refused(f"{path()} cannot be read.", "Remove it, and log in again.") from None
 

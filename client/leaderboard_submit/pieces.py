@@ -32,7 +32,7 @@ def send(
 ) -> Json:
     """The upload that the site made of the file; goes on with one of the same run that was begun before.
 
-    said: team and name, and where wished kind, phase, description, file_name and sha256. Raises as
+    said: team and name, and where requested kind, phase, description, file_name and sha256. Raises as
     `Transport.ask` does, and Unreachable where nothing comes through again and again.
     """
     length = path.stat().st_size

@@ -34,8 +34,8 @@ def problems(path: Path, limits: Limits = Limits()) -> list[dict[str, Any]]:
     """The first things that are wrong with the file's lines; none for a file that only the site can read."""
     size = path.stat().st_size
     if limits.largest_bytes is not None and size > limits.largest_bytes:
-        rule = f"The file has {size:,} bytes; the task takes at most {limits.largest_bytes:,}."
-        return [_problem(None, "", rule, "Compress it, or list fewer documents a topic.")]
+        rule = f"The file has {size:,} bytes; the task accepts at most {limits.largest_bytes:,}."
+        return [_problem(None, "", rule, "Compress it, or list fewer documents per topic.")]
     with path.open("rb") as file:
         magic = file.read(2)
     if magic in (b"\x28\xb5", b"PK"):
@@ -52,7 +52,7 @@ def problems(path: Path, limits: Limits = Limits()) -> list[dict[str, Any]]:
                 if len(found) == MOST:
                     break
     except (OSError, EOFError, lzma.LZMAError) as error:
-        found.append(_problem(None, "", f"cannot be unpacked: {error}", "Send the file anew compressed."))
+        found.append(_problem(None, "", f"cannot be unpacked: {error}", "Compress the file again."))
     return found
 
 
@@ -102,7 +102,9 @@ def _of_answers(numbered: Iterable[tuple[int, bytes]]) -> Iterator[dict[str, Any
         is_first = False
         if not is_object:
             shown = line[:60].decode("utf-8", "replace").rstrip()
-            yield _problem(number, shown, "A line of answers is one JSON object.", "Write one a topic.")
+            yield _problem(
+                number, shown, "Every line of answers must be one JSON object.", "Write one object per topic."
+            )
 
 
 def _of_rankings(numbered: Iterable[tuple[int, bytes]], limits: Limits) -> Iterator[dict[str, Any]]:
@@ -119,21 +121,23 @@ def _of_rankings(numbered: Iterable[tuple[int, bytes]], limits: Limits) -> Itera
         is_empty = is_first = False
         shown = line[:60].decode("utf-8", "replace").rstrip()
         if len(fields) != FIELDS:
-            rule = f"A line of a run has six fields; this line has {len(fields)}."
+            rule = f"A line of a run must have six fields; this line has {len(fields)}."
             yield _problem(number, shown, rule, "Write: topic Q0 docno rank score tag")
         elif not _is_number(fields[4]):
-            yield _problem(number, shown, "A score is a finite decimal number.", "Mend the fifth field.")
+            yield _problem(
+                number, shown, "A score must be a finite decimal number.", "Correct the fifth field."
+            )
         else:
             documents[fields[0]] = count = documents.get(fields[0], 0) + 1
             topic = fields[0].decode("utf-8", "replace")
             if count == 1 and limits.topics is not None and topic not in limits.topics:
-                remedy = f"Its topics are such as {', '.join(sorted(limits.topics)[:3])}."
+                remedy = f"Valid topic ids include {', '.join(sorted(limits.topics)[:3])}."
                 yield _problem(number, topic, "The task has no such topic.", remedy)
             elif limits.depth is not None and count == limits.depth + 1:
-                rule = f"The topic has more than {limits.depth:,} documents, the most that the task takes."
-                yield _problem(number, topic, rule, f"Keep the {limits.depth:,} best.")
+                rule = f"The topic has more than {limits.depth:,} documents, the maximum in this task."
+                yield _problem(number, topic, rule, f"Keep the top {limits.depth:,}.")
     if is_empty:
-        yield _problem(None, "", "The file has no line of a run.", "Send another file.")
+        yield _problem(None, "", "The file has no run lines.", "Choose another file.")
 
 
 def _is_number(text: bytes) -> bool:

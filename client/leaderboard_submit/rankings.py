@@ -31,10 +31,10 @@ def written(rankings: Any, tag: str = "run") -> bytes:
         documents = by_topic.setdefault(_id("topic", topic), {})
         document = _id("document", docno)
         if document in documents:
-            raise Refused(f"Document {document} stands twice in topic {topic}.", "Keep one of them.")
+            raise Refused(f"Document {document} occurs twice in topic {topic}.", "Keep one of them.")
         documents[document] = _score(score, topic, document)
     if not by_topic:
-        raise Refused("There is no ranking to send.", "Give at least one topic with a document.")
+        raise Refused("There is no ranking to submit.", "Add at least one topic with a document.")
     return "".join(_lines(by_topic, tag)).encode()
 
 
@@ -56,8 +56,8 @@ def _ranked(rankings: Any) -> Iterator[Ranked]:
     if isinstance(rankings, Iterable) and not isinstance(rankings, (str, bytes)):
         return _of_objects(rankings)
     raise Refused(
-        f"{type(rankings).__name__} is no ranking that can be sent.",
-        "Give a file, a dict, a table with qid, docno and score, or objects with query_id, doc_id, score.",
+        f"{type(rankings).__name__} is not a supported type of ranking.",
+        "Use a file, a dict, a table with qid, docno and score, or objects with query_id, doc_id, score.",
     )
 
 
@@ -69,7 +69,9 @@ def _of_mapping(rankings: Mapping[Any, Any]) -> Iterator[Ranked]:
             last = len(documents)
             yield from ((topic, docno, float(last - place)) for place, docno in enumerate(documents))
         else:
-            raise Refused(f"Topic {topic} has no documents that can be read.", "Give a dict or a list.")
+            raise Refused(
+                f"The documents of topic {topic} have an unsupported type.", "Use a dict or a list."
+            )
 
 
 def _of_table(table: Any) -> Iterator[Ranked]:
@@ -93,14 +95,14 @@ def _of_objects(rankings: Iterable[Any]) -> Iterator[Ranked]:
         except AttributeError:
             raise Refused(
                 f"{type(row).__name__} has no query_id, doc_id and score.",
-                "Give rows as ir_measures' ScoredDoc has them.",
+                "Use rows like ScoredDoc of ir_measures.",
             ) from None
 
 
 def _id(what: str, value: Any) -> str:
     text = str(value)
     if not text or text != "".join(text.split()):
-        raise Refused(f"{text!r} cannot be the id of a {what}: it is empty or has blanks.", "Rename it.")
+        raise Refused(f"{text!r} is not a valid {what} id: it is empty or contains blanks.", "Rename it.")
     return text
 
 
@@ -110,5 +112,8 @@ def _score(value: Any, topic: Any, docno: str) -> float:
     except (TypeError, ValueError):
         score = math.nan
     if not math.isfinite(score):
-        raise Refused(f"The score of {docno} in topic {topic} is {value!r}, no number.", "Mend it.")
+        raise Refused(
+            f"The score of {docno} in topic {topic} is {value!r}, which is not a number.",
+            "Correct the score.",
+        )
     return score

@@ -19,7 +19,7 @@ SUITE_RANKS = ("mean", "macro", "micro", "borda", "mean-rank")
     type=click.Choice(("these", "like-these")),
     default="these",
     show_default=True,
-    help="Which ranks are real: in these members, or in others like them.",
+    help="Confidence of ranks: over these members, or over similar ones.",
 )
 @click.option("--table", "part", type=click.Choice(("board", "changes", "pairs")), default="board")
 @click.option("--format", "form", type=click.Choice((TABLE, JSON, CSV)), default=TABLE)
@@ -44,8 +44,8 @@ def suites(ctx: click.Context, name: str | None, by: str, members: str, part: st
 @click.command("submit-suite")
 @click.argument("suite")
 @click.argument("archive", type=file_argument)
-@click.option("--name", help="What the run is called in every task, else the archive's name.")
-@click.option("--team", help="Name or number of the team, needed by who is in several.")
+@click.option("--name", help="Name of the run in every task [the archive name].")
+@click.option("--team", help="Name or number of the team; required if you are in several.")
 @click.option("--kind", default="official", show_default=True)
 @click.option("--description", default="")
 @click.option("--format", "form", type=click.Choice((TABLE, JSON)), default=TABLE)
@@ -66,7 +66,7 @@ def submit_suite(
     )
     if form == JSON:
         return say_json(sent)
-    click.echo(f"Sent as {sent['name']}, suite run {sent['suite_run']}.")
+    click.echo(f"Submitted as {sent['name']}, suite run {sent['suite_run']}.")
     say_table(("member", "task", "run_id"), sent["members"])
 
 

@@ -42,14 +42,14 @@ class Transport:
     ) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise Refused(f"{url!r} is no address of a site.", "Give one like https://example.org.")
+            raise Refused(f"{url!r} is not a valid site address.", "Use a form like https://example.org.")
         if token and parts.scheme == "http" and parts.hostname not in LOOPBACK and not _may_be_read():
             raise Refused(
-                "A token is not sent over plain http, where it can be read on the way.",
+                "Tokens are not sent over plain http, where others can read them.",
                 "Use https, or set LEADERBOARD_INSECURE=1 in a network that you trust.",
             )
         self.url = url.rstrip("/")
-        self._token, self._timeout_s, self._sleep = token, timeout_s, sleep
+        self.token, self._timeout_s, self._sleep = token, timeout_s, sleep
         self._opener = urllib.request.build_opener(_NoRedirects)
 
     def ask(
@@ -69,8 +69,8 @@ class Transport:
         PUT and DELETE always, others with an Idempotency-Key.
         """
         sent = {"Accept": "application/json", "User-Agent": "leaderboard-submit", **(headers or {})}
-        if self._token:
-            sent["Authorization"] = f"Bearer {self._token}"
+        if self.token:
+            sent["Authorization"] = f"Bearer {self.token}"
         if body is not None:
             sent["Content-Type"] = "application/json"
         elif file is not None:
@@ -92,12 +92,12 @@ class Transport:
                 if pause is not None and pause > LONGEST_PAUSE_S:
                     raise refused from None
             except ssl.SSLCertVerificationError as error:
-                raise Unreachable(f"{self.url} cannot be trusted: {error.reason}.") from None
+                raise Unreachable(f"The certificate of {self.url} is not trusted: {error.reason}.") from None
             except (urllib.error.URLError, http.client.HTTPException, OSError) as error:
                 if not left:
                     reason = getattr(error, "reason", None) or error
                     raise Unreachable(
-                        f"{self.url} does not answer: {reason}.", "Look at the address, and try again later."
+                        f"{self.url} does not answer: {reason}.", "Check the address, and try again later."
                     ) from None
                 pause = None
             self._sleep(pause if pause is not None else 0.5 * 2 ** (tries - 1 - left))
@@ -106,8 +106,8 @@ class Transport:
     def pieces(self, path: str, **query: Any) -> Iterator[bytes]:
         """A file of the site, piece by piece; raises as `ask` does."""
         sent = {"User-Agent": "leaderboard-submit"}
-        if self._token:
-            sent["Authorization"] = f"Bearer {self._token}"
+        if self.token:
+            sent["Authorization"] = f"Bearer {self.token}"
         asked = urllib.request.Request(self._address(path, query), headers=sent)
         try:
             with self._opener.open(asked, timeout=self._timeout_s) as answer:
@@ -132,7 +132,7 @@ def _may_be_read() -> bool:
 
 
 class _Payload:
-    """What a request carries, opened anew for each try."""
+    """What a request carries, opened again for each try."""
 
     def __init__(
         self, body: Mapping[str, Any] | None, file: Path | bytes | None, progress: Progress | None
@@ -174,7 +174,7 @@ def _read(body: bytes) -> Any:
         return json.loads(body)
     except ValueError:
         raise Unreachable(
-            "The answer is no JSON, so it is not from the API of a leaderboard.", "Look at the address."
+            "The response is not JSON, so it is not from the API of a leaderboard.", "Check the address."
         ) from None
 
 
@@ -191,10 +191,10 @@ def _refusal(error: urllib.error.HTTPError) -> ClientError:
         facts = None
     if not isinstance(facts, dict) or "detail" not in facts:
         if error.code in BUSY:
-            return Unreachable(f"The site answers {error.code}.", "Try again later.")
+            return Unreachable(f"The site returned HTTP status {error.code}.", "Try again later.")
         return Unreachable(
-            f"The site answers {error.code} without saying why; it may be no leaderboard.",
-            "Look at the address.",
+            f"The site returned HTTP status {error.code} without a reason. It may not be a leaderboard.",
+            "Check the address.",
         )
     kinds: dict[int, type[ClientError]] = {
         **{401: NotAllowed, 403: NotAllowed, 404: NotFound, 410: NotFound, 429: OverQuota},

@@ -22,22 +22,21 @@ def require(settings: Settings) -> None:
         )
     if settings.url.startswith("sqlite"):
         raise Invalid(
-            f"{SETTING} is set, and the database is SQLite, which other machines cannot open; set "
-            "LEADERBOARD_DATABASE_URL to a PostgreSQL server, or unset it: one machine needs no broker."
+            f"{SETTING} is set, but the database is SQLite, which other machines cannot open. Set "
+            f"LEADERBOARD_DATABASE_URL to a PostgreSQL server, or unset {SETTING}: a single machine needs "
+            "no broker."
         )
     wanted = ("celery", "redis") if scheme.startswith("redis") else ("celery",)
     missing = [name for name in wanted if find_spec(name) is None]
     if missing:
         raise Invalid(
-            f"{SETTING} is set, and {' and '.join(missing)} cannot be imported; "
-            "`pip install ir-leaderboard[celery]`, or unset it."
+            f"{SETTING} is set, but {' and '.join(missing)} cannot be imported. Run `pip install "
+            "ir-leaderboard[celery]`, or unset it."
         )
 
 
 def require_set(settings: Settings) -> None:
     """Raise Invalid where no broker is set, or one that cannot carry jobs."""
     if not settings.broker_url:
-        raise Invalid(
-            f"Set {SETTING} to the broker that carries jobs, or leave --celery out: none is needed."
-        )
+        raise Invalid(f"Set {SETTING} to the job broker, or leave out --celery: no broker is needed then.")
     require(settings)

@@ -9,15 +9,15 @@ from celery import Celery
 from kombu import Exchange, Queue
 from kombu.exceptions import KombuError
 
-from leaderboard.services.jobs.carried import CarriedJob
+from leaderboard.core.jobs.carried import CarriedJob
 
 TASK = "leaderboard.job"
 FRESH, REST = "leaderboard.fresh", "leaderboard"
-"""What a person waits for does not stand behind what was queued by the thousand."""
+"""Two queues, so that jobs people wait for do not stand behind thousands of others."""
 CONNECT_S = 2
-"""How long a broker may take to answer who sends; it is asked beside requests, in a thread."""
+"""Maximum seconds to connect to a broker; a separate thread does so."""
 REPLY_S = 5
-"""How long it may take for one message."""
+"""Maximum seconds for one message."""
 
 
 def app(broker_url: str) -> Celery:
@@ -88,7 +88,7 @@ class Line:
 
 
 def failures(app: Celery) -> tuple[type[BaseException], ...]:
-    """What is raised where the broker fails."""
+    """Exceptions raised where the broker fails."""
     connection = app.connection_for_write()
     return (KombuError, OSError, *connection.connection_errors, *connection.channel_errors)
 

@@ -9,18 +9,18 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from leaderboard.carrier import messages
 from leaderboard.carrier.messages import Line
+from leaderboard.core.jobs import carried
 from leaderboard.db.engine import Database
-from leaderboard.services.jobs import carried
 from leaderboard.settings import Settings
 
 log = logging.getLogger(__name__)
 
 LOOK_S = 2.0
-"""How often it looks for jobs that others queued, or whose messages got lost."""
+"""Seconds between searches for jobs that others queued, or whose messages were lost."""
 AGAIN_S = 1.0
-"""How long after a failure the broker or the database is left alone."""
+"""Seconds that the broker or the database is left alone after a failure."""
 STOP_S = 3.0
-"""How long the end of a process waits for it: what it has not sent then, others send."""
+"""Seconds that a stopping process waits for it; others send the rest."""
 
 
 class Sender:
@@ -63,7 +63,7 @@ class Sender:
         except self._failures as error:
             self._hang_up()
             if not self._is_lost:
-                log.error("jobs cannot be sent to the broker; it is tried again until they can: %s", error)
+                log.error("jobs cannot be sent to the broker; retrying until they can: %s", error)
             self._is_lost = True
             return False
         if self._is_lost:

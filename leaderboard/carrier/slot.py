@@ -18,13 +18,13 @@ from leaderboard.worker import Evaluator
 log = logging.getLogger(__name__)
 
 LOOK_S = 1.0
-"""How often an idle evaluator looks round: for leases that ran out, and whether the database is back."""
+"""Seconds between an idle evaluator's checks for expired leases and a returned database."""
 RETRY_S, LONGEST_RETRY_S = 1, 5
 """Between two tries to reach a broker that is away, which Celery would leave alone for 30 s in the end."""
 
 
 class Slot:
-    """An evaluator that is told what to do; between jobs it looks round, whether messages come or not."""
+    """An evaluator that receives jobs; between jobs it does its upkeep, with or without messages."""
 
     def __init__(self, evaluator: Evaluator, wake: Callable[[], None]) -> None:
         """Wake is called after each job: it may have queued others."""
@@ -97,7 +97,7 @@ class _Consumer(Consumer):  # type: ignore[misc]
 
 
 def _say_lost(error: BaseException, seconds: float) -> None:
-    log.warning("the broker does not answer, it is asked again in %.0f s: %s", seconds, error)
+    log.warning("the broker does not answer; retrying in %.0f s: %s", seconds, error)
 
 
 def controller(app: Celery, slot: Slot, **options: Any) -> WorkController:

@@ -1,4 +1,4 @@
-"""The `leaderboard` command; each subcommand's module is imported when it is called."""
+"""The `leaderboard` command; a subcommand's module is imported only when it is called."""
 
 import errno
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -11,72 +11,87 @@ from leaderboard.errors import LeaderboardError
 if TYPE_CHECKING:
     from sqlalchemy.exc import SQLAlchemyError
 
-COMMANDS = {
-    "serve": "Run the site: web server and evaluators.",
-    "worker": "Run evaluators only, beside a site elsewhere.",
-    "health": "Whether the site works, for a container or a script.",
-    "install": "Units of systemd for this installation.",
-    "collection": "Collections of documents.",
-    "task": "Shared tasks: make, change, list, archive.",
-    "qrels": "Judgments of a task.",
-    "nuggets": "Nuggets and labels of a task of answers.",
-    "reference": "What judges of a task are held against.",
-    "clicks": "Query logs of a task, and preferences from them.",
-    "run": "Runs of a task.",
-    "pool": "Which documents to judge: pools of run files or of a task.",
-    "suites": "Suites of a site: several tasks with one board.",
-    "board": "Print a task's board.",
-    "snapshot": "Freeze a task's board, or list those.",
-    "mirror": "Write the public pages as files that need no server.",
-    "evaluate": "Score run files without a site.",
-    "compare": "Compare run files without a site.",
-    "suite": "Rank runs over several sets of topics without a site.",
-    "reproduce": "How far an experiment came out again, without a site.",
-    "agreement": "How well judges agree with a reference.",
-    "check": "Check a run file as the upload does.",
-    "measures": "List the measures, or explain one.",
-    "db": "Look after the database.",
-    "objects": "Files as sent in an object store: there and back.",
-    "export": "Write a whole task as plain files.",
-    "import": "Make a task of an export or a folder.",
-    "backup": "Write the whole site to one file.",
-    "restore": "Make a site of a backup.",
-    "account": "Make accounts, and help people into theirs.",
-    "mail": "Try the mail server.",
-    "audit": "Read and check the record of acts.",
-    "client": "Send runs to a site elsewhere, and read their scores.",
+GROUPS = {
+    "For researchers (files, no site needed)": {
+        "evaluate": "Score run files.",
+        "compare": "Compare run files with significance tests.",
+        "gate": "End a build if a run is worse than a baseline.",
+        "suite": "Rank runs over several topic sets.",
+        "reproduce": "Measure how well an experiment was reproduced.",
+        "agreement": "Measure how well judges agree with a reference.",
+        "check": "Check a run file as an upload would.",
+        "measures": "List measures, or explain one.",
+        "verify": "Recompute what a site, mirror, export or snapshot says.",
+        "client": "Submit runs to a site and read their scores.",
+    },
+    "For organisers": {
+        "task": "Create, change, list and archive shared tasks.",
+        "collection": "Manage document collections.",
+        "qrels": "Manage relevance judgments.",
+        "nuggets": "Manage nuggets and labels of answers.",
+        "reference": "Manage the reference that judges are compared with.",
+        "clicks": "Manage query logs and derive preferences.",
+        "run": "Import, list and manage runs.",
+        "pool": "Create pools of documents to judge.",
+        "suites": "Manage suites: one leaderboard over several tasks.",
+        "board": "Print the leaderboard of a task.",
+        "snapshot": "Freeze a leaderboard, or list snapshots.",
+        "export": "Export a whole task as plain files.",
+        "import": "Import a task from an export or a folder.",
+    },
+    "For operators": {
+        "serve": "Run the site: web server and evaluators.",
+        "worker": "Run evaluators only, for a site on another machine.",
+        "health": "Check that the site works, for containers and scripts.",
+        "install": "Write systemd units for this installation.",
+        "account": "Create and manage accounts.",
+        "mirror": "Write the public pages as static files.",
+        "backup": "Back up the whole site to one file.",
+        "restore": "Restore the site from a backup.",
+        "db": "Migrate, check and copy the database.",
+        "objects": "Move files to an object store and back.",
+        "mail": "Test the mail server.",
+        "keys": "List and rotate the keys that the site signs with.",
+        "audit": "List and verify the audit log.",
+    },
 }
-"""Name -> what the subcommand is for, in the order of the road they serve."""
+"""Group of users -> name of the subcommand -> its help, in the order of `leaderboard --help`."""
+COMMANDS = {name: words for group in GROUPS.values() for name, words in group.items()}
+"""Name of the subcommand -> its help."""
+OFFLINE = frozenset(("evaluate", "compare", "suite", "reproduce", "agreement", "check", "measures", "client"))
+"""Commands that need no site, so they skip loading the list of features."""
 
 
 class Commands(click.Group):
-    """The subcommands by name; what a user got wrong ends in a message on stderr and exit code 1."""
+    """Subcommands by name; user errors end with a message on stderr and exit code 1."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of all subcommands, in the order of the road they serve."""
+        """The names of all subcommands, in the order of the help."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The subcommand, imported now."""
         try:
-            return _of_site(cmd_name)
+            return _command(cmd_name)
         except ModuleNotFoundError as error:
             if (error.name or "").partition(".")[0] != "leaderboard_submit":
                 raise
-            # A distribution of its own, as most who send runs have no need of a site.
-            raise click.ClickException("The client is not installed: pip install ./client") from None
+            # A separate distribution, because most participants do not run a site.
+            raise click.ClickException("The client is not installed. Run `pip install ./client`.") from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The subcommands and what each is for, without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        """Write the subcommands with their help by group of users, without importing them."""
+        width = max(map(len, COMMANDS))
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), words) for name, words in commands.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the subcommand; what it cannot do is one sentence, and a traceback at the level DEBUG."""
+        """Run the subcommand; report a failure in one sentence, with the traceback at level DEBUG."""
         try:
             return super().invoke(ctx)
         except LeaderboardError as error:
-            from leaderboard.cli.failures import Failure
+            from leaderboard.core.cli.failures import Failure
 
             raise Failure(error) from error
         except Exception as error:
@@ -84,23 +99,27 @@ class Commands(click.Group):
                 raise
             import logging
 
-            from leaderboard.cli.failures import sentence
+            from leaderboard.core.cli.failures import sentence
 
             logging.getLogger(__name__).debug("%s failed", ctx.command_path, exc_info=True)
             raise click.ClickException(sentence(error)) from error
 
 
 def _is_refused(error: Exception) -> TypeGuard["SQLAlchemyError | OSError"]:
-    """Whether the database or the disk refused; a reader that went away is click's to deal with."""
+    """Whether the database or the disk failed; click handles a closed pipe itself."""
     if isinstance(error, OSError):
         return error.errno != errno.EPIPE
     # Asked by name: no command should wait for SQLAlchemy before it needs it.
     return any(kind.__module__ == "sqlalchemy.exc" for kind in type(error).__mro__)
 
 
-def _of_site(name: str) -> click.Command | None:
-    """A command of a site, imported now."""
+def _command(name: str) -> click.Command | None:
+    """A subcommand by its name, imported now."""
     command: click.Command
+    if name not in OFFLINE:
+        from leaderboard import features
+
+        features.register()
     match name:
         case "serve":
             from leaderboard.cli.serving.serve import serve as command
@@ -110,57 +129,10 @@ def _of_site(name: str) -> click.Command | None:
             from leaderboard.cli.serving.health import health as command
         case "install":
             from leaderboard.cli.serving.install import install as command
-        case "collection":
-            from leaderboard.cli.collections import collection as command
-        case "task":
-            from leaderboard.cli.tasks import task as command
-        case "qrels":
-            from leaderboard.cli.qrels import qrels as command
-        case "nuggets":
-            from leaderboard.cli.nuggets import nuggets as command
-        case "reference":
-            from leaderboard.cli.editing.reference import reference as command
-        case "clicks":
-            from leaderboard.cli.clicks import clicks as command
-        case "run":
-            from leaderboard.cli.runs import run as command
-        case "suites":
-            from leaderboard.cli.ranked.suites import suites as command
-        case "board":
-            from leaderboard.cli.boards import board as command
-        case "snapshot":
-            from leaderboard.cli.ranked.snapshots import snapshot as command
         case "mirror":
             from leaderboard.cli.mirror import mirror as command
-        case "db":
-            from leaderboard.cli.db import db as command
-        case "objects":
-            from leaderboard.cli.objects import objects as command
-        case "export":
-            from leaderboard.cli.bundles.export import export as command
-        case "import":
-            from leaderboard.cli.bundles.imports import import_ as command
-        case "backup":
-            from leaderboard.cli.backups import backup as command
-        case "restore":
-            from leaderboard.cli.backups import restore as command
-        case "account":
-            from leaderboard.cli.accounts import account as command
-        case "mail":
-            from leaderboard.cli.serving.mail import mail as command
-        case "audit":
-            from leaderboard.cli.audit import audit as command
-        case _:
-            return _without_site(name)
-    return command
-
-
-def _without_site(name: str) -> click.Command | None:
-    """A command that needs no site, imported now."""
-    command: click.Command
-    match name:
-        case "pool":
-            from leaderboard.cli.pools import pool as command
+        case "verify":
+            from leaderboard.verify.cli import verify as command
         case "evaluate":
             from leaderboard.cli.files.evaluate import evaluate as command
         case "compare":
@@ -178,16 +150,17 @@ def _without_site(name: str) -> click.Command | None:
         case "client":
             from leaderboard_submit.cli import main as command
         case _:
-            return None
+            added = next((feature for feature in features.FEATURES if name in feature.commands), None)
+            return added.command(name) if added else None
     return command
 
 
-def _show_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if wanted and not context.resilient_parsing:
-        # Imported here: no other command should wait for numpy before it needs it.
-        from leaderboard.trec.read import kernel
+def _show_version(context: click.Context, _: click.Parameter, value: bool) -> None:
+    if value and not context.resilient_parsing:
+        from leaderboard.trec.read import native
 
-        click.echo(f"leaderboard {__version__} ({kernel.name()} kernel)")
+        stale = "; the C kernel is out of date, install again to build it" if native.is_stale else ""
+        click.echo(f"leaderboard {__version__} ({native.name()} kernel{stale})")
         context.exit()
 
 

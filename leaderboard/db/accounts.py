@@ -20,7 +20,7 @@ class Account(Base):
     skeleton: Mapped[str | None] = mapped_column(unique=True)
     """None where a name that was there before skeletons looks like an older one."""
     email: Mapped[str] = mapped_column(default="")
-    """Where copies of what the site says go; empty: nowhere."""
+    """Address for copies of notices; empty: no mail."""
     email_confirmed_at: Mapped[datetime | None]
     email_bounced_at: Mapped[datetime | None]
     """When a server said that there is no such address."""
@@ -80,7 +80,7 @@ class Token(Base):
 
 
 class Team(Base):
-    """Who runs belong to."""
+    """A team; runs belong to teams."""
 
     __tablename__ = "team"
 
@@ -98,7 +98,7 @@ class Team(Base):
 
 
 class Invitation(Base):
-    """A link that makes whoever opens it a member, an organiser or an account; only its digest is kept."""
+    """A link that makes anyone who opens it a member, an organiser or an account; only its digest is kept."""
 
     __tablename__ = "invitation"
     __table_args__ = (CheckConstraint("kind IN ('site', 'team', 'task', 'review')", name="kind"),)
@@ -114,7 +114,7 @@ class Invitation(Base):
     note: Mapped[str] = mapped_column(default="")
     """Why, in the words of who invites."""
     uses_allowed: Mapped[int | None]
-    """How many accounts may use it; None is any number."""
+    """Maximum number of uses; None means unlimited."""
     created_by: Mapped[int | None] = mapped_column(ForeignKey("account.id", ondelete="CASCADE"), index=True)
     created_at: Mapped[datetime]
     expires_at: Mapped[datetime | None]
@@ -160,7 +160,7 @@ class Member(Base):
 
 
 class TaskRole(Base):
-    """What an account may do in a task: organiser, coordinator (of assessors) or reader (of everything)."""
+    """Role of an account in a task: organiser, coordinator (of assessors) or reader (of everything)."""
 
     __tablename__ = "task_role"
 
@@ -172,7 +172,7 @@ class TaskRole(Base):
 
 
 class Audit(Base):
-    """Append-only record of acts, each row's digest covering the row before it."""
+    """Append-only audit log, each row's digest covering the row before it."""
 
     __tablename__ = "audit"
     __table_args__ = (Index("ix_audit_action_id", "action", "id"),)
@@ -188,7 +188,7 @@ class Audit(Base):
 
 
 class Throttle(Base):
-    """How often something was tried in a window of time; survives restarts."""
+    """Number of attempts within a window of time; survives restarts."""
 
     __tablename__ = "throttle"
     __table_args__ = (Index("ix_throttle_window_start", "window_start"),)

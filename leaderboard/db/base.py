@@ -1,4 +1,4 @@
-"""What all tables share: naming of constraints, column types, time in UTC, the letters of a text."""
+"""Shared parts of all tables: constraint names, column types, UTC times and text normalisation."""
 
 from datetime import UTC, datetime
 from typing import Any

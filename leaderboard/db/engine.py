@@ -31,13 +31,13 @@ STATEMENTS = 150
 POOL = 5
 """Connections a process keeps, unless the settings say otherwise."""
 REPLICA_AGAIN_S = 10.0
-"""How long a replica that did not answer is left alone."""
+"""Seconds that a replica that did not answer is left alone."""
 LOCK_WAIT_S = 30
-"""How long a transaction waits for a lock of another one, unless the settings say otherwise."""
+"""Seconds that a transaction waits for a lock of another one, unless the settings differ."""
 LONGEST_LOG = 16 * 2**20
 """Bytes of SQLite's log of writes from which on it is emptied, see `Database.shorten_log`."""
 CHECKPOINT_WAIT_S = 1.0
-"""How long readers may keep the log from being emptied, while no writer has its turn."""
+"""Seconds that readers may keep the log from being emptied, while no writer has its turn."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.001, 0.02
 """Between two looks at whether another process still writes; each pause is twice the one before."""
 PRAGMAS = (
@@ -67,7 +67,7 @@ class Database:
     pool is how many connections to PostgreSQL a process keeps open; it opens up to twice as many.
     replica_url: a copy that follows the database, on PostgreSQL, from which visitors' pages are read.
     objects_url: an object store that may hold files in place of rows; its own class says more.
-    Raises Invalid where a URL is not one SQLAlchemy can open, or is SQLite's beside a replica.
+    Raises Invalid where a URL is not one SQLAlchemy can open, or is SQLite's next to a replica.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class Database:
 
     @property
     def replica(self) -> Engine | None:
-        """What follows the database; None where nothing does, or it did not answer a moment ago."""
+        """The replica of the database; None if missing, or if it did not answer a moment ago."""
         return self._replica if time.monotonic() >= self._replica_again else None
 
     def lose_replica(self, why: object) -> None:
@@ -144,7 +144,7 @@ class Database:
             site_version.count_change(session, is_shown)
 
     def _patient(self, wait_s: float) -> Engine:
-        """The engine with what is left of a writer's patience, which SQLite is told at each beginning."""
+        """The engine with what is left of a writer's patience, which SQLite gets at each beginning."""
         is_told = not self.is_sqlite or wait_s == self.lock_wait_s
         return self.engine if is_told else self.engine.execution_options(lock_wait_s=wait_s)
 
@@ -157,7 +157,7 @@ class Database:
     def shorten_log(self, longest: int = LONGEST_LOG, wait_s: float = CHECKPOINT_WAIT_S) -> bool:
         """Empty SQLite's log of writes where it is longer than so many bytes; whether it was emptied.
 
-        SQLite starts it anew only in a moment without readers, for which a site that is read never waits.
+        SQLite starts it again only in a moment without readers, for which a site that is read never waits.
         Writers have their turn after it. Where they or readers do not let it through, it is left for later.
         """
         log_file = Path(f"{self.engine.url.database or ''}-wal")
@@ -184,11 +184,11 @@ class Database:
 
 
 class _Turns:
-    """Whose turn it is to write to a file of SQLite, which takes one writer at a time: threads and processes.
+    """Turns for writing to a file of SQLite, which takes one writer at a time: threads and processes.
 
     Up to its version 3.51.2 SQLite may lose what one process commits in the moment in which another one
     copies the log of writes into the file (https://sqlite.org/wal.html#walresetbug). It does either within a
-    commit, so no two processes commit at once here. Beside that, writers that wait for SQLite itself look
+    commit, so no two processes commit at once here. Next to that, writers that wait for SQLite itself look
     again and again, with pauses in which nobody writes; threads of a process need none.
     """
 

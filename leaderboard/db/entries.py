@@ -26,7 +26,7 @@ class Entry(Base):
     why: Mapped[str] = mapped_column(default="", server_default=text("''"))
     """Why it was refused, in the organisers' words."""
     agreement_version: Mapped[int | None]
-    """Which version of the task's agreement was agreed to; None: none was asked for."""
+    """Accepted version of the task's agreement; None: none was required."""
     agreed_at: Mapped[datetime | None]
     agreed_by: Mapped[int | None] = mapped_column(ForeignKey("account.id"))
     entered_by: Mapped[int | None] = mapped_column(ForeignKey("account.id"))

@@ -53,13 +53,13 @@ class Evaluation(Summed, Base):
     scores: Mapped[npt.NDArray[np.float64]] = mapped_column(FloatArray, deferred=True)
     """Per-topic scores in the revision's topic order."""
     parts: Mapped[npt.NDArray[np.float64] | None] = mapped_column(FloatArray, deferred=True)
-    """What the aggregate is made of where scores alone do not tell: k vectors of all topics, one after
+    """Vectors that the aggregate is made of where scores do not suffice: k vectors of all topics, one after
     the other."""
     created_at: Mapped[datetime]
 
     @property
     def summed(self) -> tuple[object, ...]:
-        """Whose scores these are, and by what."""
+        """Key of the evaluation and its measure."""
         return self.run_id, self.revision_id, self.measure, self.measure_version, self.dialect
 
 
@@ -98,7 +98,7 @@ class Alignment(Base):
 
 
 class Edition(Summed, Base):
-    """What a board shows, all of it under one revision and one list of measures.
+    """Content of a board, all of it under one revision and one list of measures.
 
     Reading one raises Damaged where its checksum does not match, on every road; `whole_editions` of the
     services leaves damaged ones out of lists, so that one of them does not take all tasks away.
@@ -136,7 +136,7 @@ class Edition(Summed, Base):
 
     @property
     def summed(self) -> tuple[object, ...]:
-        """What never changes: its state and since when it is shown do."""
+        """Its unchanging parts: all but its state and the time since when it is shown."""
         return (
             self.task_id,
             self.number,
@@ -176,7 +176,7 @@ class Statistic(Summed, Base):
     asked_by: Mapped[int | None] = mapped_column(ForeignKey("account.id", ondelete="SET NULL"), index=True)
     """The account that asked for it; None: a board needs it."""
     request: Mapped[dict[str, Any]]
-    """What is computed of which runs, as services.statistics reads it."""
+    """Request: the statistic and its runs, as the scoring operations read it."""
     progress: Mapped[float] = mapped_column(default=0.0)
     """From 0 to 1."""
     result: Mapped[bytes | None] = mapped_column(deferred=True)
@@ -186,5 +186,5 @@ class Statistic(Summed, Base):
 
     @property
     def summed(self) -> tuple[object, ...]:
-        """What is asked, by whom, and how far it is; the result has a checksum of its own."""
+        """The request, its sender and its progress; the result has a checksum of its own."""
         return self.edition_id, self.digest, self.asked_by, self.request, float(self.progress or 0.0)

@@ -1,4 +1,4 @@
-"""The file of an SQLite database: where it is, and a copy of it that was looked at."""
+"""The file of an SQLite database: where it is, and a copy of it that was checked."""
 
 import os
 import sqlite3
@@ -13,7 +13,7 @@ from leaderboard.errors import Damaged
 
 
 def file_of(database: Database) -> Path | None:
-    """Where the database is, as SQLite says; None for one of PostgreSQL and one in memory."""
+    """Path of the database, according to SQLite; None for PostgreSQL and for a database in memory."""
     if not database.is_sqlite:
         return None
     with database.engine.connect() as connection:
@@ -22,7 +22,7 @@ def file_of(database: Database) -> Path | None:
 
 
 def copy_file(database: Database, path: Path) -> Path:
-    """Copy the database of a file, as it is at one moment, beside it; the copy's path.
+    """Copy the database of a file, as it is at one moment, next to it; the copy's path.
 
     Raises Damaged where the copy is not sound, OSError and sqlite3's errors where it cannot be made; the
     copy has its name only when it is whole.

@@ -31,14 +31,14 @@ class LabellingRound(Base):
     twice: Mapped[float] = mapped_column(default=0.0)
     """Share that two assessors have: of the answers of a topic, or of the topics where nuggets are made."""
     secret: Mapped[bytes]
-    """What order and names of items are drawn with, so that they tell nothing of runs."""
+    """Seed of the order and names of items, so that they reveal nothing of runs."""
     guidelines: Mapped[str] = mapped_column(default="")
-    """What assessors read; Markdown."""
+    """Text for assessors; Markdown."""
     created_at: Mapped[datetime]
 
 
 class LabellingTopic(Base):
-    """What there is to be labelled for one topic of a round, as it was when the round was opened."""
+    """Items to be labelled for one topic of a round, as of its opening."""
 
     __tablename__ = "labelling_topic"
 

@@ -1,4 +1,4 @@
-"""What is told to people: announcements of a task, changes of its rules, and mail on its way."""
+"""Announcements of a task, changes of its settings, and queued mail."""
 
 from datetime import datetime
 from typing import Any
@@ -10,7 +10,7 @@ from leaderboard.db.base import Base
 
 
 class Announcement(Base):
-    """What organisers told some or all who have to do with a task."""
+    """An announcement by organisers to some or all participants of a task."""
 
     __tablename__ = "announcement"
 
@@ -21,7 +21,7 @@ class Announcement(Base):
     body: Mapped[str]
     """Markdown."""
     recipients: Mapped[dict[str, Any]]
-    """Whom it was for, as it was chosen: {"kind": "everybody"}, {"kind": "teams", "teams": [...]}, ..."""
+    """Recipients as chosen: {"kind": "everybody"}, {"kind": "teams", "teams": [...]}, ..."""
     count: Mapped[int]
     """Accounts it was for, as they were counted before it was sent."""
     created_at: Mapped[datetime]
@@ -36,7 +36,7 @@ class TaskChange(Base):
     task_id: Mapped[int] = mapped_column(ForeignKey("task.id", ondelete="CASCADE"), index=True)
     account_id: Mapped[int | None] = mapped_column(ForeignKey("account.id"))
     what: Mapped[str]
-    """The setting in words, such as `closing of test`."""
+    """The setting as text, such as `closing of test`."""
     before: Mapped[str]
     after: Mapped[str]
     reason: Mapped[str] = mapped_column(default="")
@@ -61,7 +61,7 @@ class Mail(Base):
     state: Mapped[str]
     attempts: Mapped[int] = mapped_column(default=0)
     error: Mapped[str] = mapped_column(default="")
-    """What the server said last."""
+    """Last response of the server."""
     created_at: Mapped[datetime]
     next_at: Mapped[datetime]
     """When it may be tried (again)."""

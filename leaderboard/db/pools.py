@@ -23,7 +23,7 @@ class Pool(Base):
     number: Mapped[int]
     state: Mapped[str] = mapped_column(default="draft")
     method: Mapped[dict[str, Any]]
-    """How documents were chosen, as pooling.methods reads it; of an imported pool its file's name."""
+    """Selection of the documents, as pooling.methods reads it; for an imported pool its file's name."""
     adaptive: Mapped[bool] = mapped_column(default=False)
     """Whether the next document depends on the judgments so far."""
     seed: Mapped[int]
@@ -35,7 +35,7 @@ class Pool(Base):
     seconds_per_document: Mapped[int] = mapped_column(default=30)
     note: Mapped[str] = mapped_column(default="")
     guidelines: Mapped[str] = mapped_column(default="")
-    """What assessors read before the first topic; Markdown."""
+    """Text that assessors read before the first topic; Markdown."""
     examples: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
     """Solved examples: topic, docno or text, grade, why."""
     shown_at: Mapped[datetime | None]
@@ -72,10 +72,10 @@ class Assessor(Base):
     name: Mapped[str]
     origin: Mapped[str] = mapped_column(default="human")
     origin_name: Mapped[str] = mapped_column(default="")
-    """Which machine, where it is one."""
+    """Name of the machine, if a machine judged."""
     role: Mapped[str] = mapped_column(default="assessor")
     token_sha256: Mapped[str | None] = mapped_column(unique=True)
-    """Of the personal link; None where there is none."""
+    """Of the personal link; None if missing."""
     expires_at: Mapped[datetime | None]
     """When the link ends by itself; None where that is never."""
     created_at: Mapped[datetime]
@@ -83,7 +83,7 @@ class Assessor(Base):
 
 
 class Assignment(Base):
-    """Which documents of a pool's topic an assessor judges, and in what order."""
+    """Documents of a pool's topic that an assessor judges, in order."""
 
     __tablename__ = "assignment"
     __table_args__ = (

@@ -10,7 +10,7 @@ from leaderboard.db.base import Base, Bytewise
 
 
 class Qrels(Base):
-    """One line of judgments of a task; a task may have several, the first one is the board's."""
+    """One judgment series of a task; a task may have several, the first one is the board's."""
 
     __tablename__ = "qrels"
     __table_args__ = (
@@ -27,7 +27,7 @@ class Qrels(Base):
     kind: Mapped[str] = mapped_column(default="graded")
     origin: Mapped[str] = mapped_column(default="human")
     origin_name: Mapped[str] = mapped_column(default="")
-    """Which machine judged, where one did."""
+    """Name of the machine, if a machine judged."""
 
 
 class QrelsRevision(Base):
@@ -47,18 +47,18 @@ class QrelsRevision(Base):
     """Judged topics in byte order: the order of every per-topic score array."""
     judgments: Mapped[int]
     rounds: Mapped[str] = mapped_column(default="", server_default=text("''"))
-    """What earlier versions knew of the second column; `read_as` says it now."""
+    """Use of the second column in earlier versions; replaced by `read_as`."""
     read_as: Mapped[list[str]] = mapped_column(default=list)
-    """How the file was read, in sentences: its form, what was skipped, guessed or passed over."""
+    """Sentences on how the file was read: its form, lines skipped and guesses made."""
     packed: Mapped[bytes] = mapped_column(deferred=True)
     """All judgments as trec.packing writes them, for the evaluator.
 
     Of answers: nuggets and labels; of judges: the reference.
     """
     distractors: Mapped[bytes | None] = mapped_column(deferred=True)
-    """Docnos known not to be relevant to any topic, packed; None where there are none."""
+    """Docnos known not to be relevant to any topic, packed; None if missing."""
     left_out: Mapped[bytes | None] = mapped_column(deferred=True)
-    """Documents taken out of every ranking of their topics, packed; None where there are none."""
+    """Documents taken out of every ranking of their topics, packed; None if missing."""
     left_out_facts: Mapped[dict[str, Any] | None]
     """Of these: how many documents, topics and repeated lines, and which earlier revisions judged them."""
     created_at: Mapped[datetime]
@@ -66,7 +66,7 @@ class QrelsRevision(Base):
 
 
 class Judgment(Base):
-    """The grade of one document for one topic (and subtopic, '' where there are none)."""
+    """The grade of one document for one topic (and subtopic, '' if missing)."""
 
     __tablename__ = "judgment"
 

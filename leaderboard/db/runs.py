@@ -18,14 +18,14 @@ class UploadBatch(Base):
     task_id: Mapped[int] = mapped_column(ForeignKey("task.id", ondelete="CASCADE"), index=True)
     account_id: Mapped[int | None] = mapped_column(ForeignKey("account.id"), index=True)
     wishes: Mapped[dict[str, Any]]
-    """How names, teams and kinds come about, and whether good files wait for a look."""
+    """Rules for names, teams and kinds, and whether valid files wait for a review."""
     created_at: Mapped[datetime]
 
 
 class Upload(Base):
     """One file someone sent; a rejected one keeps its report and makes no run.
 
-    A held one was checked and found good, and waits until its sender says so.
+    A held one was checked and found good, and waits: in a batch for its sender, else for the organisers.
     """
 
     __tablename__ = "upload"
@@ -46,8 +46,10 @@ class Upload(Base):
     bytes: Mapped[int]
     idempotency_key: Mapped[str | None] = mapped_column(unique=True)
     state: Mapped[str]
+    agent: Mapped[bool] = mapped_column(default=False, server_default=false())
+    """Whether an agent sent it, by its kind of token."""
     wishes: Mapped[dict[str, Any]]
-    """What the sender asked for: name of the run, kind, description, facts."""
+    """The sender's entries: name of the run, kind, description, facts."""
     phase_id: Mapped[int | None] = mapped_column(ForeignKey("phase.id"))
     """The phase it was sent to."""
     batch_id: Mapped[int | None] = mapped_column(ForeignKey("upload_batch.id"), index=True)
@@ -55,7 +57,7 @@ class Upload(Base):
     fixed_from_id: Mapped[int | None] = mapped_column(ForeignKey("upload.id"))
     """The file as it was sent before fixes were applied to it."""
     fixes: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
-    """What was fixed, in order: [{"fix": ..., "lines": ...}]."""
+    """Applied fixes, in order: [{"fix": ..., "lines": ...}]."""
     report: Mapped[dict[str, Any] | None]
     """trec.check's report as JSON, once the file was checked."""
     created_at: Mapped[datetime]
@@ -102,13 +104,13 @@ class PartialUpload(Base):
     bytes: Mapped[int]
     """Of the whole file."""
     sha256: Mapped[str]
-    """What its sender says of the whole file; empty where nothing was said."""
+    """Digest of the whole file as announced by its sender; empty if not announced."""
     wishes: Mapped[dict[str, Any]]
     """As those of an upload."""
     created_at: Mapped[datetime]
     expires_at: Mapped[datetime]
     upload_id: Mapped[int | None] = mapped_column(ForeignKey("upload.id", ondelete="CASCADE"))
-    """What it became once its last byte was there."""
+    """The upload it became after its last byte."""
 
 
 class Run(Base):
@@ -157,7 +159,7 @@ class Run(Base):
 
 
 class RankingIndex(Base):
-    """Where each topic of a run lies: block, offset, length; packed."""
+    """Position of each topic of a run: block, offset, length; packed."""
 
     __tablename__ = "ranking_index"
 
@@ -176,7 +178,7 @@ class RankingBlock(Base):
 
 
 class Answer(Base):
-    """What one run of a task of answers says on one topic."""
+    """The answer of one run on one topic."""
 
     __tablename__ = "answer"
 
@@ -187,7 +189,7 @@ class Answer(Base):
 
 
 class JudgeBoard(Base):
-    """What a run of a task of judges says: its board."""
+    """The board of a run in a task of judges."""
 
     __tablename__ = "judge_board"
 

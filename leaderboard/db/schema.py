@@ -48,15 +48,17 @@ def require_head(database: Database) -> None:
     require_known(found)
     if found != wanted:
         raise SchemaOutdated(
-            f"The database is at schema {found or '(empty)'}, this program needs {wanted}. "
-            "Run `leaderboard db upgrade` with the same settings, then start again."
+            f"The database has schema {found or '(empty)'}, but this program needs {wanted}. Run "
+            "`leaderboard db upgrade` with the same settings, then start again."
         )
 
 
 def require_known(found: str | None) -> None:
     """Raise SchemaOutdated where a newer program made what is at this revision."""
     if found is not None and found > head():
-        raise SchemaOutdated(f"This was made by a newer program (schema {found}); install that.")
+        raise SchemaOutdated(
+            f"This was created by a newer version of the program (schema {found}). Install that version."
+        )
 
 
 def upgrade(database: Database, revision: str = "head") -> None:
@@ -109,7 +111,7 @@ def alone(database: Database) -> Iterator[Connection]:
                 broken = connection.exec_driver_sql("PRAGMA foreign_key_check").fetchall()
                 if broken:
                     raise SchemaOutdated(
-                        f"This would leave {len(broken)} rows pointing nowhere; nothing was changed."
+                        f"This would leave {len(broken)} rows with missing references. Nothing was changed."
                     )
         finally:
             raw.execute("PRAGMA foreign_keys=ON")

@@ -13,7 +13,7 @@ RAISE_IF_WRITTEN = text(
     "UPDATE site_version SET number = number + 1 WHERE txid_current_if_assigned() IS NOT NULL"
 )
 COUNTED = "changes counted"
-"""Of a connection to SQLite: how many rows it had changed when that was last looked at."""
+"""Of a connection to SQLite: how many rows it had changed when that was last checked."""
 
 
 class SiteVersion(Base):

@@ -19,6 +19,6 @@ class Snapshot(Base):
     sha256: Mapped[str] = mapped_column(unique=True)
     """Digest of the body before it was compressed, and its address."""
     body: Mapped[bytes] = mapped_column(deferred=True)
-    """What the board showed, as compressed JSON with a checksum."""
+    """Content of the leaderboard, as compressed JSON with a checksum."""
     created_at: Mapped[datetime]
     created_by: Mapped[int | None] = mapped_column(ForeignKey("account.id"))

@@ -52,7 +52,7 @@ class SuiteMember(Base):
 
 
 class SuiteRun(Base):
-    """What a team sent, or put together, for a suite."""
+    """A suite run: submitted as an archive, or combined from runs of the members."""
 
     __tablename__ = "suite_run"
 

@@ -14,7 +14,6 @@ from leaderboard.db.accounts import (
     Token,
     WebSession,
 )
-from leaderboard.db.api import ApiToken, DeviceRequest, IdempotencyKey
 from leaderboard.db.base import Base
 from leaderboard.db.entries import Entry, GroupedRun, GroupedTeam, RunGroup
 from leaderboard.db.evaluations import Alignment, Edition, Evaluation, EvaluationMean, Statistic
@@ -51,6 +50,7 @@ from leaderboard.db.runs import (
     UploadBatch,
     UploadChunk,
 )
+from leaderboard.db.signing_keys import SigningKey
 from leaderboard.db.site_version import SiteVersion
 from leaderboard.db.snapshots import Snapshot
 from leaderboard.db.suites import Suite, SuiteMember, SuiteRun, SuiteRunPart
@@ -64,6 +64,7 @@ from leaderboard.db.tasks import (
     Topic,
     TopicSet,
 )
+from leaderboard.db.tokens import ApiToken, DeviceRequest, IdempotencyKey
 from leaderboard.db.webhooks import Webhook, WebhookAttempt, WebhookDelivery
 from leaderboard.db.words import RunWord, TeamWord
 
@@ -118,6 +119,7 @@ __all__ = [
     "SecondFactor",
     "SideBySide",
     "SideBySidePair",
+    "SigningKey",
     "SiteVersion",
     "Snapshot",
     "Statistic",

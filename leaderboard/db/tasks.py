@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint, text, true
+from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint, false, text, true
 from sqlalchemy.orm import Mapped, mapped_column
 
 from leaderboard.db.base import Base, Bytewise
@@ -70,7 +70,7 @@ class Task(Base):
     """Markdown."""
     collection_id: Mapped[int] = mapped_column(ForeignKey("collection.id"), index=True)
     kind: Mapped[str] = mapped_column(default="rankings", server_default="rankings")
-    """What its runs are."""
+    """Type of its runs."""
     answer_rules: Mapped[dict[str, Any]] = mapped_column(default=dict)
     """Of answers: dialects, limit, unit, over, docno_pattern; what is missing is the dialect's own."""
     visibility: Mapped[str] = mapped_column(default="open")
@@ -89,7 +89,7 @@ class Task(Base):
     """Grade as text -> name."""
     tag_pattern: Mapped[str] = mapped_column(default="")
     organisers: Mapped[str] = mapped_column(default="", server_default=text("''"))
-    """Who organises it, in the organisers' own words: what everybody reads in place of accounts' names."""
+    """Organisers in their own words, shown to everyone in place of account names."""
     contact: Mapped[str] = mapped_column(default="", server_default=text("''"))
     licence: Mapped[str] = mapped_column(default="", server_default=text("''"))
     frames: Mapped[str] = mapped_column(default="", server_default=text("''"))
@@ -102,20 +102,20 @@ class Task(Base):
     """Counted up with each change of the agreement; 0: there was none yet."""
     entry_rule: Mapped[str] = mapped_column(default="free", server_default="free")
     entry_code: Mapped[str] = mapped_column(default="", server_default=text("''"))
-    """What a team has to know to enter, where the rule is `code`; organisers hand it out."""
+    """Code that a team needs to enter where the rule is `code`; organisers hand it out."""
     final_runs: Mapped[int | None]
-    """How many runs of a team count at the end; None is all."""
+    """Number of runs of a team that count at the end; None means all."""
     unmarked: Mapped[str] = mapped_column(default="best", server_default="best")
-    """Which runs count of a team that marked none: its best (by the public score), or its newest."""
+    """Run that counts for a team that marked none: its best (by the public score) or its newest."""
     may_withdraw: Mapped[bool] = mapped_column(default=True, server_default=true())
     """Whether teams may withdraw runs of theirs."""
     reproduction_thresholds: Mapped[dict[str, Any] | None]
-    """Where the words of reproductions begin, number -> [same, close], alpha and margin; None: the usual."""
+    """Thresholds of reproductions, number -> [same, close], alpha and margin; None: the defaults."""
     naming: Mapped[str] = mapped_column(default="names", server_default="names")
     """Of teams: names; or pseudonyms until names_at (`date`), the close, or a team's own choice (`team`)."""
     names_at: Mapped[datetime | None]
     pseudonym_list: Mapped[str] = mapped_column(default="", server_default=text("''"))
-    """What teams are named after: animals, plants or numbers; empty: no pseudonyms were given."""
+    """Kind of pseudonyms: animals, plants or numbers; empty without pseudonyms."""
     pseudonym_seed: Mapped[str] = mapped_column(default="", server_default=text("''"))
     """The secret that they are drawn by."""
     archived_at: Mapped[datetime | None]
@@ -137,7 +137,7 @@ class TaskPicture(Base):
     task_id: Mapped[int] = mapped_column(ForeignKey("task.id", ondelete="CASCADE"))
     kind: Mapped[str]
     alt: Mapped[str]
-    """What is read out in its place."""
+    """Alternative text."""
     width: Mapped[int]
     height: Mapped[int]
     sha256: Mapped[str]
@@ -190,6 +190,10 @@ class Phase(Base):
     account_runs_per_day: Mapped[int | None]
     """The same for an account with all its teams; None: as many as a team."""
     account_runs_in_all: Mapped[int | None]
+    agent_runs_per_day: Mapped[int | None]
+    """Runs of these that agents may send, for a team and for an account with all its teams."""
+    agent_review: Mapped[bool] = mapped_column(default=False, server_default=false())
+    """Whether runs that agents send wait until an organiser accepts them."""
     largest_bytes: Mapped[int | None]
     """Largest file as sent; None is the site's limit."""
     ranked: Mapped[bool] = mapped_column(default=True)
@@ -213,7 +217,7 @@ class Topic(Base):
     excluded: Mapped[str] = mapped_column(default="")
     """Why the organiser left this topic out of the means; empty where it counts."""
     answer_limit: Mapped[int | None]
-    """How long an answer to it may be, in the task's unit; None for the task's own limit."""
+    """Maximum length of an answer to it, in the task's unit; None for the task's own limit."""
 
 
 class TopicSet(Base):

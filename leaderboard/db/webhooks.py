@@ -10,7 +10,7 @@ from leaderboard.db.base import Base
 
 
 class Webhook(Base):
-    """An address that is told of a task's or a team's events, by requests that are signed with its secret."""
+    """An address that gets a task's or a team's events, as requests signed with its secret."""
 
     __tablename__ = "webhook"
     __table_args__ = (CheckConstraint("(task_id IS NULL) <> (team_id IS NULL)", name="owner"),)
@@ -19,7 +19,7 @@ class Webhook(Base):
     task_id: Mapped[int | None] = mapped_column(ForeignKey("task.id", ondelete="CASCADE"), index=True)
     team_id: Mapped[int | None] = mapped_column(ForeignKey("team.id", ondelete="CASCADE"), index=True)
     account_id: Mapped[int] = mapped_column(ForeignKey("account.id", ondelete="CASCADE"), index=True)
-    """Who answers for it: once it organises the task, or is in the team, no more, nothing is sent."""
+    """Responsible account; nothing is sent once it no longer organises the task or is in the team."""
     address: Mapped[str]
     events: Mapped[list[str]]
     secret: Mapped[str]
@@ -32,7 +32,7 @@ class Webhook(Base):
     failing_since: Mapped[datetime | None]
     tried_at: Mapped[datetime | None]
     took_ms: Mapped[int | None]
-    """How long its last attempt took: a slow one gets less time for the next."""
+    """Duration of its last attempt: a slow listener gets less time for the next."""
     created_at: Mapped[datetime]
 
 
@@ -48,7 +48,7 @@ class WebhookDelivery(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     webhook_id: Mapped[int] = mapped_column(ForeignKey("webhook.id", ondelete="CASCADE"), index=True)
     message: Mapped[str] = mapped_column(unique=True)
-    """What receivers know it by, the same in each attempt."""
+    """Delivery id for receivers, the same in each attempt."""
     event: Mapped[str]
     data: Mapped[dict[str, Any]]
     path: Mapped[str]

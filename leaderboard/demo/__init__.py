@@ -27,7 +27,7 @@ LINK_TEMPLATE: str | None = None
 """None: an entry's page and anchor do not follow from its docno; each document has its own address."""
 
 JUDGE = "a language-model assistant"
-"""Who judged."""
+"""The judge."""
 
 GRADES = {0: "not relevant", 1: "related", 2: "relevant", 3: "highly relevant"}
 RUNS = (
@@ -93,27 +93,27 @@ Find the entry of Python's documentation that answers a programmer's question.
 tutorial and the FAQ: one function, class, section or question each. Taken from Debian's package
 `{collection["package"]}` {collection["version"]}; © Python Software Foundation, under the PSF licence.
 
-**Topics.** {facts["topics"]} requests as typed into a search box, with a description and a narrative, written
+**Topics.** {facts["topics"]} queries as typed into a search box, with a description and a narrative, written
 by a language-model assistant before any run existed: how-to, error message, concept, comparison, known item,
 and six ambiguous ones.
 
-**Runs.** {len(RUNS)} baselines to depth {DEPTH}, each with its measured time per topic. The pool holds the
-first {facts["pool_depth"]} documents of {pooled} of them; {outside} stayed out, so more of their
-documents are unjudged, and unjudged documents count as not relevant.
+**Runs.** {len(RUNS)} baselines to depth {DEPTH}, each with its measured time per topic. The pool contains the
+top {facts["pool_depth"]} documents of {pooled} of them. {outside} did not contribute, so more of their
+documents are unjudged; unjudged documents count as not relevant.
 
-**Judgments.** {judged:,} grades from 0 (not relevant) to 3 (highly relevant), given by a machine, a
+**Judgments.** {judged:,} grades from 0 (not relevant) to 3 (highly relevant), assigned by a machine, a
 language-model assistant, from title and beginning of the text alone, in random order, blind to run and rank.
-No person has judged.
+There are no human judgments.
 {_agreement(agreement)}
 
-This task shows what the site does. It is far too small to rank these methods in general.
+This task demonstrates the site. It is far too small to rank these methods in general.
 """
 
 
 def _agreement(found: dict[str, Any] | None) -> str:
-    """How far two judges agree, in a sentence; said plainly where nothing was judged twice."""
+    """A sentence on the agreement of two judges, or that nothing was judged twice."""
     if found is None:
-        return "No topic was judged a second time, so how far another judge would agree is not known."
+        return "No topic was judged a second time, so agreement with another judge is unknown."
     return (
         f"{len(found['topics'])} topics ({found['judgments']} documents) were judged a second time, "
         f"independently, by the same kind of machine: Cohen's kappa is {found['kappa']:.2f}, "

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from types import MappingProxyType
 
@@ -13,7 +14,7 @@ from leaderboard.measures.judged import FloatArray, Judged
 from leaderboard.measures.record import JUDGED_ONLY, Measure, Parameter, Value, number_text, value_text
 
 LEAST_SCORE = 1e-5
-"""What a geometric mean takes for smaller scores, as trec_eval does: one 0 would make it 0."""
+"""Least score in a geometric mean, as in trec_eval: a single 0 would make it 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +29,7 @@ class BoundMeasure:
     params: Mapping[str, Value | None]
     given: frozenset[str] = field(default=frozenset())
 
-    @property
+    @cached_property
     def key(self) -> str:
         """The canonical name, which `parse` reads back; values at their default are left out."""
         inner, at = [], ""
@@ -52,7 +53,7 @@ class BoundMeasure:
         return scores
 
     def parts(self, judged: Judged) -> FloatArray | None:
-        """What the aggregate is made of where scores alone do not tell, float64 (k, topics), else None."""
+        """The parts of the aggregate where scores do not determine it, float64 (k, topics), else None."""
         if self.measure.parts is None:
             return None
         return self.measure.parts(self._seen(judged), **self._arguments)
@@ -115,7 +116,7 @@ def bind(measure: Measure, given: Mapping[str, Value]) -> BoundMeasure:
 
 
 def _some_value(parameter: Parameter) -> str:
-    """A value for an example of how the parameter is written."""
+    """A sample value that shows how the parameter is written."""
     if parameter.kind == "choice":
         return parameter.choices[0]
     is_whole = parameter.kind == "integer"
@@ -152,7 +153,7 @@ def parameter_of(measure: Measure, name: str) -> Parameter:
 
 
 def out_of_range(measure: Measure, parameter: Parameter, text: str) -> UnknownMeasure:
-    """The error that says what the parameter may be set to instead of text."""
+    """The error for an invalid parameter value, with the allowed range."""
     return UnknownMeasure(f"The {parameter.called} of {measure.name} must be {parameter.rule}, not {text}.")
 
 

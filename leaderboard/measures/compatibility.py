@@ -40,7 +40,7 @@ def compatibility(
 
 
 def _places(judgments: Judgments) -> IntArray:
-    """How many documents of its topic have a higher grade than each document, (documents,)."""
+    """The number of documents of the same topic with a higher grade, (documents,)."""
 
     def make() -> IntArray:
         order = np.lexsort((-judgments.grades, judgments.topic))
@@ -61,7 +61,7 @@ def _order_within_grade(topic: IntArray, grade: IntArray) -> IntArray:
 
 
 def _first_of_group(topic: IntArray, grade: IntArray) -> IntArray:
-    """Where the run of equal topic and grade begins that each element of sorted arrays belongs to."""
+    """The start of the group of equal topic and grade of each element of sorted arrays."""
     new = np.ones(len(topic), dtype=np.bool_)
     new[1:] = (topic[1:] != topic[:-1]) | (grade[1:] != grade[:-1])
     return np.maximum.accumulate(np.where(new, np.arange(len(topic)), 0))

@@ -1,4 +1,4 @@
-"""How much of a ranking was judged, and plain counts."""
+"""Coverage of a ranking by judgments, and plain counts."""
 
 import numpy as np
 

@@ -35,7 +35,7 @@ FORMS = {
 
 
 def gained(gain: FloatArray, dcg: str) -> FloatArray:
-    """What gains of 0 or more, such as grades, are worth in the form, before any discount.
+    """Value of gains of 0 or more, such as grades, in the given form, before any discount.
 
     >>> gained(np.array([0.0, 1.0, 3.0]), "exp-log2")
     array([0., 1., 7.])
@@ -48,12 +48,12 @@ def gained(gain: FloatArray, dcg: str) -> FloatArray:
 
 
 def worth(judgments: Judgments, gains: Gains | None, dcg: str) -> FloatArray:
-    """What every judged document is worth in the form before any discount, (documents,)."""
+    """Value of every judged document in the given form before any discount, (documents,)."""
     return judgments.keep(("worth", gains, dcg), lambda: gained(document_gains(judgments, gains), dcg))
 
 
 def discounts(rank: IntArray, dcg: str) -> FloatArray:
-    """What the form divides a gain at every rank by.
+    """Divisors of a gain at every rank in the given form.
 
     >>> discounts(np.array([1, 2, 4]), "jk")
     array([1., 1., 2.])

@@ -1,4 +1,4 @@
-"""The curves that can be drawn of a few runs, and what they are made of."""
+"""Curves of a few runs, and the data they are drawn from."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ STEPS = 100
 NEARLY_WHOLE = 0.5
 """An axis that would end beyond this goes on to 1."""
 JUDGED_ONLY = "share of the judged non-relevant documents"
-"""What stands for fallout where the collection's size is not known."""
+"""Substitute for fallout where the collection's size is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of curve: what its axes are, and the measures whose numbers stand beside it."""
+    """A kind of curve: what its axes are, and the measures shown with it."""
 
     key: str
     title: str

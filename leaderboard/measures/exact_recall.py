@@ -21,7 +21,7 @@ def level_of(value: float) -> Fraction:
 
 
 def needed(level: Fraction, relevant: IntArray) -> IntArray:
-    """How many of the relevant documents must be found to reach a recall level, in the shape of relevant.
+    """Number of relevant documents needed to reach a recall level, in the shape of relevant.
 
     >>> needed(level_of(0.6), np.array([5, 8]))
     array([3, 5])

@@ -1,4 +1,4 @@
-"""Gains of judged documents: their grades, or what a measure's `gains` parameter says of them."""
+"""Gains of judged documents: their grades, or the values of a measure's `gains` parameter."""
 
 import numpy as np
 

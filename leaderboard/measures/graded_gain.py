@@ -224,7 +224,7 @@ Q_MEASURE = Measure(
     ),
     compute=q_measure,
     parameters=(
-        Parameter("beta", "number", "How much gains count beside precision.", 0, LARGEST, default=1.0),
+        Parameter("beta", "number", "The weight of gains relative to precision.", 0, LARGEST, default=1.0),
         GAINS,
         JUDGED_ONLY,
     ),

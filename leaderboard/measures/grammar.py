@@ -39,9 +39,9 @@ def parse(text: str) -> BoundMeasure:
     one, or with the allowed range of the parameter that is out of it.
     """
     text = _spelled_here(text.strip())
-    known = from_trec_name(text)
-    if known is not None:
-        return known
+    bound_measure = from_trec_name(text)
+    if bound_measure is not None:
+        return bound_measure
     return parse_among(
         text,
         NAMES,

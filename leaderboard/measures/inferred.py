@@ -6,7 +6,7 @@ from leaderboard.measures.judged import FloatArray, Judged, ratio
 from leaderboard.measures.record import JUDGED_ONLY, REL, Measure, TrecName
 
 EPSILON = 1e-5
-"""What the source adds where nothing judged is above, so that the share stays between 0 and 1."""
+"""Constant of the source, added where nothing judged is above, so that the share stays between 0 and 1."""
 
 
 def inferred_average_precision(judged: Judged, *, rel: int = 1) -> FloatArray:

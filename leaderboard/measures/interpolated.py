@@ -83,7 +83,7 @@ def best_precision_from(judged: Judged, rel: int, needed: IntArray) -> FloatArra
     """The best precision at or below each topic's needed-th relevant document, (topics,).
 
     0 where the ranking has fewer; a need of 0 is one of 1. Precision is best at a relevant document,
-    so only those are looked at.
+    so only those are considered.
     """
     best: FloatArray = _best_precision(judged, rel, needed[None])[0]
     return best

@@ -1,4 +1,4 @@
-"""What every measure is computed from: the judgments of a revision and one run's judged hits."""
+"""The input of every measure: the judgments of a revision and one run's judged hits."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -43,7 +43,7 @@ def positions(starts: IntArray, topic: IntArray) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class Subtopics:
-    """Which judged documents are relevant to which subtopics.
+    """Relevance of judged documents to subtopics.
 
     document: (rows,) index into Judgments.grades; subtopic: (rows,) 0-based within its topic; grade:
     (rows,); ascending by document, then subtopic. count: (topics,) subtopics a topic has judgments of.
@@ -106,11 +106,11 @@ class Judgments:
         return self.grades[np.lexsort((-self.grades, self.topic))]
 
     def relevant(self, level: int) -> IntArray:
-        """How many documents of each topic have a grade of at least level, (topics,)."""
+        """Number of documents with a grade of at least level for each topic, (topics,)."""
         return self.keep(("relevant", level), lambda: self.count(self.grades >= level))
 
     def nonrelevant(self, level: int) -> IntArray:
-        """How many documents of each topic have a grade from 0 up to below level, (topics,)."""
+        """Number of documents with a grade from 0 up to below level for each topic, (topics,)."""
         return self.keep(
             ("nonrelevant", level), lambda: self.count((self.grades >= 0) & (self.grades < level))
         )
@@ -120,7 +120,7 @@ class Judgments:
         return self.keep(("ideal", cutoff), lambda: self._ideal(cutoff))
 
     def count(self, mask: NDArray[np.bool_]) -> IntArray:
-        """How many of the documents each topic has for which wanted, (documents,), is true, (topics,)."""
+        """Number of documents of each topic for which mask, (documents,), is true, (topics,)."""
         counted = np.bincount(self.topic[mask], minlength=len(self))
         if self.distractors is not None:
             counted += np.where(mask[self.starts[:-1]], self.distractors - 1, 0)
@@ -136,19 +136,19 @@ class Judgments:
 
     @cached_property
     def named(self) -> NDArray[np.bool_]:
-        """Which documents have a docno, (documents,): all but those that stand for distractors."""
+        """Mask of the documents that have a docno, (documents,): all but those that stand for distractors."""
         has_docno = np.ones(len(self.grades), dtype=np.bool_)
         if self.distractors is not None:
             has_docno[self.starts[:-1]] = False
         return has_docno
 
     def listed(self, place: int) -> tuple[int, int]:
-        """Where the documents that have a docno begin and end, of the topic at a place."""
+        """Start and end of the documents with a docno, for the topic at a place."""
         start, end = self.starts[place : place + 2].tolist()
         return start + (self.distractors is not None), end
 
     def keep(self, key: object, make: Callable[[], NDArray[Any]]) -> NDArray[Any]:
-        """What make gives, made once for a key: many runs are scored under one revision."""
+        """The result of make, cached by key, because many runs are scored under one revision."""
         if key not in self._kept:
             self._kept[key] = make()
         return self._kept[key]
@@ -170,7 +170,7 @@ class Relevant(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """One run as the judgments see it: only its documents that are in the qrels.
+    """The judged hits of one run: only its documents that are in the qrels.
 
     topic, rank, document: (hits,) index into judgments.topics, 1-based rank, and index into
     judgments.grades, ascending by topic, then rank; negative grades are hits too. retrieved: (topics,)
@@ -195,7 +195,7 @@ class Judged:
 
     @cached_property
     def starts(self) -> IntArray:
-        """Where the hits of each topic begin, (topics,)."""
+        """Index of each topic's first hit, (topics,)."""
         return np.searchsorted(self.topic, np.arange(len(self.judgments)))
 
     def relevant(self, level: int, cutoff: int | IntArray | None = None) -> Relevant:
@@ -209,7 +209,7 @@ class Judged:
         return self._relevant(level, cutoff)
 
     def relevant_count(self, level: int, cutoff: int | IntArray | None = None) -> IntArray:
-        """How many relevant documents each ranking has in its top cutoff ranks, (topics,)."""
+        """Number of relevant documents in the top cutoff ranks of each ranking, (topics,)."""
         return np.bincount(self.relevant(level, cutoff).topic, minlength=len(self.judgments))
 
     def totals(self, topic: IntArray, values: NDArray[Any]) -> FloatArray:

@@ -18,7 +18,7 @@ class _Hits(NamedTuple):
 
 
 def others(judgments: Judgments, level: int, *, judged_only: bool) -> IntArray:
-    """How many documents of each topic are not relevant, (topics,).
+    """Number of documents of each topic that are not relevant, (topics,).
 
     All of the collection without a relevant grade, or, judged_only, those that were judged not relevant.
     Raises ValueError for all of a collection whose size is not known.

@@ -13,7 +13,7 @@ from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.record import Measure
 
 Kind = Literal["rankings", "answers", "judges"]
-"""What a task takes, and so what its measures are of."""
+"""Kind of run that a task takes and its measures score."""
 
 
 # As that of rankings: a page names each of its measures many times.
@@ -42,7 +42,7 @@ def is_of_answers(measure: Measure) -> bool:
 
 
 def kind_of(measure: Measure) -> Kind:
-    """What a measure is of.
+    """The kind of input of a measure.
 
     >>> kind_of(parse("TopicTau").measure), kind_of(parse("AP").measure)
     ('judges', 'rankings')

@@ -76,7 +76,7 @@ def up_from_a_tenth(share: float, total: IntArray) -> IntArray:
 
 
 MULTIPLE = Parameter(
-    "mult", "number", "How many times R ranks are looked at; R ranks where it is not given.", 0.01, 1000.0
+    "mult", "number", "The number of ranks evaluated as a multiple of R; R ranks if not set.", 0.01, 1000.0
 )
 
 P = Measure(

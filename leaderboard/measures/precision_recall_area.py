@@ -11,7 +11,7 @@ def ap_retrieved(judged: Judged, *, rel: int = 1, cutoff: int | None = None) -> 
     """The mean of the precision at the relevant documents retrieved, float64 (topics,), between 0 and 1.
 
     Divides by the relevant documents in the top cutoff, so that one missed costs nothing; 0 where
-    there is none. Source: Baeza-Yates and Ribeiro-Neto 1999, at seen relevant documents.
+    it has none. Source: Baeza-Yates and Ribeiro-Neto 1999, at seen relevant documents.
 
     Relevant documents at ranks 1 and 3, a third one not retrieved: (1/1 + 2/3) / 2.
 

@@ -21,7 +21,7 @@ def reciprocal_rank(judged: Judged, *, rel: int = 1, cutoff: int | None = None) 
 RR = Measure(
     name="RR",
     title="Reciprocal rank of the first relevant document (its mean is MRR)",
-    formula="1 / (rank of the first relevant document), 0 if there is none in the top k",
+    formula="1 / (rank of the first relevant document), 0 if none is in the top k",
     citation="Kantor and Voorhees, The TREC-5 Confusion Track, Information Retrieval 2, 2000",
     compute=reciprocal_rank,
     parameters=(REL, CUTOFF, JUDGED_ONLY),

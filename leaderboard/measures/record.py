@@ -1,4 +1,4 @@
-"""The record a measure is, and the parameters measures share."""
+"""The record of a measure, and the parameters that measures share."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ Levels = tuple[float, ...]
 """Levels of recall, ascending."""
 
 Value = int | float | bool | str | Gains | Levels
-"""What a parameter can be set to."""
+"""Values of parameters."""
 
 Need = Literal["graded", "subtopics", "preferences", "collection size", "documents"]
 """An input beyond a ranking and which documents are relevant."""
@@ -65,12 +65,12 @@ class Parameter:
 
     @property
     def called(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
         return "cut-off (after @)" if self.at else f"parameter {self.name}"
 
     @property
     def rule(self) -> str:
-        """What it may be set to, such as `a whole number from 1 to 999999999`."""
+        """Its allowed values, such as `a whole number from 1 to 999999999`."""
         if self.kind == "boolean":
             return "True or False"
         if self.kind == "choice":
@@ -101,7 +101,7 @@ class TrecName:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measure:
-    """A measure: what it is called, how it is defined, and the function that computes it.
+    """A measure: its name, its definition, and the function that computes it.
 
     compute(judged, **parameters) gives float64 (topics,) in the order of the judgments' topics; its
     docstring ends in a worked example. range: smallest and largest score of a topic; undefined: the
@@ -142,7 +142,7 @@ class Measure:
 
 
 REL = Parameter("rel", "integer", "The lowest grade that counts as relevant.", 1, LARGEST, default=1)
-CUTOFF = Parameter("cutoff", "integer", "How many top ranks are looked at.", 1, LARGEST, at=True)
+CUTOFF = Parameter("cutoff", "integer", "The number of top ranks evaluated.", 1, LARGEST, at=True)
 CUTOFF_REQUIRED = replace(CUTOFF, required=True)
 JUDGED_ONLY = Parameter(
     "judged_only",

@@ -9,7 +9,7 @@ from leaderboard.measures.record import CUTOFF, JUDGED_ONLY, REL, Measure
 
 
 class Counts(NamedTuple):
-    """How a topic's collection divides into relevant and other documents, retrieved and not; (topics,)."""
+    """A topic's collection divided into relevant and other documents, retrieved and not; (topics,)."""
 
     relevant: IntArray
     other: IntArray

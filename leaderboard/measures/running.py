@@ -22,7 +22,7 @@ def running(ufunc: np.ufunc, starts: IntArray, values: FloatArray) -> FloatArray
 
 
 def before(starts: IntArray, totals: FloatArray, empty: float) -> FloatArray:
-    """What a running sum or product was just above each value; empty where there is nothing above.
+    """The running sum or product just above each value; empty where nothing is above.
 
     >>> before(np.array([0, 2, 3]), np.array([1.0, 3.0, 5.0]), 0.0)
     array([0., 1., 0.])
@@ -46,7 +46,7 @@ def last(starts: IntArray, totals: FloatArray, empty: float) -> FloatArray:
 
 
 def bounds_of(topic: IntArray, topics: int) -> IntArray:
-    """Where the values of each topic begin, and their end, (topics + 1,), for ascending topics.
+    """Start of each topic's values, and their end, (topics + 1,), for ascending topics.
 
     >>> bounds_of(np.array([0, 0, 2]), 3)
     array([0, 2, 2, 3])

@@ -1,4 +1,4 @@
-"""How far a reader goes down a ranking to the first relevant document."""
+"""Search length: ranks read down to the first relevant document."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ def search_length(judged: Judged, *, rel: int = 1, cutoff: int = DEPTH) -> Float
 
 
 def search_length_cooper(judged: Judged, *, rel: int = 1, cutoff: int = DEPTH) -> FloatArray:
-    """How many documents a reader passes before the first relevant one, float64 (topics,), 0 or more.
+    """The number of documents above the first relevant one, float64 (topics,), 0 or more.
 
     Lower is better. The cutoff where the top cutoff ranks hold none, however few were retrieved.
     Source: Cooper 1968, for one document wanted and a ranking without ties.
@@ -42,7 +42,7 @@ def _first(judged: Judged, rel: int, cutoff: int) -> FloatArray:
     return first
 
 
-_DEPTH = replace(CUTOFF, default=DEPTH, text="How many top ranks are looked at before giving up.")
+_DEPTH = replace(CUTOFF, default=DEPTH, text="The number of top ranks evaluated before giving up.")
 _COOPER = (
     "Cooper, Expected Search Length: A Single Measure of Retrieval Effectiveness Based on the Weak Ordering "
     "Action of Retrieval Systems, American Documentation 19(1), 1968"

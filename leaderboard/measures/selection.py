@@ -1,4 +1,4 @@
-"""Which measures are meant: names of the grammar, trec_eval's names and its names for many at once.
+"""Selection of measures by names of the grammar, trec_eval's names and its names of sets.
 
 >>> [bound.key for bound in select(["map", "P.5,10", "nDCG@10"])]
 ['AP', 'P@5', 'P@10', 'nDCG@10']
@@ -27,10 +27,10 @@ NOT_HERE = {
     "P_avgjg": "several judges' grades of one document are not read",
     "Rprec_mult_avgjg": "several judges' grades of one document are not read",
 }
-"""What trec_eval has under a name that means nothing here."""
+"""Names of trec_eval without a meaning here."""
 
 _REQUIRED: Mapping[str, int | float] = {"cutoff": 10, "recall": 0.5}
-"""What `all` takes for parameters that have no default; max_rel is the caller's to say."""
+"""Values that `all` uses for parameters without a default; the caller gives max_rel."""
 
 
 def select(
@@ -41,7 +41,7 @@ def select(
     A name is one of the grammar's or trec_eval's, one of trec_eval's families with or without its
     parameters after a dot (`P`, `P.5,10`, `utility.1,-1,0,0`), or one of GROUPS. dialect: whose
     all_trec; available: the inputs there are for measures of `all`, grades apart; max_rel: the highest
-    grade, for those of `all` that must be told it. Raises UnknownMeasure.
+    grade, for those of `all` that need it. Raises UnknownMeasure.
     """
     written = [name.strip() for name in names] or ["official"]
     meant = (_meant(name, dialect, available, max_rel) for name in written)

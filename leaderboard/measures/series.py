@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from leaderboard.measures.judged import FloatArray, IntArray
 
 _TERMS = 16
-"""How many terms are added up one by one; the rest is below 1e-17 of the formula's error there."""
+"""Number of terms added one by one; the rest is below 1e-17 of the formula's error there."""
 
 
 def powers(base: float, exponent: IntArray) -> FloatArray:

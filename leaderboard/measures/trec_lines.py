@@ -1,4 +1,4 @@
-"""The lines that trec_eval prints: which ones a choice of measures gives, in which order, under which names.
+"""The output lines of trec_eval: lines of a selection of measures, their order and names.
 
 Source: trec_eval.c (`mark_measure`), meas_init.c and measures.c of trec_eval 9 and 10.
 
@@ -38,7 +38,7 @@ class Line(NamedTuple):
 
     @property
     def form(self) -> str:
-        """How its value is printed, as a % template."""
+        """Format of its printed value, as a % template."""
         assert self.measure is not None, "the tag is no value"
         measure = self.measure.measure
         return "'%s'" if measure.text else f"%{6 if measure.digits else ''}.{measure.digits}f"
@@ -47,7 +47,7 @@ class Line(NamedTuple):
 TAG = Line(RUNID, None, per_topic=False, place=(-1, 0.0))
 
 HEAD = (TAG, Line("num_q", parse("NumQ"), per_topic=False, place=(0, 0.0)))
-"""What trec_eval's groups of measures begin with: the run's tag and the number of topics."""
+"""Head of trec_eval's groups of measures: the run's tag and the number of topics."""
 
 
 def requested(
@@ -56,7 +56,7 @@ def requested(
     level: int = 1,
     all_there_is: Callable[[], Iterable[BoundMeasure]] = lambda: (),
 ) -> tuple[list[Line], list[str]]:
-    """The lines for names as trec_eval takes them after `-m`, and notes on what it passes over.
+    """The lines for names as trec_eval takes them after `-m`, and notes on ignored names.
 
     A name marks a family or a group of them; parameters follow a dot, and of several lists for one family the
     first counts. Lines come in trec_eval's order, names of the grammar that it does not have after them.

@@ -15,7 +15,7 @@ _INTEGER = re.compile(r"-?\d{1,9}", re.ASCII)
 
 
 class Printed(NamedTuple):
-    """How trec_eval prints a measure: which family it is of, the number it has in it, and the name."""
+    """A measure as trec_eval prints it: its family, its number within it, and the name."""
 
     family: Family
     number: float
@@ -61,7 +61,7 @@ def trec_name(bound: BoundMeasure, level: int = 1) -> str | None:
 
 
 def printed(bound: BoundMeasure, level: int = 1) -> Printed | None:
-    """How trec_eval prints the measure when it is called with that level, or None where it does not.
+    """The measure as trec_eval prints it when called with that level, or None where it does not.
 
     >>> printed(from_trec_name("iprec_at_recall_0.1")).name
     'iprec_at_recall_0.10'
@@ -162,7 +162,7 @@ def _write(name: TrecName, value: float) -> str:
 
 
 def _write_listed(bound: BoundMeasure, family: str, apart: Mapping[str, Value | None]) -> str:
-    """What follows the name of a family that takes a list, empty where it has no way to say this."""
+    """Suffix after the name of a family that takes a list; empty if it has no notation for this."""
     form = family_of(family).form
     if form == "numbers" and isinstance(levels := apart.get("levels"), tuple) and len(apart) == 1:
         return ",".join(number_text(each) for each in levels if not isinstance(each, tuple))

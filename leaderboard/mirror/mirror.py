@@ -27,17 +27,17 @@ from werkzeug.routing import MapAdapter, RequestRedirect
 from werkzeug.test import TestResponse
 
 from leaderboard.errors import Invalid, NotFound
+from leaderboard.runs.web.rankings import WHOLE
 from leaderboard.web import figures
 from leaderboard.web.figures import PARAMETER
 from leaderboard.web.kept import ROOMS
-from leaderboard.web.rankings import WHOLE
 from leaderboard.web.session import database
 
 LINKS = re.compile(r'(\s(?:href|src|xlink:href))="([^"]*)"')
 LEADING = re.compile(r"<(?:a|link|img|script|image|use)\b[^>]*>")
 """Tags that lead somewhere; our pages escape > in all that is written into them."""
 CONTENT = re.compile(r"<(?:table|p|h[1-6]|ul|dl)\b")
-"""What a form is kept for, without its fields."""
+"""Content for which a form is kept, without its fields."""
 SILENCED = {"script", "select", "textarea", "button"}
 """Elements that ask a server, with all that is in them."""
 KEPT_SCRIPTS = ("/static/app.", "/search.js")
@@ -45,7 +45,7 @@ SITE_SEARCH = {("role", "search"), ("aria-label", "Site")}
 SEARCH_FORM = '<a href="/search">Search</a>'
 """The form that searches the site, and what is in its place."""
 STAYING = ("#", "data:", "mailto:")
-"""How addresses begin that are the same in a mirror."""
+"""Beginnings of addresses that stay the same in a mirror."""
 Link = Callable[[str], str | None]
 """The address to write for the address of a link; None where it leads nowhere."""
 
@@ -154,7 +154,7 @@ def _is_kept(tag: str, attributes: dict[str, str | None]) -> bool:
     return tag == "script" and (is_data or any(kept in source for kept in KEPT_SCRIPTS))
 
 
-MIRRORED = ROOMS | {"static", "run_files", "pictures", "pool_audits", "side_by_side", "bundles"}
+MIRRORED = ROOMS | {"static", "run_files", "pictures", "pool_audits", "side_by_side", "bundles", "signatures"}
 """Blueprints of what a visitor may open without a secret, a form or a search, and without a server."""
 EVERYWHERE = ("phase", PARAMETER, "table", "of", "kind")
 OWN: Mapping[str, tuple[str, ...]] = {
@@ -168,7 +168,7 @@ OWN: Mapping[str, tuple[str, ...]] = {
 DOCUMENT = "rankings.document"
 OF_ONE: Mapping[str, tuple[str, ...]] = {"rankings.document_export": (), "rankings.export": ("json",)}
 """Forms of tables of one document and of one ranking: all four would be most of a mirror's files."""
-PLAIN = re.compile(r"[a-z0-9][a-z0-9._-]{0,79}")
+PLAIN = re.compile(r"[a-z0-9][a-z0-9._-]{0,79}|\.well-known")
 OTHERS = re.compile(r"[^A-Za-z0-9._-]+")
 HTML = "text/html"
 """The type of what is a page."""
@@ -201,7 +201,7 @@ class Addresses:
         self._known: dict[str, PageAddress | None] = {}
 
     def address(self, link: str, of: str = "/") -> PageAddress | None:
-        """What a link on the page `of` leads to; None where that is elsewhere or not mirrored."""
+        """Target of a link on the page `of`; None if it is elsewhere or not mirrored."""
         # Pages of a site have mostly the same links.
         whole = link if link.startswith("/") and not link.startswith("//") else urljoin(self._site + of, link)
         whole = whole.partition("#")[0]
@@ -232,7 +232,7 @@ class Addresses:
         return f"{parts.scheme}://{parts.netloc}" == self._site
 
     def _belongs(self, room: str, values: Mapping[str, object]) -> bool:
-        if self._only is None or room in ("static", "measures"):
+        if self._only is None or room in ("static", "measures", "signatures"):
             return True
         slug, run_ids = self._only
         return values.get("slug") == slug or values.get("run_id") in run_ids
@@ -297,7 +297,7 @@ def _name(part: str) -> str:
 
 
 RECORD, SUMS = "mirror.json", "SHA256SUMS"
-"""What a mirror says of itself, and the digests of all its files."""
+"""File with the description of a mirror and the digests of its files."""
 SEARCH, SCRIPT = "search/index.html", "search/search.js"
 SEARCHED = (
     *("boards.board", "tasks.about", "runs.show", "teams.show", "topics.show"),
@@ -310,7 +310,7 @@ Tell = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class MirrorRecord:
-    """What was written: pages and other files, bytes in all, and addresses that visitors are not shown."""
+    """Result of a mirror: pages and other files, total bytes, and addresses that are not public."""
 
     pages: int
     files: int
@@ -320,7 +320,7 @@ class MirrorRecord:
 
 @dataclass(slots=True)
 class _Written:
-    """What is there so far; files are relative paths, aliases lead from an address to another.
+    """Progress of a mirror; files are relative paths, aliases lead from an address to another.
 
     documents are the sections of pages of documents, longer the pages that are to be written with more.
     """
@@ -374,7 +374,7 @@ def write(
 ) -> MirrorRecord:
     """Mirror a site, or one task (its slug and the ids of its runs), into a folder.
 
-    site is the site's own address, under which absolute links are known. All is written beside the folder
+    site is the site's own address, under which absolute links are known. All is written next to the folder
     and takes its place at the end, so that a mirror is whole or as it was. Raises Invalid where the folder
     holds anything but a mirror, or the first page is not shown to visitors.
     """
@@ -383,14 +383,13 @@ def write(
     start = addresses.address(f"/tasks/{only[0]}" if only else "/")
     with _taking_place_of(folder) as unfinished:
         written = _Written(unfinished)
-        note = f"<p>Mirrored on {datetime.now(UTC):%Y-%m-%d} from {site}, without what needs a server.</p>"
+        day = f"{datetime.now(UTC):%Y-%m-%d}"
+        note = f"<p>Static mirror of {site}, created on {day}. Features that need a server are omitted.</p>"
         work = _Work(app, addresses, written, site, note)
         if start is not None:
             _crawl(work, start, tell)
         if not written.pages or start is None:
-            raise Invalid(
-                "There is no page to begin with that a visitor is shown; publish the task, or name another."
-            )
+            raise Invalid("There is no public start page. Publish the task, or name another one.")
         _link(work, start)
         return _record(written, site, only)
 
@@ -398,7 +397,7 @@ def write(
 @contextmanager
 def _taking_place_of(folder: Path) -> Iterator[Path]:
     if folder.exists() and any(folder.iterdir()) and not (folder / RECORD).is_file():
-        raise Invalid(f"{folder} holds files that no mirror wrote; name a new or empty folder.")
+        raise Invalid(f"{folder} contains files that are not from a mirror. Name a new or empty folder.")
     unfinished = folder.with_name(f"{folder.name}.unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)
@@ -433,7 +432,7 @@ def _crawl(work: "_Work", start: PageAddress, tell: Tell) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """What became of an address: a file, or why there is none; where it leads."""
+    """Result for an address: a file or the reason why it is missing, and its links."""
 
     file: str = ""
     is_page: bool = False
@@ -444,7 +443,7 @@ class _Taken:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What processes that write a mirror share."""
+    """State shared by the processes that write a mirror."""
 
     app: Flask
     addresses: Addresses
@@ -505,7 +504,7 @@ def _take(address: PageAddress) -> list[tuple[PageAddress, _Taken]]:
 
 
 def _asked(work: "_Work", address: PageAddress) -> TestResponse:
-    """What the application answers a visitor."""
+    """The application's answer to a visitor."""
     documents = urlencode([("docno", docno) for docno in address.documents])
     query = "&".join(part for part in (address.query, documents) if part)
     path = quote(address.path) + (f"?{query}" if query else "")
@@ -533,10 +532,10 @@ def _link(work: _Work, start: PageAddress) -> None:
             if address.endpoint in SEARCHED and not address.query:
                 entries.append((SEARCHED.index(address.endpoint), title, file))
     with app.test_request_context("/search", base_url=site):
-        page = render_template("mirror/search.html", script=f"/{SCRIPT}")
+        page = render_template("site/mirror/search.html", script=f"/{SCRIPT}")
     leading = _leading(addresses, written, "/search", SEARCH)
     _write(written.folder / SEARCH, [rewritten(page, leading, work.note)])
-    script = app.jinja_env.get_template("mirror/search.js").render(
+    script = app.jinja_env.get_template("site/mirror/search.js").render(
         entries=json.dumps([entry[1:] for entry in sorted(entries)], ensure_ascii=False)
     )
     _write(written.folder / SCRIPT, [script])
@@ -557,7 +556,7 @@ def _led(address: PageAddress) -> str:
 
 
 def _title(page: str) -> str:
-    """What a page is called, without the site's name."""
+    """The title of a page, without the site name."""
     return unescape(page.partition("<title>")[2].partition("</title>")[0]).rsplit(" · ", 1)[0]
 
 
@@ -568,16 +567,16 @@ def _write(path: Path, parts: Iterable[str | bytes]) -> None:
 
 
 def _leading(addresses: Addresses, written: _Written, path: str, file: str) -> Link:
-    """What the links of one page become: relative, so that a mirror works wherever it lies."""
+    """Replacements for the links of one page: relative, so that a mirror works wherever it lies."""
     folder = posixpath.dirname(file) or "."
 
     def link(address: str) -> str | None:
         parts = urlsplit(address)
         own = {"/search": SEARCH, f"/{SCRIPT}": SCRIPT}.get(parts.path)
-        found = addresses.address(address, path)
-        target = own or written.file(found)
+        page_address = addresses.address(address, path)
+        target = own or written.file(page_address)
         if target is not None:
-            part = section(found) if found else None
+            part = section(page_address) if page_address else None
             anchor = quote(f"document-{part[1]}") if part else parts.fragment
             return quote(posixpath.relpath(target, folder)) + (f"#{anchor}" if anchor else "")
         is_elsewhere = parts.scheme in ("http", "https") and not addresses.is_own(address)

@@ -1,1 +1,1 @@
-"""Which documents to judge, and judgments from what readers did."""
+"""Selection of documents to judge, and preferences from clicks."""

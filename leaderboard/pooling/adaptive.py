@@ -1,7 +1,7 @@
-"""Methods that learn from judgments: hedge, move-to-front and the bandits.
+"""Adaptive methods: hedge, move-to-front and the bandits.
 
-A policy is asked for the next candidate given the state of all of them: OPEN, PASSED (asked for, or skipped,
-and nothing learnt), MISS or HIT. What it answers depends on the states alone, not on when they came to be:
+A policy returns the next candidate given the state of all of them: OPEN, PASSED (shown, or skipped,
+and nothing learnt), MISS or HIT. Its result depends only on the states, not on the order in which they arose:
 the same judgments give the same next document, for every assessor and after every restart.
 """
 
@@ -16,44 +16,44 @@ from leaderboard.pooling.candidates import Candidates, FloatArray, IntArray
 from leaderboard.pooling.draws import beta, stream
 
 DECIMALS = 10
-"""Hedge's sums that agree to this number of decimals are tied: rounding moves them by far less than that."""
+"""Decimals to which tied sums of Hedge agree; rounding errors are far smaller."""
 States = NDArray[np.int8]
 OPEN, PASSED, MISS, HIT = 0, 1, 2, 3
 
 Worth = Callable[[IntArray, IntArray, IntArray], NDArray[np.generic]]
-"""From each run's relevant and judged documents and its last result: how good an arm it is, (runs,)."""
+"""From each run's relevant and judged documents and its last result to its value as an arm, (runs,)."""
 
 
 class Policy(Protocol):
     """Chooses the next candidate."""
 
     def next(self, states: States) -> int | None:
-        """The open candidate to judge next, None where nothing is open; states: (n,)."""
+        """The open candidate to judge next, None if nothing is open; states: (n,)."""
 
 
 class Listed:
-    """A fixed order."""
+    """Returns documents in a fixed order."""
 
     def __init__(self, order: IntArray) -> None:
         """order: candidates, first to be judged first."""
         self._order = order
 
     def next(self, states: States) -> int | None:
-        """The first in the order that is open."""
+        """The first open candidate in the order."""
         waiting = np.flatnonzero(states[self._order] == OPEN)
         return int(self._order[waiting[0]]) if len(waiting) else None
 
 
 class Hedge:
-    """Weighs runs by their losses and judges the document they together rank highest.
+    """Weights runs by their losses and returns the document with the highest weighted rank.
 
-    A judgment costs a run that ranked a document at r out of Z candidates ln(Z / r) / 2, or wins it as
-    much where the document is relevant; where the run has not retrieved it, the mean over the ranks left.
+    A judgment costs a run that ranked a document at r out of Z candidates ln(Z / r) / 2, or gains it as
+    much if the document is relevant; if the run did not retrieve it, the mean over the remaining ranks.
     Source: Aslam, Pavlu and Savell 2003.
     """
 
     def __init__(self, pool: Candidates, beta: float) -> None:
-        """beta: what a weight is multiplied by for each unit of loss."""
+        """beta: factor on a weight for each unit of loss."""
         count = len(pool.documents)
         value = 0.5 * np.log(count / np.arange(1, count + 1)) if count else np.empty(0)
         below = np.concatenate((np.cumsum(value[::-1])[::-1], [0.0]))
@@ -84,10 +84,10 @@ class Hedge:
 
 
 class SharedArms:
-    """A bandit whose runs are credited with every judged document they hold."""
+    """A bandit that credits each judged document to all runs that contain it."""
 
     def __init__(self, pool: Candidates, worth: Worth) -> None:
-        """worth: called with the relevant and judged counts of runs; the last result is not known."""
+        """worth: called with the relevant and judged counts of runs; the last result is unknown."""
         self._pool, self._worth = pool, worth
 
     def next(self, states: States) -> int | None:
@@ -104,21 +104,21 @@ class SharedArms:
 
 
 class PulledArms:
-    """A bandit that pulls one run at a time: what it learns depends on which run it had a document from.
+    """A bandit that pulls one run at a time, so that it learns from the run that provided a document.
 
-    The pulls are played again from the start against the states, as long as the document pulled is no
-    longer open; so a state that was there before counts when its document's turn comes. What was played
-    is kept and played again only from the start where a state has changed since.
+    The pulls are replayed from the start against the states while the pulled document is no
+    longer open, so an earlier state counts when its document's turn comes. Replayed pulls are
+    cached and replayed again only if a state has changed since.
     """
 
     def __init__(self, pool: Candidates, worth: Worth, *, holders: bool = False) -> None:
-        """holders: whether all runs that hold the document are credited, not the pulled one alone."""
+        """holders: whether to credit all runs that contain the document, not only the pulled one."""
         self._pool, self._worth, self._holders = pool, worth, holders
         self._pulled: tuple[int, int] | None = None
         self._restart()
 
     def next(self, states: States) -> int | None:
-        """The document the next pull gives; ties by stored order."""
+        """The document of the next pull; ties by stored order."""
         if (states[self._path] != np.array(self._played, dtype=np.int8)).any():
             self._restart()
         while True:
@@ -176,9 +176,9 @@ class PulledArms:
 
     @cached_property
     def _holding(self) -> tuple[IntArray, list[int]]:
-        """The runs that hold each document, one document after the other, and where each one's begin."""
+        """The runs that contain each document, in order of documents, and the start of each one's runs."""
         document, count = self._pool.document, len(self._pool.documents)
-        # Sorted by radix, which is much faster, where the numbers are small enough.
+        # Radix sort is much faster, if the numbers are small enough.
         entries = np.argsort(document.astype(np.uint16) if count <= 1 << 16 else document, kind="stable")
         starts = np.concatenate(([0], np.cumsum(np.bincount(document, minlength=count))))
         return self._pool.run[entries], starts.tolist()
@@ -190,25 +190,25 @@ def mean(relevant: IntArray, judged: IntArray, _: IntArray) -> FloatArray:
 
 
 def last_result(relevant: IntArray, judged: IntArray, last: IntArray) -> IntArray:
-    """A run whose last document was relevant before one with none, then the one with fewest misses.
+    """Prefers a run whose last document was relevant, then one with no document, then the fewest misses.
 
-    With forgetting at rate 0 the mean is 2/3, 1/2 or 1/3; that misses decide among equals makes it
-    move-to-front, whose priority points they are.
+    With forgetting at rate 0 the mean is 2/3, 1/2 or 1/3; breaking ties by misses makes it
+    move-to-front, whose priorities these are.
     """
-    # A run that was never credited lies between a miss and a hit, as its mean of 1/2 does.
+    # A run that was never credited ranks between a miss and a hit, as its mean of 1/2 does.
     rank = np.where(last == HIT, 2, np.where(last == MISS, 0, 1))
     worth: IntArray = rank * (1 << 40) - (judged - relevant)
     return worth
 
 
 def sampled(seed: int) -> Worth:
-    """Thompson's worth of a run: a draw from its Beta, another one for each number of judgments."""
+    """Thompson's worth of a run: a draw from its Beta, a new one for each number of judgments."""
 
     source = stream(seed)
     begin = source.state
 
     def draw(relevant: IntArray, judged: IntArray, _: IntArray) -> NDArray[np.uint64]:
-        # Its place in the stream tells the draws of one number of judgments from those of another.
+        # Its position in the stream distinguishes the draws for different numbers of judgments.
         source.state = begin
         source.advance(int(judged.sum()) << 32)
         return beta(source, relevant, judged)

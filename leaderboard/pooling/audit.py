@@ -1,7 +1,7 @@
-"""Who brought what into a pool, and what judgments would be without it.
+"""Unique contributions to a pool, and judgments without them.
 
-Documents are counted from 0: of one topic's docnos, or of all judged documents of a revision one topic
-after the other, as in the judgments that measures are computed from.
+Documents are counted from 0: of one topic's docnos, or of all judged documents of a revision, topic
+by topic, as in the judgments that measures are computed from.
 """
 
 from collections.abc import Sequence
@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from leaderboard.pooling.candidates import FloatArray, IntArray
 
 NOBODY, SEVERAL = -1, -2
-"""Instead of a group: no group holds the document, or more than one does."""
+"""In place of a group: no group has the document, or more than one does."""
 NEVER = np.iinfo(np.int64).max
-"""The best rank of a document no run has."""
+"""Best rank of a document that no run has."""
 
 
 class Unique(NamedTuple):
-    """How many documents each run (runs,) and each team (teams,) has alone, and how many are relevant."""
+    """Number of documents unique to each run (runs,) and each team (teams,), and number of relevant ones."""
 
     run: IntArray
     run_relevant: IntArray
@@ -30,8 +30,8 @@ class Unique(NamedTuple):
 class Kept(NamedTuple):
     """Judgments without some documents.
 
-    documents: (kept,) the old indices of those that stay. place: (documents,) the new index of each old
-    one, -1 for those that went. starts: (topics + 1,) where each topic's documents now begin, and their end.
+    documents: (kept,) the old indices of those kept. place: (documents,) the new index of each old
+    one, -1 if removed. starts: (topics + 1,) start of each topic's documents, and the end of the last.
     """
 
     documents: IntArray
@@ -40,10 +40,10 @@ class Kept(NamedTuple):
 
 
 def holders(documents: Sequence[IntArray], groups: IntArray, count: int) -> IntArray:
-    """The group that alone holds each document, (count,), NOBODY or SEVERAL where there is no such group.
+    """The only group with each document, (count,), NOBODY or SEVERAL if there is no single one.
 
-    documents: of every run, as deep as the pool went. groups: (runs,) a number from 0 for each run: its
-    team's, or its own place to ask which run holds a document alone.
+    documents: of every run, down to the pool depth. groups: (runs,) a number from 0 for each run: its
+    team's, or its own position to find the only run with a document.
 
     >>> holders([np.array([0, 1]), np.array([1]), np.array([1, 2])], np.array([0, 0, 1]), 4)
     array([ 0, -2,  1, -1])
@@ -58,9 +58,9 @@ def holders(documents: Sequence[IntArray], groups: IntArray, count: int) -> IntA
 def unique(
     documents: Sequence[IntArray], teams: IntArray, counted: NDArray[np.bool_], relevant: NDArray[np.bool_]
 ) -> Unique:
-    """How many of the documents counted, and how many relevant ones, each run and team has alone.
+    """Number of counted documents, and of relevant ones, unique to each run and team.
 
-    documents: of every run, as deep as the pool went; teams: (runs,) from 0; counted: (documents,) those
+    documents: of every run, down to the pool depth; teams: (runs,) from 0; counted: (documents,) those
     in the pool; relevant: (documents,) those known to be relevant.
     """
     runs = len(documents)
@@ -76,9 +76,9 @@ def unique(
 
 
 def best_ranks(documents: Sequence[IntArray], ranks: Sequence[IntArray], count: int) -> IntArray:
-    """The best rank any run has each document at, (count,), NEVER where none has it.
+    """Best rank of each document in any run, (count,), NEVER if no run has it.
 
-    A depth-k pool holds those with at most k: this says how judgments grow with the pool's depth.
+    A depth-k pool contains those with at most k, so this shows how judgments grow with pool depth.
     """
     best = np.full(count, NEVER)
     for pooled, rank in zip(documents, ranks, strict=True):
@@ -87,9 +87,9 @@ def best_ranks(documents: Sequence[IntArray], ranks: Sequence[IntArray], count: 
 
 
 def without(starts: IntArray, removed: NDArray[np.bool_]) -> Kept:
-    """Judgments without the documents removed, (documents,); starts is where each topic begins, and the end.
+    """Judgments without the documents removed, (documents,); starts: start of each topic, and the end.
 
-    A ranking keeps its ranks: a removed document is as if it had never been judged.
+    A ranking keeps its ranks: a removed document counts as never judged.
 
     >>> without(np.array([0, 2, 3]), np.array([True, False, False]))
     Kept(documents=array([1, 2]), place=array([-1,  0,  1]), starts=array([0, 1, 2]))
@@ -99,11 +99,11 @@ def without(starts: IntArray, removed: NDArray[np.bool_]) -> Kept:
 
 
 def rank_drops(full: FloatArray, left_out: FloatArray, teams: IntArray) -> IntArray:
-    """How many places each run falls when its team had brought nothing into the pool, (runs,).
+    """Number of ranks each run falls if its team had contributed nothing to the pool, (runs,).
 
     full: (runs,) scores under all judgments, higher is better; left_out: (runs,) each run's score under
-    the judgments without what its team alone had brought. Only the team's own runs are scored again; a run
-    is behind those with a higher score. Negative where a run would have risen.
+    the judgments without its team's unique documents. Only the team's own runs are scored again; a run
+    is behind those with a higher score. Negative if a run would have risen.
 
     >>> rank_drops(np.array([0.6, 0.5, 0.4]), np.array([0.45, 0.5, 0.3]), np.array([0, 1, 2]))
     array([1, 0, 0])
@@ -117,7 +117,7 @@ def rank_drops(full: FloatArray, left_out: FloatArray, teams: IntArray) -> IntAr
 
 
 def relative_change(full: FloatArray, left_out: FloatArray) -> float | None:
-    """The mean of how much of its score each run loses or wins, over runs whose score is above 0, else None.
+    """Mean relative change of the scores of runs with a score above 0; None if missing.
 
     >>> relative_change(np.array([0.5, 0.4, 0.0]), np.array([0.25, 0.4, 0.0]))
     0.25

@@ -1,4 +1,4 @@
-"""A pooling method together with its parameters' values."""
+"""A pooling method bound to its parameter values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class BoundMethod:
 
     @property
     def spec(self) -> dict[str, object]:
-        """What `method` reads back, as it is stored: all parameters that are applied."""
+        """The spec in storage format, which `method` reads back: all applied parameters."""
         given = {name: value for name, value in self.values.items() if value is not None}
         stage = {} if self.then is None else {"then": self.then.spec}
         return {"name": self.method.name, **given, **stage}
@@ -34,7 +34,7 @@ class BoundMethod:
 
     @property
     def last(self) -> "BoundMethod":
-        """The method of the last stage: itself where there is but one."""
+        """The method of the last stage: itself if there is only one."""
         return self if self.then is None else self.then
 
     @property
@@ -44,7 +44,7 @@ class BoundMethod:
 
     @property
     def samples(self) -> bool:
-        """Whether documents are drawn, so that measures have to be estimated from the sample."""
+        """Whether documents are sampled, so that measures must be estimated from the sample."""
         return self.last.method.samples
 
     @property
@@ -59,7 +59,7 @@ class BoundMethod:
 
     @property
     def budget(self) -> int | None:
-        """The most documents of a topic that are judged; None where the method has no limit."""
+        """Maximum judged documents per topic; None if the method has no limit."""
         value = self.values.get("budget")
         return value if isinstance(value, int) else None
 
@@ -71,9 +71,9 @@ class BoundMethod:
 
     @property
     def reach(self) -> int:
-        """How many top ranks of a run it looks at: what rankings have below changes nothing.
+        """Number of top ranks of a run that matter; lower ranks have no effect.
 
-        What answers cite is chosen when it is read, and looked at to its end.
+        Citations of answers are limited when they are read, and used completely here.
         """
         if self.method.of_answers:
             return LARGEST
@@ -83,10 +83,10 @@ class BoundMethod:
 
 
 def method(spec: Spec) -> BoundMethod:
-    """The method a spec stands for; parameters left out, or empty, are at their defaults.
+    """The method of a spec; omitted or empty parameters take their defaults.
 
-    A first stage has no budget of its own: the one of a staged spec is for all its stages. Raises
-    ValueError, a sentence that says what may be written, for an unknown name or parameter, or a value out
+    A first stage has no budget of its own: the budget of a staged spec covers all its stages. Raises
+    ValueError, a sentence on the allowed values, for an unknown name or parameter, or a value out
     of range.
 
     >>> method({"name": "staged", "depth": 5, "then": {"name": "hedge"}}).title
@@ -95,7 +95,7 @@ def method(spec: Spec) -> BoundMethod:
     known = {**METHODS, **OF_ANSWERS}
     chosen = known.get(str(spec.get("name")))
     if chosen is None:
-        raise ValueError(f"there is no pooling method {spec.get('name')!r}: choose {', '.join(known)}")
+        raise ValueError(f"unknown pooling method {spec.get('name')!r}: choose from {', '.join(known)}")
     given = {name: value for name, value in spec.items() if name not in ("name", "then")}
     for name in given:
         if chosen.parameter(name) is None:
@@ -108,13 +108,15 @@ def method(spec: Spec) -> BoundMethod:
 def _stage(chosen: Method, then: object) -> BoundMethod | None:
     if not chosen.staged:
         if then is not None:
-            raise ValueError(f"{chosen.title} is the only stage: leave `then` out, or choose staged")
+            raise ValueError(f"{chosen.title} has only one stage: leave out `then`, or choose staged")
         return None
     if not isinstance(then, Mapping):
-        raise ValueError("a staged pool needs `then`, the method of its second stage")
+        raise ValueError("a staged pool needs `then`, its second-stage method")
     after = method(then)
     if after.method.staged or after.method.of_answers or after.method.name in ("depth", "priority"):
-        raise ValueError(f"{after.method.title} cannot be a second stage: choose one that orders documents")
+        raise ValueError(
+            f"{after.method.title} cannot be a second stage: choose a method that orders documents"
+        )
     if after.budget is not None:
-        raise ValueError("the budget of a staged pool is for both stages: write it beside `depth`")
+        raise ValueError("the budget of a staged pool covers both stages: give it next to `depth`")
     return after

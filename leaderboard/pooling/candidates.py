@@ -1,4 +1,4 @@
-"""The documents of one topic that a pool may take, and where each run has them."""
+"""The candidate documents of one topic's pool, and their ranks in each run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
 BITS = 40
-"""Priorities that agree in this number of leading bits are tied: sums of the same terms in another order
+"""Leading bits to which tied priorities agree: sums of the same terms in another order
 differ in the last few of 53."""
 
 
@@ -32,12 +32,12 @@ class Candidates:
 
     @property
     def runs(self) -> int:
-        """How many runs there are, also those with no document."""
+        """Number of runs, including those with no document."""
         return len(self.lengths)
 
     @cached_property
     def starts(self) -> IntArray:
-        """Where each run's entries begin, and where the last one's end, (runs + 1,)."""
+        """Start of each run's entries, and end of the last one's, (runs + 1,)."""
         return np.concatenate(([0], np.cumsum(self.lengths)))
 
     @cached_property
@@ -47,7 +47,7 @@ class Candidates:
 
     @cached_property
     def best(self) -> IntArray:
-        """The best rank any run gives each document, (n,)."""
+        """Best rank of each document in any run, (n,)."""
         best = np.full(len(self.documents), np.iinfo(np.int64).max)
         np.minimum.at(best, self.document, self.rank)
         return best
@@ -61,7 +61,7 @@ class Candidates:
         return _sums(self.run, weights, self.runs)
 
     def places(self, documents: IntArray) -> IntArray:
-        """Where the caller's documents are among the candidates, -1 for those that are none."""
+        """Positions of the caller's documents among the candidates, -1 for others."""
         if not len(self.documents):
             return np.full(len(documents), -1)
         at = np.minimum(np.searchsorted(self.documents, documents), len(self.documents) - 1)
@@ -71,7 +71,7 @@ class Candidates:
 def candidates(rankings: Sequence[IntArray], depth: int | None = None) -> Candidates:
     """The candidates of one topic: rankings in stored order, best first, cut at depth (None: not at all).
 
-    A document is its index in the topic's docnos in byte order; a ranking has none twice.
+    A document is its index in the topic's docnos in byte order; a ranking contains none twice.
 
     >>> candidates([np.array([4, 2]), np.array([2, 7])], 1).documents
     array([2, 4])
@@ -96,6 +96,6 @@ def _sums(groups: IntArray, weights: NDArray[np.floating], count: int) -> FloatA
 
 
 def _numbered(entries: IntArray) -> tuple[IntArray, IntArray]:
-    """The documents that occur, ascending, and each entry's place among them; without sorting entries."""
+    """The distinct documents, ascending, and each entry's index among them; without sorting entries."""
     present = np.bincount(entries) > 0
     return np.flatnonzero(present), np.cumsum(present)[entries] - 1

@@ -32,15 +32,15 @@ _RULES: dict[Rule, Callable[[Any, Any, Any], Any]] = {
     "click > no-click next": lambda clicked, other, _: other == clicked + 1,
     "click > no click": lambda clicked, other, _: other != clicked,
 }
-"""Whether a clicked rank is preferred to one not clicked, given the rank clicked last; also of arrays."""
+"""Whether a clicked rank is preferred to an unclicked one, given the last clicked rank; also for arrays."""
 
 _PAIRS_AT_ONCE = 2_000_000
-"""Pairs of a click and another document that are looked at in one go."""
+"""Pairs of a click and another document to process at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A way to read clicks: rules that are used together."""
+    """A set of rules for reading clicks."""
 
     key: str
     title: str
@@ -60,33 +60,33 @@ READINGS: dict[str, Reading] = {
         Reading(
             "last-click",
             "last click",
-            "Only the document clicked last is preferred to every document above it that was not clicked.",
+            "Only the last clicked document is preferred to every document above it that was not clicked.",
             ("last click > skip above",),
         ),
         Reading(
             "skip-above-and-next",
             "skip above and next",
-            "As skip above, and also preferred to the document just below, where that was not clicked.",
+            "As skip above; a clicked document is also preferred to an unclicked one just below it.",
             ("click > skip above", "click > no-click next"),
         ),
         Reading(
             "every-non-click",
             "every non-click",
-            "Preferred to every document not clicked, also to those below that may never have been seen.",
+            "A clicked document is preferred to every unclicked one, even lower ones possibly never seen.",
             ("click > no click",),
         ),
     )
 }
-"""The ways to choose from; the first is the default."""
+"""Available sets of rules; the first is the default."""
 
 
 class Sessions(NamedTuple):
-    """The sessions of one topic: which documents stood at which rank, and what was clicked."""
+    """The sessions of one topic: documents by rank, and clicks."""
 
     starts: IntArray
-    """(sessions + 1,) where each session's documents begin in the arrays below."""
+    """(sessions + 1,) start of each session's documents in the arrays below."""
     documents: IntArray
-    """(shown,) index of each document shown, whatever the list it points into."""
+    """(shown,) index of each document shown, into any list of documents."""
     ranks: IntArray
     """(shown,) from 1; a session's ranks differ from each other but may have gaps."""
     clicked: BoolArray
@@ -94,29 +94,29 @@ class Sessions(NamedTuple):
     last: IntArray
     """(sessions,) the rank clicked last; 0 without a click."""
     users: IntArray
-    """(sessions,) a number of whose session it is; -1 where that is not known."""
+    """(sessions,) number of the session's user; -1 if unknown."""
 
 
 class Counts(NamedTuple):
-    """How often which document was preferred to which: one row a pair that any session shows."""
+    """Counts of preferences: one row per pair with a preference in any session."""
 
     first: IntArray
     second: IntArray
     """Indices of the two documents, first < second."""
     for_first: IntArray
     for_second: IntArray
-    """How many sessions, or users, preferred the one, and the other."""
+    """Number of sessions or users that prefer each of the two."""
 
 
 def preferences(
     documents: Sequence[str], clicks: Sequence[int], rules: Iterable[Rule]
 ) -> list[tuple[str, str]]:
-    """The pairs (better, worse) any of the rules sees in one session, by rank of the better, then worse.
+    """The pairs (better, worse) by any of the rules in one session, by rank of the better, then worse.
 
-    documents: those shown, in rank order; clicks: 1 for each that was clicked, else 0. The last click
-    is taken to be the lowest, since the order in time is not known. `click > no click` prefers a
-    clicked document to every other, also to those below the last click, which may never have been
-    seen: the reader's attention is what the other rules are about.
+    documents: those shown, in rank order; clicks: 1 for each clicked one, else 0. The last click
+    is taken to be the lowest, because the order in time is unknown. `click > no click` prefers a
+    clicked document to every other, including those below the last click, which may never have been
+    seen; the other rules model the reader's attention.
 
     >>> preferences(["d1", "d2", "d3"], [0, 1, 0], ["click > skip above"])
     [('d2', 'd1')]
@@ -135,9 +135,9 @@ def preferences(
 def evidence(
     sessions: Iterable[Session], rules: Sequence[Rule], *, least: int = 1
 ) -> dict[tuple[str, str], int]:
-    """How many sessions of one topic show each preference (better, worse), if at least `least` do.
+    """Number of sessions of one topic that show each preference (better, worse), if at least `least` do.
 
-    Both directions of a pair can be kept: readers differ. Sorted by docnos.
+    Both directions of a pair can be kept, because readers differ. Sorted by docnos.
 
     >>> evidence([(["a", "b"], [0, 1]), (["a", "b"], [0, 1])], ["click > skip above"], least=2)
     {('b', 'a'): 2}
@@ -147,10 +147,10 @@ def evidence(
 
 
 def count_preferences(sessions: Sessions, rules: Sequence[Rule], *, by_user: bool = False) -> Counts:
-    """How many sessions of a topic show each preference, both ways; pairs sorted by their indices.
+    """Number of sessions of a topic that show each preference, in both directions; pairs sorted by index.
 
-    by_user: a user counts once for each direction of a pair, in however many sessions; sessions whose
-    user is not known count one by one.
+    by_user: count a user once per direction of a pair, regardless of sessions; sessions of an
+    unknown user count individually.
 
     >>> def row(*values): return np.array(values)
     >>> shown = Sessions(row(0, 2), row(4, 7), row(1, 2), row(0, 1) > 0, row(2), row(-1))
@@ -158,7 +158,7 @@ def count_preferences(sessions: Sessions, rules: Sequence[Rule], *, by_user: boo
     [[4], [7], [0], [1]]
     """
     width = int(sessions.documents.max(initial=0)) + 1
-    # Unknown users get a number each of their own.
+    # Each unknown user gets a separate number.
     known = int(sessions.users.max(initial=-1)) + 1
     users = np.where(sessions.users < 0, known + np.arange(sessions.users.size), sessions.users)
     votes: list[IntArray] = [np.empty((3, 0), dtype=np.int64)]
@@ -177,7 +177,7 @@ def count_preferences(sessions: Sessions, rules: Sequence[Rule], *, by_user: boo
 
 
 def _counted(key: IntArray, voter: IntArray) -> IntArray:
-    """Each key and voter that come together, and how often: (3, distinct)."""
+    """Each combination of key and voter, with its count: (3, distinct)."""
     keys, code = np.unique(key, return_inverse=True)
     voters = int(voter.max(initial=0)) + 1
     both, count = np.unique(code * voters + voter, return_counts=True)
@@ -185,7 +185,7 @@ def _counted(key: IntArray, voter: IntArray) -> IntArray:
 
 
 def _pairs(sessions: Sessions, rules: Sequence[Rule]) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
-    """Better document, worse document and session of every preference, some at a time."""
+    """Better document, worse document and session of every preference, in batches."""
     sizes = np.diff(sessions.starts)
     session_of = np.repeat(np.arange(sizes.size), sizes)
     clicks = np.flatnonzero(sessions.clicked)

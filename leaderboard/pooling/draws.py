@@ -1,4 +1,4 @@
-"""Random draws that are the same for ever: made of the raw integers of PCG64, which NumPy promises."""
+"""Reproducible random draws, from the raw integers of PCG64, which NumPy guarantees."""
 
 import numpy as np
 from numpy.random import PCG64, SeedSequence
@@ -7,16 +7,16 @@ from numpy.typing import NDArray
 from leaderboard.pooling.candidates import IntArray
 
 _RUN_BITS = 24
-"""A draw keeps the other 40 bits; two of a run's draws are the same once in 2**40."""
+"""A draw keeps the other 40 bits; two draws for a run coincide once in 2**40."""
 
 
 def stream(seed: int, *block: int) -> PCG64:
-    """The random integers of one block of the work that a seed starts; independent of other blocks'."""
+    """The random integers of one block of the stream of a seed; independent of other blocks'."""
     return PCG64(SeedSequence(seed, spawn_key=block))
 
 
 def order(source: PCG64, count: int) -> IntArray:
-    """A random order of 0 to count - 1, every order as likely.
+    """A uniformly random permutation of 0 to count - 1.
 
     >>> order(stream(1), 5)
     array([2, 4, 0, 3, 1])

@@ -1,4 +1,4 @@
-"""One topic's documents one after the other, for assessors who judge while the pool is made."""
+"""One topic's documents in sequence, for assessors who judge while the pool is built."""
 
 from collections.abc import Mapping, Sequence
 from threading import Lock
@@ -10,24 +10,24 @@ from leaderboard.pooling.candidates import Candidates, IntArray
 
 
 class Judge:
-    """Gives one topic's documents one after the other; what it gives depends on the judgments alone.
+    """Returns one topic's documents in sequence; the result depends only on the judgments.
 
-    It remembers where it was, so the next call is quick; a new one after a restart gives the same. Several
-    threads may ask it.
+    It remembers its position, so the next call is quick; a new one after a restart returns the same. It is
+    thread-safe.
     """
 
     def __init__(self, pool: Candidates, policies: Sequence[Policy], budget: int | None) -> None:
-        """policies: each is asked once those before it have nothing left."""
+        """policies: each is used once those before it have nothing left."""
         self._pool, self._policies, self._budget = pool, policies, budget
         self._asking = Lock()
 
     def next(self, judged: Mapping[int, int], level: int = 1) -> int | None:
-        """The document to judge next, None where the pool or the budget is at its end.
+        """The document to judge next, None when the pool or the budget is exhausted.
 
-        judged: the grade of each document that has one, or -1 for documents not to be given now, because
-        they were skipped or are before another assessor: those teach nothing and cost nothing. Documents
+        judged: the grade of each graded document, or -1 for documents not to return now, because
+        they were skipped or are with another assessor: these teach nothing and cost nothing. Documents
         outside the candidates are ignored. A grade of at least level is relevant. The same seed and the
-        same judgments give the same document, in whatever order they came.
+        same judgments give the same document, in whatever order the judgments came.
         """
         states = self._states(judged, level)
         if self._budget is not None and np.count_nonzero(states >= MISS) >= self._budget:
@@ -36,9 +36,9 @@ class Judge:
         return None if place is None else int(self._pool.documents[place])
 
     def order(self, grades: Mapping[int, int], level: int = 1) -> IntArray:
-        """The order in which all documents with a grade would be given, whatever the budget.
+        """The order in which all graded documents would be returned, regardless of the budget.
 
-        Documents without a grade, or with a negative one, are passed over.
+        Documents without a grade, or with a negative one, are skipped.
         """
         answers = self._states(grades, level)
         states = np.where(answers >= MISS, OPEN, PASSED).astype(np.int8)

@@ -1,13 +1,13 @@
-"""Pools by any method: `method(spec)`, then `pool` all at once, or `start` and ask for the next document.
+"""Pools by any method: `method(spec)`, then `pool` all at once, or `start` and request the next document.
 
-A spec is what is stored: {"name": "rrf", "k": 60, "budget": 200}. A topic is pooled at a time. Its rankings
-are arrays of document indices, best first, one a run in a stored order; a document's index is its place in a
+A spec is the storage format: {"name": "rrf", "k": 60, "budget": 200}. Topics are pooled one at a time.
+Rankings are arrays of document indices, best first, one per run in stored order; an index is a place in a
 list of docnos in byte order, so that ties by document go by docno. Chosen runs and teams' caps are rankings
-that are shorter or not there: `choosing.chosen_runs` says which runs remain.
+that are shorter or missing: `choosing.chosen_runs` selects the remaining runs.
 
-Each takes the candidates of a topic and gives a priority (n,), larger first.
+Fusions take the candidates of a topic and return a priority (n,), larger first.
 
-Each gives the candidates' indices in judging order and a priority for each of them, larger first.
+Orders return the candidates' indices in judging order and a priority for each of them, larger first.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +27,7 @@ from leaderboard.pooling.registry import DEFAULT, METHODS, Method
 
 
 def borda(pool: Candidates) -> FloatArray:
-    """Points: n for a run's first of n candidates, one less each rank; a run's others share what is left.
+    """Borda points: n for a run's first of n candidates, one less per rank; the others share the rest.
 
     Source: Aslam and Montague 2001.
     """
@@ -53,10 +53,10 @@ def discounted(pool: Candidates) -> FloatArray:
 
 
 def comb_mnz(pool: Candidates, scores: Sequence[FloatArray]) -> FloatArray:
-    """The sum of scaled scores times the number of runs that have the document.
+    """CombMNZ: the sum of scaled scores times the number of runs that have the document.
 
     scores: of every run, best first, at least as many as it has candidates. They are scaled to 0 to 1 over
-    the run's candidates; all are 1 where a run gives all of them the same. Raises ValueError where a run
+    the run's candidates; all are 1 if a run gives all of them the same. Raises ValueError if a run
     has fewer scores than documents. Source: Fox and Shaw 1994.
     """
     if len(scores) != pool.runs or any(
@@ -74,7 +74,7 @@ BY_RANK: Mapping[str, Callable[[Candidates], FloatArray]] = {
     "dcg": discounted,
     "rbp": lambda pool: rank_biased(pool, 0.8),
 }
-"""The fusions that a stratified sample may be cut by."""
+"""Fusions available for cutting a stratified sample."""
 
 
 def _scaled(scores: FloatArray) -> FloatArray:
@@ -89,7 +89,7 @@ Order = tuple[IntArray, FloatArray]
 
 
 def by_depth(pool: Candidates) -> Order:
-    """By the best rank any run gives, ties by document: cut anywhere, it is still fair to every run."""
+    """By best rank in any run, ties by document: cut anywhere, it is fair to every run."""
     order = np.argsort(pool.best, kind="stable")
     return order, 1.0 / pool.best[order]
 
@@ -102,7 +102,7 @@ def take_in_order(pool: Candidates) -> Order:
 
 
 def fair_take(pool: Candidates) -> Order:
-    """The runs in turn, each with its best document that is not taken yet, until none has any left."""
+    """The runs in turn, each with its best document that is not yet taken, until none has any left."""
     rankings = [iter(ranking.tolist()) for ranking in pool.rankings]
     taken = [False] * len(pool.documents)
     order: list[int] = []
@@ -123,12 +123,12 @@ def fair_take(pool: Candidates) -> Order:
 
 
 def by_priority(pool: Candidates, priorities: Sequence[int]) -> Order:
-    """The documents of the runs with priority 1 by best rank, then what those with 2 add, and so on.
+    """The documents of runs with priority 1 by best rank, then those added by priority 2, and so on.
 
-    Runs of priority 0 add nothing. Raises ValueError where there is not one priority a run.
+    Runs of priority 0 add nothing. Raises ValueError unless there is one priority per run.
     """
     if len(priorities) != pool.runs:
-        raise ValueError(f"there are {len(priorities)} priorities for {pool.runs} runs: give one a run")
+        raise ValueError(f"there are {len(priorities)} priorities for {pool.runs} runs: give one per run")
     given = np.array(priorities, dtype=np.int64)[pool.run]
     prioritised = np.flatnonzero(given > 0)
     chosen = prioritised[np.lexsort((pool.document[prioritised], pool.rank[prioritised], given[prioritised]))]
@@ -141,7 +141,7 @@ def _firsts(documents: IntArray, count: int) -> IntArray:
 
 
 def _first_entries(documents: IntArray, count: int) -> tuple[IntArray, IntArray]:
-    """The documents in the order of their first entry, and where that is."""
+    """The documents in order of their first entry, with the position of that entry."""
     first = np.full(count, len(documents))
     np.minimum.at(first, documents, np.arange(len(documents)))
     order = np.argsort(first, kind="stable")[: int((first < len(documents)).sum())]
@@ -149,11 +149,11 @@ def _first_entries(documents: IntArray, count: int) -> tuple[IntArray, IntArray]
 
 
 class Sample(NamedTuple):
-    """What was drawn of the ranks of a fused ranking, and what was not.
+    """The drawn ranks of a fused ranking, and the others.
 
     place, stratum, probability: (drawn,) by fused rank: index into the fused ranking, stratum from 0, and
     the share of the stratum that was drawn. population: (strata,) the sizes of the strata. passed,
-    passed_stratum: the places that were not drawn.
+    passed_stratum: the places not drawn.
     """
 
     place: IntArray
@@ -165,7 +165,7 @@ class Sample(NamedTuple):
 
 
 def stratified_sample(count: int, strata: Strata, seed: int) -> Sample:
-    """A sample of the places 0 to count - 1 of a fused ranking; what lies below the last stratum is left out.
+    """A sample of the places 0 to count - 1 of a fused ranking; excludes everything below the last stratum.
 
     strata: (last rank, rate) from the top down. Of a stratum of N documents the nearest whole number to
     rate N is drawn, at least one, every set of that size as likely; its probability is that number over N,
@@ -223,9 +223,9 @@ def pool(
     budget: int | None = None,
     scores: Scores = None,
 ) -> Pooled:
-    """One topic's pool; seed is the topic's, for methods that draw; budget replaces the method's own.
+    """One topic's pool; seed is the topic's, for random methods; budget replaces the method's own.
 
-    scores: of every ranking's documents, for methods that need them. Raises ValueError where they are
+    scores: of every ranking's documents, for methods that need them. Raises ValueError if they are
     missing, where priorities do not fit the runs, and for a budget that would cut a sample.
 
     >>> pool(method({"name": "take"}), [np.array([4, 2]), np.array([7, 4])], budget=2).documents
@@ -243,9 +243,9 @@ def start(
     budget: int | None = None,
     scores: Scores = None,
 ) -> Judge:
-    """Who gives one topic's documents one at a time, for any method; fixed ones keep the pool's order.
+    """The judge that returns one topic's documents one at a time; fixed methods keep the pool's order.
 
-    The budget counts judgments that were there before. Raises ValueError as `pool` does.
+    The budget includes existing judgments. Raises ValueError as `pool` does.
     """
     every = candidates(rankings, bound.reach)
     limit = bound.budget if budget is None else budget
@@ -259,9 +259,9 @@ def start(
 
 def _pool(bound: BoundMethod, every: Candidates, seed: int, limit: int | None, scores: Scores) -> Pooled:
     if limit is not None and limit < 1:
-        raise ValueError(f"a budget is a whole number from 1 up, not {limit}")
+        raise ValueError(f"a budget must be a whole number of at least 1, not {limit}")
     if bound.samples and limit is not None:
-        raise ValueError("a sample is as large as its rates make it: change them, and give no budget")
+        raise ValueError("the rates of a sample set its size: change the rates and give no budget")
     stage = np.empty(0, dtype=np.int64) if bound.then is None else _first_stage(bound, every)
     by, priority = _ORDERS[bound.last.method.name](every, bound.last, seed, scores)
     later = ~np.isin(by, stage)
@@ -323,7 +323,7 @@ def _shuffled(every: Candidates, seed: int) -> Order:
 
 def _comb_mnz(every: Candidates, scores: Scores) -> Order:
     if scores is None:
-        raise ValueError("CombMNZ needs the runs' scores, and there are none")
+        raise ValueError("CombMNZ needs the scores of the runs, but none are given")
     return _ranked(comb_mnz(every, scores))
 
 

@@ -1,4 +1,4 @@
-"""The parameters of pooling methods: their ranges and defaults, and how a stored value is read."""
+"""Parameters of pooling methods: ranges, defaults, and parsing of stored values."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -7,12 +7,12 @@ from itertools import pairwise
 from typing import Any, Literal
 
 Strata = tuple[tuple[int, float], ...]
-"""(last fused rank, share of the stratum that is judged), from the top down."""
+"""(last fused rank, share of the stratum to judge), from the top down."""
 Value = int | float | str | tuple[int, ...] | Strata
 Kind = Literal["integer", "number", "choice", "priorities", "strata"]
 
 LARGEST = 1_000_000
-"""The upper end of whole numbers that have no natural one."""
+"""Upper limit of whole numbers without a natural one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,29 +35,29 @@ class Parameter:
 
     @property
     def rule(self) -> str:
-        """What it may be set to, such as `a whole number from 1 to 1000`."""
+        """The allowed values, such as `a whole number from 1 to 1000`."""
         match self.kind:
             case "choice":
                 return f"one of {', '.join(self.choices)}"
             case "priorities":
-                return "a list of whole numbers from 0 up, one a run"
+                return "a list of whole numbers of at least 0, one per run"
             case "strata":
-                return "pairs of a last rank, growing, and a rate over 0 and up to 1, such as 20:1,100:0.2"
+                return "pairs of an increasing last rank and a rate above 0 up to 1, such as 20:1,100:0.2"
             case _:
                 kind = "whole number" if self.kind == "integer" else "number"
                 return f"a {kind} from {self.low:g} to {self.high:g}"
 
     def read(self, value: object) -> Value | None:
-        """The value as it is used, from JSON or from the text of a form; None where it is left out.
+        """Parse the value from JSON or form text; None if it is omitted.
 
-        Raises ValueError where it is not what `rule` says.
+        Raises ValueError unless it satisfies `rule`.
 
         >>> STRATA.read("20:1,100:0.2"), STRATA.read([[20, 1], [100, 0.2]]) == STRATA.read("20:1,100:0.2")
         (((20, 1.0), (100, 0.2)), True)
         """
         if value is None or value == "":
             if self.required:
-                raise ValueError(f"{self.title} is needed: {self.rule}")
+                raise ValueError(f"{self.title} is required: {self.rule}")
             return self.default
         try:
             return _READ[self.kind](self, value)
@@ -112,22 +112,22 @@ _READ: Mapping[Kind, Callable[[Parameter, Any], Value]] = {
 }
 
 TOP = Parameter(
-    "depth", "integer", "depth", "how many top ranks of every run are judged", 10, 1, LARGEST, required=True
+    "depth", "integer", "depth", "number of top ranks of every run to judge", 10, 1, LARGEST, required=True
 )
 POOL_DEPTH = Parameter(
-    "depth", "integer", "depth", "how many top ranks of every run are candidates", 100, 1, LARGEST
+    "depth", "integer", "depth", "number of top ranks of every run that are candidates", 100, 1, LARGEST
 )
 FIRST_CITATIONS = Parameter(
-    "first", "integer", "citations", "how many citations of each segment, strongest first", 1, 1, LARGEST
+    "first", "integer", "citations", "number of citations per segment, strongest first", 1, 1, LARGEST
 )
 FIRST_REFERENCES = Parameter(
-    "first", "integer", "references", "how many references of each answer, in its order", 10, 1, LARGEST
+    "first", "integer", "references", "number of references per answer, in its order", 10, 1, LARGEST
 )
 BUDGET = Parameter(
     "budget",
     "integer",
     "budget",
-    "the most documents of a topic that are judged, those judged already included",
+    "maximum judged documents per topic, including those already judged",
     None,
     1,
     LARGEST,
@@ -136,19 +136,19 @@ PRIORITIES = Parameter(
     "priorities",
     "priorities",
     "priorities",
-    "a number for each run: 1 first, then 2 and so on; 0 leaves the run's documents to the other runs",
+    "one number per run: 1 first, then 2 and so on; 0 leaves the run's documents to the other runs",
     required=True,
 )
-K = Parameter("k", "number", "k", "what is added to each rank", 60.0, 0, LARGEST)
-P = Parameter("p", "number", "persistence", "how likely a reader goes on to the next rank", 0.8, 0.01, 0.999)
-BETA = Parameter(
-    "beta", "number", "beta", "what a run's weight is multiplied by for each unit of loss", 0.8, 0.01, 0.999
+K = Parameter("k", "number", "k", "constant added to each rank", 60.0, 0, LARGEST)
+P = Parameter(
+    "p", "number", "persistence", "probability that a reader continues to the next rank", 0.8, 0.01, 0.999
 )
+BETA = Parameter("beta", "number", "beta", "factor on a run's weight per unit of loss", 0.8, 0.01, 0.999)
 CREDIT = Parameter(
     "credit",
     "choice",
     "credit",
-    "which runs a judgment counts for: all that hold the document, or the one it was taken from",
+    "runs that a judgment counts for: all that contain the document, or the one it was taken from",
     "holders",
     choices=("holders", "own"),
 )
@@ -156,7 +156,7 @@ FUSION = Parameter(
     "fusion",
     "choice",
     "fusion",
-    "how documents are ranked before they are cut into strata",
+    "fusion that ranks documents before they are divided into strata",
     "rrf",
     choices=("rrf", "borda", "dcg", "rbp"),
 )
@@ -164,9 +164,15 @@ STRATA = Parameter(
     "strata",
     "strata",
     "strata",
-    "the last fused rank of each stratum and the share of it that is judged",
+    "last fused rank of each stratum and the share of it to judge",
     ((20, 1.0), (60, 0.5), (200, 0.2)),
 )
 STAGE_DEPTH = Parameter(
-    "depth", "integer", "depth of the first stage", "top ranks of every run judged first", 10, 1, LARGEST
+    "depth",
+    "integer",
+    "depth of the first stage",
+    "number of top ranks of every run to judge first",
+    10,
+    1,
+    LARGEST,
 )

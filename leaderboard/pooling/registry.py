@@ -1,4 +1,4 @@
-"""The methods by which documents are pooled: names, parameters, what each is for and whose it is."""
+"""Registry of pooling methods: names, parameters, purpose and source."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,29 +23,34 @@ from leaderboard.pooling.parameters import (
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A way to choose the documents of a topic that are judged, and their order."""
+    """A method for selecting and ordering the documents of a topic to judge."""
 
     name: str
     title: str
     question: str
-    """What it judges, in one sentence."""
+    """The documents it selects, in one sentence."""
     citation: str
     parameters: tuple[Parameter, ...]
     adaptive: bool = False
     """Whether the next document depends on the judgments so far."""
     samples: bool = False
-    """Whether documents are drawn, so that measures have to be estimated from the sample."""
+    """Whether documents are sampled, so that measures must be estimated from the sample."""
     random: bool = False
-    """Whether it draws at random, by a seed."""
+    """Whether it is random, by a seed."""
     needs_scores: bool = False
-    """Whether it needs the runs' scores beside their rankings."""
+    """Whether it needs the runs' scores in addition to their rankings."""
     staged: bool = False
     """Whether another method follows, under `then`."""
     of_answers: bool = False
-    """Whether it pools what answers cite, which takes the place of rankings, instead of what runs rank."""
+    """Whether it pools citations of answers instead of rankings of runs."""
+
+    @property
+    def usual(self) -> bool:
+        """Whether a form offers it among the first."""
+        return self.of_answers or self.name in ("staged", "depth", "rrf", "mtf", "hedge")
 
     def parameter(self, name: str) -> Parameter | None:
-        """Its parameter of that name."""
+        """The parameter with a name."""
         return next((parameter for parameter in self.parameters if parameter.name == name), None)
 
 
@@ -60,7 +65,7 @@ METHODS: Mapping[str, Method] = {
         Method(
             "staged",
             "Depth, then another method",
-            "The top ranks of every run first, so that no run is left out, then another method up to the "
+            "First the top ranks of every run, so that no run is left out; then another method up to the "
             "budget.",
             "",
             (STAGE_DEPTH, BUDGET),
@@ -77,14 +82,14 @@ METHODS: Mapping[str, Method] = {
         Method(
             "priority",
             "Depth-k by priority of runs",
-            "The top ranks of the runs that come first, then those of the others; some runs may add nothing.",
+            "The top ranks of runs with the highest priority, then of the others; some runs may add nothing.",
             "",
             (TOP, PRIORITIES, BUDGET),
         ),
         Method(
             "take",
             "Take@N",
-            "Rank by rank over all runs until the budget is spent.",
+            "Goes rank by rank over all runs until the budget is spent.",
             "Lipani, Zuccon, Lupu, Koopman and Hanbury, The Impact of Fixed-Cost Pooling Strategies on Test "
             "Collection Bias, ICTIR 2016",
             (POOL_DEPTH, BUDGET),
@@ -92,15 +97,15 @@ METHODS: Mapping[str, Method] = {
         Method(
             "fair_take",
             "Fair take@N",
-            "The runs in turn: each adds its best document that is not in the pool yet.",
+            "Runs take turns; each adds its best document that is not yet in the pool.",
             "",
             (POOL_DEPTH, BUDGET),
         ),
         Method(
             "borda",
             "Take@N by Borda count",
-            "The documents with the most points, where a run gives its first document n points and the next "
-            "one point less.",
+            "The documents with the most points; each run gives its first document n points and each later "
+            "one a point less.",
             "Aslam and Montague, Models for Metasearch, SIGIR 2001",
             (POOL_DEPTH, BUDGET),
         ),
@@ -124,7 +129,7 @@ METHODS: Mapping[str, Method] = {
         Method(
             "rbp",
             "Take@N by RBP weight",
-            "The documents that weigh most in the rank-biased precision of all runs.",
+            "The documents with the most weight in the rank-biased precision of all runs.",
             "Moffat, Webber and Zobel, Strategic System Comparisons via Targeted Relevance Judgments, "
             "SIGIR 2007",
             (P, POOL_DEPTH, BUDGET),
@@ -139,7 +144,7 @@ METHODS: Mapping[str, Method] = {
         Method(
             "mtf",
             "Move-to-front",
-            "One run as long as its documents are relevant; a miss sends it back behind the runs with fewer "
+            "Follows one run while its documents are relevant; a miss moves it behind the runs with fewer "
             "misses.",
             "Cormack, Palmer and Clarke, Efficient Construction of Large Test Collections, SIGIR 1998",
             (POOL_DEPTH, BUDGET),
@@ -148,7 +153,7 @@ METHODS: Mapping[str, Method] = {
         Method(
             "hedge",
             "Hedge",
-            "The document that the runs which were right so far rank highest.",
+            "The document ranked highest by the runs that were most accurate so far.",
             "Aslam, Pavlu and Savell, A Unified Model for Metasearch, Pooling, and System Evaluation, "
             "CIKM 2003",
             (BETA, POOL_DEPTH, BUDGET),
@@ -157,7 +162,7 @@ METHODS: Mapping[str, Method] = {
         Method(
             "maxmean",
             "Bandit, MaxMean",
-            "The next document of the run with the largest share of relevant ones so far.",
+            "The next document of the run with the largest share of relevant documents so far.",
             _LOSADA,
             (CREDIT, POOL_DEPTH, BUDGET),
             adaptive=True,
@@ -165,7 +170,7 @@ METHODS: Mapping[str, Method] = {
         Method(
             "mm_ns",
             "Bandit, MaxMean non-stationary (MM-NS)",
-            "The next document of a run whose last one was relevant; older judgments are forgotten.",
+            "The next document of a run whose last document was relevant; older judgments are forgotten.",
             _LOSADA,
             (CREDIT, POOL_DEPTH, BUDGET),
             adaptive=True,
@@ -173,8 +178,8 @@ METHODS: Mapping[str, Method] = {
         Method(
             "thompson",
             "Bandit, Thompson sampling",
-            "The next document of the run whose share of relevant ones is largest in a draw from what is "
-            "known of it.",
+            "The next document of the run with the largest share of relevant documents in a draw from its "
+            "posterior.",
             _LOSADA,
             (CREDIT, POOL_DEPTH, BUDGET),
             adaptive=True,
@@ -183,8 +188,8 @@ METHODS: Mapping[str, Method] = {
         Method(
             "stratified",
             "Stratified sample",
-            "A sample of the documents, denser where runs agree, from which xinfAP, statAP and infAP "
-            "estimate average precision.",
+            "A sample of the documents, denser where runs agree, for estimating average precision with "
+            "xinfAP, statAP and infAP.",
             "Yilmaz, Kanoulas and Aslam, A Simple and Efficient Sampling Method for Estimating AP and NDCG, "
             "SIGIR 2008",
             (STRATA, FUSION, POOL_DEPTH),
@@ -194,14 +199,14 @@ METHODS: Mapping[str, Method] = {
         Method(
             "random",
             "Random order",
-            "The candidates in a random order: what any other method should do better than.",
+            "The candidates in random order: a baseline that any other method should beat.",
             "",
             (POOL_DEPTH, BUDGET),
             random=True,
         ),
     )
 }
-"""All there are, by name."""
+"""All methods, by name."""
 
 OF_ANSWERS: Mapping[str, Method] = {
     method.name: method
@@ -209,7 +214,7 @@ OF_ANSWERS: Mapping[str, Method] = {
         Method(
             "citations",
             "First citations of each segment",
-            "What the segments of every answer cite first, then what they cite second, and so on.",
+            "The first citations of all segments of every answer, then the second ones, and so on.",
             "",
             (FIRST_CITATIONS, BUDGET),
             of_answers=True,
@@ -217,16 +222,16 @@ OF_ANSWERS: Mapping[str, Method] = {
         Method(
             "references",
             "First references of each answer",
-            "What every answer lists first among its references, cited or not.",
+            "The first references that every answer lists, cited or not.",
             "",
             (FIRST_REFERENCES, BUDGET),
             of_answers=True,
         ),
     )
 }
-"""Those of tasks of answers, by name."""
+"""Methods for tasks of answers, by name."""
 
 DEFAULT_OF_ANSWERS: Mapping[str, object] = {"name": "citations", "first": 1}
-"""What an organiser of answers is offered first: of the citations of TREC 2024 only the first was judged."""
+"""Default for answers: in TREC 2024 only the first citation was judged."""
 DEFAULT: Mapping[str, object] = {"name": "staged", "depth": 10, "budget": 200, "then": {"name": "rrf"}}
-"""What an organiser is offered first: a stage that is fair to every run, then what most runs agree on."""
+"""Default for rankings: a stage that is fair to every run, then the documents that most runs agree on."""

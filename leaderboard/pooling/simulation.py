@@ -1,4 +1,4 @@
-"""What a method would have found, had it chosen the documents of judgments that are all there."""
+"""Simulation of pooling methods on complete judgments."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,7 +10,7 @@ from leaderboard.pooling.candidates import FloatArray, IntArray
 from leaderboard.pooling.methods import pool, start
 
 NEVER = np.inf
-"""The share of the judging after which a document is judged that the method never comes to."""
+"""Share of judging for documents that the method never selects."""
 
 
 def judging_order(
@@ -22,9 +22,9 @@ def judging_order(
     level: int = 1,
     scores: Sequence[FloatArray] | None = None,
 ) -> IntArray:
-    """The order in which a method comes to one topic's judged documents, with no budget.
+    """The order in which a method selects one topic's judged documents, with no budget.
 
-    grades: of the documents that were judged; others are passed over at no cost, as are those of a negative
+    grades: of judged documents; others are skipped at no cost, as are those with a negative
     grade. A grade of at least level is relevant. Raises ValueError as `pool` does.
     """
     endless = bound.without_budget
@@ -36,10 +36,10 @@ def judging_order(
 
 
 def judged_after(order: IntArray, documents: IntArray) -> FloatArray:
-    """After which share of one topic's judging each of its judged documents is judged, (documents,).
+    """Share of one topic's judging after which each of its judged documents is judged, (documents,).
 
-    order: what judging_order gave; documents: the judged ones, ascending. Over 0 up to 1, NEVER where the
-    order does not have it. What is judged at share x is `judged_after(...) <= x`.
+    order: from judging_order; documents: the judged ones, ascending. Above 0 up to 1, NEVER if the
+    order lacks it. Documents judged at share x satisfy `judged_after(...) <= x`.
 
     >>> judged_after(np.array([7, 2]), np.array([2, 5, 7, 9]))
     array([0.5 ,  inf, 0.25,  inf])
@@ -50,9 +50,9 @@ def judged_after(order: IntArray, documents: IntArray) -> FloatArray:
 
 
 def recall(after: FloatArray, relevant: NDArray[np.bool_], shares: FloatArray) -> FloatArray:
-    """The share of the relevant documents found at each share of the judging, (shares,).
+    """Share of the relevant documents found at each share of judging, (shares,).
 
-    after, relevant: (documents,) of all topics. 0 where nothing is relevant.
+    after, relevant: (documents,) of all topics. 0 without relevant documents.
 
     >>> recall(np.array([0.5, 1.0]), np.array([True, True]), np.array([0.0, 0.5, 1.0]))
     array([0. , 0.5, 1. ])

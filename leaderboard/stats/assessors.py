@@ -29,7 +29,7 @@ IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
 Weights = Literal["plain", "linear", "quadratic"]
-"""How much two different grades count as agreeing: not at all, or the more the closer they are."""
+"""Weight of two different grades as agreement: none, or more the closer they are."""
 
 Scale = Literal["nominal", "ordinal", "interval"]
 """Whether grades are names, an order, or numbers whose differences mean something."""
@@ -42,7 +42,7 @@ NOTHING_RELEVANT = "No document was found relevant by any of them."
 
 @dataclass(frozen=True, eq=False)
 class Ratings:
-    """Who gave which grade to what: one row an assessor, one column a document."""
+    """The grades by assessor and document: one row per assessor, one column per document."""
 
     assessors: tuple[str, ...]
     documents: tuple[tuple[str, str], ...]
@@ -63,7 +63,7 @@ class Share(NamedTuple):
 
 
 class Confusion(NamedTuple):
-    """How often one assessor's grade met the other's."""
+    """Counts of one assessor's grades against the other's."""
 
     grades: tuple[int, ...]
     counts: IntArray
@@ -123,7 +123,7 @@ def pair(table: Ratings, first: int, second: int) -> tuple[IntArray, IntArray]:
     return table.grades[first, both], table.grades[second, both]
 
 
-def confusion(one: IntArray, other: IntArray, grades: Sequence[int] = ()) -> Confusion:
+def confusion(first: IntArray, second: IntArray, grades: Sequence[int] = ()) -> Confusion:
     """The table of two assessors' grades of the same documents, (documents,) each.
 
     It has the grades that were given, and those of `grades`, ascending.
@@ -131,9 +131,9 @@ def confusion(one: IntArray, other: IntArray, grades: Sequence[int] = ()) -> Con
     >>> confusion(np.array([0, 1, 1]), np.array([0, 0, 1])).counts.tolist()
     [[1, 0], [1, 1]]
     """
-    kinds = np.unique(np.concatenate([one, other, np.asarray(grades, dtype=np.int64)]))
+    kinds = np.unique(np.concatenate([first, second, np.asarray(grades, dtype=np.int64)]))
     counts = np.zeros((kinds.size, kinds.size), dtype=np.int64)
-    np.add.at(counts, (np.searchsorted(kinds, one), np.searchsorted(kinds, other)), 1)
+    np.add.at(counts, (np.searchsorted(kinds, first), np.searchsorted(kinds, second)), 1)
     return Confusion(tuple(kinds.tolist()), counts)
 
 
@@ -258,7 +258,7 @@ def _by_grade(grades: IntArray, given: BoolArray) -> tuple[IntArray, IntArray]:
 
 
 def _agreeing(grades: FloatArray, weights: Weights) -> FloatArray:
-    """How much two grades agree, 1 for the same, 0 for the farthest: (grades, grades)."""
+    """Agreement of two grades, 1 for the same, 0 for the farthest: (grades, grades)."""
     if weights == "plain" or grades.size < 2:
         return np.eye(grades.size)
     apart = np.abs(grades[:, None] - grades[None, :]) / (grades[-1] - grades[0])
@@ -301,7 +301,7 @@ _DISTANCES: dict[Scale, Callable[[FloatArray, FloatArray], FloatArray]] = {
     "ordinal": _ordinal,
     "interval": _interval_distance,
 }
-"""How far apart two grades are, squared, from the grades and how often each was given."""
+"""Squared distance of two grades, from the grades and their frequencies."""
 
 
 AWAY_S = 300.0
@@ -333,7 +333,7 @@ class JudgingTimes:
 
 
 def judging_times(seconds: Collection[float]) -> JudgingTimes:
-    """What the seconds of one assessor's judgments, each at least 0, come to.
+    """Statistics of the seconds of one assessor's judgments, each at least 0.
 
     Times over five minutes are left out. The trimmed mean leaves out a twentieth, rounded down, of the
     others at each end.
@@ -352,7 +352,7 @@ def judging_times(seconds: Collection[float]) -> JudgingTimes:
 
 RuleKey = Literal["single", "majority", "last", "mean", "max", "adjudicated"]
 Ties = Literal["lower", "higher", "open"]
-"""What majority makes of grades that equally many gave: the lower, the higher, or nothing yet."""
+"""Majority of grades with equal counts: the lower, the higher, or none yet."""
 
 
 class Label(Protocol):
@@ -360,15 +360,15 @@ class Label(Protocol):
 
     @property
     def topic_id(self) -> str:
-        """Which topic."""
+        """The topic."""
 
     @property
     def docno(self) -> str:
-        """Which document."""
+        """The document."""
 
     @property
     def assessor(self) -> str:
-        """Who judged."""
+        """The assessor."""
 
     @property
     def grade(self) -> int | None:
@@ -389,7 +389,7 @@ class Rule:
     key: RuleKey
     title: str
     question: str
-    """What it does with documents that several assessors judged."""
+    """Its treatment of documents that several assessors judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,15 +408,15 @@ class Settled:
 RULES: dict[RuleKey, Rule] = {
     rule.key: rule
     for rule in (
-        Rule("single", "first assessor", "The label of the first assessor; others only show agreement."),
-        Rule("majority", "majority", "The grade that most gave; of equally many the lower one."),
-        Rule("last", "last label", "The label that was given last, by any assessor."),
+        Rule("single", "first assessor", "The label of the first assessor; the others only show agreement."),
+        Rule("majority", "majority", "The most frequent grade; the lower one in a tie."),
+        Rule("last", "last label", "The most recent label by any assessor."),
         Rule("mean", "mean, rounded", "The mean of all labels, rounded to the nearest grade, halves up."),
-        Rule("max", "highest", "The highest grade that any assessor gave."),
+        Rule("max", "highest", "The highest grade given by any assessor."),
         Rule(
             "adjudicated",
             "adjudicated",
-            "The adjudicator's grade; without one, what all assessors agree on, else none yet.",
+            "The adjudicator's grade; without one, the grade all assessors agree on, otherwise none yet.",
         ),
     )
 }
@@ -437,7 +437,7 @@ def settle(
     """One grade a document by a rule of RULES.
 
     adjudicators: assessors whose label decides where the rule is adjudicated; by the other rules they
-    count as everybody does. ties is for majority alone. A document whose only assessor skipped it has
+    count like all others. ties is for majority alone. A document whose only assessor skipped it has
     no grade and is not open. mean rounds halves up: 0 and 1 make 1.
     """
     log = _by_time(events)
@@ -526,7 +526,7 @@ _DIFFERENCE, _FIRST, _SECOND = range(3)
 
 
 class Votes(NamedTuple):
-    """How often the first was preferred, neither, and the second."""
+    """Counts of preferences for the first, for neither, and for the second."""
 
     wins: Annotated[int, Shown("Wins", key="topics_first")]
     ties: Annotated[int, Shown("Ties", key="topics_equal")]
@@ -568,7 +568,7 @@ def votes(signs: Sequence[int]) -> Votes:
 
 
 def majority_sign(signs: Sequence[int]) -> int:
-    """What most votes of one topic say: 1, -1, or 0 where neither has more.
+    """The majority vote of one topic: 1, -1, or 0 for a tie.
 
     >>> majority_sign([1, 0, 1]), majority_sign([1, -1]), majority_sign([0, 0, -1])
     (1, 0, -1)

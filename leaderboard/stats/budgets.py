@@ -1,4 +1,4 @@
-"""What the answers of a board can have given away of the scores behind them, and how far they mislead."""
+"""Bounds on the information that a board's answers reveal about hidden scores, and on its errors."""
 
 import math
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ RISK = 0.05
 
 
 def answer_bits(answers: Sequence[int], measures: int, decimals: int) -> float:
-    """At most so many bits have been told; answers are counted by team, each by all measures.
+    """The largest number of bits revealed; answers are counted by team, each by all measures.
 
     A mean from 0 to 1 with `decimals` decimals is one of 10^d + 1 values: that many bits an answer.
 
@@ -19,7 +19,7 @@ def answer_bits(answers: Sequence[int], measures: int, decimals: int) -> float:
 
 
 def error_bound(bits: float, topics: int, risk: float = RISK) -> float:
-    """How far any public mean may lie from the run's true mean, except with probability `risk`.
+    """Maximum distance of any public mean from the run's true mean, except with probability `risk`.
 
     By Hoeffding's inequality for every run that the answers could have led to: with 2^bits sequences of
     answers, sqrt((bits ln 2 + ln(2 / risk)) / (2 topics)), for scores from 0 to 1 and topics drawn at random.

@@ -1,4 +1,4 @@
-"""How well a judge puts runs in the order of a reference, and what may be claimed of it.
+"""Agreement of a judge with the order of runs of a reference, and the claims it supports.
 
 Of each topic the coefficient over the runs within it: a table of judges by topics, for which all that holds
 for runs by topics holds.
@@ -13,7 +13,7 @@ Of what assessors' agreement has (leaderboard.stats.assessors), and what holds o
 precision, recall and F1 of the relevant documents, mean absolute error and bias.
 
 Both boards are standardised within each topic, so that a judge that is lenient, or uses another scale, rates
-nobody higher for that.
+no one higher for that.
 """
 
 from collections.abc import Mapping, Sequence
@@ -65,7 +65,7 @@ def board_agreement(
 ) -> BoardAgreement:
     """The agreement of the means by reference and judge, (runs,) each, of the runs of these names.
 
-    RBO takes tied runs in order of their names. k: how many runs of the top are looked at alone, 0 for none;
+    RBO takes tied runs in order of their names. k: the number of top runs compared separately, 0 for none;
     with those that tie with the last of them, or, where ties are cut, in the order given. Raises ValueError
     for fewer than two runs.
 
@@ -109,10 +109,11 @@ def accuracies(reference: FloatArray, judge: FloatArray) -> FloatArray:
     >>> accuracies(np.array([[3.0, 2.0, 1.0]]), np.array([[3.0, 3.0, 1.0]]))
     array([0.83333333])
     """
-    true, said = pair_signs(reference), pair_signs(judge)
+    true, judged = pair_signs(reference), pair_signs(judge)
     untied = np.count_nonzero(true, axis=1)
     right = (
-        np.count_nonzero(true * said > 0, axis=1) + np.count_nonzero((true != 0) & (said == 0), axis=1) / 2
+        np.count_nonzero(true * judged > 0, axis=1)
+        + np.count_nonzero((true != 0) & (judged == 0), axis=1) / 2
     )
     return np.where(untied > 0, right / np.maximum(untied, 1), np.nan)
 
@@ -216,7 +217,7 @@ def ceiling(reference: FloatArray, *, seed: int) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class DecidedPairs:
-    """Pairs of runs by who decides them, and whether both go the same way.
+    """Counts of pairs of runs, by which board decides them and whether both agree.
 
     both_same, both_opposite: decided on either board; one_same, one_opposite: on one of them, by the
     direction of the means on the other; none_same, none_opposite: on neither. Equal means on one side alone
@@ -247,14 +248,14 @@ class DecidedPairs:
 
 @dataclass(frozen=True, slots=True)
 class GuaranteedRange:
-    """Where τ of the boards over infinitely many topics lies with at least 95 %, from -1 to 1."""
+    """Range of τ of the boards over infinitely many topics with at least 95 % confidence, from -1 to 1."""
 
     low: float
     high: float
 
 
 def decided_pairs(reference: FloatArray, judge: FloatArray, method: Method, *, seed: int) -> DecidedPairs:
-    """How the pairs of the same runs are decided on both boards by the task's method.
+    """Decisions on the pairs of the same runs on both boards by the task's method.
 
     Scores (runs, topics), each over its own topics, of which one is enough; higher is better. seed matters
     where the method is random.
@@ -389,15 +390,15 @@ def level_agreement(reference: IntArray, judge: IntArray, truth: int, level: int
     (0.5, 0.5, 0.5)
     """
     one, two = (reference >= truth).astype(np.int64), (judge >= level).astype(np.int64)
-    both, found, wanted = int((one & two).sum()), int(two.sum()), int(one.sum())
+    both, predicted, relevant = int((one & two).sum()), int(two.sum()), int(one.sum())
     return LevelAgreement(
         truth=truth,
         judge=level,
         kappa=cohen(confusion(one, two)).value,
         jaccard=overlap(one, two).value,
-        precision=both / found if found else None,
-        recall=both / wanted if wanted else None,
-        f1=2 * both / (found + wanted) if found + wanted else None,
+        precision=both / predicted if predicted else None,
+        recall=both / relevant if relevant else None,
+        f1=2 * both / (predicted + relevant) if predicted + relevant else None,
     )
 
 

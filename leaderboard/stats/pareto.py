@@ -1,4 +1,4 @@
-"""Which of several runs no other beats in both cost and effectiveness."""
+"""Pareto front: runs that no other beats in both cost and effectiveness."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,8 @@ def front(cost: FloatArray, better: FloatArray) -> NDArray[np.bool_]:
     >>> front(np.array([1.0, 2.0, 3.0]), np.array([0.5, 0.5, 0.6]))
     array([ True, False,  True])
     """
-    known = np.flatnonzero(np.isfinite(cost) & np.isfinite(better))
-    order = known[np.lexsort((-better[known], cost[known]))]
+    finite = np.flatnonzero(np.isfinite(cost) & np.isfinite(better))
+    order = finite[np.lexsort((-better[finite], cost[finite]))]
     on_front = np.zeros(len(cost), np.bool_)
     if not len(order):
         return on_front

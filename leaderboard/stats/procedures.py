@@ -1,4 +1,4 @@
-"""What is computed of a score table, by name: scores and options in, arrays out.
+"""Procedures on a score table, by name: scores and options in, arrays out.
 
 The same procedures run in a web request where they are quick, and as `python -m
 leaderboard.stats.procedures NAME OPTIONS`, scores on stdin and the result on stdout, where they are not.
@@ -49,7 +49,7 @@ def pairs(scores: NDArray[np.float64], options: Options, progress: Progress) -> 
 
 
 def places(scores: NDArray[np.float64], options: Options, progress: Progress) -> Arrays:
-    """What a board says of every run by a method: whether it may be the best, the range of its rank."""
+    """The standing of every run by a method: whether it may be the best, and its rank range."""
     of_all = verdicts(
         all_pairs(scores, method(str(options["method"])), seed=int(options["seed"]), progress=progress)
     )
@@ -57,7 +57,7 @@ def places(scores: NDArray[np.float64], options: Options, progress: Progress) ->
 
 
 def reliability_of_board(scores: NDArray[np.float64], options: Options, progress: Progress) -> Arrays:
-    """Variance components, what the topics can separate, and how alike the orders by halves of them are.
+    """Variance components, sensitivity of the topics, and agreement of orders by halves of them.
 
     Arrays of one number each, named as in Reliability, Sensitivity (with separate_ before) and SplitHalf
     (with halves_ before). enough_topics is how many give an E ρ² of .95, 0 where no number does.
@@ -77,7 +77,7 @@ def intervals_of_ranks(scores: NDArray[np.float64], options: Options, progress: 
 
 
 def places_of_resamples(scores: NDArray[np.float64], options: Options, progress: Progress) -> Arrays:
-    """How often every run comes first when topics are resampled, named as in FirstPlaces."""
+    """Frequency of first places of every run over resampled topics, named as in FirstPlaces."""
     return _arrays(first_places(scores, seed=int(options["seed"])))
 
 

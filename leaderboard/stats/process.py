@@ -1,4 +1,4 @@
-"""A procedure in a process of its own: SciPy and what it needs are loaded there and gone when it ends."""
+"""A procedure in a separate process, so that SciPy's memory is freed when it ends."""
 
 import json
 import os
@@ -18,7 +18,7 @@ ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
 
 
 class ProcedureFailed(Exception):
-    """The process ended without a result; the message is the last it said."""
+    """The process ended without a result; the message is its last output."""
 
 
 def run(
@@ -29,7 +29,7 @@ def run(
 ) -> bytes:
     """The packed result of a procedure, computed by another process.
 
-    progress is told shares from 0 to 1 as they come; what it raises ends the process. Raises
+    progress is called with shares from 0 to 1 as they come; what it raises ends the process. Raises
     ProcedureFailed where the process ends badly.
     """
     command = [sys.executable, "-m", MODULE, name, json.dumps(dict(options))]

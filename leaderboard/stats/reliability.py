@@ -1,4 +1,4 @@
-"""What other topics would show: reliability, power, components of variance.
+"""Reliability, power and variance components of a board over topics.
 
 The test is the two-sided paired t test: over T topics, a true mean difference d with standard deviation s
 of the per-topic differences makes t noncentral with T - 1 degrees of freedom and noncentrality
@@ -41,7 +41,7 @@ _WIDTH = 9.0  # standard deviations: beyond them lies 2e-19 of a normal distribu
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
-    """What the topics of a board can separate, in units of its measure.
+    """The sensitivity of a board's topics, in units of its measure.
 
     `sd` is the median over pairs of runs of the standard deviation of their differences. `planned` is the
     smallest true difference that a test of one pair, chosen beforehand, finds with the wanted power; `any`
@@ -78,10 +78,24 @@ def power(difference: float, sd: float, topics: int, *, alpha: float = 0.05) -> 
     return _power(noncentrality, topics - 1, _critical(topics - 1, alpha))
 
 
+def one_sided_power(difference: float, sd: float, topics: int, *, alpha: float = 0.05) -> float:
+    """The probability, 0 to 1, that a one-sided paired t test finds a true difference above 0 at level alpha.
+
+    Raises ValueError as power does; below 0 the difference is one of the other side.
+
+    >>> round(one_sided_power(0.05, 0.2, 50), 6), round(one_sided_power(0.0, 0.2, 50), 6)
+    (0.539205, 0.05)
+    """
+    _check(sd, topics)
+    if sd == 0:
+        return float(difference > 0)
+    return min(_above(difference / sd * sqrt(topics), topics - 1, _critical(topics - 1, 2 * alpha)), 1.0)
+
+
 def topics_needed(difference: float, sd: float, *, power: float = 0.8, alpha: float = 0.05) -> int:
     """The fewest topics, at least 2, with which the paired t test finds a true difference so often.
 
-    Raises ValueError for a negative sd, a difference of 0, or one so small beside sd that ten million
+    Raises ValueError for a negative sd, a difference of 0, or one so small relative to sd that ten million
     topics do not do.
 
     >>> topics_needed(0.05, 0.2)
@@ -129,7 +143,7 @@ def _approximate(effects: NDArray[np.float64], power: float, alpha: float) -> ND
 
 
 def _shown_effects(topics: NDArray[np.int64], power: float, alpha: float) -> NDArray[np.float64]:
-    """The smallest effects that so many topics, (n,), show with this power, by secants."""
+    """The smallest effects that this number of topics, (n,), shows with this power, by secants."""
     freedom = np.asarray(topics - 1, dtype=np.float64)
     critical: NDArray[np.float64] = -stdtrit(freedom, alpha / 2)
     # Nearly normal: the normal deviate less the critical value times an independent deviation.
@@ -195,7 +209,7 @@ def half_width(sd: float, topics: int, *, confidence: float = 0.95) -> float:
 
 
 def sensitivity(scores: NDArray[np.float64], *, power: float = 0.8, alpha: float = 0.05) -> Sensitivity:
-    """What the topics of a board, scores (n runs, T topics), can separate.
+    """The sensitivity of a board's topics, scores (n runs, T topics).
 
     Raises ValueError for fewer than two runs or topics.
 
@@ -303,7 +317,7 @@ _BLOCK = 1 << 20  # numbers in a temporary array
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """Variance components and what follows from them.
+    """Variance components and the coefficients derived from them.
 
     `runs`, `topics` and `residual` are the variances, 0 or more, between runs, between topics, and what is
     left. `order` is E ρ², the share of variance between observed means that is due to the runs, for the
@@ -363,7 +377,7 @@ def reliability(scores: FloatArray) -> Reliability:
 
 
 def split_half(scores: FloatArray, *, seed: int, splits: int = 1000) -> SplitHalf:
-    """How alike the orders of runs by two halves of the topics are, scores (n runs, T topics).
+    """The agreement of the orders of runs by two halves of the topics, scores (n runs, T topics).
 
     The whole set of topics is twice as large, so that two whole sets would agree better. Of an odd number of
     topics each split leaves one out. A half on which all runs score alike has τ 0. The same seed gives
@@ -377,7 +391,7 @@ def split_half(scores: FloatArray, *, seed: int, splits: int = 1000) -> SplitHal
     runs, topics = _shape(scores)
     source = stream(seed)
     block = max(1, _BLOCK // max(topics, runs * (runs - 1) // 2))
-    found = []
+    correlations = []
     for start in range(0, splits, block):
         shape = (min(block, splits - start), topics)
         order = orders(source, *shape)
@@ -386,8 +400,8 @@ def split_half(scores: FloatArray, *, seed: int, splits: int = 1000) -> SplitHal
             member = np.zeros(shape)
             np.put_along_axis(member, chosen, 1.0, axis=1)
             halves.append(pair_signs(member @ scores.T))
-        found.append(taus(*halves))
-    low, median, high = np.quantile(np.concatenate(found), [0.05, 0.5, 0.95])
+        correlations.append(taus(*halves))
+    low, median, high = np.quantile(np.concatenate(correlations), [0.05, 0.5, 0.95])
     return SplitHalf(median=float(median), low=float(low), high=float(high), splits=splits)
 
 
@@ -427,31 +441,31 @@ def standardised(scores: FloatArray, form: Form, *, reference: FloatArray | None
            [0.5 ],
            [0.65]])
     """
-    known = scores if reference is None else reference
-    if known.shape[1] != scores.shape[1]:
-        raise ValueError(f"{scores.shape[1]} topics cannot be standardised by {known.shape[1]}")
-    if len(known) == 0:
+    basis = scores if reference is None else reference
+    if basis.shape[1] != scores.shape[1]:
+        raise ValueError(f"{scores.shape[1]} topics cannot be standardised by {basis.shape[1]}")
+    if len(basis) == 0:
         raise ValueError("scores cannot be standardised without reference runs")
     if form == "empirical":
-        return _share_below(scores, known)
-    z = _deviations(scores, known)
+        return _share_below(scores, basis)
+    z = _deviations(scores, basis)
     return np.asarray(ndtr(z)) if form == "normal" else np.clip(SLOPE * z + CENTRE, 0.0, 1.0)
 
 
-def _deviations(scores: FloatArray, known: FloatArray) -> FloatArray:
+def _deviations(scores: FloatArray, basis: FloatArray) -> FloatArray:
     # Equal scores may have a tiny deviation from their rounded mean, so equality is asked directly.
-    varied = (known != known[0]).any(axis=0)
-    mean = np.where(varied, known.mean(axis=0), 0.0)
-    spread = np.where(varied, known.std(axis=0, ddof=min(1, len(known) - 1)), 1.0)
+    varied = (basis != basis[0]).any(axis=0)
+    mean = np.where(varied, basis.mean(axis=0), 0.0)
+    spread = np.where(varied, basis.std(axis=0, ddof=min(1, len(basis) - 1)), 1.0)
     return (scores - mean) / spread
 
 
-def _share_below(scores: FloatArray, known: FloatArray) -> FloatArray:
-    ordered = np.sort(known, axis=0)
+def _share_below(scores: FloatArray, basis: FloatArray) -> FloatArray:
+    ordered = np.sort(basis, axis=0)
     columns = [
         np.searchsorted(ordered[:, topic], scores[:, topic], side="right") for topic in range(scores.shape[1])
     ]
-    return np.array(columns, dtype=np.float64).reshape(scores.shape[::-1]).T / len(known)
+    return np.array(columns, dtype=np.float64).reshape(scores.shape[::-1]).T / len(basis)
 
 
 FEWEST_RUNS = 3
@@ -479,9 +493,9 @@ def discrimination(scores: FloatArray) -> MaskedArray:
     if runs < FEWEST_RUNS or topics < 2:
         return _nothing(topics)
     rest = (scores.sum(axis=1, keepdims=True) - scores) / (topics - 1)
-    one, other = _standardised(scores), _standardised(rest)
-    correlation = np.clip((one * other).sum(axis=0), -1.0, 1.0)
-    return np.ma.array(correlation, mask=~(one.any(axis=0) & other.any(axis=0)))
+    own, others = _standardised(scores), _standardised(rest)
+    correlation = np.clip((own * others).sum(axis=0), -1.0, 1.0)
+    return np.ma.array(correlation, mask=~(own.any(axis=0) & others.any(axis=0)))
 
 
 def _nothing(topics: int) -> MaskedArray:

@@ -1,4 +1,4 @@
-"""What a table of all pairs says about each run.
+"""Statements about each run from a table of all pairs.
 
 The compact letter display of Piepho, An Algorithm for a Letter-Based Representation of All-Pairwise
 Comparisons, Journal of Computational and Graphical Statistics 13(2), 2004: insert, absorb, sweep.
@@ -76,7 +76,7 @@ def _columns(undecided: NDArray[np.bool_]) -> list[frozenset[int]]:
         split = {column for column in columns if column.issuperset(pair)}
         columns -= split
         halves = {column - {run} for column in split for run in pair}
-        columns |= {half for half in halves if not any(half < other for other in columns | halves)}
+        columns |= {half for half in halves if not any(half < column for column in columns | halves)}
     return sorted(columns, key=sorted)
 
 
@@ -134,7 +134,7 @@ class RankIntervals:
 
 @dataclass(frozen=True, slots=True)
 class FirstPlaces:
-    """How runs do on resampled topics, arrays (n,).
+    """Ranks of runs on resampled topics, arrays (n,).
 
     `first` is the share of resamples that a run leads; runs that tie share it. `mean_rank` is its mean
     rank, ties sharing the smallest; `low` and `high` are percentiles of its rank. These describe the
@@ -183,7 +183,7 @@ def rank_intervals(scores: FloatArray, *, confidence: float = 0.95) -> RankInter
 def first_places(
     scores: FloatArray, *, seed: int, resamples: int = 10_000, confidence: float = 0.95
 ) -> FirstPlaces:
-    """How often each run comes first, and between which ranks it stays, when topics are resampled.
+    """Frequency of first places and the range of ranks of each run when topics are resampled.
 
     The percentile bootstrap over topics of scores (n runs, T topics): Efron and Tibshirani, An Introduction
     to the Bootstrap, 1993. The same seed gives the same numbers for ever.
@@ -196,7 +196,7 @@ def first_places(
 
 
 def places(means: FloatArray, *, confidence: float = 0.95) -> FirstPlaces:
-    """What the ranks by given resampled means (B resamples, n runs) say, see FirstPlaces."""
+    """Ranks by given resampled means (B resamples, n runs), see FirstPlaces."""
     resamples, runs = means.shape
     order = np.argsort(-means, axis=1, kind="stable")
     falling = np.take_along_axis(means, order, axis=1)
@@ -227,7 +227,7 @@ def resampled_means(scores: FloatArray, seed: int, resamples: int) -> Iterator[F
 
 
 def _critical_t(comparisons: int, freedom: int, confidence: float) -> float:
-    """What |t| exceeds in any of so many comparisons in at most 1 - confidence of cases."""
+    """The critical |t|, exceeded in any of this number of comparisons in at most 1 - confidence of cases."""
     return float(-stdtrit(freedom, (1 - confidence) / (2 * comparisons)))
 
 
@@ -240,23 +240,23 @@ IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 POWER = 0.8
 MOST_TIMES = 100
-"""So many times the topics of a board: beyond that more topics are no way to decide a pair."""
+"""This many times the topics of a board: beyond that, more topics are no way to decide a pair."""
 SignArray = NDArray[np.int8]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Verdicts:
-    """What holds of n runs all at once with 1 - alpha; arrays but signs are (n,), in order of the runs."""
+    """Statements on n runs that hold at once with 1 - alpha; arrays but signs are (n,), by run."""
 
     signs: SignArray
     """(n, n): 1 where the row's run beats the column's, -1 where it is beaten, 0 where that is undecided."""
     too_few: bool
     """Whether not even the first and the last can be told apart: then no run is said to be among the best."""
     may_be_best: BoolArray
-    """Which runs may be the best on topics like these; at least one unless the topics are too few."""
+    """Runs that may be the best on topics like these; at least one unless the topics are too few."""
     beats: IntArray
     named: IntArray
-    """How many runs are named that beat it: a run that cannot be the best may have none."""
+    """Number of runs named that beat it: a run that cannot be the best may have none."""
     undecided: IntArray
     """The other runs that it neither beats nor is beaten by."""
     rank_low: IntArray
@@ -266,7 +266,7 @@ class Verdicts:
 
 
 def verdicts(table: PairTable, level: float = LEVEL) -> Verdicts:
-    """Whom each of the n runs of a table beats, which may be the best, and their ranges of ranks.
+    """Significant wins, possible winners and rank ranges of the n runs of a table.
 
     level is half of alpha. A run is out where some run of a higher mean is better by a one-sided test at
     level/(n - 1); it may be the best where it is neither out nor beaten. A run that alone may be the best is
@@ -300,31 +300,31 @@ def verdicts(table: PairTable, level: float = LEVEL) -> Verdicts:
     )
 
 
-def topics_to_decide(table: PairTable, said: Verdicts, topics: int, pair: int) -> int | None:
-    """How many topics like a board's would decide a pair of its table, as topics_at has it."""
-    return topics_at(next_level(table, said), table, topics, [pair])[0]
+def topics_to_decide(table: PairTable, verdicts: Verdicts, topics: int, pair: int) -> int | None:
+    """Number of topics like a board's that would decide a pair of its table, as topics_at has it."""
+    return topics_at(next_level(table, verdicts), table, topics, [pair])[0]
 
 
 def topics_of_undecided(
-    table: PairTable, said: Verdicts, topics: int, signs: SignArray
+    table: PairTable, verdicts: Verdicts, topics: int, signs: SignArray
 ) -> tuple[int | None, ...]:
     """As topics_to_decide, of all pairs of a table in its order; None where signs, (n, n), decide a pair."""
     undecided = np.flatnonzero(signs[pairs(table.runs)] == 0).tolist()
-    needed = topics_at(next_level(table, said), table, topics, undecided)
+    needed = topics_at(next_level(table, verdicts), table, topics, undecided)
     by_pair = dict(zip(undecided, needed, strict=True))
     return tuple(by_pair.get(pair) for pair in range(len(table.difference)))
 
 
 def topics_against(table: PairTable, against: AgainstBaseline, topics: int) -> tuple[int | None, ...]:
-    """How many topics would decide each run (n,) against the baseline; None where they do, as topics_at.
+    """Topics that would decide each run (n,) against the baseline; None where they do, as topics_at.
 
     At LEVEL over the n - 1 pairs, or over those not yet told apart, unless they stay corrected for all pairs.
     """
     run = np.flatnonzero(against.verdicts == 0)
     run = run[run != against.baseline]
     place = square(np.arange(len(table.difference)), table.runs, mirrored=1)[run, against.baseline]
-    found = 0 if table.method.correction.name == "bonferroni" else int(np.count_nonzero(against.verdicts))
-    level = LEVEL / max(1, table.runs - 1 - found)
+    decided = 0 if table.method.correction.name == "bonferroni" else int(np.count_nonzero(against.verdicts))
+    level = LEVEL / max(1, table.runs - 1 - decided)
     if table.method.correction.name in BOTH_IN_ONE:
         level = next_level(table, verdicts(table))
     by_run = dict(zip(run.tolist(), topics_at(level, table, topics, place.tolist()), strict=True))
@@ -332,7 +332,7 @@ def topics_against(table: PairTable, against: AgainstBaseline, topics: int) -> t
 
 
 def topics_at(alpha: float, table: PairTable, topics: int, chosen: Sequence[int]) -> list[int | None]:
-    """How many topics like these would decide each chosen pair of a table, at a two-sided level.
+    """Number of topics like these that would decide each chosen pair of a table, at a two-sided level.
 
     With 80 % power of the paired t test, with the difference and spread that were seen. None where the means
     are equal, and where a hundred times the topics are not enough. At least one more than there are.
@@ -344,21 +344,21 @@ def topics_at(alpha: float, table: PairTable, topics: int, chosen: Sequence[int]
         # A difference without spread is shown by any topics.
         with np.errstate(divide="ignore"):
             effects = np.abs(table.difference[chosen][is_told]) / (half[is_told] / half_width(1.0, topics))
-        found = fewest_topics(effects, topics + 1, power=POWER, alpha=alpha).tolist()
-        for at, number in zip(np.flatnonzero(is_told).tolist(), found, strict=True):
+        numbers = fewest_topics(effects, topics + 1, power=POWER, alpha=alpha).tolist()
+        for at, number in zip(np.flatnonzero(is_told).tolist(), numbers, strict=True):
             needed[at] = None if number > MOST_TIMES * topics else number
     return needed
 
 
-def next_level(table: PairTable, said: Verdicts) -> float:
+def next_level(table: PairTable, verdicts: Verdicts) -> float:
     """The level that a table's correction leaves for the next pair.
 
     LEVEL over all pairs, or over those not yet told apart; of two runs alone, twice LEVEL.
     """
     if table.runs == 2:
         return 2 * LEVEL
-    found = 0 if table.method.correction.name == "bonferroni" else int(np.count_nonzero(said.signs > 0))
-    return LEVEL / max(1, len(table.difference) - found)
+    decided = 0 if table.method.correction.name == "bonferroni" else int(np.count_nonzero(verdicts.signs > 0))
+    return LEVEL / max(1, len(table.difference) - decided)
 
 
 def widest_pair(table: PairTable) -> int:
@@ -381,7 +381,7 @@ def _over_all_pairs(table: PairTable) -> FloatArray:
 
 
 def _out(table: PairTable, level: float) -> BoolArray:
-    """Which runs (n,) cannot be the best: the best is among them with a probability of at most the level."""
+    """Runs (n,) that cannot be the best: the best is among them with a probability of at most the level."""
     out = np.zeros(table.runs, dtype=bool)
     first, second = pairs(table.runs)
     is_decided = table.single / 2 < level / max(1, table.runs - 1)
@@ -395,7 +395,7 @@ def _signs(difference: FloatArray, is_decided: BoolArray) -> SignArray:
 
 
 def decided(table: PairTable, level: float = LEVEL) -> SignArray:
-    """Which pairs can be told apart by the table's own correction, (n, n), as in Verdicts.signs.
+    """Pairs that can be told apart by the table's own correction, (n, n), as in Verdicts.signs.
 
     A pair is decided where its adjusted p is below the level; the better run is that of the higher mean, so
     that of equal means neither is. A correction that keeps its error over all pairs has the same verdicts.
@@ -406,7 +406,7 @@ def decided(table: PairTable, level: float = LEVEL) -> SignArray:
 
 
 def decided_neighbours(signs: SignArray, order: Sequence[int]) -> BoolArray:
-    """Which of the n - 1 neighbouring pairs of runs in the board's order can be told apart, by such signs."""
+    """Mask of the n - 1 neighbouring pairs in the board's order that can be told apart, by such signs."""
     places = np.asarray(order, dtype=np.int64)
     is_decided: BoolArray = signs[places[:-1], places[1:]] != 0
     return is_decided
@@ -416,7 +416,7 @@ RECOMMENDED = "t"
 ROPE = 0.01
 """The largest difference of means of no practical matter, for the probabilities."""
 SKEWED = 0.02
-"""Where the p of the t test and of Fisher's differ by more, the differences are skewed."""
+"""Difference between the p of the t test and of Fisher's above which the differences count as skewed."""
 
 DRAWS = 10_000_000
 """Topics times resamples that a comparison may take, so that many topics do not take seconds."""
@@ -442,7 +442,7 @@ class TwoRuns:
     high: float | None
     """The paired 95% interval of the difference; None with one topic, and where it never varies."""
     needed: int | None
-    """How many topics would tell the two apart by the t test of this pair alone, with 80 % power; None where
+    """Number of topics for 80 % power of the t test of this pair alone; None where
     these do, or more would not help."""
     wins: int
     ties: int
@@ -525,7 +525,7 @@ def _bootstrap(better: FloatArray, seed: int, sign: float) -> tuple[float, float
 
 
 def resamples_of(topics: int) -> int:
-    """How often two runs on n topics are resampled: less often over 100 topics, as each takes longer.
+    """Number of resamples for two runs on n topics: fewer over 100 topics, as each takes longer.
 
     >>> [resamples_of(topics) for topics in (50, 250, 6980)]
     [100000, 40000, 8000]

@@ -4,7 +4,7 @@ means are float64 (runs, members), a run's mean score by member, higher is bette
 missing in a run. A run that lacks a member has no mean and no mean rank, but points: nan stands for none.
 
 A member's scores are float64 (runs, topics), higher is better, of the same runs in every member; weights,
-(members,), are those of the aggregate. Three answers, by what would be drawn anew: the topics within each
+(members,), are those of the aggregate. Three answers, by what would be drawn again: the topics within each
 member, the members, or topics that all members share.
 
 Efron and Tibshirani, An Introduction to the Bootstrap, 1993. The same seed gives the same numbers for ever.
@@ -123,7 +123,7 @@ def ranks(values: FloatArray, *, lower_is_better: bool = False) -> list[int | No
 
 
 Drawn = Literal["topics", "members", "shared topics"]
-"""What other suites like this one would differ in."""
+"""Units in which other suites like this one would differ."""
 
 FEW_MEMBERS = 6
 """With fewer members, members like these can tell little."""
@@ -142,7 +142,7 @@ class MemberPairs:
 
     error is the standard error, freedom its degrees of freedom, 0 where it is not known. table has p, its
     correction by Holm and the 95 % interval, for who asks whom a run beats. units: how many there are of what
-    would be drawn anew, the topics of all members, the members, or the topics that they share.
+    would be drawn again, the topics of all members, the members, or the topics that they share.
     """
 
     error: FloatArray
@@ -155,10 +155,10 @@ class MemberPairs:
 def compare(
     members: Sequence[FloatArray], weights: FloatArray, drawn: Drawn, topics: Sequence[Sequence[str]] = ()
 ) -> MemberPairs:
-    """All pairs of runs, with what would be drawn anew; topics are the ids of each member's, where shared.
+    """All pairs of runs, with what would be drawn again; topics are the ids of each member's, where shared.
 
-    Raises ValueError for a member without topics, and for members drawn anew of unequal weights: what a group
-    of members like these would be is not said by the weights.
+    Raises ValueError for a member without topics, and for members drawn again with unequal weights: weights
+    do not determine a group of members like these.
     """
     if drawn == "topics":
         return these_members(members, weights)
@@ -170,7 +170,7 @@ def compare(
 
 
 def these_members(members: Sequence[FloatArray], weights: FloatArray) -> MemberPairs:
-    """Topics drawn anew within each member: Welch's t with Satterthwaite's degrees of freedom.
+    """Topics drawn again within each member: Welch's t with Satterthwaite's degrees of freedom.
 
     Differences have mean m_k and variance s_k² within member k; D = sum of w_k m_k, SE² = sum of v_k, v_k =
     w_k² s_k² / T_k, and (sum v_k)² / sum(v_k² / (T_k - 1)) degrees of freedom. Raises ValueError for a member
@@ -284,7 +284,7 @@ MEANS: tuple[By, ...] = ("mean", "macro", "micro")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemberScores:
-    """What all runs got in a member: its topics' ids; by run float64 (topics,), None where it is missing."""
+    """Scores of all runs in a member: its topics' ids; by run float64 (topics,), None where it is missing."""
 
     topics: tuple[str, ...]
     scores: tuple[FloatArray | None, ...]
@@ -439,7 +439,7 @@ def resampled_aggregates(
     array([[0.5, 0.5, 0.5]])
     """
     if resamples < 1:
-        raise ValueError(f"{resamples} resamples say nothing")
+        raise ValueError(f"{resamples} resamples are too few")
     if drawn == "topics":
         parts = [
             weight * _resampling_means(scores, seed, resamples, number)
@@ -473,7 +473,7 @@ def _resampling_means(scores: FloatArray, seed: int, resamples: int, *block: int
 
 
 def _over_drawn_members(members: Sequence[FloatArray], seed: int, resamples: int) -> FloatArray:
-    """Members drawn with replacement, and the topics of each anew every time it is drawn."""
+    """Members drawn with replacement, and the topics of each again every time it is drawn."""
     count = len(members)
     drawn = numbers(stream(seed, count), resamples, count, count)
     summed = np.zeros((len(members[0]), resamples))

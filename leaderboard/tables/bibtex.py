@@ -18,7 +18,7 @@ _BRACES = {"{": r"\textbraceleft{}", "}": r"\textbraceright{}"}
 _NAME = r"(?:[vV]an )?[A-ZÄÖÜ][\w’-]*(?: [A-ZÄÖÜ][\w’-]*)?"
 _AUTHORS = re.compile(rf"((?:{_NAME}, )*{_NAME} and {_NAME}|{_NAME} et al\.|{_NAME}), ")
 _BEFORE = re.compile(r"^(?:in this form |.* since |[a-z ]+: )")
-"""What stands before a further work."""
+"""Phrases before a further work."""
 _YEAR = re.compile(r",? ((?:19|20)\d\d)(?=,|$)")
 _PLACES = ("section ", "exercise ")
 """Parts of a work that are not part of its entry."""
@@ -88,13 +88,13 @@ def bibtex(text: str) -> str:
 def _work(text: str) -> CitedWork:
     if TREC_EVAL in text:
         return CitedWork((), TREC_EVAL, "", "")
-    found = _AUTHORS.match(text)
-    if found is None:
+    match = _AUTHORS.match(text)
+    if match is None:
         raise ValueError(f"{text!r} does not begin with surnames")
     year = _YEAR.search(text)
-    title, *where = _YEAR.sub("", text[found.end() :]).split(", ")
+    title, *where = _YEAR.sub("", text[match.end() :]).split(", ")
     whole = ", ".join(part for part in where if not part.startswith(_PLACES))
-    return CitedWork(_surnames(found[1]), title, whole, year[1] if year else "")
+    return CitedWork(_surnames(match[1]), title, whole, year[1] if year else "")
 
 
 def _surnames(authors: str) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ _ESCAPES = {
     "τ": r"$\tau$",
     **_MARKS,
 }
-"""What LaTeX would read as a command, join with its neighbour, or take for an argument."""
+"""Characters that LaTeX would read as a command, a ligature or an argument."""
 
 
 def escaped(text: str) -> str:

@@ -11,7 +11,7 @@ ABSENT = "–"
 _SPECIAL = re.compile(
     r"[\\`*_\[\]<>&|~^$]|(?<=https):(?=//)|(?<=http):(?=//)|(?<=\w)@(?=[A-Za-z])|(?<=www)\."
 )
-"""What would be read as a mark, a tag, an entity or the border of a cell, or be made a link."""
+"""Characters that would be read as markup, a tag, an entity, a cell border or a link."""
 
 
 def markdown_text(table: Table[Any]) -> str:

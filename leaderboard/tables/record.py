@@ -18,7 +18,7 @@ BY_TYPE: Final = -1
 
 
 class Place(Flag):
-    """Where a column is shown."""
+    """Places where a column is shown."""
 
     PAGE = auto()
     """In HTML."""
@@ -53,10 +53,10 @@ class Column(Generic[Row]):
     bold: Callable[[Row], bool] | None = None
     """Whether a row's cell is set in bold in print."""
     mark: Callable[[Row], str] | None = None
-    """What stands small behind a row's cell in print: a glyph such as a dagger, or letters."""
+    """Small mark behind a row's cell in print: a glyph such as a dagger, or letters."""
     shown: Place = Place.EVERYWHERE
     group: str = ""
-    """What columns of one kind are, such as `measure`: templates write their cells and heads alike."""
+    """Group of columns, such as `measure`, whose cells and heads templates write alike."""
 
     @property
     def written_as(self) -> str:
@@ -65,7 +65,7 @@ class Column(Generic[Row]):
 
     @property
     def heading(self) -> str:
-        """What readers see above the column.
+        """Heading above the column.
 
         >>> Column(key="latency_ms", value=len, head="Latency", unit="ms").heading
         'Latency (ms)'
@@ -79,13 +79,13 @@ class Column(Generic[Row]):
         return self.digits is not None
 
     def printed(self, row: Row) -> Any:
-        """What print shows of a row: its words, else its value."""
+        """Printed form of a row: its words, else its value."""
         return self.value(row) if self.words is None else self.words(row)
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a field of a row's record is as a column, in its annotation: `Annotated[int, Shown("Rank")]`.
+    """A record's field as a column, in its annotation: `Annotated[int, Shown("Rank")]`.
 
     A field without one is a column too: under its own name, with the decimals of its type.
     """
@@ -116,11 +116,11 @@ def columns_from(record: type[Row], *parts: "str | Column[Row]") -> "list[Column
     """
     if not parts:
         parts = tuple(each.name for each in fields(record))  # type: ignore[arg-type]
-    made: list[Column[Row]] = []
+    columns: list[Column[Row]] = []
     held = cast(Hashable, record)
     for part in parts:
-        made += [part] if isinstance(part, Column) else [_column(held, name) for name in part.split()]
-    return made
+        columns += [part] if isinstance(part, Column) else [_column(held, name) for name in part.split()]
+    return columns
 
 
 @cache
@@ -177,7 +177,7 @@ class Table(Generic[Row]):
     columns: Sequence[Column[Row]]
     rows: Sequence[Row]
     legend: str = ""
-    """What is said in print behind the caption: what the marks mean."""
+    """Explanation of the marks behind the caption in print."""
 
     def shown(self, place: Place) -> list[Column[Row]]:
         """The columns that are shown in a place, in order."""
@@ -208,7 +208,7 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Files(Generic[Page]):
-    """What a page is as files: its facts as JSON, and its tables by name, the usual one first."""
+    """A page as files: its facts as JSON, and its tables by name, the main one first."""
 
     facts: Callable[[Page], Mapping[str, Any]]
     tables: Mapping[str, Callable[[Page], Table[Any]]]

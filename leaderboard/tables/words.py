@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 
 def lasting(seconds: float) -> str:
-    """How long something has lasted, in the largest unit that there are two of.
+    """A duration in the largest unit that it has at least two of.
 
     >>> [lasting(seconds) for seconds in (7, 119, 7200, 200_000)]
     ['7 seconds', '119 seconds', '2 hours', '2 days']
@@ -16,7 +16,7 @@ def lasting(seconds: float) -> str:
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """A number of things in words, with separators; the plural is the noun with an s unless it is given.
+    """A count as text, with separators; the plural is the noun with an s unless it is given.
 
     >>> counted(1, "topic"), counted(1200, "run"), counted(0, "entry", "entries")
     ('1 topic', '1,200 runs', '0 entries')
@@ -34,7 +34,7 @@ def signed(change: int) -> str:
 
 
 def day_and_time(at: datetime) -> str:
-    """A moment that people chose: to the minute, or to the second where it has seconds.
+    """A chosen date and time: to the minute, or to the second if it has seconds.
 
     >>> day_and_time(datetime(2031, 5, 31, 23, 59, 59)), day_and_time(datetime(2031, 5, 31, 12))
     ('2031-05-31 23:59:59', '2031-05-31 12:00')
@@ -43,5 +43,5 @@ def day_and_time(at: datetime) -> str:
 
 
 def utc_time(at: datetime | None) -> str:
-    """A moment that people chose, in UTC, as a sentence says it; None is no limit."""
+    """A chosen date and time in UTC, for use in a sentence; None is no limit."""
     return f"{day_and_time(at.astimezone(UTC))} UTC" if at else "no limit"

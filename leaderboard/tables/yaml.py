@@ -1,4 +1,4 @@
-"""Plain values as YAML that every reader of it reads alike: texts and keys stand between quotes."""
+"""Plain values as YAML that all parsers read alike: texts and keys are quoted."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What participants report about a run, from text to values."""
+"""Facts that participants report about a run, from text to values."""
 
 import math
 import re
@@ -25,7 +25,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """What is measured: the unit it is kept in, those it may be written in, those it is shown in."""
+    """A physical quantity: its stored unit, accepted units and displayed units."""
 
     kept: str
     written: Mapping[str, float]
@@ -71,11 +71,11 @@ class Dimension:
         >>> DURATION.unit([5.0, 1500.0, 2000.0]).name, ENERGY.unit([]).name
         ('s', 'Wh')
         """
-        known = sorted(value for value in values if value > 0)
+        positive = sorted(value for value in values if value > 0)
         plain = next(unit for unit in self.shown if unit.factor == 1.0)
-        if not known:
+        if not positive:
             return plain
-        middle = known[len(known) // 2]
+        middle = positive[len(positive) // 2]
         fitting = [unit for unit in self.shown if middle >= unit.factor]
         return fitting[-1] if fitting else self.shown[0]
 
@@ -156,7 +156,7 @@ FactValue = str | float
 MOST_CHARACTERS = 500
 MOST_PRIORITY = 1000
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""What breaks a line or turns the direction of writing has no place in a one-line field."""
+"""Characters that break a line or turn the direction of writing; not allowed in a one-line field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ class FactField:
     is_url: bool = False
     is_whole: bool = False
     per: str = ""
-    """What a quantity is counted by, such as "a topic"."""
+    """Unit that a quantity is counted by, such as "a topic"."""
 
     @property
     def option(self) -> str:
@@ -186,7 +186,7 @@ class FactField:
 
     @property
     def is_cost(self) -> bool:
-        """Whether it is something that less is better of."""
+        """Whether it is a cost, where less is better."""
         return self.dimension is not None
 
 
@@ -194,7 +194,7 @@ FIELDS = (
     FactField(
         "type",
         "Run type",
-        "Automatic: no one looked at topics or results while the run was made.",
+        "Automatic: no one saw topics or results while the run was made.",
         "method",
         choices=("automatic", "manual", "feedback"),
     ),
@@ -203,22 +203,28 @@ FIELDS = (
     FactField(
         "training", "Training data and other resources", "Anything beyond the collection itself.", "method"
     ),
-    FactField("llm", "Language models", "Their names and what they were used for; none if none.", "method"),
+    FactField("llm", "Language models", "Their names and what they were used for, or none.", "method"),
     FactField("first_stage", "First stage", "Such as BM25.", "method"),
-    FactField("reranker", "Reranker", "Such as monoT5 on the top 100; none if none.", "method"),
-    FactField("code", "Code", "Its address, https://…", "links", is_url=True),
-    FactField("paper", "Paper", "Its address, https://…", "links", is_url=True),
+    FactField("reranker", "Reranker", "Such as monoT5 on the top 100, or none.", "method"),
+    FactField("code", "Code", "Web address, https://…", "links", is_url=True),
+    FactField("paper", "Paper", "Web address, https://…", "links", is_url=True),
     FactField(
         "latency_ms",
         "Latency",
-        "Mean time a topic, such as 12.5 ms or 1.5 s.",
+        "Mean time per topic, such as 12.5 ms or 1.5 s.",
         "cost",
         dimension=DURATION,
         per="a topic",
     ),
-    FactField("index_bytes", "Index size", "All that is searched, such as 1.2 GB.", "cost", dimension=SIZE),
-    FactField("energy_wh", "Energy", "Of the whole run, such as 3.5 Wh or 12 kJ.", "cost", dimension=ENERGY),
-    FactField("hardware", "Hardware", "What the costs were measured on.", "cost"),
+    FactField(
+        "index_bytes",
+        "Index size",
+        "Size of everything that is searched, such as 1.2 GB.",
+        "cost",
+        dimension=SIZE,
+    ),
+    FactField("energy_wh", "Energy", "For the whole run, such as 3.5 Wh or 12 kJ.", "cost", dimension=ENERGY),
+    FactField("hardware", "Hardware", "Hardware on which the costs were measured.", "cost"),
 )
 """The fields of the form, in order."""
 FIELD_OF = {fact_field.key: fact_field for fact_field in FIELDS}
@@ -293,8 +299,8 @@ def _value(of: FactField, text: str) -> FactValue | Problem:
         rule = f"is one of {', '.join(of.choices)}."
         return choice if choice in of.choices else _problem(of, text, rule, "Choose one of them.")
     if of.is_url:
-        rule = "must be an address on the web."
-        remedy = "Write it in full, such as https://example.org/code, without a user's name in it."
+        rule = "must be a web address."
+        remedy = "Write it in full, such as https://example.org/code, without a user name in it."
         return address(text) or _problem(of, text, rule, remedy)
     if of.is_whole:
         return _whole(of, text)
@@ -329,21 +335,21 @@ MOST_ITEMS = 20
 MOST_LEAVES = 200
 MOST_DEPTH = 12
 NOTHING = frozenset({"", "null", "~", "ENTER_VALUE_HERE"})
-"""What stands for no value, in YAML and in a template that was not filled in."""
+"""Values that mean "none", in YAML and in a template that was not filled in."""
 AUTOMATIC = {"true": "automatic", "yes": "automatic", "false": "manual", "no": "manual"}
 ENERGY_PARTS = ("cpu", "gpu", "ram")
 
 
 @dataclass(frozen=True, slots=True)
 class HeaderSource:
-    """How a fact is read from a header, and the parts of the header that it says all of."""
+    """Reader of a fact in a header, and the parts of the header that it covers."""
 
     read: Callable[[Mapping[str, Any]], str | float | None]
     paths: tuple[Path, ...] = ()
 
 
 def at(details: object, *path: str) -> Any:
-    """The value at a path of keys; None where there is none or something on the way has no keys."""
+    """The value at a path of keys; None if missing or if a step on the path has no keys."""
     for key in path:
         if not isinstance(details, Mapping):
             return None
@@ -516,7 +522,7 @@ _NO_NAMES = frozenset(
 """Words that name no family of models."""
 
 
-# The same few declarations are held against each other by every pair of a run and a judge.
+# The same few declarations are compared by every pair of a run and a judge.
 @lru_cache(maxsize=1024)
 def families(declared: str) -> frozenset[str]:
     """The families of the models that are named: of each name the letters of its first word.

@@ -27,7 +27,7 @@ FORMS = ("nist", "csv", "jsonl")
 COLUMNS = ("topic", "docno", "priority", "stratum", "probability")
 
 _UNFIT = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
-"""What JSON can write and a database, or a column of a run, cannot hold."""
+"""Characters that JSON can write but a database, or a column of a run, cannot hold."""
 
 
 class Pooled(NamedTuple):
@@ -47,7 +47,7 @@ def read_pool(path: Path, limits: Limits = DEFAULT_LIMITS) -> dict[str, list[Poo
     """The pool in a file: `topic docno` by line, CSV with a header, or JSON lines; topics in its order.
 
     CSV and JSON lines have the fields topic, docno, priority, stratum and probability, of which the first two
-    are needed and others are passed over. Blank lines and `#` comments are passed over. Without priorities
+    are needed and others are ignored. Blank lines and `#` comments are skipped. Without priorities
     documents keep the order of the file. The apostrophe that keeps a spreadsheet from running a cell of CSV
     is taken off again. Raises Invalid with up to 25 problems.
     """
@@ -101,7 +101,7 @@ class _Reader:
         self.seen: set[tuple[str, str]] = set()
 
     def pass_over(self, number: int, line: bytes) -> None:
-        """Look at a comment, which must not hide documents."""
+        """Check a comment, which must not hide documents."""
         if problem := _bare_cr(number, line):
             self.problems.add(problem)
 
@@ -204,9 +204,7 @@ class _Reader:
         rule = (
             "A probability is over 0 and at most 1." if name == "probability" else "A priority is a number."
         )
-        self.problems.add(
-            Problem(rule, "Leave it empty where there is none.", number, name, shown(str(value)))
-        )
+        self.problems.add(Problem(rule, "Leave it empty if unknown.", number, name, shown(str(value))))
         return None
 
 

@@ -25,7 +25,7 @@ from leaderboard.trec.scores.report import RunScores
 from leaderboard.trec.scores.scoring import Inputs, Options, Scorer
 
 GROUPS = ("domain", "language", "lag")
-"""What members may be grouped by."""
+"""Properties by which members may be grouped."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 MOST_BYTES = 2**20
 _SUITE = {
@@ -69,9 +69,9 @@ class Member:
 class Suite:
     """The members of a suite in order, and how submissions to it are read.
 
-    reference: the member that changes are told from; baseline: the run that gains are told over; macro: by
-    what members are grouped in the mean of means; shared_topics: whether a topic id is one topic in all
-    members; missing_is_empty: whether a missing member counts as an empty run.
+    reference: the member that changes are relative to; baseline: the run that gains are relative to;
+    macro: the key that groups members in the mean of means; shared_topics: whether a topic id is one topic
+    in all members; missing_is_empty: whether a missing member counts as an empty run.
     """
 
     name: str
@@ -114,14 +114,14 @@ def read_suite(path: Path) -> Suite:
     )
 
 
-def meant(name: str, known: tuple[str, ...]) -> str:
-    """A remedy that names what was meant, or else what there is.
+def meant(name: str, names: tuple[str, ...]) -> str:
+    """A remedy that names the likely choice, or all choices.
 
     >>> meant("snapshot1", ("snapshot-1", "snapshot-2")), meant("x", ("a",))
     ('Did you mean snapshot-1?', 'It is one of a.')
     """
-    near = get_close_matches(name, known, 1)
-    return f"Did you mean {near[0]}?" if near else f"It is one of {', '.join(known)}."
+    near = get_close_matches(name, names, 1)
+    return f"Did you mean {near[0]}?" if near else f"It is one of {', '.join(names)}."
 
 
 class _Reader:
@@ -132,7 +132,7 @@ class _Reader:
         self._problems = Problems("suite file")
 
     def look(self, data: Mapping[str, Any], known: Mapping[str, type], where: str) -> bool:
-        """Add a problem for each unknown key and each value of the wrong kind; whether there is none."""
+        """Add a problem for each unknown key and each value of the wrong kind; whether all are right."""
         before = len(self._problems.found)
         for key, value in data.items():
             if key not in known:
@@ -141,7 +141,9 @@ class _Reader:
                 kind = {str: "text", bool: "true or false", list: "a list"}[known[key]]
                 self._add(f"The value of {key} of {where} is {kind}.", "", key, str(value))
             elif key in _CHOICES and value not in _CHOICES[key]:
-                self._add("There is no such choice.", meant(str(value), _CHOICES[key]), key, str(value))
+                self._add(
+                    "This is not one of the choices.", meant(str(value), _CHOICES[key]), key, str(value)
+                )
         return len(self._problems.found) == before
 
     def member(self, data: Any, measure: str) -> Member | None:
@@ -165,12 +167,12 @@ class _Reader:
             qrels=self._file(name, data.get("qrels", "")),
             measure=data.get("measure", measure),
             groups={key: data[key] for key in GROUPS if key in data},
-            left_out=tuple(self._file(name, str(one)) for one in data.get("leave_out", ())),
+            left_out=tuple(self._file(name, str(entry)) for entry in data.get("leave_out", ())),
             changed_docnos=self._file(name, data["changed_docnos"]) if "changed_docnos" in data else None,
         )
 
     def look_at_all(self, data: Mapping[str, Any], members: list[Member]) -> None:
-        """What is asked of members together; raises Invalid with all problems found."""
+        """Check the members together; raises Invalid with all problems found."""
         names = tuple(member.name for member in members)
         if not names and not self._problems.found:
             self._add("The suite has no members.", "Write a table [[members]] for each.", "", "")
@@ -187,7 +189,7 @@ class _Reader:
     def _file(self, member: str, name: str) -> Path:
         path = self._folder / name
         if not name or not path.is_file():
-            self._add(f"The member {member} needs a file that is not there.", "", "file", name or "qrels")
+            self._add(f"The member {member} needs a file that does not exist.", "", "file", name or "qrels")
         return path
 
     def _add(self, rule: str, remedy: str, key: str, value: str) -> None:
@@ -197,16 +199,16 @@ class _Reader:
 METADATA = ("ir-metadata.yml", "ir-metadata.yaml")
 RUNS = ("run.txt", "run.txt.gz")
 ANSWERS = ("run.jsonl", "run.jsonl.gz")
-"""What the run of a member that takes answers, or boards of judges, may be named too."""
+"""Other names of a member's run if it takes answers or boards of judges."""
 MOST_RUN_BYTES = 250_000_000
 """Of one member's file as it is sent: LongEval's limit."""
 MOST_METADATA_BYTES = 2**20
 WANTED: tuple[tuple[str, ...], ...] = (("tag",), ("actor", "team"))
-"""What a header must say where one is required."""
+"""Required fields of a header, where one is required."""
 
 
 class Submission:
-    """One submission, read a member at a time; what is wrong with it is collected, as all or nothing counts.
+    """One submission, read member by member; its problems are collected, because all of it counts or none.
 
     Nothing of an archive is unpacked under a name that it chose, and no more than one member at a time.
     """
@@ -259,7 +261,7 @@ class Submission:
                     file.path.unlink()
 
     def refuse(self, member: str, path: Path, error: LeaderboardError) -> None:
-        """Keep what is wrong with the run of a member, under the name that it was sent by."""
+        """Add the problems of a member's run, under the name that it was submitted by."""
         name = self.seen[member]
         self.add(error.message.removeprefix(f"{path}: ").replace(str(path), name), "", name)
 
@@ -272,13 +274,13 @@ class Submission:
         if not self.seen and not self.problems:
             self.add("It has no run of any member.", f"Folders are named {', '.join(self._members)}.", "")
         if self.problems:
-            raise Invalid(f"{self._shown} is refused: nothing of it counts.", self.problems)
+            raise Invalid(f"{self._shown} is rejected; none of it counts.", self.problems)
 
     def add(self, rule: str, remedy: str, name: str) -> None:
         """Keep a problem; raises Invalid once there are as many as are ever shown."""
         self.problems.append(Problem(rule, remedy, None, "", shown(name)))
         if len(self.problems) >= MAX_PROBLEMS:
-            raise Invalid(f"{self._shown} is refused: nothing of it counts.", self.problems)
+            raise Invalid(f"{self._shown} is rejected; none of it counts.", self.problems)
 
     def _files(self, folder: Path) -> Iterator[BundledFile]:
         if self.path.is_dir():
@@ -305,7 +307,7 @@ class Submission:
     def _run(self, file: BundledFile) -> str:
         folder, _, name = file.name.rpartition("/")
         if "/" in folder or not folder:
-            rule = "A run stands in the folder of its member, which stands at the top."
+            rule = "A run belongs in the folder of its member, at the top level."
             self.add(rule, f"Write {self._members[0]}/{RUNS[0]}.", file.name)
         elif folder not in self._members:
             self.add("There is no such member.", meant(folder, self._members), file.name)
@@ -323,13 +325,13 @@ class Submission:
     def _read_metadata(self, file: BundledFile) -> None:
         assert file.path is not None, "a file without a problem was unpacked"
         if file.path.stat().st_size > MOST_METADATA_BYTES:
-            self.add("Metadata is a megabyte at most.", "", file.name)
+            self.add("Metadata may have at most one megabyte.", "", file.name)
             return
         self.metadata = parse_file(file.path)
 
 
 def differing(one: Mapping[str, Any], two: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """What two ir_metadata headers say differently: key, and what either says, empty where nothing.
+    """The differences of two ir_metadata headers: key and both values, empty where missing.
 
     >>> differing({"tag": "a", "actor": {"team": "x"}}, {"tag": "b", "actor": {"team": "x"}})
     [('tag', 'a', 'b')]
@@ -410,7 +412,7 @@ def score_suite(
     runs: list[SuiteRun] = []
     for path in paths:
         run = _scored(suite, scorers, Submission(path, suite.names))
-        if run.name in {other.name for other in runs}:
+        if run.name in {earlier.name for earlier in runs}:
             raise Invalid(f"Two submissions are named {run.name}; give each its own tag or file name.")
         runs.append(run)
     return SuiteScores(

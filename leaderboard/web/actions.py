@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
-from flask import Blueprint, current_app, redirect, request, url_for
+from flask import Blueprint, current_app, g, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard import fields
+from leaderboard.core.actions import Action
 from leaderboard.errors import Conflict, Invalid, LeaderboardError, OverQuota
-from leaderboard.services.actions import Action
 from leaderboard.web.errors import form_again, wants_json
 from leaderboard.web.rules import SIGNED_IN, Access, rule
 from leaderboard.web.security import local_path
@@ -18,9 +18,11 @@ from leaderboard.web.session import settings, viewer, wake, writing
 Again = Callable[..., str]
 """Makes the page with the form again, of its address's placeholders and the error."""
 Then = Callable[..., ResponseReturnValue]
-"""What is answered when it is done, of what the action returned and the address's placeholders."""
+"""Maker of the response after an action, from what it returned and the address's placeholders."""
 NONE: Mapping[str, Callable[..., Any]] = MappingProxyType({})
+NO_TITLES: Mapping[str, str] = MappingProxyType({})
 REFUSALS = (Invalid, Conflict, OverQuota)
+View = TypeVar("View", bound=Callable[..., ResponseReturnValue])
 
 
 def add_to(
@@ -61,8 +63,8 @@ def _view(
         try:
             # What the address says besides is a field like those of the form.
             beside = {name: value for name, value in placeholders.items() if name not in action.placeholders}
-            said = sent(action.record) | beside if action.record else None
-            outcome = action.do(writing, asker, placeholders | named, said, settings())
+            values = sent(action.record) | beside if action.record else None
+            outcome = action.do(writing, asker, placeholders | named, values, settings())
         except refusals as error:
             if again is None or wants_json():
                 raise
@@ -74,7 +76,17 @@ def _view(
 
     view.__doc__ = f"{action.summary}."
     view.action = action  # type: ignore[attr-defined]
-    return view
+    return takes(action.record)(view)
+
+
+def takes(record: type | None) -> Callable[[View], View]:
+    """Say which record the form of a view is made of, so that `form` shows it again as it was sent."""
+
+    def of(view: View) -> View:
+        view.record = record  # type: ignore[attr-defined]
+        return view
+
+    return of
 
 
 def _address(page: str, placeholders: Mapping[str, Any]) -> str:
@@ -84,35 +96,54 @@ def _address(page: str, placeholders: Mapping[str, Any]) -> str:
 
 
 def sent(record: type) -> dict[str, Any]:
-    """What the form says of a record: a box that is not ticked is not sent, and means no."""
+    """Values of a record as a form sends them: a box that is not ticked is not sent, and means no."""
     form = request.form
-    said: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for each in fields.of(record):
         if each.kind == "record":
-            said |= sent(each.type)
+            values |= sent(each.type)
         elif each.kind == "tick":
-            said[each.name] = each.name in form
+            values[each.name] = each.name in form
         elif each.kind == "ticks":
-            said[each.name] = form.getlist(each.name)
+            values[each.name] = form.getlist(each.name)
         elif each.name in form:
-            said[each.name] = form[each.name]
-    return said
+            values[each.name] = form[each.name]
+    return values
 
 
 def form(
     record: type, error: LeaderboardError | None = None, shown: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """What the macro `form_fields` takes for a record: as it was sent where it was refused, else as shown."""
+    """Arguments of the macro `form_fields` for a record: as sent where it was refused, else as shown."""
     asked = fields.of(record)
-    typed, found = shown or fields.empty(record), {}
+    typed, faults = shown or fields.empty(record), {}
     # A page may have several forms; only the one that was sent is shown as it was typed.
-    action = getattr(current_app.view_functions.get(request.endpoint or ""), "action", None)
-    if error is not None and action is not None and action.record is record:
-        typed, found = sent(record), problems(error)
-    return {"asked": asked, "typed": typed, "problems": found}
+    received = getattr(current_app.view_functions.get(request.endpoint or ""), "record", None)
+    if error is not None and received is record:
+        typed, faults = sent(record), problems(error, fields.titles(record))
+    return {"asked": asked, "typed": typed, "problems": faults}
 
 
-def problems(error: LeaderboardError | None) -> dict[str, str]:
-    """What is wrong with each field of a refused form, by its name."""
-    found = getattr(error, "problems", ())
-    return {problem.field: f"{problem.rule} {problem.remedy}".strip() for problem in found if problem.field}
+def problems(error: LeaderboardError | None, titles: Mapping[str, str] = NO_TITLES) -> dict[str, str]:
+    """Problems of a refused form by field name; the list above the form leads to these fields.
+
+    A rule that goes on from the field's title, such as `must be a date.`, is put behind it.
+    """
+    found = {
+        problem.field: " ".join(
+            filter(
+                None,
+                (
+                    "" if problem.rule[:1].isupper() else titles.get(problem.field),
+                    problem.rule,
+                    problem.remedy,
+                ),
+            )
+        )
+        for problem in getattr(error, "problems", ())
+        if problem.field
+    }
+    if error is not None and not found and isinstance(field := error.facts.get("field"), str):
+        found = {field: error.message}
+    g.at_fields = found
+    return found

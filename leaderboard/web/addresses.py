@@ -1,4 +1,4 @@
-"""What an address says: ids and endings in its path, and what its parameters choose."""
+"""Parsing of addresses: ids and suffixes in the path, and settings in parameters."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -66,16 +66,16 @@ def register(app: Flask) -> None:
 
 
 def kept(names: Iterable[str], *, flags: Iterable[str] = (), lists: Iterable[str] = ()) -> dict[str, Any]:
-    """What of this address is to be kept in links to other states of the page.
+    """Query parameters of this address that links to other states of the page keep.
 
     names are parameters with one value, kept where it is not empty; flags count by being there; lists may
     come again and again.
     """
     given = request.args
-    one = {name: given[name] for name in names if given.get(name)}
+    single = {name: given[name] for name in names if given.get(name)}
     flagged = {name: "" for name in flags if name in given}
     many = {name: values for name in lists if (values := [value for value in given.getlist(name) if value])}
-    return {**one, **flagged, **many}
+    return {**single, **flagged, **many}
 
 
 def addresses_by_id(endpoint: str, name: str) -> Callable[[int], str]:

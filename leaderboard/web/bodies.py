@@ -11,8 +11,8 @@ from sqlalchemy import make_url
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import RequestRedirect
 
+from leaderboard.core import throttles
 from leaderboard.errors import NoRoom, TooLarge
-from leaderboard.services import throttles
 from leaderboard.settings import Settings
 from leaderboard.web.rules import PUBLIC, VISITORS_BODY, Body, Rule, enforce, rule_of
 from leaderboard.web.session import API, BEARER, SESSION, settings, viewer
@@ -28,7 +28,7 @@ ADMITTED = "leaderboard.admitted"
 
 
 class Look(Enum):
-    """What a first look at a header says of the body."""
+    """Result of a first look at a request's header."""
 
     TAKE = auto()
     REFUSE = auto()
@@ -53,7 +53,7 @@ class Gate:
         self._routes = app.url_map.bind("localhost")
 
     def look(self, method: str, path: str, cookies: str, length: int | None, bearer: str = "") -> Look:
-        """What the address and the presence of a cookie or token say; it asks no database.
+        """First look at the address and at whether there is a cookie or token; it asks no database.
 
         length: None where unknown; bearer: the header Authorization.
         """
@@ -71,16 +71,16 @@ class Gate:
         return Look.TAKE if is_small else Look.ASK
 
     def ask(self, environ: dict[str, Any], length: int | None) -> Admission:
-        """How large a body may be; raises what the application would, and NoRoom where the disk is full."""
+        """Allowed size of a body; raises what the application would, and NoRoom where the disk is full."""
         with self._app.request_context(environ):
             enforce()
             declared = rule_of(current_app, request.endpoint or "")
             assert declared is not None, "an address without a rule has been refused"
-            limit = declared.limit(settings())
+            limit = _limit(declared)
             if length is not None and length > limit:
                 raise TooLarge(
-                    f"This address takes at most {limit:,} bytes; the request has {length:,}. "
-                    "Compress the file."
+                    f"This address accepts at most {limit:,} bytes; the request has {length:,}. Compress "
+                    "the file."
                 )
             # The form's parser writes the files of the body once more.
             require_room(settings(), 2 * (limit if length is None else length))
@@ -101,12 +101,18 @@ class Gate:
         return rule_of(self._app, endpoint)
 
 
+def _limit(declared: Rule) -> int:
+    # Whose request it is takes a look into the database, which most addresses need not have.
+    is_visitor = declared.body is Body.CHECK and viewer().account_id is None
+    return declared.limit(settings(), is_visitor=is_visitor)
+
+
 def limit_body() -> None:
     """Let the request's body be as large as its route's rule says; raises NoRoom where the disk is full."""
     declared = rule_of(current_app, request.endpoint) if request.endpoint else None
     if declared is None:
         return
-    request.max_content_length = declared.limit(settings())
+    request.max_content_length = _limit(declared)
     if declared.body in (Body.UPLOAD, Body.FOLDER):
         request.max_form_parts = MOST_PARTS
     length = request.content_length
@@ -130,4 +136,4 @@ def require_room(here: Settings, needed: int) -> None:
         folders.add(Path(url.database).parent)
     free = min(shutil.disk_usage(folder).free for folder in folders)
     if free < max(here.free_bytes, needed, LEAST_ROOM):
-        raise NoRoom("The server has no room for files just now; nothing was stored. Tell its operator.")
+        raise NoRoom("The server's disk is full and nothing was stored. Report this to its operator.")

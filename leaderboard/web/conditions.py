@@ -9,7 +9,7 @@ from leaderboard.errors import Changed
 Tag = tuple[str, bool] | tuple[None, None]
 """An entity tag and whether it is weak; (None, None) where there is nothing, or nothing with a tag."""
 
-READ_AGAIN = "Read it again and send the request with its new ETag."
+READ_AGAIN = "Read the resource again and repeat the request with its new ETag."
 
 
 def applied(response: Response) -> Response:
@@ -43,7 +43,7 @@ def meet_condition() -> None:
 def _require(tag: Tag) -> None:
     _require_match(tag)
     if "If-None-Match" in request.headers and _is_named(tag):
-        raise Changed(f"If-None-Match names what is there already. {READ_AGAIN}")
+        raise Changed(f"If-None-Match matches the current version. {READ_AGAIN}")
 
 
 def _require_match(tag: Tag) -> None:
@@ -52,7 +52,7 @@ def _require_match(tag: Tag) -> None:
         return
     name, is_weak = tag
     if name is None:
-        raise Changed("If-Match cannot hold: GET gives no entity tag at this address. Leave it out.")
+        raise Changed("If-Match cannot be used here: this address has no entity tag. Leave it out.")
     if not request.if_match.star_tag and (is_weak or name not in request.if_match):
         given = request.headers["If-Match"][:80]
         raise Changed(f'If-Match is {given}, but the entity tag is now "{name}". {READ_AGAIN}')

@@ -2,7 +2,7 @@
 
 import errno
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from flask import Flask, Response, g, jsonify, redirect, render_template, request, url_for
@@ -12,9 +12,9 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed, SecurityError
 from werkzeug.wrappers import Response as AnyResponse
 
 from leaderboard import errors
+from leaderboard.core import policy
+from leaderboard.core.policy import ANONYMOUS
 from leaderboard.logs import masked
-from leaderboard.services.policy import ANONYMOUS
-from leaderboard.services.tasks import drafts
 from leaderboard.tables.record import Column, Place, Table, columns_from
 from leaderboard.web.requests import request_id
 from leaderboard.web.session import DEVICE, cookie, in_api, memo, reading, settings
@@ -39,29 +39,29 @@ STATUS: dict[type[errors.LeaderboardError], int] = {
     errors.NoRoom: 507,
 }
 TITLES = {
-    400: "The request cannot be read",
-    401: "Sign in first",
+    400: "Malformed request",
+    401: "Sign-in required",
     403: "Not allowed",
     404: "Not found",
-    405: "Not possible here",
+    405: "Method not allowed",
     409: "Not possible now",
-    412: "Not as it is here",
+    412: "Precondition failed",
     413: "Too large",
-    422: "Something needs fixing",
-    429: "Too often",
-    503: "Not available just now",
-    507: "No room left",
+    422: "Invalid input",
+    429: "Limit reached",
+    503: "Temporarily unavailable",
+    507: "Disk full",
 }
 SENTENCES = {
-    400: "The request is malformed: it holds characters or parts that are not allowed, or it was cut off.",
-    404: "There is nothing at this address, or it is not open to you.",
-    405: "This address does not take this kind of request.",
-    413: "The request is larger, or has more parts, than this address takes.",
-    415: "This kind of content is not taken here.",
-    507: "The server has no room left; nothing was stored. Tell its operator.",
+    400: "The request contains characters or parts that are not allowed, or it was truncated.",
+    404: "This page does not exist, or you do not have access to it.",
+    405: "This address does not support this kind of request.",
+    413: "The request is larger, or has more parts, than this address allows.",
+    415: "This address does not accept this type of content.",
+    507: "The server's disk is full and nothing was stored. Report this to its operator.",
 }
 FULL = ("disk is full", "disk I/O error")
-"""What SQLite says where it has no room: the second where a file beside the database cannot grow."""
+"""SQLite messages for a full disk; the second if a file next to the database cannot grow."""
 FULL_STATES = ("53100", "53200")
 """PostgreSQL's states for a full disk and for no memory."""
 FULL_ERRORS = (errno.ENOSPC, errno.EDQUOT)
@@ -69,7 +69,7 @@ FULL_ERRORS = (errno.ENOSPC, errno.EDQUOT)
 
 def register(app: Flask) -> None:
     """Handle every error of the application here."""
-    app.jinja_env.globals["problem_rows"] = problem_rows
+    app.jinja_env.globals.update(problem_rows=problem_rows, at_fields=at_fields)
     app.register_error_handler(errors.LeaderboardError, _expected)
     app.register_error_handler(HTTPException, _http)
     app.register_error_handler(DBAPIError, _database)
@@ -93,17 +93,32 @@ def wants_json() -> bool:
 
 
 def problem_rows(problems: tuple[errors.Problem, ...]) -> Table[errors.Problem]:
-    """What is wrong with a request or a file, one problem a row."""
+    """Problems of a request or a file, one per row."""
     # Most problems stand for themselves: then a page needs neither column.
     often = Place.EVERYWHERE if any(row.count > 1 for row in problems) else Place.DATA
+    # Reading stops at so many problems, so there may be more.
+    has_stopped = sum(row.count for row in problems) == errors.MAX_PROBLEMS
     columns = columns_from(
         errors.Problem,
         "line field value rule",
         Column("remedy", lambda row: row.remedy, "What to do"),
-        Column("count", lambda row: row.count, "Times", digits=0, shown=often),
-        Column("examples", lambda row: ", ".join(row.examples) or None, "Such as", shown=often),
+        Column(
+            "count",
+            lambda row: row.count,
+            "Times",
+            digits=0,
+            words=lambda row: f"{row.count} or more" if has_stopped and row.count > 1 else None,
+            shown=often,
+        ),
+        Column("examples", lambda row: ", ".join(row.examples) or None, "Example", shown=often),
     )
     return Table("problems", "Problems", columns, problems)
+
+
+def at_fields() -> Collection[str]:
+    """The fields at which this page says what is wrong with them (`actions.problems`)."""
+    fields: Collection[str] = g.get("at_fields", ())
+    return fields
 
 
 def _expected(error: errors.LeaderboardError) -> AnyResponse:
@@ -121,7 +136,9 @@ def _expected(error: errors.LeaderboardError) -> AnyResponse:
     if isinstance(error, errors.StoreAway):
         log.error("request %s found no object store: %s", request_id(), error.facts.get("why", error.message))
     problems = error.problems if isinstance(error, errors.Invalid) else ()
-    response = _answer(status_of(error), error.message, problems)
+    # The viewer knows of the task, so its page may lead on to what is shown of it.
+    slug = (request.view_args or {}).get("slug", "") if isinstance(error, errors.NotShown) else ""
+    response = _answer(status_of(error), error.message, problems, slug=slug)
     response.headers.update(_waiting(error))
     return response
 
@@ -131,7 +148,7 @@ def _moved() -> AnyResponse | None:
     slug = (request.view_args or {}).get("slug")
     if request.method not in ("GET", "HEAD") or not slug or request.endpoint is None:
         return None
-    here = None if slug in memo().tasks else drafts.now_at(reading(), slug)
+    here = None if slug in memo().tasks else policy.now_at(reading(), slug)
     if here is None:
         return None
     query = request.query_string.decode("ascii", "ignore")
@@ -140,7 +157,7 @@ def _moved() -> AnyResponse | None:
 
 
 def _door() -> str:
-    """Where a visitor is sent: a newcomer who wants to send a run needs an account and a team first."""
+    """Address for visitors without rights: a newcomer who submits a run needs an account and a team."""
     is_newcomer = request.endpoint == "uploads.form" and not cookie(DEVICE) and settings().sign_up == "open"
     return "accounts.sign_up" if is_newcomer else "accounts.sign_in"
 
@@ -166,10 +183,10 @@ def _http(error: HTTPException) -> AnyResponse:
     code = error.code or 500
     if isinstance(error, SecurityError):
         # No address of ours can be built for a host that is not ours, so there is no page to show.
-        return Response("This host name is not answered here.\n", code, mimetype="text/plain")
+        return Response("This site does not answer to this host name.\n", code, mimetype="text/plain")
     if code < 400:
         return error.get_response()
-    response = _answer(code, SENTENCES.get(code, "The request could not be answered."))
+    response = _answer(code, SENTENCES.get(code, "The request could not be completed."))
     if isinstance(error, MethodNotAllowed) and error.valid_methods:
         response.headers["Allow"] = ", ".join(sorted(error.valid_methods))
     return response
@@ -186,15 +203,17 @@ def _database(error: DBAPIError) -> Response:
 
 def _at_once(_: IntegrityError) -> Response:
     return _failure(
-        409, "Somebody else did the same in the same moment; nothing was changed. Look, then try again."
+        409,
+        "Someone else made the same change at the same time. Nothing was changed. Reload the page, "
+        "then try again.",
     )
 
 
 def _away(error: Exception) -> Response:
     # In a line, not a traceback: every request of ten minutes may say the same.
-    said = " ".join(str(getattr(error, "orig", None) or error).split())
-    log.error("request %s found no database: %s", request_id(), said)
-    message = "The database does not answer just now; nothing was changed. Try again in a minute."
+    reason = " ".join(str(getattr(error, "orig", None) or error).split())
+    log.error("request %s found no database: %s", request_id(), reason)
+    message = "The database does not answer. Nothing was changed. Try again in a minute."
     response = _apology(503, message)
     response.headers["Retry-After"] = "30"
     return response
@@ -205,7 +224,7 @@ def _system(error: OSError) -> Response:
 
 
 def _unexpected(_: Exception) -> Response:
-    return _failure(500, "Something went wrong on our side; nothing was changed.")
+    return _failure(500, "An internal error occurred. Nothing was changed.")
 
 
 def _failure(status: int, message: str) -> Response:
@@ -221,7 +240,7 @@ def _apology(status: int, message: str) -> Response:
 
 
 def _answer(
-    status: int, message: str, problems: tuple[errors.Problem, ...] = (), number: str = ""
+    status: int, message: str, problems: tuple[errors.Problem, ...] = (), *, number: str = "", slug: str = ""
 ) -> Response:
     if wants_json():
         facts: dict[str, Any] = {
@@ -236,10 +255,11 @@ def _answer(
         page = render_template(
             "errors/error.html",
             status=status,
-            title=TITLES.get(status, "Something went wrong"),
+            title="Not shown yet" if slug else TITLES.get(status, "Error"),
             message=message,
             problems=problems,
             request_id=number,
+            slug=slug,
         )
         response = Response(page, mimetype="text/html")
     response.status_code = status

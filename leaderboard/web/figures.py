@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from flask import Flask, has_request_context, request
+from flask.globals import request_ctx
 
 from leaderboard.errors import NotFound
 from leaderboard.web.charts import heat_bounds, heat_difference_bounds
@@ -19,7 +20,7 @@ from leaderboard.web.charts import heat_bounds, heat_difference_bounds
 PARAMETER = "figure"
 SHEET = Path(__file__).parent / "static" / "charts.css"
 WIDTH = 960
-"""How wide a drawing is in its file that takes the width it is given on a page."""
+"""Width of a drawing as a file; on a page it takes the width it is given."""
 PAGE_ONLY = frozenset(("hit", "narrow"))
 """Classes of what is there to be pointed at, or for narrow screens."""
 
@@ -30,17 +31,35 @@ _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 def register(app: Flask) -> None:
     """Give the application's templates what figures need."""
     app.jinja_env.globals.update(
-        figure_address=address, heat_bounds=heat_bounds, heat_difference_bounds=heat_difference_bounds
+        figure_address=address,
+        figure_data=data_address,
+        heat_bounds=heat_bounds,
+        heat_difference_bounds=heat_difference_bounds,
     )
 
 
 def address(figure_id: str) -> str:
-    """Where the figure of this page, in the state it is in, is a file."""
+    """Address of this page's figure, in the page's state, as a file."""
     if not has_request_context():
         return f"?{PARAMETER}={figure_id}"
-    state = [(name, value) for name, value in request.args.items(multi=True) if name != PARAMETER]
-    path = quote(request.script_root + request.path, safe="/:@!$&'()*+,;=~")
-    return f"{path}?{urlencode([*state, (PARAMETER, figure_id)])}"
+    return f"{_path()}?{urlencode([*_state(), (PARAMETER, figure_id)])}"
+
+
+def data_address() -> str:
+    """Where the numbers of this page are a file, in the state it is in; empty for a page without one."""
+    adapter = request_ctx.url_adapter if has_request_context() else None
+    if adapter is None or not adapter.test(f"{request.path}.json", method="GET"):
+        return ""
+    state = urlencode(_state())
+    return f"{_path()}.json" + (f"?{state}" if state else "")
+
+
+def _path() -> str:
+    return quote(request.script_root + request.path, safe="/:@!$&'()*+,;=~")
+
+
+def _state() -> list[tuple[str, str]]:
+    return [(name, value) for name, value in request.args.items(multi=True) if name != PARAMETER]
 
 
 def writable(text: str) -> str:
@@ -53,10 +72,10 @@ def drawing(html: str, figure_id: str) -> str:
 
     Raises NotFound where the page has no such figure.
     """
-    figure = html.partition(f'<figure id="{figure_id}">')[2].partition("</figure>")[0]
+    figure = html.partition(f'<figure id="{figure_id}">')[2].partition("<figcaption")[0]
     start, end = figure.find("<svg"), figure.rfind("</svg>")
     if start < 0:
-        raise NotFound("This page has no figure of that name, or none in this state; open the page to see.")
+        raise NotFound("This page does not show this figure. Open the page to see its figures.")
     lines = writable(figure[start:end]).split("\n")
     svg = ElementTree.fromstring("\n".join(line.lstrip() for line in lines) + "</svg>")
     _take_off_page(svg)

@@ -1,4 +1,4 @@
-"""What a form brought along: files on disk, numbers and texts."""
+"""Values of a submitted form: files on disk, numbers and texts."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,11 +1,11 @@
-"""What visitors are given without being made again: pages, as long as nothing on them changed.
+"""Page cache for visitors: pages are reused as long as nothing on them changed.
 
 A file has its name by rename, so that none is read half written, and begins with a digest that only processes
 of this start can make: what an earlier program or another hand left there is never given.
 
 A page is kept under its whole address with the version of the site that was read before it was made: a
 change of whatever somebody may see raises that number, so that nothing is ever shown that is out of date.
-Whoever sends a cookie or a token is never given a kept page, and no page made for them is kept.
+Anyone who sends a cookie or a token is never given a kept page, and no page made for them is kept.
 
 A visitor's first page waits for one answer that way, not for a second one that comes after it. Kept pages are
 sent packed, so that it costs them 5 to 7 KB; those of who is signed in are not, and their browsers have the
@@ -33,12 +33,12 @@ from flask import Flask, Request, Response, current_app, g, request
 from markupsafe import Markup
 from werkzeug.exceptions import NotFound
 
+from leaderboard.core import phase_rules
 from leaderboard.db import site_version
+from leaderboard.errors import Invalid
 from leaderboard.memory import Kept
-from leaderboard.pages.tasks import phases
 from leaderboard.shared import Memory
-from leaderboard.web import conditions, metrics
-from leaderboard.web.requests import is_recorded
+from leaderboard.web import conditions, requests
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import IS_SHARED, database, reading
 
@@ -100,7 +100,7 @@ DIGEST_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class KeptFile:
-    """What a file holds: the answer, packed, and until when, of time.monotonic(), it may be given."""
+    """Content of a file: the compressed answer, and its expiry by time.monotonic()."""
 
     body: bytes
     mimetype: str
@@ -125,15 +125,15 @@ class KeptFiles:
         self._added = self._added_most
 
     def find(self, address: str, version: int) -> KeptFile | None:
-        """What another process kept of an address in this version, None where that is nothing or damaged."""
+        """Answer that another process kept for an address in this version, None if missing or damaged."""
         try:
             content = self._path(address, version).read_bytes()
         except OSError:
             return None
         if content[:DIGEST_BYTES] != self._digest(content[DIGEST_BYTES:]):
             return None
-        found = msgspec.msgpack.decode(content[DIGEST_BYTES:], type=KeptFile)
-        return found if found.until > time.monotonic() else None
+        kept = msgspec.msgpack.decode(content[DIGEST_BYTES:], type=KeptFile)
+        return kept if kept.until > time.monotonic() else None
 
     def keep(self, address: str, version: int, body: SentBody, headers: dict[str, str], until: float) -> None:
         """Let the other processes have a page; without room on the disk they make it themselves."""
@@ -170,13 +170,13 @@ class KeptFiles:
 
     def _sweep(self) -> None:
         """Remove the oldest files, half-written ones of killed processes too, down to half of the room."""
-        found = []
+        files = []
         for path in self._folder.glob("*/*"):
             with suppress(FileNotFoundError):
                 status = path.stat()
-                found.append((status.st_mtime, status.st_size, path))
-        total = sum(size for _, size, _ in found)
-        for _, size, path in sorted(found):
+                files.append((status.st_mtime, status.st_size, path))
+        total = sum(size for _, size, _ in files)
+        for _, size, path in sorted(files):
             if total <= self._left:
                 return
             path.unlink(missing_ok=True)
@@ -229,7 +229,7 @@ ROOMS = frozenset(
 """The blueprints whose pages are kept: none has an address that is a secret."""
 
 KEPT_HEADERS = ("Content-Disposition", "Content-Security-Policy")
-"""What an answer says of itself besides its type; every other header is the same for all."""
+"""Headers kept with an answer besides its type; all others are the same everywhere."""
 
 Address = tuple[str, str, str, str]
 
@@ -275,7 +275,7 @@ class KeptPages:
         """Drop what is of another version; until when, of time.monotonic(), a page made now may be kept."""
         at = time.monotonic()
         if version != self._version or at >= self._next_date:
-            next_date = at + phases.seconds_to_next_date(reading())
+            next_date = at + phase_rules.seconds_to_next_date(reading())
             with self._lock:
                 is_new = version != self._version
                 if is_new:
@@ -313,7 +313,7 @@ def _name(address: Address) -> str:
 
 @dataclass(frozen=True)
 class Asked:
-    """What is needed to keep the page that is being made."""
+    """Data needed to cache the page being rendered."""
 
     address: Address
     version: int
@@ -339,11 +339,11 @@ def answer_page() -> Response | None:
     if version is None:
         return None
     address = (request.scheme, request.host, request.path, request.environ.get("QUERY_STRING", ""))
-    page, found = store.find(address, version), "memory"
+    page, source = store.find(address, version), "memory"
     if page is None:
         until = store.begin(version)
-        page, found = store.find_elsewhere(address, version), "file"
-    metrics.counter().kept_page(found if page is not None else "none")
+        page, source = store.find_elsewhere(address, version), "file"
+    requests.counter().kept_page(source if page is not None else "none")
     if page is not None:
         return page.response()
     g.to_be_kept = Asked(address, version, until)
@@ -386,7 +386,7 @@ def _may_be_kept() -> bool:
         and request.blueprint in ROOMS
         and not request.cookies
         and "Authorization" not in request.headers
-        and not is_recorded(request.endpoint)
+        and not requests.is_recorded(request.endpoint)
     )
 
 
@@ -394,28 +394,35 @@ STATIC_FOLDER = Path(__file__).parent / "static"
 A_YEAR_S = 31_536_000
 DIGITS = 12
 """Of the digest in an address."""
+FILES = "leaderboard-static"
+LOGO_SETTING = "LEADERBOARD_SITE_LOGO"
+LOGOS = (".svg", ".png", ".jpg", ".jpeg", ".webp")
 JOINED = {"app.css": ("charts.css", "app.css")}
-"""What is sent as one file, as every page waits for each that it asks for."""
+"""Files sent as one, because every page waits for each file that it asks for."""
 # What a machine's own table says of these two differs.
 KINDS = {".js": "text/javascript", ".css": "text/css"}
 
 
-def register_static(app: Flask) -> None:
-    """Serve the files; templates have the address of each by its name, as in static["app.css"]."""
+def register_static(app: Flask, logo: str) -> None:
+    """Serve the files; templates have the address of each by its name, as in static["app.css"].
+
+    logo: the path of the site's own, as it is set; empty: none, nor has its address anything.
+    """
     app.add_url_rule("/static/<path:filename>", endpoint="static", view_func=static)
-    app.jinja_env.globals["static"] = {
-        name: f"/static/{name}?v={file.tag}" for name, file in _files().items()
-    }
+    own = {f"site-logo{Path(logo).suffix}": _logo(Path(logo))} if logo else {}
+    files = app.extensions[FILES] = _files() | own
+    addresses = {name: f"/static/{name}?v={file.tag}" for name, file in files.items()}
+    app.jinja_env.globals.update(static=addresses, site_logo=next((addresses[name] for name in own), ""))
 
 
 @rule(PUBLIC)
 def static(filename: str) -> Response:
     """A static file: for ever where its address names these very bytes."""
-    found = _files().get(filename)
-    if found is None:
+    file = current_app.extensions[FILES].get(filename)
+    if file is None:
         raise NotFound
-    response = found.response()
-    if request.args.get("v") == found.tag:
+    response = file.response()
+    if request.args.get("v") == file.tag:
         response.cache_control.public = True
         response.cache_control.max_age = A_YEAR_S
         response.cache_control.immutable = True
@@ -434,8 +441,18 @@ def _files() -> dict[str, SentBody]:
     }
 
 
+def _logo(path: Path) -> SentBody:
+    """Raises Invalid for a file that cannot be read or is no picture by its name."""
+    if path.suffix.lower() not in LOGOS:
+        raise Invalid(f"{LOGO_SETTING} is {str(path)!r}; it must be the path of one of {', '.join(LOGOS)}.")
+    try:
+        return _file(path)
+    except OSError as error:
+        raise Invalid(f"The file {path} of {LOGO_SETTING} cannot be read: {error.strerror}.") from None
+
+
 def sent_bytes(path: Path) -> bytes:
-    """What is sent of a file: with those that go before it."""
+    """Bytes sent for a file, with those that precede it."""
     return b"".join((path.parent / name).read_bytes() for name in JOINED.get(path.name, (path.name,)))
 
 
@@ -463,6 +480,6 @@ def sheets() -> dict[str, str]:
 
 
 def sources() -> str:
-    """What a policy of content allows of styles that are written into pages: these, and not a byte else."""
+    """Sources for styles within pages in the content security policy: exactly these."""
     digests = (hashlib.sha256(text.encode()).digest() for text in sheets().values())
     return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)

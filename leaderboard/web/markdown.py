@@ -4,8 +4,8 @@ import nh3
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
+from leaderboard.core import prose
 from leaderboard.memory import keep
-from leaderboard.services import prose
 
 _PARSER = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable("table").disable("image")
 _TAGS = {

@@ -18,7 +18,7 @@ def as_of(session: Session, text: str) -> datetime:
     """
     begins = moment(text)
     if begins > now(session):
-        raise _refused(text, "has not come yet", "Give today or an earlier day.")
+        raise _refused(text, "is in the future", "Enter today's date or an earlier date.")
     return datetime.combine(begins, time.max, UTC) if len(text.strip()) <= DAY_CHARACTERS else begins
 
 
@@ -33,7 +33,7 @@ def moment(text: str) -> datetime:
         return begins.astimezone(UTC) if begins.tzinfo else begins.replace(tzinfo=UTC)
     except (ValueError, OverflowError):
         raise _refused(
-            text, "is not a date", "Write it like 2026-11-01 or 2026-11-01T12:30, in UTC."
+            text, "is not a date", "Use a form like 2026-11-01 or 2026-11-01T12:30, in UTC."
         ) from None
 
 

@@ -1,20 +1,21 @@
-"""What a request leaves: its number, a line in the log, for refusals and judgments a row in the audit."""
+"""Traces of a request: number, count, log line, and audit log entry for refusals and judgments."""
 
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeVar
 from uuid import uuid4
 
 from flask import Flask, Response, current_app, g, request
 from sqlalchemy.exc import SQLAlchemyError
 
-from leaderboard import logs, traces
+from leaderboard import counters, logs, traces
+from leaderboard.core import audit
+from leaderboard.core.policy import ANONYMOUS, Viewer
+from leaderboard.counters import ROUTES, RouteCount, WebCounter
 from leaderboard.db.engine import Database
 from leaderboard.logs import masked
-from leaderboard.services import audit
-from leaderboard.services.policy import ANONYMOUS, Viewer
-from leaderboard.web import metrics
 from leaderboard.web.session import client_ip, database, settings, viewer
 
 log = logging.getLogger(__name__)
@@ -23,7 +24,14 @@ HEADER = "X-Request-ID"
 REFUSED = {403: "request.refuse", 429: "request.throttle"}
 QRELS = "qrels.download"
 RECORD_WAIT_S = 5.0
-"""How long a record waits for other writers, while it holds one of the server's threads."""
+"""Seconds that a record waits for other writers, while it holds one of the server's threads."""
+
+EXTENSION = "request counts"
+OTHER = ("other", "other")
+"""Method and route of what leads nowhere: its addresses are whatever somebody thought of."""
+
+Route = tuple[str, str]
+"""Method and rule, such as GET and /tasks/<slug>."""
 
 View = TypeVar("View", bound=Callable[..., Any])
 
@@ -42,7 +50,7 @@ def hands_out_judgments(view: View) -> View:
 
 
 def is_recorded(endpoint: str | None) -> bool:
-    """Whether it is on record who asks for this."""
+    """Whether the requester is recorded."""
     return bool(endpoint and getattr(current_app.view_functions[endpoint], "recorded", ""))
 
 
@@ -50,8 +58,8 @@ def request_id() -> str:
     """The number of this request: in the log, in a header, and on the page of an error of ours."""
     if "request_id" not in g:
         g.request_id = new_id()
-    found: str = g.request_id
-    return found
+    identifier: str = g.request_id
+    return identifier
 
 
 def new_id() -> str:
@@ -66,7 +74,7 @@ def _begin() -> None:
 
 def _finish(response: Response) -> Response:
     response.headers[HEADER] = request_id()
-    metrics.count_request(response.status_code, _seconds())
+    count_request(response.status_code, _seconds())
     if traces.tracing is not None:
         _trace(response)
     action = _action(response.status_code)
@@ -78,7 +86,7 @@ def _finish(response: Response) -> Response:
 
 
 def _trace(response: Response) -> None:
-    method, route = metrics.present_route()
+    method, route = present_route()
     facts: dict[str, str | int] = {
         "http.request.method": method,
         "http.route": route,
@@ -104,12 +112,12 @@ def _log(response: Response) -> None:
 
 
 def _seconds() -> float:
-    """How long this request has taken so far."""
+    """Duration of this request up to now."""
     return time.perf_counter() - float(g.get("began", time.perf_counter()))
 
 
 def _action(status: int) -> str:
-    """What of this request is recorded, empty for nothing: judgments that were sent, and refusals.
+    """Action to record for this request, empty if none: submitted judgments, and refusals.
 
     Of visitors, only that they are throttled: who is nobody is refused every day.
     """
@@ -134,3 +142,53 @@ def _record(here: Database, asker: Viewer, action: str, subject: str, number: st
     except SQLAlchemyError:
         facts = {"request": number}
         log.exception("request %s could not be recorded in the audit", number, extra={"facts": facts})
+
+
+@dataclass(frozen=True, slots=True)
+class RequestCounts:
+    """Counters of this application, and the number of each route: the same in every process of a site."""
+
+    counter: WebCounter
+    numbers: dict[Route, int]
+
+    def by_route(self) -> dict[Route, RouteCount]:
+        """Counters of all processes for the requested routes."""
+        counts = ((route, self.counter.route(number)) for route, number in self.numbers.items())
+        return {route: count for route, count in counts if count is not None}
+
+
+def register_request_counts(app: Flask, counter: WebCounter | None) -> None:
+    """Number the routes of an application, which has all of them by now, and count in the counter given.
+
+    Raises RuntimeError where they are more than there is room for.
+    """
+    methods = ((method, rule.rule) for rule in app.url_map.iter_rules() for method in rule.methods or ())
+    routes = [OTHER, *sorted(route for route in set(methods) if route[0] not in ("HEAD", "OPTIONS"))]
+    if len(routes) > ROUTES:
+        raise RuntimeError(f"There are {len(routes)} routes; make room for them in counters.ROUTES.")
+    numbers = {route: number for number, route in enumerate(routes)}
+    app.extensions[EXTENSION] = RequestCounts(counter or WebCounter(counters.counters(), 0), numbers)
+
+
+def counted_requests() -> RequestCounts:
+    """The counters of this application."""
+    request_counts: RequestCounts = current_app.extensions[EXTENSION]
+    return request_counts
+
+
+def counter() -> WebCounter:
+    """Counters of this process."""
+    return counted_requests().counter
+
+
+def present_route() -> Route:
+    """The route of the present request."""
+    rule, method = request.url_rule, "GET" if request.method == "HEAD" else request.method
+    route = (method, rule.rule) if rule is not None else OTHER
+    return route if route in counted_requests().numbers else OTHER
+
+
+def count_request(status: int, seconds: float) -> None:
+    """Count the present request."""
+    request_counts = counted_requests()
+    request_counts.counter.answered(request_counts.numbers[present_route()], status, seconds)

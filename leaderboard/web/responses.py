@@ -42,12 +42,12 @@ def with_files(
     def register(read: Callable[Asked, Page]) -> Callable[Asked, Page]:
         @wraps(read)
         def shown(*args: Asked.args, **asked: Asked.kwargs) -> Response | str:
-            found = read(*args, **asked)
+            content = read(*args, **asked)
             if isinstance(template, str):
-                known = {name: variable(found) for name, variable in variables.items()}
-                html = render_template(template, page=found, **known)
+                extra = {name: variable(content) for name, variable in variables.items()}
+                html = render_template(template, page=content, **extra)
             else:
-                html = template(found)
+                html = template(content)
             return page(html) if is_kept else html
 
         @wraps(read)
@@ -75,7 +75,7 @@ def wants_records() -> bool:
     """Whether JSON is to be the rows of one table, as `pandas.read_json` reads them; raises Invalid."""
     orient = request.args.get("orient", "")
     if orient not in ("", "records"):
-        raise Invalid(f"orient is records or left out, not {orient[:40]!r}.")
+        raise Invalid(f"orient must be records or left out, not {orient[:40]!r}.")
     return orient == "records"
 
 
@@ -111,7 +111,7 @@ def as_stored(body: bytes, mimetype: str) -> Response:
 
 
 def as_followed(text: str | bytes, mimetype: str) -> Response:
-    """What programs ask for again and again: a feed, a calendar."""
+    """A response that programs poll: a feed or a calendar."""
     return _kept(Response(text, mimetype=mimetype))
 
 
@@ -137,10 +137,10 @@ def as_text(text: str, name: str) -> Response:
 
 def page(html: str) -> Response:
     """A page the browser may keep while its content is the same; or the figure of it that is asked for."""
-    wanted = request.args.get(figures.PARAMETER)
-    if wanted is not None:
-        name = "-".join([*request.path.strip("/").split("/"), wanted])
-        return as_file(figures.drawing(html, wanted), "image/svg+xml", f"{name}.svg")
+    figure = request.args.get(figures.PARAMETER)
+    if figure is not None:
+        name = "-".join([*request.path.strip("/").split("/"), figure])
+        return as_file(figures.drawing(html, figure), "image/svg+xml", f"{name}.svg")
     return _kept(Response(html, mimetype="text/html"))
 
 
@@ -152,7 +152,7 @@ def framed(html: str, policy: str) -> Response:
 
 
 def as_file(content: str | bytes, mimetype: str, name: str) -> Response:
-    """What is of a media type, offered as a file of that name."""
+    """Content of a media type, offered as a file of that name."""
     response = Response(content, mimetype=mimetype)
     safe = "".join(
         letter if letter.isascii() and (letter.isalnum() or letter in "-_.") else "-" for letter in name

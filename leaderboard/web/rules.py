@@ -1,31 +1,44 @@
-"""Who may open a route at all: every view declares it, and one without a declaration stops the start.
+"""Access rules of routes, and rate limits of visitors for computed pages; every view declares one.
+
+One without a declaration stops the start. Budgets of visitors are counts in memory that refill by the second.
 
 This is the outer door only; what a viewer may see or do inside is decided by services.policy.
 """
 
+import threading
+import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Any, TypeVar
+from math import ceil
+from typing import Any, Protocol, TypeVar
 
+from cachetools import LRUCache
 from flask import Flask, current_app, request
 
-from leaderboard.errors import Forbidden, SignInNeeded
-from leaderboard.services.pictures.kinds import LARGEST_BYTES
-from leaderboard.services.policy import require_operator, require_second_factor
-from leaderboard.settings import Settings
-from leaderboard.web.session import viewer
+from leaderboard.core.picture_kinds import LARGEST_BYTES
+from leaderboard.core.policy import require_operator, require_second_factor
+from leaderboard.core.throttles import network
+from leaderboard.errors import Forbidden, OverQuota, SignInNeeded
+from leaderboard.settings import Settings, is_loopback
+from leaderboard.shared import Shared, SharedBudgets
+from leaderboard.web.session import client_ip, settings, viewer
 
 VISITORS_BODY = 2**16
 """Bytes a request may have at an address that is open to everybody."""
 SMALL_BODY = 2**20
 """Bytes a request without files may have."""
 
+BUDGET = "budget"
+ADDRESSES = 20_000
+"""Number of remembered network addresses; the least recent one is dropped first."""
+
 View = TypeVar("View", bound=Callable[..., Any])
 
 
 class Access(Enum):
-    """Who may come in."""
+    """Who may open a route."""
 
     PUBLIC = auto()
     SIGNED_IN = auto()
@@ -34,7 +47,7 @@ class Access(Enum):
 
 
 class Body(Enum):
-    """How large a request's body may be."""
+    """Maximum size of a request's body."""
 
     SMALL = auto()
     UPLOAD = auto()
@@ -46,14 +59,15 @@ class Body(Enum):
     """Of a file that is sent in pieces: what came of one that was cut off counts."""
     PICTURE = auto()
 
-    def limit(self, settings: Settings) -> int:
-        """The limit in bytes."""
+    def limit(self, settings: Settings, *, is_visitor: bool = False) -> int:
+        """The limit in bytes; visitors and accounts may differ."""
         if self is Body.UPLOAD:
             return settings.upload_bytes + SMALL_BODY
         if self is Body.PIECE:
             return settings.upload_bytes
         if self is Body.CHECK:
-            return settings.inline_bytes + VISITORS_BODY
+            most = settings.inline_bytes if is_visitor else max(settings.inline_bytes, settings.check_bytes)
+            return most + VISITORS_BODY
         if self is Body.PICTURE:
             return LARGEST_BYTES + SMALL_BODY
         if self in (Body.FILES, Body.FOLDER):
@@ -66,7 +80,7 @@ PUBLIC, SIGNED_IN, ORGANISER, OPERATOR = Access.PUBLIC, Access.SIGNED_IN, Access
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What one view declares; is_computed: whether its answer takes so much work that visitors get few."""
+    """Declaration of one view; is_computed: whether its answer takes so much work that visitors get few."""
 
     access: Access
     body: Body = Body.SMALL
@@ -77,11 +91,11 @@ class Rule:
         """Whether files may be sent there."""
         return self.body is not Body.SMALL
 
-    def limit(self, settings: Settings) -> int:
+    def limit(self, settings: Settings, *, is_visitor: bool = False) -> int:
         """The largest body in bytes."""
         if self.access is PUBLIC and self.body is not Body.CHECK:
             return VISITORS_BODY
-        return self.body.limit(settings)
+        return self.body.limit(settings, is_visitor=is_visitor)
 
 
 def rule(access: Access, body: Body = Body.SMALL, *, is_computed: bool = False) -> Callable[[View], View]:
@@ -96,8 +110,8 @@ def rule(access: Access, body: Body = Body.SMALL, *, is_computed: bool = False) 
 
 def rule_of(app: Flask, endpoint: str) -> Rule | None:
     """The rule of an endpoint's view, None where it declares none."""
-    found = getattr(app.view_functions[endpoint], "rule", None)
-    return found if isinstance(found, Rule) else None
+    rule = getattr(app.view_functions[endpoint], "rule", None)
+    return rule if isinstance(rule, Rule) else None
 
 
 def require_rules(app: Flask) -> None:
@@ -119,7 +133,7 @@ def enforce() -> None:
         return
     declared = rule_of(current_app, request.endpoint)
     if declared is None:
-        raise Forbidden("This address is not open.")
+        raise Forbidden("This address is not available.")
     if declared.access is PUBLIC:
         return
     if viewer().account_id is None:
@@ -128,4 +142,71 @@ def enforce() -> None:
         require_operator(viewer())
     if declared.access is ORGANISER and not viewer().is_organiser:
         require_second_factor(viewer())
-        raise Forbidden("Only organiser accounts may do this; ask the operator of this site.")
+        raise Forbidden("Only organiser accounts can do this. Ask the operator of this site.")
+
+
+COMPUTED = Rule(PUBLIC, is_computed=True)
+
+
+class Left(Protocol):
+    """Remaining budgets of addresses, with their times."""
+
+    def get(self, address: str, otherwise: tuple[float, float], /) -> tuple[float, float]:
+        """Of one address."""
+
+    def __setitem__(self, address: str, value: tuple[float, float], /) -> None:
+        """Remember it."""
+
+
+@dataclass
+class Budget:
+    """Budget of each address: a number of pages a minute, and as many again each minute."""
+
+    clock: Callable[[], float] = time.monotonic
+    shared: Shared | None = None
+    """Counts that several web processes share."""
+
+    def __post_init__(self) -> None:
+        """Begin with every address's full budget."""
+        self._left: Left = LRUCache(ADDRESSES) if self.shared is None else SharedBudgets(self.shared)
+        self._lock = threading.Lock()
+
+    def _held(self) -> AbstractContextManager[Any]:
+        return self._lock if self.shared is None else self.shared.held()
+
+    def spend(self, address: str, a_minute: int) -> float:
+        """Take one page of the address's budget; seconds until there is one, 0 where there was."""
+        with self._held():
+            at = self.clock()
+            left, seen = self._left.get(address, (float(a_minute), at))
+            left = min(a_minute, left + (at - seen) * a_minute / 60)
+            wait = 0.0 if left >= 1 else (1 - left) * 60 / a_minute
+            self._left[address] = (left if wait else left - 1, at)
+            return wait
+
+
+def enforce_budget() -> None:
+    """Spend the visitor's budget where the rule of the address says that its page is computed."""
+    declared = rule_of(current_app, request.endpoint) if request.endpoint else None
+    if declared is not None and declared.is_computed:
+        spend()
+
+
+def spend() -> None:
+    """Raise OverQuota, with retry_after_s, where a visitor's address asked for too many computed pages.
+
+    People on this machine have no limit, nor have accounts. Views call it of which only some pages are
+    computed.
+    """
+    limit, ip = settings().computed_pages, client_ip()
+    if not limit or not ip or is_loopback(ip):
+        return
+    if viewer().account_id is not None:
+        return
+    budget: Budget = current_app.extensions[BUDGET]
+    if wait := ceil(budget.spend(network(ip), limit)):
+        raise OverQuota(
+            f"Your network address has reached the limit of {limit} computed pages per minute. Sign in, or "
+            f"try again in {wait} s.",
+            retry_after_s=wait,
+        )

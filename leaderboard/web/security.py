@@ -1,4 +1,4 @@
-"""What protects every request and response: hosts, body limits, cross-site requests, headers."""
+"""Protection of all requests and responses: hosts, body limits, cross-site requests and headers."""
 
 import re
 import shutil
@@ -71,7 +71,7 @@ def register(app: Flask, settings: Settings) -> None:
 
 
 def behind_proxy(application: Any, settings: Settings) -> Callable[..., Any]:
-    """The WSGI application, told of visitors by X-Forwarded headers that come from a trusted proxy.
+    """The WSGI application, which knows visitors by X-Forwarded headers that come from a trusted proxy.
 
     Raises Invalid where trusted_proxies names something that is no address or network.
     """
@@ -91,14 +91,16 @@ def _network(text: str) -> IPv4Network | IPv6Network:
         return ip_network(text.strip())
     except ValueError:
         name = "LEADERBOARD_TRUSTED_PROXIES"
-        raise Invalid(f"{name} names {text.strip()!r}; it takes addresses and networks.") from None
+        raise Invalid(
+            f"{name} contains {text.strip()!r}; it must be a list of addresses and networks."
+        ) from None
 
 
 def _is_in(address: str, networks: Iterable[IPv4Network | IPv6Network]) -> bool:
     try:
-        found = ip_address(address)
+        parsed = ip_address(address)
         # A socket for both kinds of addresses writes IPv4 ones as IPv6.
-        plain = getattr(found, "ipv4_mapped", None) or found
+        plain = getattr(parsed, "ipv4_mapped", None) or parsed
         return any(plain in network for network in networks)
     except ValueError:
         # A proxy on a socket file has no address; only this machine can reach it.
@@ -117,16 +119,16 @@ def incoming_folder() -> Path:
     """A folder for this request's files, removed at its end."""
     if "incoming" not in g:
         g.incoming_files = []
-        here = temporary.folder(settings().data)
-        g.incoming = Path(tempfile.mkdtemp(prefix=temporary.UPLOAD, dir=here))
-    found: Path = g.incoming
-    return found
+        path = temporary.folder(settings().data)
+        g.incoming = Path(tempfile.mkdtemp(prefix=temporary.UPLOAD, dir=path))
+    folder: Path = g.incoming
+    return folder
 
 
 def _suffix(name: str) -> str:
     """The ending of a sent file's name, by which readers tell formats; nothing else of it is used."""
-    found = SUFFIX.search(name.lower())
-    return found[0] if found else ""
+    match = SUFFIX.search(name.lower())
+    return match[0] if match else ""
 
 
 def _remove_incoming() -> None:
@@ -175,8 +177,8 @@ def refuse_cross_site() -> None:
         ours = fetch_site == "same-origin" and not is_foreign
     if not ours:
         raise Forbidden(
-            "This request did not come from a page of this site, so it was refused. "
-            "Open the page here and try again; a program must send the site's address in the header `Origin`."
+            "This request was refused because it did not come from a page of this site. Open the page on "
+            "this site and try again. Programs must send the site's address in the header `Origin`."
         )
 
 
@@ -222,7 +224,7 @@ def is_storable(text: str) -> bool:
 
 
 def checks() -> tuple[Callable[[], None], ...]:
-    """What to check, in this order, before the route's rule is enforced."""
+    """Checks before the route's rule is enforced, in this order."""
     return refuse_foreign_host, bodies.limit_body, refuse_cross_site
 
 

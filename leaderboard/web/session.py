@@ -1,7 +1,7 @@
-"""What a request has at hand: its viewer, its reading and writing sessions, a way to wake evaluators."""
+"""Request context: viewer, reading and writing sessions, and a way to wake evaluators."""
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -12,16 +12,14 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 from werkzeug.wrappers import Response
 
+from leaderboard.accounts.ops import device_logins, names, sessions, tokens
+from leaderboard.accounts.ops.accounts import PENDING_MINUTES, AccountBrowser, NewSession
+from leaderboard.accounts.ops.sessions import NEWCOMER_MINUTES
+from leaderboard.accounts.ops.tokens import TokenViewer
+from leaderboard.core.jobs.health import WriteCheck
+from leaderboard.core.policy import ANONYMOUS, TaskMemo, Viewer, without_organising
 from leaderboard.db.engine import Database, lock_key
 from leaderboard.errors import Forbidden, NotFound, SignInNeeded
-from leaderboard.services.accounts import device_logins, names, sessions, tokens
-from leaderboard.services.accounts.accounts import PENDING_MINUTES, AccountBrowser, NewSession
-from leaderboard.services.accounts.sessions import NEWCOMER_MINUTES
-from leaderboard.services.accounts.tokens import TokenViewer
-from leaderboard.services.jobs.health import WriteCheck
-from leaderboard.services.policy import ANONYMOUS, TaskMemo, Viewer, without_organising
-from leaderboard.services.statistics import requests
-from leaderboard.services.statistics.requests import WaitingResult
 from leaderboard.settings import Settings, is_loopback
 from leaderboard.web import conditions
 
@@ -53,7 +51,7 @@ LIFETIMES = {
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What the application was made with."""
+    """Objects that the application was made with."""
 
     settings: Settings
     database: Database
@@ -68,9 +66,9 @@ def register(app: Flask, site: Site) -> None:
 
 
 def site() -> Site:
-    """What this application was made with."""
-    found: Site = current_app.extensions[EXTENSION]
-    return found
+    """Objects that this application was made with."""
+    current: Site = current_app.extensions[EXTENSION]
+    return current
 
 
 def settings() -> Settings:
@@ -94,16 +92,16 @@ def reading() -> Session:
         g.reading_stack = ExitStack()
         opened = database().read_replica() if g.get(IS_SHARED) else database().read()
         g.reading = g.reading_stack.enter_context(opened)
-    found: Session = g.reading
-    return found
+    session: Session = g.reading
+    return session
 
 
 def memo() -> TaskMemo:
-    """What this request's reading session read of tasks for its viewer."""
+    """Data of tasks that this request's reading session has read for its viewer."""
     if "memo" not in g:
         g.memo = TaskMemo()
-    found: TaskMemo = g.memo
-    return found
+    task_memo: TaskMemo = g.memo
+    return task_memo
 
 
 @contextmanager
@@ -148,11 +146,11 @@ def in_api() -> bool:
 
 
 def token() -> TokenViewer | None:
-    """Who asks by which token; None where none came along. Raises SignInNeeded for one not in force."""
+    """Owner of the request's token; None without a token. Raises SignInNeeded for one not in force."""
     if "token" not in g:
         g.token = _by_token()
-    found: TokenViewer | None = g.token
-    return found
+    token_viewer: TokenViewer | None = g.token
+    return token_viewer
 
 
 def _by_token() -> TokenViewer | None:
@@ -172,7 +170,7 @@ def _by_token() -> TokenViewer | None:
 
 
 def viewer() -> Viewer:
-    """Who asks: the account whose session cookie or, in the API, token came along, else a visitor."""
+    """The viewer: the account of the session cookie or, in the API, of the token; else a visitor."""
     if "viewer" not in g:
         g.viewer = replace(_of_api() if in_api() else _resume(), memo=memo())
         if asked := request.args.get("phase"):
@@ -180,17 +178,8 @@ def viewer() -> Viewer:
         if request.blueprint in OF_AN_EDITION and request.args.get("edition"):
             # No edition has the number 0: what is not a number is not found either.
             g.viewer = replace(g.viewer, edition=request.args.get("edition", 0, type=int))
-    found: Viewer = g.viewer
-    return found
-
-
-def have_computed(waiting: Sequence[WaitingResult]) -> None:
-    """Have computed what the viewer's page waits for; nothing is written where it waits for nothing."""
-    if waiting:
-        asker = viewer()
-        with writing() as session:
-            requests.ask_for(session, asker, waiting)
-        wake()
+    current: Viewer = g.viewer
+    return current
 
 
 def _of_api() -> Viewer:
@@ -230,12 +219,12 @@ def _stamp(what: str, stamp: Callable[[Session], None]) -> None:
 
 
 def session_token() -> str:
-    """The token in the session cookie, empty where there is none."""
+    """The token in the session cookie, empty if missing."""
     return cookie(SESSION)
 
 
 def cookie(kind: str) -> str:
-    """The token in a cookie of ours, empty where there is none."""
+    """The token in a cookie of ours, empty if missing."""
     return request.cookies.get(cookie_name(kind), "")
 
 
@@ -261,21 +250,21 @@ def require_safe_sign_in() -> None:
     host = urlsplit(here.public_url).hostname if here.public_url else here.host
     if not (is_https() or here.insecure_http or is_loopback(host or "")):
         raise Forbidden(
-            "Signing in needs https: put the site behind an https proxy and set LEADERBOARD_PUBLIC_URL, "
-            "or start it with --insecure-http."
+            "Sign-in requires https. Put the site behind an https proxy and set LEADERBOARD_PUBLIC_URL, or "
+            "start it with --insecure-http."
         )
 
 
 def require_mail() -> None:
     """Raise NotFound on a site that sends no mail."""
     if not settings().smtp_url:
-        raise NotFound("This site sends no mail.")
+        raise NotFound("This site does not send mail.")
 
 
-def welcome(response: Response, made: NewSession) -> Response:
+def welcome(response: Response, new_session: NewSession) -> Response:
     """The response with the cookies of a new session and its device."""
-    set_cookie(response, made.token)
-    set_cookie(response, made.device, DEVICE)
+    set_cookie(response, new_session.token)
+    set_cookie(response, new_session.device, DEVICE)
     if cookie(PENDING):
         drop_cookie(response, PENDING)
     return response

@@ -1,6 +1,7 @@
 """A headless Chromium and a real site in processes of its own."""
 
 import json
+import os
 import shutil
 import time
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from leaderboard.db.engine import Database
 from leaderboard.demo import SLUG
 from tests.make.browsers import MISSING, find_chromium, headless
-from tests.make.sites import Site, application_thread, running_site
+from tests.make.sites import FEW, Site, application_thread, running_site
 
 
 @pytest.fixture(scope="session")
@@ -66,7 +67,8 @@ def follow_key(page: Page, key: str) -> None:
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     """A site with the demo task once its runs are scored and compared under the newest revision."""
-    with running_site(tmp_path_factory.mktemp("demo") / "site", "--demo") as site:
+    data = tmp_path_factory.mktemp("demo") / "site"
+    with running_site(data, "--demo", environ={**os.environ, **FEW}) as site:
         address = f"{site.address}/tasks/{SLUG}"
         until = time.monotonic() + SCORED_S
         while time.monotonic() < until:
@@ -100,8 +102,8 @@ def site_database(sqlite_template: Path, tmp_path: Path) -> Iterator[Database]:
 
 @pytest.fixture
 def site(tmp_path: Path, site_database: Database) -> Iterator[Site]:
-    """A running site on that database."""
-    with running_site(tmp_path / "site") as started:
+    """A running site on that database, with one process of each kind: several are tried in tests/cli."""
+    with running_site(tmp_path / "site", environ={**os.environ, **FEW}) as started:
         yield started
 
 
@@ -113,11 +115,15 @@ def address(tmp_path: Path, site_database: Database) -> Iterator[str]:
 
 
 @pytest.fixture
-def page(browser: Browser, site: Site) -> Iterator[Page]:
+def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
     """A fresh browser window that fails the test where a page logs an error or asks another origin.
 
-    It asks for the site so as to be closed before it: a page still loading would log a lost connection.
+    A site that the test starts is started before: so the window is closed before it, as a page still loading
+    would log a lost connection.
     """
+    for name in ("site", "address"):
+        if name in request.fixturenames:
+            request.getfixturevalue(name)
     context = browser.new_context()
     context.set_default_timeout(PATIENCE_MS)
     opened = context.new_page()

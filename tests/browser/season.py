@@ -44,11 +44,20 @@ class Person:
     def follow(self, *links: str) -> None:
         """Click links by their words, one after the other."""
         for words in links:
+            self._open_menu(words)
             self.clicks += 1
             follow(self.page.get_by_role("link", name=words, exact=True).first)
 
+    def _open_menu(self, words: str) -> None:
+        """Open the menu that holds a link, unless the link stands on the page itself."""
+        link = self.page.get_by_role("link", name=words, exact=True, include_hidden=True)
+        if link.count() and not link.locator("visible=true").count():
+            self.clicks += 1
+            self.page.locator("details.menu").filter(has=link).first.locator("summary").click()
+
     def download(self, words: str) -> Path:
         """Click a link to a file; where that is kept."""
+        self._open_menu(words)
         self.clicks += 1
         with self.page.expect_download() as download:
             self.page.get_by_role("link", name=words, exact=True).first.click()

@@ -9,9 +9,9 @@ from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, Page
 from sqlalchemy import select, update
 
+from leaderboard.accounts.ops import device_logins, sessions
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Account, Member, Qrels, Run, Task, TaskRole, WebhookAttempt, WebhookDelivery
-from leaderboard.services.accounts import device_logins, sessions
 from tests.browser.conftest import Demo, follow
 from tests.make import blind, build, fields_of_answers, nuggeted, pictures, sampled, suited
 from tests.make.people import account
@@ -136,16 +136,16 @@ def test_tokens_and_devices_are_for_everybody(
     window = context.new_page()
     window.goto(f"{address}/account/tokens")
     window.get_by_label("Label").fill("laptop")
-    follow(window.get_by_role("button", name="Make a token"))
+    follow(window.get_by_role("button", name="Create token"))
     faults = page_faults(window, width)
-    assert window.get_by_label("Copy it now").input_value().startswith("lb_p")
+    assert window.get_by_label("Copy the token now").input_value().startswith("lb_p")
     for step in ("/account/tokens", f"/device?code={codes.user_code}"):
         window.goto(f"{address}{step}")
         faults += [f"{step}: {fault}" for fault in page_faults(window, width)]
-    follow(window.get_by_role("button", name="Go on"))
+    follow(window.get_by_role("button", name="Continue"))
     faults += page_faults(window, width)
-    follow(window.get_by_role("button", name="Let it in"))
-    assert "has its token" in window.get_by_role("status").inner_text()
+    follow(window.get_by_role("button", name="Authorise device"))
+    assert "receives its token" in window.get_by_role("status").inner_text()
     context.close()
     assert faults == []
 
@@ -165,17 +165,17 @@ def test_webhooks_are_for_everybody(
     window.goto(f"{address}/teams/1/webhooks")
     faults = page_faults(window, width)
     window.get_by_label("Address").fill(f"https://hooks.invalid/{'long-' * 30}")
-    follow(window.get_by_role("button", name="Make a webhook"))
+    follow(window.get_by_role("button", name="Create webhook"))
     faults += page_faults(window, width)
-    assert window.get_by_label("Copy it now").input_value().startswith("whsec_")
-    follow(window.get_by_role("link", name="I have copied it"))
-    follow(window.get_by_role("button", name="Send a test event"))
+    assert window.get_by_label("Copy the secret now").input_value().startswith("whsec_")
+    follow(window.get_by_role("link", name="I have copied the secret"))
+    follow(window.get_by_role("button", name="Send test event"))
     with site_database.write() as session:
         session.scalars(webhook).one().state = "failed"
         attempt = {"status": 500, "milliseconds": 12_345, "said": "x" * 200}
         session.add(WebhookAttempt(delivery_id=1, at=now(session), **attempt))
     window.reload()
-    window.get_by_text("New secret, pause, delete").click()
+    window.get_by_text("Change or delete this webhook").click()
     faults += page_faults(window, width)
     window.goto(f"{address}/teams/1/webhooks")
     faults += page_faults(window, width)
@@ -294,7 +294,7 @@ def test_logos_and_pictures_are_for_everybody(
         drawn = "images => images.every(image => image.complete && image.naturalWidth > 0)"
         assert window.locator("main img:not([loading=lazy])").evaluate_all(drawn), step
         faults += [f"{step}: {fault}" for fault in page_faults(window, width)]
-    follow(window.get_by_role("button", name="Remove the picture"))
+    follow(window.get_by_role("button", name="Remove picture"))
     assert "Saved." in window.get_by_role("status").inner_text()
     context.close()
     assert faults == []
@@ -311,18 +311,18 @@ def test_an_import_is_for_everybody(
     context.add_cookies([{"name": "session", "value": token, "url": address}])
     window, faults = context.new_page(), []
     window.goto(f"{address}/tasks/new")
-    follow(window.get_by_role("link", name="import it"))
+    follow(window.get_by_role("link", name="Import an existing task"))
     faults += page_faults(window, width)
-    follow(window.get_by_role("button", name="Look at the files"))
+    follow(window.get_by_role("button", name="Preview import"))
     assert "Choose a file or a folder." in window.get_by_role("alert").inner_text()
     faults += page_faults(window, width)
     build.run_file(tmp_path, {"1": ["a", "c"], "2": ["d"]}, "one")
     files = [build.topics_file(tmp_path), build.qrels_file(tmp_path), tmp_path / "one.txt"]
-    window.get_by_label("A file (choose it, or drop it here)").set_input_files(files)
+    window.get_by_label("Files (choose, or drop here)").set_input_files(files)
     window.get_by_label("Name", exact=True).fill("Night owls")
-    follow(window.get_by_role("button", name="Look at the files"))
+    follow(window.get_by_role("button", name="Preview import"))
     faults += page_faults(window, width)
-    follow(window.get_by_role("button", name="Make this task"))
+    follow(window.get_by_role("button", name="Import task"))
     assert window.url == f"{address}/tasks/night-owls/organise"
     context.close()
     assert faults == []

@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page
 
 from leaderboard.db.engine import Database
 from leaderboard.settings import Settings
-from tests.conftest import ROOT
+from tests import ROOT
 from tests.make import figures
 from tests.make.apps import application
 

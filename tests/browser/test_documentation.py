@@ -35,7 +35,7 @@ class _Quiet(SimpleHTTPRequestHandler):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The built site."""
-    return documents.site(tmp_path_factory.mktemp("documentation"))
+    return documents.site(tmp_path_factory)
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,9 @@ from sqlalchemy import update
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Task
+from tests.boards.web.cards.test_frames import let
 from tests.browser.test_accessibility import page_faults
-from tests.services.statistics.test_standings import fill
-from tests.web.cards.test_frames import let
+from tests.scoring.ops.statistics.test_standings import fill
 
 COLOUR = "dot => getComputedStyle(dot).color"
 pytestmark = [pytest.mark.browser, pytest.mark.trial]

@@ -6,10 +6,10 @@ import pytest
 from playwright.sync_api import Browser
 from sqlalchemy import select
 
+from leaderboard.accounts.ops import sessions
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Task, TaskRole
-from leaderboard.services.accounts import sessions
-from leaderboard.services.runs.limits import RunRequest
+from leaderboard.runs.ops.limits import RunRequest
 from tests.browser.test_accessibility import WIDE, page_faults
 from tests.make import build, judging, of_judges
 from tests.make.people import account

@@ -47,7 +47,7 @@ def _begin(context: BrowserContext, address: str, token: str) -> Page:
     """From the link over the guidelines to the first document."""
     page = context.new_page()
     page.goto(f"{address}/judge/{token}")
-    page.get_by_role("link", name="Begin with topic 1").click()
+    page.get_by_role("link", name="Start with topic 1").click()
     expect(page.get_by_role("heading", name="How to judge")).to_be_visible()
     page.get_by_role("link", name="I have read this").click()
     expect(page.locator(TITLE)).to_have_text("Title of d00")
@@ -162,7 +162,7 @@ def test_undo_is_in_sight_on_a_phone(context: BrowserContext, address: str, toke
     page = _begin(context, address, token)
     page.set_viewport_size({"width": 390, "height": 844})
     _judge(page, 0, 1)
-    undo = page.get_by_role("button", name="undo the last one")
+    undo = page.get_by_role("button", name="undo the last judgment")
     expect(undo).to_be_in_viewport(ratio=1)
     undo.click()
     expect(page.locator(TITLE)).to_have_text("Title of d00")
@@ -176,7 +176,9 @@ def test_a_closed_pool_keeps_what_it_did_not_take(
     page.wait_for_load_state("networkidle")
     pools.set_state(site_database, "closed")
     _judge(page, 0, 1)
-    expect(page.locator("#unsent")).to_contain_text("1 not accepted, but kept: Judging is over")
+    expect(page.locator("#unsent")).to_contain_text(
+        "1 not accepted, but kept: The organisers have closed this pool"
+    )
     pools.set_state(site_database, "open")
     page.goto(f"{address}/judge/{token}")
     page.wait_for_load_state("networkidle")

@@ -8,9 +8,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from sqlalchemy import select
 
+from leaderboard.accounts.ops import sessions
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import AnswerLabel, Task, TaskRole
-from leaderboard.services.accounts import sessions
 from tests.browser.conftest import follow, follow_key
 from tests.browser.test_accessibility import page_faults
 from tests.make import labelled
@@ -65,7 +65,7 @@ def test_one_key_a_label(links: tuple[str, str], window: Page, address: str, sit
     assert _labels(site_database) == [2, -1]
     window.reload()
     follow_key(window, "u")
-    expect(window.get_by_text("1 of 2 labels are given.")).to_be_visible()
+    expect(window.get_by_text("1 of 2 items labelled.")).to_be_visible()
     assert _labels(site_database) == [2]
 
 
@@ -76,22 +76,22 @@ def test_labels_need_no_script(
     context = browser.new_context(java_script_enabled=False, viewport={"width": width, "height": 800})
     plain = context.new_page()
     plain.goto(f"{address}{links[0]}")
-    follow(plain.get_by_role("link", name="Begin with round 2"))
-    follow(plain.get_by_role("link", name="Begin with topic 1"))
+    follow(plain.get_by_role("link", name="Start with round 2"))
+    follow(plain.get_by_role("link", name="Start with topic 1"))
     for _ in range(4):
         follow(plain.get_by_role("button", name="partial support"))
     expect(plain.get_by_role("heading", name="This topic is done")).to_be_visible()
     assert _labels(site_database) == [1] * 4
     plain.goto(f"{address}{links[0]}/labels/3/1")
-    for text, button in (("Air scatters light", "Write as vital"), ("Light is scattered", "Write as okay")):
-        plain.get_by_label("A new nugget", exact=True).fill(text)
+    for text, button in (("Air scatters light", "Add as vital"), ("Light is scattered", "Add as okay")):
+        plain.get_by_label("New nugget", exact=True).fill(text)
         follow(plain.get_by_role("button", name=button))
     plain.get_by_text("Merge nuggets").click()
     for box in plain.get_by_role("checkbox").all():
         box.check()
-    follow(plain.get_by_role("button", name="Merge those ticked"))
+    follow(plain.get_by_role("button", name="Merge selected nuggets"))
     expect(plain.get_by_role("heading", name="Nuggets: 1, 1 of them vital")).to_be_visible()
-    follow(plain.get_by_role("button", name="The list is complete"))
+    follow(plain.get_by_role("button", name="Mark list as complete"))
     expect(plain.get_by_text("This list is done.")).to_be_visible()
     context.close()
 
@@ -107,8 +107,8 @@ def test_the_desk_is_for_everybody(
             follow(window.get_by_role("button", name=f"{label} support"))
         window.goto(f"{address}{link}/labels/3/1")
         for text in ("Air scatters light", f"A fact for {label}"):
-            window.get_by_label("A new nugget", exact=True).fill(text)
-            follow(window.get_by_role("button", name="Write as vital"))
+            window.get_by_label("New nugget", exact=True).fill(text)
+            follow(window.get_by_role("button", name="Add as vital"))
     for path in ("", "/labels/1", "/labels/1/1", "/labels/2/1", "/labels/3/1"):
         window.goto(f"{address}{links[0]}{path}")
         faults += _open_faults(window, width)
@@ -121,13 +121,13 @@ def test_the_desk_is_for_everybody(
     for path in ("", "/1", "/2", "/3", "/1/adjudication", "/3/nuggets/1"):
         window.goto(f"{address}/tasks/t/labelling{path}")
         faults += _open_faults(window, width)
-    follow(window.get_by_role("button", name="Begin it from all that they wrote"))
+    follow(window.get_by_role("button", name="Start with all nuggets"))
     faults += _open_faults(window, width)
     window.goto(f"{address}/tasks/t/labelling/1")
     follow(window.get_by_role("link", name="Decide the first one"))
     faults += _open_faults(window, width)
     follow_key(window, "0")
-    expect(window.get_by_text(re.compile("1 of 2 wait for a decision"))).to_be_visible()
+    expect(window.get_by_text(re.compile("1 of 2 need a decision"))).to_be_visible()
     assert faults == []
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from leaderboard.accounts.ops import sessions
+from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
-from leaderboard.services.accounts import sessions
-from leaderboard.services.policy import OPERATOR
-from leaderboard.services.tasks import roles
+from leaderboard.tasks.ops import roles
 from leaderboard.trec.qrels.left_out import LeftOut
 from tests.browser.conftest import PATIENCE_MS
 from tests.browser.test_accessibility import WIDE, page_faults
@@ -52,7 +52,7 @@ def test_documents_left_out_are_for_everybody(
     look("the form")
     page.locator("#earlier").fill("nonsense")
     page.locator("#note").fill("Round 2.")
-    page.get_by_role("button", name="Look at what changes").click()
+    page.get_by_role("button", name="Preview changes").click()
     expect(page.get_by_role("alert")).to_be_visible()
     look("refused")
     page.goto(f"{address}{REVISIONS}")
@@ -62,7 +62,7 @@ def test_documents_left_out_are_for_everybody(
     listed.write_text("1 x\n2 a\n")
     page.locator("#left-out").set_input_files(listed)
     page.locator("#note").fill("Round 2.")
-    page.get_by_role("button", name="Look at what changes").click()
+    page.get_by_role("button", name="Preview changes").click()
     page.wait_for_url("**/revisions/drafts/*")
     look("the preview")
     for step in (

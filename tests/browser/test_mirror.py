@@ -67,7 +67,7 @@ def test_a_reader_walks_a_mirror(served: str, page: Page) -> None:
     follow(page.locator("nav.second").get_by_role("link", name="Origin"))
     expect(page).to_have_url(f"{served}/runs/1/origin/index.html")
     follow(page.get_by_role("link", name="Search"))
-    page.get_by_label("Search by titles").fill(run)
+    page.get_by_label("Search titles").fill(run)
     follow(page.locator("#search").get_by_role("link").first)
     expect(page.get_by_role("heading", level=1)).to_have_text(run)
 

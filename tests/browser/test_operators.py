@@ -6,16 +6,16 @@ import pytest
 from playwright.sync_api import Browser
 from sqlalchemy import select, update
 
+from leaderboard.accounts.ops import invitations, sessions
+from leaderboard.accounts.ops.invitations import InvitationRequest
+from leaderboard.core.jobs import health
+from leaderboard.core.policy import Viewer
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Account, Mail, Member, Task, TaskRole
-from leaderboard.services.accounts import invitations, sessions
-from leaderboard.services.accounts.invitations import InvitationRequest
-from leaderboard.services.jobs import health
-from leaderboard.services.policy import Viewer
-from leaderboard.services.runs import batches
-from leaderboard.services.runs.prepare import BatchFile, BatchRequest, plan
-from leaderboard.services.tasks import announcements
-from leaderboard.services.tasks.announcements import AnnouncementDraft
+from leaderboard.runs.ops import batches
+from leaderboard.runs.ops.prepare import BatchFile, BatchRequest, plan
+from leaderboard.tasks.ops import announcements
+from leaderboard.tasks.ops.announcements import AnnouncementDraft
 from tests.browser.conftest import follow
 from tests.browser.test_accessibility import WIDE, page_faults
 from tests.make import build, people, smtp, worlds
@@ -90,7 +90,7 @@ def test_their_pages_are_for_everybody(browser: Browser, site_database: Database
                 faults += [f"{page}: {fault}" for fault in page_faults(window, width)]
             window.goto(f"{address}/tasks/robots/announce")
             window.get_by_label("Title").fill("Other news")
-            follow(window.get_by_role("button", name="See it"))
+            follow(window.get_by_role("button", name="Preview announcement"))
             faults += [f"preview: {fault}" for fault in page_faults(window, width)]
             context.close()
     assert faults == []

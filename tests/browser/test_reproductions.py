@@ -6,9 +6,9 @@ import pytest
 from playwright.sync_api import Browser
 from sqlalchemy import select
 
+from leaderboard.accounts.ops import sessions
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Task, TaskRole
-from leaderboard.services.accounts import sessions
 from tests.browser.test_accessibility import WIDE, page_faults
 from tests.make import reproduced
 from tests.make.people import account

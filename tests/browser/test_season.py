@@ -47,7 +47,7 @@ def _make(person: Person, name: str, kind: str, topics: Path, qrels: Path) -> No
     person.type({"Name": name})
     person.attach("Topics file", topics)
     person.attach("Qrels file", qrels)
-    person.press("Make the draft")
+    person.press("Create draft")
 
 
 def _local(moment: datetime) -> str:
@@ -82,7 +82,7 @@ def test_four_clicks_publish_a_task_and_five_score_a_run(crowd: Crowd, site: Sit
     """An empty site to a published task: 4 clicks, 2 files; its board to a scored run: 5 clicks, 3 fields."""
     olga = _organiser(crowd, site)
     _make(olga, "Small task", "", build.topics_file(tmp_path), build.qrels_file(tmp_path))
-    olga.press("Publish the task")
+    olga.press("Publish task")
     expect(olga.main).to_contain_text("Published")
     assert (olga.clicks, olga.files, olga.fields) == (4, 2, 1)
 
@@ -90,11 +90,11 @@ def test_four_clicks_publish_a_task_and_five_score_a_run(crowd: Crowd, site: Sit
     nora.open(site.address)
     nora.follow("Small task")
     nora.clicks = 0
-    nora.follow("Send a run")
+    nora.follow("Submit run")
     nora.type({"Name": "Nora", "Password": PASSWORD, "Team": "Newts"})
-    nora.press("Make the account")
+    nora.press("Create account")
     nora.attach("Run files", build.run_file(tmp_path, {"1": ["a"], "2": ["d"], "3": ["e"]}, "first"))
-    nora.press("Send")
+    nora.press("Submit run")
     expect(nora.page.locator("#state")).to_contain_text("scored")
     assert nora.clicks <= 5
     assert nora.fields <= 3
@@ -111,22 +111,22 @@ def test_a_sealed_season(crowd: Crowd, site: Site, tmp_path: Path) -> None:
         build.topics_file(tmp_path, TOPICS),
         build.qrels_file(tmp_path, _judgments(JUDGED)),
     )
-    olga.press("Score the judged topics only")
+    olga.press("Score only judged topics")
     expect(olga.main).to_contain_text("Only judged topics are scored")
-    olga.press("Publish the task")
+    olga.press("Publish task")
 
     otto = _second_organiser(crowd, olga)
     otto.follow("Settings")
-    otto.unfold("Teams, their agreement")
-    otto.pick("Who may enter", "approval")
+    otto.unfold("Teams, agreement and names")
+    otto.pick("Entry", "approval")
     otto.type({"Agreement": "Judgments stay on our disks."})
-    otto.press("Save teams, their agreement and names")
+    otto.press("Save teams, agreement and names")
     otto.unfold("Name and description")
     otto.type({"Description": "Find documents about *rivers*.", "Contact": "otto@example.org"})
     otto.press("Save name and description")
-    expect(otto.page.get_by_role("status")).to_have_text("Saved.")
-    olga.follow("Organise", "Pseudonyms of teams")
-    olga.press("Give pseudonyms")
+    expect(otto.page.get_by_role("status")).to_contain_text("Saved")
+    olga.follow("Organise", "Team pseudonyms")
+    olga.press("Assign pseudonyms")
     _dates(olga, _day(9))
 
     teams = [_team(crowd, site, name) for name in TEAMS]
@@ -151,44 +151,46 @@ def test_a_sealed_season(crowd: Crowd, site: Site, tmp_path: Path) -> None:
     _reads_nothing(stranger, site)
     olga.follow("Phases and dates")
     olga.unfold("Change main")
-    olga.press("Show its scores to everybody")
+    olga.press("Show scores to everybody")
     stranger.follow("Tasks", "Rivers track")
     board = stranger.page.get_by_role("table", name="Ranked by")
     for name in TEAMS:
         expect(board).to_contain_text(name)
     expect(board.get_by_role("row").nth(1)).to_contain_text("Owls")
     expect(stranger.main).to_contain_text("100 topics")
-    assert "Owls" in stranger.download("CSV").read_text()
+    assert "Owls" in stranger.download("CSV, full precision").read_text()
 
     olga.follow("Organise", "Settings")
     olga.unfold("Export, clone, archive, unpublish")
-    olga.press("Archive the task")
-    teams[0].follow("Send a run")
+    olga.press("Archive task")
+    teams[0].follow("Submit run")
     assert not teams[0].main.get_by_label("Run files").count()
 
 
 def _second_organiser(crowd: Crowd, first: Person) -> Person:
     first.follow("Settings", "People")
-    first.type({"Why you invite": "We run it together."})
-    first.press("Make an invitation link")
+    first.clicks += 1
+    first.main.locator("#invite-role").select_option("organiser")
+    first.type({"Message to the invited": "We run it together."})
+    first.press("Create invitation link")
     person = crowd.person("Otto")
-    person.open(first.page.get_by_label("Send this link").input_value())
+    person.open(first.page.get_by_label("Copy this link").input_value())
     expect(person.main).to_contain_text("We run it together.")
     person.type({"Name": "Otto", "Password": PASSWORD})
-    person.press("Make the account and join")
+    person.press("Create account and join")
     return person
 
 
 def _dates(organiser: Person, closes: str, reason: str = "") -> None:
     organiser.follow("Organise")
-    organiser.type({"until (UTC)": closes} | ({"Reason, where the deadline moves": reason} if reason else {}))
-    organiser.press("Set the dates")
+    organiser.type({"Closes (UTC)": closes} | ({"Reason for moving the deadline": reason} if reason else {}))
+    organiser.press("Save dates")
 
 
 def _keep_sealed(organiser: Person) -> None:
     organiser.follow("Phases and dates")
     organiser.unfold("Change main")
-    organiser.pick("At the close", "sealed")
+    organiser.pick("Scores after the deadline", "sealed")
     organiser.press("Change main")
 
 
@@ -196,9 +198,9 @@ def _team(crowd: Crowd, site: Site, name: str) -> Person:
     """Somebody who comes to the task's page, makes an account with a team, and asks to enter."""
     person = crowd.person(name)
     person.open(site.address)
-    person.follow("Rivers track", "Send a run")
+    person.follow("Rivers track", "Submit run")
     person.type({"Name": f"Head of {name}", "Password": PASSWORD, "Team": name})
-    person.press("Make the account")
+    person.press("Create account")
     person.follow("Enter this task")
     person.choose("The team agrees")
     person.press("Ask to enter")
@@ -212,25 +214,25 @@ def _sends(person: Person, shift: int, folder: Path) -> None:
     wrong = build.run_file(folder, _ranking(shift), f"{name}-main")
     lines = wrong.read_text().splitlines(keepends=True)
     wrong.write_text("".join([*lines, lines[0]]))
-    person.follow("Send a run")
+    person.follow("Submit run")
     person.attach("Run files", wrong)
-    person.press("Send")
+    person.press("Submit run")
     expect(person.page.get_by_role("status")).to_contain_text("Rejected")
-    person.press("Fix and send")
-    person.follow(f"Run {name}-main: its scores")
+    person.press("Fix and submit file")
+    person.follow(f"Scores of {name}-main")
     _held_back(person)
-    person.press("Make primary")
+    person.press("Mark as primary")
     person.unfold("Withdraw")
     person.type({"Reason": "The index was old."})
-    person.press("Withdraw the run")
+    person.press("Withdraw run")
     person.press("Restore")
-    person.follow("Send another run")
+    person.follow("Submit another run")
     others = [build.run_file(folder, _ranking(shift + n), f"{name}-{n}") for n in (3, 4)]
     person.attach("Run files", _packed(folder, *others))
-    person.press("Send")
+    person.press("Submit run")
     expect(person.main).to_contain_text("2 accepted")
     person.follow("My page")
-    expect(person.page.get_by_role("table").nth(1)).to_contain_text("Not primary")
+    expect(person.page.get_by_role("table", name="Runs")).to_contain_text("Unmark as primary")
     person.follow("rivers-track")
 
 
@@ -273,30 +275,30 @@ def test_a_blind_season_with_limits(crowd: Crowd, site: Site, tmp_path: Path) ->
         build.topics_file(tmp_path, topics),
         build.qrels_file(tmp_path, _judgments(topics)),
     )
-    olga.press("Publish the task")
+    olga.press("Publish task")
     olga.follow("Phases and dates" if olga.says("Phases and dates") else "Phases")
     olga.unfold("Change main")
-    olga.type({"Runs of a team a day": "3", "Closes": _day(5)})
+    olga.type({"Runs per team per day": "3", "Closes": _day(5)})
     olga.press("Change main")
 
     nora = crowd.person("Nora")
     nora.open(site.address)
-    nora.follow("Hidden hills", "Send a run")
+    nora.follow("Hidden hills", "Submit run")
     nora.type({"Name": "Nora", "Password": PASSWORD, "Team": "Newts"})
-    nora.press("Make the account")
+    nora.press("Create account")
     for shift in range(3):
         expect(nora.main.get_by_label("Team").locator("visible=true")).to_contain_text(
             f"{3 - shift} left today"
         )
         nora.attach("Run files", build.run_file(tmp_path, _ranking(shift, topics), f"newt{shift}"))
-        nora.press("Send")
+        nora.press("Submit run")
         expect(nora.page.locator("#state")).to_contain_text("scored")
         if shift:
-            nora.press("Count at the end")
-            expect(nora.main).to_contain_text(f"Marked to count at the end: {shift} of at most 2")
-        nora.follow("Send another run")
-    expect(nora.main).to_contain_text("No run is left today")
-    assert not nora.main.get_by_role("button", name="Send", exact=True).count()
+            nora.press("Mark as final")
+            expect(nora.main).to_contain_text(f"Final runs: {shift} of at most 2 marked")
+        nora.follow("Submit another run")
+    expect(nora.main).to_contain_text("You have no runs left today")
+    assert not nora.main.get_by_role("button", name="Submit run", exact=True).count()
 
     _dates(olga, _day(-1), "All runs are in.")
     nora.follow("Board")

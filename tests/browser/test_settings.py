@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from leaderboard.accounts.ops import sessions
 from leaderboard.db.engine import Database
-from leaderboard.services.accounts import sessions
 from tests.browser.conftest import PATIENCE_MS, follow
 from tests.browser.test_accessibility import page_faults
 from tests.make import build, people
@@ -47,7 +47,7 @@ def test_settings_are_for_everybody(
     assert faults == []
     page.goto(f"{address}/tasks/{slug}/settings")
     page.get_by_text("Runs that count", exact=True).click()
-    page.get_by_label("Runs of a team that count at the end").fill("3")
+    page.get_by_label("Final runs per team").fill("3")
     follow(page.get_by_role("button", name="Save runs that count"))
-    expect(page.get_by_role("status")).to_have_text("Saved.")
-    expect(page.get_by_label("Runs of a team that count at the end")).to_have_value("3")
+    expect(page.get_by_role("status")).to_contain_text("Saved")
+    expect(page.get_by_label("Final runs per team")).to_have_value("3")

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
+from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
-from leaderboard.services import judging, side_by_side
-from leaderboard.services.policy import OPERATOR
-from leaderboard.services.side_by_side import ComparisonRequest
+from leaderboard.judging.ops import judging, side_by_side
+from leaderboard.judging.ops.side_by_side import ComparisonRequest
 from tests.browser.conftest import follow, follow_key
 from tests.browser.test_accessibility import page_faults
 from tests.make import build
@@ -64,8 +64,8 @@ def _answer(window: Page) -> None:
 def test_three_questions_by_keyboard(link: str, plain: Page, address: str) -> None:
     """A document opens in place by Enter; arrows choose, Enter sends; after the last one the list says so."""
     plain.goto(address + link)
-    follow(plain.get_by_role("link", name="Begin comparing"))
-    follow(plain.get_by_role("link", name="Begin with topic"))
+    follow(plain.get_by_role("link", name="Start comparing"))
+    follow(plain.get_by_role("link", name="Start with topic"))
     text = plain.get_by_role("region", name="Text of left 1")
     expect(text).to_be_hidden()
     plain.locator("#left summary").first.focus()
@@ -74,7 +74,7 @@ def test_three_questions_by_keyboard(link: str, plain: Page, address: str) -> No
     for number in (1, 2, 3):
         expect(plain.get_by_text(f"{number - 1} answered")).to_be_visible()
         _answer(plain)
-    expect(plain.get_by_text("All are answered")).to_be_visible()
+    expect(plain.get_by_text("You have answered all comparisons")).to_be_visible()
     follow(plain.get_by_role("rowheader").first.get_by_role("link"))
     expect(plain.get_by_label("right", exact=True)).to_be_checked()
     assert plain.locator("input[name=left]:checked").get_attribute("value") == "2"
@@ -88,7 +88,7 @@ def test_pages_are_for_everybody(link: str, browser: Browser, address: str, widt
     faults = []
     for step in (link, f"{link}/side-by-side", "question", "text"):
         if step == "question":
-            follow(window.get_by_role("link", name="Begin with topic"))
+            follow(window.get_by_role("link", name="Start with topic"))
             window.locator("summary").nth(1).click()
         elif step == "text":
             window.goto(f"{window.url}/left/1")

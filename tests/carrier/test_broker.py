@@ -64,7 +64,7 @@ def test_the_extra_is_named(url: str, absent: str, said: str, monkeypatch: pytes
         (["worker", "--celery"], {}, "Set LEADERBOARD_BROKER_URL to"),
         (["worker", "--celery"], {"LEADERBOARD_BROKER_URL": REDIS}, "the database is SQLite"),
         (["serve"], {"LEADERBOARD_BROKER_URL": REDIS}, "the database is SQLite"),
-        (["worker", "--celery", "--once"], {}, "--celery and --once exclude each other"),
+        (["worker", "--celery", "--once"], {}, "Use either --celery or --once"),
     ],
 )
 def test_the_commands_refuse_to_start(

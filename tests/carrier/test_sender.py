@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import select
 
+from leaderboard.core.jobs import queue
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Job
-from leaderboard.services.jobs import queue
 from leaderboard.settings import Settings
 from tests.make.sites import free_port
 

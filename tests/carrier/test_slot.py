@@ -10,10 +10,10 @@ import pytest
 from sqlalchemy import func, select
 from sqlalchemy.exc import OperationalError
 
+from leaderboard.core.jobs import queue
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Evaluation, Job
-from leaderboard.services.evaluations import score
-from leaderboard.services.jobs import queue
+from leaderboard.scoring.ops.evaluations import score
 from leaderboard.settings import Settings
 from leaderboard.worker import Evaluator
 from tests.make import build
@@ -25,6 +25,7 @@ from celery.worker import state
 from leaderboard.carrier import messages, slot
 from leaderboard.carrier.sender import Sender
 from leaderboard.carrier.slot import Slot, controller
+from tests.make.copies import built_once
 from tests.make.messages import BROKER, throw_away
 
 pytestmark = pytest.mark.dialect
@@ -37,6 +38,7 @@ NO_JOB = 10_000
 
 
 @pytest.fixture
+@built_once
 def runs(database: Database, tmp_path: Path) -> tuple[int, int]:
     """Two queued jobs, each to score a run by one measure."""
     build.task(database, tmp_path, measures=("AP",))

@@ -6,7 +6,7 @@ from click.testing import CliRunner, Result
 
 from leaderboard.cli import main
 from leaderboard.measures.answers.registry import MEASURES
-from tests.conftest import ROOT
+from tests import ROOT
 
 DOCUMENT = ROOT / "docs" / "answer-measures.md"
 

@@ -12,12 +12,12 @@ import pytest
 from click.testing import CliRunner
 from sqlalchemy import select
 
+from leaderboard.accounts.ops import accounts, tokens
 from leaderboard.cli import main
 from leaderboard.cli.serving import first
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Account, ApiToken, Audit
 from leaderboard.errors import Invalid
-from leaderboard.services.accounts import accounts, tokens
 from leaderboard.settings import Settings
 from tests.make.sites import Site, running_site
 
@@ -114,9 +114,9 @@ def test_a_site_with_an_account_is_left_alone(database: Database, settings_given
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"first_account": NAME}, "FIRST_ACCOUNT is set without LEADERBOARD_FIRST_PASSWORD_FILE"),
-        ({"first_password_file": "x"}, "FIRST_PASSWORD_FILE is set without LEADERBOARD_FIRST_ACCOUNT"),
-        ({"first_token_file": "x"}, "FIRST_TOKEN_FILE is set without LEADERBOARD_FIRST_ACCOUNT"),
+        ({"first_account": NAME}, "FIRST_ACCOUNT needs LEADERBOARD_FIRST_PASSWORD_FILE"),
+        ({"first_password_file": "x"}, "FIRST_PASSWORD_FILE needs LEADERBOARD_FIRST_ACCOUNT"),
+        ({"first_token_file": "x"}, "FIRST_TOKEN_FILE needs LEADERBOARD_FIRST_ACCOUNT"),
     ],
 )
 def test_half_a_set_up_is_refused(given: dict[str, str], message: str) -> None:
@@ -129,19 +129,19 @@ def test_serve_refuses_it_in_one_sentence(tmp_path: Path) -> None:
     """Exit code 1, before anything is made."""
     environ = {"LEADERBOARD_FIRST_ACCOUNT": NAME}
     result = CliRunner().invoke(main, ["serve", "--data", str(tmp_path / "site")], env=environ)
-    assert (result.exit_code, "name a file that holds its password" in result.stderr) == (1, True)
+    assert (result.exit_code, "Set it to a file with the password" in result.stderr) == (1, True)
     assert not (tmp_path / "site").exists()
 
 
 @pytest.mark.parametrize(
     ("file", "text", "message"),
     [
-        ("password", None, "LEADERBOARD_FIRST_PASSWORD_FILE names .* which cannot be read"),
+        ("password", None, "of LEADERBOARD_FIRST_PASSWORD_FILE cannot be read"),
         ("password", "password1234", "password"),
         ("password", "short", "12 to 256 characters"),
-        ("token", None, "LEADERBOARD_FIRST_TOKEN_FILE names .* which cannot be read"),
-        ("token", "lb_pnonsense", "not a whole token"),
-        ("token", "a runner's", "not a whole token"),
+        ("token", None, "of LEADERBOARD_FIRST_TOKEN_FILE cannot be read"),
+        ("token", "lb_pnonsense", "not a valid token"),
+        ("token", "a runner's", "not a valid token"),
     ],
 )
 def test_what_will_not_do_makes_nothing(

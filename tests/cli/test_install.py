@@ -62,7 +62,7 @@ def test_units_of_somebody_else_are_not_lost(units: Path) -> None:
     assert write("--to", str(units), "--user", "www-data")[0] == 0
     (units / NAMES[1]).write_text("[Service]\n")
     code, said = write("--to", str(units))
-    assert (code, "leaderboard.service that say something else" in said) == (1, True)
+    assert (code, "leaderboard.service with different content" in said) == (1, True)
     assert (units / NAMES[1]).read_text() == "[Service]\n"
     assert write("--to", str(units), "--force")[0] == 0
     assert "User=leaderboard" in (units / NAMES[1]).read_text()

@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from leaderboard.cli import main
 from leaderboard.cli.measures.pages import prose
 from leaderboard.measures.registry import MEASURES
-from tests.conftest import ROOT
+from tests import ROOT
 from tests.make.loops import for_every
 
 DOCUMENT = ROOT / "docs" / "measures.md"

@@ -46,6 +46,7 @@ def _said(output: str) -> str:
     return line
 
 
+@pytest.mark.trial
 @pytest.mark.parametrize("by_url", [False, True])
 def test_an_upgrade_copies_the_database_first(
     by_url: bool, old_site: Path, monkeypatch: pytest.MonkeyPatch
@@ -63,6 +64,7 @@ def test_an_upgrade_copies_the_database_first(
     database.dispose()
 
 
+@pytest.mark.trial
 def test_an_upgrade_without_room_leaves_nothing(old_site: Path) -> None:
     """No half a copy that looks like a backup, the database as it was, one sentence."""
     command = [sys.executable, "-c", FULL, "db", "upgrade", "--data", str(old_site)]
@@ -116,7 +118,7 @@ def test_a_database_that_cannot_be_written_is_a_sentence(
     monkeypatch.setenv("LEADERBOARD_DATABASE_URL", url)
     refused = CliRunner().invoke(main, ["db", "upgrade"])
     assert refused.exit_code == 1
-    assert "see to its owner, mode and mount" in _said(refused.output)
+    assert "Check its owner, mode and mount" in _said(refused.output)
 
 
 def test_a_server_that_does_not_answer_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

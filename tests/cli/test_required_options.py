@@ -12,6 +12,8 @@ from leaderboard_submit import cli as client
 
 from leaderboard.cli import main
 
+pytestmark = pytest.mark.trial
+
 NAMED = re.compile(r"--[a-z-]+")
 
 

@@ -75,7 +75,7 @@ class Begun:
 def begun(tmp_path_factory: pytest.TempPathFactory) -> Begun:
     """The folder of a site's first start; tests start again on copies of it."""
     data = tmp_path_factory.mktemp("begun") / "data"
-    with running_site(data) as site:
+    with running_site(data, from_nothing=True) as site:
         front, health = _get(f"{site.address}/")[0], _get(f"{site.address}/healthz")[1]
         children = _children(site.process.pid)
         return Begun(data, site, front, health, children, site.stop())
@@ -151,8 +151,8 @@ def test_a_taken_port_is_said_in_one_sentence(tmp_path: Path) -> None:
         listening.close()
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
-        f"Error: Port {port} on 127.0.0.1 cannot be used (address already in use); "
-        "stop what uses it or choose another with --port."
+        f"Error: Port {port} on 127.0.0.1 is not available (address already in use). Stop the program that "
+        "uses it, or choose another port with --port."
     ]
 
 
@@ -191,9 +191,9 @@ def test_it_serves_and_scores_on_postgresql(postgres_server: str, tmp_path: Path
 
 
 @pytest.mark.trial
-def test_a_killed_child_is_started_again(tmp_path: Path) -> None:
+def test_a_killed_child_is_started_again(data_folder: Path) -> None:
     """After SIGKILL of every child the site answers again, and a run is still scored."""
-    with running_site(tmp_path / "data") as site:
+    with running_site(data_folder) as site:
         for pid in _children(site.process.pid):
             try:
                 os.kill(pid, signal.SIGKILL)
@@ -211,9 +211,9 @@ def test_a_killed_child_is_started_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.trial
-def test_no_child_outlives_a_killed_supervisor(tmp_path: Path) -> None:
+def test_no_child_outlives_a_killed_supervisor(data_folder: Path) -> None:
     """When the supervisor is killed its children end by themselves."""
-    with running_site(tmp_path / "data") as site:
+    with running_site(data_folder) as site:
         children = _children(site.process.pid)
         assert children
         site.process.kill()
@@ -241,7 +241,7 @@ def test_an_evaluation_over_its_limit_is_stopped_and_said(tmp_path: Path) -> Non
         assert _eventually(failed), site.output
     with database.read() as session:
         job = session.query(Job).one()
-    assert (job.attempts, job.error) == (3, "The evaluator stopped before it was done (attempt 3 of 3).")
+    assert (job.attempts, job.error) == (3, "The evaluator stopped before the job was done (attempt 3 of 3).")
     database.dispose()
 
 
@@ -255,7 +255,7 @@ def _slow_package(folder: Path) -> Path:
         "    def find_spec(self, name, path, target=None):\n"
         "        if name != 'leaderboard.worker': return None\n"
         "        sys.meta_path.remove(self)\n"
-        "        from leaderboard.services.evaluations import score\n"
+        "        from leaderboard.scoring.ops.evaluations import score\n"
         "        score.compute = lambda *_: time.sleep(600)\n"
         "        return None\n"
         "sys.meta_path.insert(0, Hook())\n"
@@ -278,8 +278,8 @@ def test_a_second_serve_on_a_folder_is_refused(tmp_path: Path) -> None:
         second = CliRunner().invoke(main, ["serve", "--data", str(tmp_path), "--port", str(free_port())])
         assert second.exit_code == 1
         assert second.output == (
-            f"Error: Another `leaderboard serve` runs on {tmp_path} (process {first.pid}, "
-            "http://127.0.0.1:8123); stop it, or name another --data.\n"
+            f"Error: Another `leaderboard serve` already uses {tmp_path} (process {first.pid}, "
+            "http://127.0.0.1:8123). Stop it, or use another --data.\n"
         )
         first.kill()
         first.wait()

@@ -98,7 +98,7 @@ def test_runs_are_added_by_a_list_or_by_folders(task, tmp_path: Path) -> None:  
     listed = task("run", "add", "t", tmp_path / "runs", "--list", rows)
     assert listed.exit_code == 1
     assert "accepted  runs/Owls/good.txt as good (run 1)" in listed.output
-    assert "rejected  runs/Bears/worse.txt: The list has neither" in listed.output
+    assert "rejected  runs/Bears/worse.txt: The list contains neither" in listed.output
     added = task("run", "add", "t", tmp_path / "runs" / "Bears", "--by-folder")
     assert "as worse (run 2)" in added.output
     assert "Lynxes" in task("board", "t").output
@@ -109,7 +109,7 @@ def test_the_board_is_printed_as_table_json_and_csv(task, tmp_path: Path) -> Non
     """The same scores in three forms, at full precision in two of them."""
     task("run", "add", "t", build.run_file(tmp_path, GOOD, "good"), "--team", "Lab")
     task("run", "add", "t", build.run_file(tmp_path, WORSE, "worse"), "--team", "Lab", "--kind", "baseline")
-    assert "2 jobs were done." in task("worker", "--once").output
+    assert "2 jobs done." in task("worker", "--once").output
     table = task("board", "t").output
     assert "by AP, qrels revision 1 (human judgments), 3 topics, as trec_eval 10." in table
     assert "Highest mean AP: good (0.8611). It is the only ranked run" in table
@@ -158,7 +158,7 @@ def test_the_only_organiser_account_organises_what_was_made_by_command(task, tmp
     create = ("task", "create", "--name", "N", "--topics", build.topics_file(tmp_path), "--draft")
     assert "Organised in the browser by: Ada." in task(*create, "second").output
     task("account", "create", "Bob", "--organiser")
-    assert "Nobody organises it in the browser yet" in task(*create, "third").output
+    assert "No account organises it in the browser yet" in task(*create, "third").output
     assert "Organised in the browser by: Bob." in task(*create, "fourth", "--organiser", "bob").output
     assert task("task", "organiser", "t", "bob", "--role", "reader").output == "bob reads t.\n"
 
@@ -177,7 +177,7 @@ def test_every_setting_is_changed_and_shown_by_command(task, tmp_path: Path) -> 
     assert "agreement\t'Be fair.'" in shown
     refused = task("task", "set", "t", "nme=x", "depth=0", "licence=CC0")
     assert (refused.exit_code, refused.stdout) == (1, "")
-    assert "is no setting" in refused.stderr
+    assert "is not a setting" in refused.stderr
     assert "licence\tCC0" not in task("task", "show", "t").output
     assert "KEY=VALUE" in task("task", "set", "t", "name").stderr
     assert "There is no file" in task("task", "set", "t", "name=@nowhere").stderr
@@ -192,24 +192,24 @@ def test_a_logo_is_set_described_and_removed_by_command(task, tmp_path: Path) ->
     for arguments, code, said in (
         ((logo,), 1, "must have 1 to 200 characters"),
         ((build.topics_file(tmp_path), "--alt", "Topics"), 1, "is not a PNG"),
-        ((), 2, "Give a file"),
-        (("--remove", "--alt", "A flag"), 2, "Give a file"),
+        ((), 2, "Give FILE"),
+        (("--remove", "--alt", "A flag"), 2, "Give FILE"),
     ):
         refused = task("task", "logo", "t", *arguments)
         assert (refused.exit_code, said in refused.output) == (code, True), refused.output
-    assert task("task", "logo", "t", "--remove").output == "t has no logo any more.\n"
+    assert task("task", "logo", "t", "--remove").output == "t no longer has a logo.\n"
     assert task("task", "logo", "t", "--remove").exit_code == 1
 
 
 def test_a_task_is_cloned_archived_and_discarded_by_command(task, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     """What becomes of a task is the same as in the browser; a draft is deleted after a question only."""
-    assert "next is a draft made of t" in task("task", "clone", "t", "next", "--revision", "none").output
+    assert "next is a draft cloned from t" in task("task", "clone", "t", "next", "--revision", "none").output
     assert (
         task("task", "topics", "next", build.topics_file(tmp_path, ("7", "8"))).output
         == "Tab-separated columns: id=column1, title=column2.\nnext has 2 topics.\n"
     )
     corrected = task("task", "topic", "next", "7", "--title", "Sea snakes", "--narrative", "In the sea.")
-    assert corrected.output == "Topic 7 of next has the title and narrative given.\n"
+    assert corrected.output == "Topic 7 of next: title and narrative corrected.\n"
     task("task", "topic", "next", "7", "--title", "Snakes")
     recorded = task("audit", "list", "--action", "task.change").output
     assert [recorded.count(f"{part} of topic 7") for part in ("title", "description", "narrative")] == [
@@ -222,10 +222,10 @@ def test_a_task_is_cloned_archived_and_discarded_by_command(task, tmp_path: Path
     assert task("task", "publish", "next").output == "next is published.\n"
     assert task("task", "unpublish", "next").output == "next is a draft.\n"
     assert task("task", "discard", "next").exit_code == 1
-    assert task("task", "discard", "next", "--yes").output == "next is gone.\n"
+    assert task("task", "discard", "next", "--yes").output == "next was deleted.\n"
     task("task", "archive", "t")
     sent = task("run", "add", "t", build.run_file(tmp_path, GOOD), "--team", "Lab")
-    assert "is archived; it takes no runs" in sent.stderr
+    assert "is archived and accepts no runs" in sent.stderr
     assert task("task", "archive", "t", "--back").output == "t is back.\n"
 
 
@@ -267,7 +267,7 @@ def test_mistakes_end_in_a_sentence_and_exit_code_1(task, arguments: tuple[str, 
 def test_an_account_is_made_with_a_link(run) -> None:  # type: ignore[no-untyped-def]
     """`account create` prints a one-time sign-in link."""
     result = run("account", "create", "Ada", "--organiser")
-    assert "Account 'Ada' was made as an organiser." in result.output
+    assert "Account 'Ada' created as an organiser." in result.output
     assert "http://127.0.0.1:8000/sign-in/" in result.output
 
 
@@ -290,7 +290,7 @@ def test_an_account_is_closed_opened_and_signed_out(run) -> None:  # type: ignor
     assert "is open again" in run("account", "reopen", "Ada").output
     assert "Ada is signed out everywhere." in run("account", "sign-out", "Ada").output
     assert "0 sessions ended." in run("account", "sign-out", "--everybody").output
-    assert "Name an account, or say --everybody." in run("account", "sign-out").stderr
+    assert "Give an account name or --everybody." in run("account", "sign-out").stderr
     assert "There is no account 'Bob'." in run("account", "close", "Bob").stderr
 
 
@@ -298,9 +298,9 @@ def test_teams_are_merged(task, tmp_path: Path) -> None:  # type: ignore[no-unty
     """`account merge-teams` gives the runs of one to the other; a name that no team has is named."""
     for name in ("Owls", "Bears"):
         task("run", "add", "t", build.run_file(tmp_path, GOOD, name), "--team", name)
-    assert "There is no team called Cats." in task("account", "merge-teams", "Cats", "Owls").stderr
-    assert "bears is a part of Owls now." in task("account", "merge-teams", "bears", "Owls").output
-    assert "There is no team called Bears." in task("account", "merge-teams", "Bears", "Owls").stderr
+    assert "There is no team named Cats." in task("account", "merge-teams", "Cats", "Owls").stderr
+    assert "bears is now merged into Owls." in task("account", "merge-teams", "bears", "Owls").output
+    assert "There is no team named Bears." in task("account", "merge-teams", "Bears", "Owls").stderr
     assert json.loads(task("board", "t", "--format", "json").stdout)["rows"][1]["team"] == "Owls"
 
 
@@ -359,8 +359,8 @@ def test_teams_go_by_pseudonyms_and_groups_have_boards(task, tmp_path: Path) -> 
     late = task("task", "group", "t", "ours", "--team", "Lab good").output
     assert late == "ours: 1 teams, declared after the first score: no verdicts.\n"
     assert "worse" not in task("board", "t", "--group", "ours").output
-    assert "is no team of t" in task("task", "group", "t", "x", "--team", "Nobody").stderr
-    assert "no group of t any more" in task("task", "group", "t", "ours").output
+    assert "is not a team of t" in task("task", "group", "t", "x", "--team", "Nobody").stderr
+    assert "t no longer has the group ours" in task("task", "group", "t", "ours").output
     assert task("task", "group", "t", "ours").exit_code == 1
 
 

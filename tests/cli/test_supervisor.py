@@ -30,7 +30,7 @@ from tests.make import build
 from tests.make.sites import free_port, running_site
 
 MOST_KB = 60_000
-HEAVY = ("numpy", "sqlalchemy", "flask", "waitress", "alembic", "leaderboard.services", "leaderboard.web")
+HEAVY = ("numpy", "sqlalchemy", "flask", "waitress", "alembic", "leaderboard.core.policy", "leaderboard.web")
 POLL_S = 0.05
 PATIENCE = 3600
 """Looks at what is waited for."""
@@ -60,6 +60,7 @@ def supervisor(tmp_path: Path) -> Iterator[Supervisor]:
         signal.signal(number, handler)
 
 
+@pytest.mark.trial
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_the_supervisor_stays_small(tmp_path: Path) -> None:
     """After the start it holds less than 60 MB: what was needed for it is gone with another process."""
@@ -173,6 +174,7 @@ def test_wake_ups_are_taken_all_at_once(supervisor: Supervisor) -> None:
     assert module._was_wakened(reader)
 
 
+@pytest.mark.trial
 def test_a_slot_works_after_a_kill_between_two_bytes(
     supervisor: Supervisor, database: Database, tmp_path: Path
 ) -> None:
@@ -223,6 +225,7 @@ print(stop.wait(0), stop.is_asked())
 """
 
 
+@pytest.mark.trial
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no timers that send signals")
 def test_signals_that_interrupt_each_other_stop_it() -> None:
     """One that comes while another is handled waits for nothing: thirty thousand, one in another."""

@@ -144,7 +144,7 @@ def test_a_killed_process_takes_nothing_along(started: tuple[Site, Database, str
         over.set()
         answers = sum((each.result() for each in reading), Counter[int]())
     assert answers.keys() == {200}
-    ended = [line for line in site.output if "ended with code -9; it is started again" in line]
+    ended = [line for line in site.output if "ended with code -9; restarting" in line]
     assert len(ended) == PROCESSES
     assert all("web-" in line for line in ended)
     assert len(web_processes(site)) == PROCESSES
@@ -194,4 +194,4 @@ def test_a_signal_stops_all_and_a_start_finds_nothing_left(tmp_path: Path) -> No
         with _connections(site, CONNECTIONS):
             assert site.stop(signal.SIGTERM) == 0
         assert not any(Path(f"/proc/{number}").exists() for number in processes)
-        assert not any("is killed" in line for line in site.output)
+        assert not any("killing" in line for line in site.output)

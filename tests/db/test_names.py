@@ -5,15 +5,16 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import CheckConstraint, select, text
 
+from leaderboard.accounts.ops import accounts, names
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Account, Team, metadata
-from leaderboard.services.accounts import accounts, names
 
 pytestmark = pytest.mark.dialect
 BEFORE = "0005"
 
 
+@pytest.mark.trial
 def test_names_that_look_alike_already_stay(database: Database) -> None:
     """Every account and team is kept under its name; the oldest of those that look alike has the skeleton."""
     schema.downgrade(database, BEFORE)

@@ -8,18 +8,17 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
+from leaderboard.core.policy import OPERATOR
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Edition, Evaluation, Run
-from leaderboard.pages.search import search_page
-from leaderboard.services import backups
-from leaderboard.services.backups import CountedRows, RowTable, TableCount, rows_of, tables_of
-from leaderboard.services.checks import all_checks
-from leaderboard.services.policy import OPERATOR
+from leaderboard.site.ops import backups
+from leaderboard.site.ops.backups import CountedRows, RowTable, TableCount, rows_of, tables_of
+from leaderboard.site.ops.checks import all_checks
+from leaderboard.tasks.page.search import search_page
 from release.places import STATED, UNRELEASED, changelog
-from tests.conftest import ROOT
+from tests import ROOT
 from tests.make import build, postgres, released
-from tests.make.loops import some
 
 
 @contextmanager
@@ -70,6 +69,7 @@ def test_a_site_of_each_released_schema_is_kept() -> None:
     assert set(released.released()) >= {"0001", "0002", "0003", "0004", "0005", *named}
 
 
+@pytest.mark.trial
 @pytest.mark.dialect
 @pytest.mark.parametrize("number", released.released())
 def test_a_released_schema_comes_to_the_newest_with_all_its_rows(
@@ -95,7 +95,9 @@ def test_a_released_schema_comes_to_the_newest_with_all_its_rows(
         assert scores["afterwards"] == scores["plain"]
 
 
-@pytest.mark.parametrize("number", some(released.released(), released.released()[-1:]))
+@pytest.mark.trial
+@pytest.mark.dialect
+@pytest.mark.parametrize("number", released.released())
 def test_a_backup_of_a_released_schema_is_restored(number: str, database_url: str, tmp_path: Path) -> None:
     """A backup names its schema, and what it is restored to is brought to the newest one."""
     target = tmp_path / "restored.sqlite3"

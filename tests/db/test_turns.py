@@ -59,6 +59,7 @@ def test_the_turn_is_given_back_after_an_error(sqlite: Database) -> None:
     sqlite.dispose()
 
 
+@pytest.mark.trial
 def test_processes_write_one_after_the_other(sqlite: Database, tmp_path: Path) -> None:
     """Who writes is alone to the end of its commit, in which the log of writes may go into the file."""
     file = tmp_path / "turns.sqlite3-writer"

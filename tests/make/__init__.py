@@ -1,5 +1,5 @@
 """What tests and benchmarks make: sites, files, people."""
 
-from leaderboard.services import run_kinds
+from leaderboard import features
 
-run_kinds.register()
+features.register()

@@ -8,7 +8,7 @@ from typing import Any
 
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Task
-from leaderboard.services.runs.uploads import Submission
+from leaderboard.runs.ops.uploads import Submission
 from tests.make import build
 
 Texts = Mapping[str, Sequence[tuple[str, Sequence[str]]]]

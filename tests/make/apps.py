@@ -9,9 +9,11 @@ from pathlib import Path
 from flask import Flask
 from jinja2 import FileSystemBytecodeCache
 
+from leaderboard import __version__
+from leaderboard.application import create_app
 from leaderboard.db.engine import Database
 from leaderboard.settings import Settings
-from leaderboard.web import create_app, kept, security, session
+from leaderboard.web import kept, security, session
 from tests.make.memory import TEMPLATES
 
 
@@ -36,7 +38,8 @@ def _compiled() -> Flask:
     """The application that all copies are made of; it answers no request itself."""
     with tempfile.TemporaryDirectory() as folder:
         app = create_app(Settings(data=Path(folder)), Database("sqlite://"))
-    app.jinja_env.bytecode_cache = FileSystemBytecodeCache(os.environ[TEMPLATES])
+    # By the names under which sites keep theirs: what one of them compiled is loaded here, and the other way.
+    app.jinja_env.bytecode_cache = FileSystemBytecodeCache(os.environ[TEMPLATES], f"{__version__}-%s.cache")
     # Adding a route or a handler is an error from now on: it would reach the tests that follow.
     app._got_first_request = True
     return app

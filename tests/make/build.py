@@ -7,19 +7,19 @@ from typing import Any
 
 from sqlalchemy import select
 
+from leaderboard.accounts.ops import teams
+from leaderboard.core.policy import OPERATOR, Viewer
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Member
-from leaderboard.services import revisions
-from leaderboard.services.accounts import teams
-from leaderboard.services.policy import OPERATOR, Viewer
-from leaderboard.services.qrels import files
-from leaderboard.services.revisions import NewRevision, Revision
-from leaderboard.services.runs import limits, prepare, uploads
-from leaderboard.services.runs.limits import RunRequest
-from leaderboard.services.runs.uploads import Delivery, Submission
-from leaderboard.services.tasks import drafts
-from leaderboard.services.tasks.drafts import TaskDraft
+from leaderboard.qrels import ops as revisions
+from leaderboard.qrels.ops import NewRevision, Revision
+from leaderboard.runs.ops import limits, prepare, uploads
+from leaderboard.runs.ops.limits import RunRequest
+from leaderboard.runs.ops.uploads import Delivery, Submission
+from leaderboard.scoring.ops.qrels import files
 from leaderboard.settings import Settings
+from leaderboard.tasks.ops import drafts
+from leaderboard.tasks.ops.drafts import TaskDraft
 from leaderboard.trec.qrels.left_out import LeftOut
 from leaderboard.trec.read.lines import Limits
 from leaderboard.worker import Evaluator

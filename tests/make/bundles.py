@@ -5,13 +5,13 @@ import json
 import shutil
 from pathlib import Path
 
+from leaderboard.bundles import page as bundles
+from leaderboard.bundles.ops import describing, imports, opening
+from leaderboard.bundles.ops.checking import ImportRequest
+from leaderboard.bundles.ops.imports import ImportedTask
+from leaderboard.bundles.ops.release import PseudonymMap
+from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
-from leaderboard.pages import bundles
-from leaderboard.services.bundles import describing, imports, opening
-from leaderboard.services.bundles.checking import ImportRequest
-from leaderboard.services.bundles.imports import ImportedTask
-from leaderboard.services.bundles.release import PseudonymMap
-from leaderboard.services.policy import OPERATOR
 from tests.make import build
 
 OF_THE_MOMENT = frozenset({"README.md", "bundle.json", "ro-crate-metadata.json", "SHA256SUMS"})

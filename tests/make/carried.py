@@ -14,9 +14,9 @@ from typing import Any
 
 from sqlalchemy import func, select, text
 
+from leaderboard.core.jobs import queue
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Evaluation, Job, Run
-from leaderboard.services.jobs import queue
 from tests.make.brokers import Broker
 from tests.make.senders import Sender, answered, sending_site
 from tests.make.sites import STOP_S, running_site

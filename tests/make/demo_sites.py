@@ -7,7 +7,8 @@ from pathlib import Path
 from types import ModuleType
 
 from leaderboard.db.engine import Database
-from leaderboard.services.demo import answers, judges, loading
+from leaderboard.judges.ops import demo as judges
+from leaderboard.site.ops.demo import answers, loading
 from tests.make import build
 
 WITH_ANSWERS = (answers, judges)

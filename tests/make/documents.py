@@ -1,5 +1,7 @@
 """What the documents show to be typed."""
 
+import fcntl
+import os
 import re
 import subprocess
 import sys
@@ -7,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests import ROOT
 
 
 def blocks(document: Path, language: str = "sh") -> list[str]:
@@ -22,10 +24,21 @@ def commands(document: Path) -> list[str]:
     return [line for block in blocks(document) for line in block.splitlines() if line.strip()]
 
 
-def site(folder: Path) -> Path:
-    """The documentation as a site, in a folder; raises AssertionError with the warnings, if any."""
+def site(temporary: pytest.TempPathFactory) -> Path:
+    """The folder of the documentation as a site, which one process of a run builds for all of them.
+
+    Raises AssertionError with the warnings, if any.
+    """
     pytest.importorskip("furo", reason="the extra docs is not installed")
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-c", "docs", ".", str(folder)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    here = temporary.getbasetemp()
+    shared = here.parent if "PYTEST_XDIST_WORKER" in os.environ else here
+    folder, part = shared / "documentation", shared / "documentation.part"
+    with (shared / "documentation.lock").open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            options = ["-q", "-W", "--keep-going", "-c", "docs", ".", str(part)]
+            command = [sys.executable, "-m", "sphinx", *options]
+            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr
+            part.rename(folder)
     return folder

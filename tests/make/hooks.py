@@ -7,11 +7,11 @@ from typing import Any
 
 from sqlalchemy import delete, select, update
 
+from leaderboard.core.jobs import queue
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Job, Webhook, WebhookAttempt, WebhookDelivery
-from leaderboard.services.jobs import queue
-from leaderboard.services.webhooks import calls, webhooks
-from leaderboard.services.webhooks.webhooks import WebhookEvent, WebhookSecret
+from leaderboard.notify.ops import calls, webhooks
+from leaderboard.notify.ops.webhooks import WebhookEvent, WebhookSecret
 from tests.make import people
 from tests.make.receivers import NETWORK
 

@@ -9,7 +9,7 @@ from sqlalchemy import func, select, update
 
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Assessment, Assessor, Pool, Task
-from leaderboard.services.pools.previews import PoolDocument
+from leaderboard.judging.ops.pools.previews import PoolDocument
 from tests.make import build, pools
 from tests.make.copies import built_once
 

@@ -8,15 +8,15 @@ from typing import Any
 
 from sqlalchemy import select, update
 
+from leaderboard.core.phase_rules import ALL_TOPICS
+from leaderboard.core.policy import OPERATOR, Viewer
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Edition, Phase, Task, TopicSet
-from leaderboard.services import revisions
-from leaderboard.services.judges import imported
-from leaderboard.services.phase_rules import ALL_TOPICS
-from leaderboard.services.policy import OPERATOR, Viewer
-from leaderboard.services.revisions import NewRevision, Revision
-from leaderboard.services.runs.limits import RunRequest
-from leaderboard.services.runs.uploads import Submission
+from leaderboard.judges.ops import imported
+from leaderboard.qrels import ops as revisions
+from leaderboard.qrels.ops import NewRevision, Revision
+from leaderboard.runs.ops.limits import RunRequest
+from leaderboard.runs.ops.uploads import Submission
 from tests.make import answers, build, nuggeted
 from tests.make.copies import built_once
 

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
-from leaderboard.services import judging
-from leaderboard.services.judging import PersonalLink
-from leaderboard.services.labelling import labels, rounds
-from leaderboard.services.labelling.labels import LabelItem, SentItemLabel
-from leaderboard.services.labelling.rounds import RoundPlan
-from leaderboard.services.policy import OPERATOR
+from leaderboard.judging.ops import judging
+from leaderboard.judging.ops.judging import PersonalLink
+from leaderboard.judging.ops.labelling import labels, rounds
+from leaderboard.judging.ops.labelling.labels import LabelItem, SentItemLabel
+from leaderboard.judging.ops.labelling.rounds import RoundPlan
 from tests.make import answered, nuggeted
 from tests.make.copies import built_once
 

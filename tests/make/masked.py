@@ -7,18 +7,18 @@ from pathlib import Path
 
 from sqlalchemy import select, update
 
+from leaderboard.accounts.ops import sessions
+from leaderboard.boards.ops import board, snapshots
+from leaderboard.core import policy
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Entry, Invitation, Run, Snapshot, Task, Team, Upload
-from leaderboard.services import policy, snapshots
-from leaderboard.services.accounts import sessions
-from leaderboard.services.boards import board
-from leaderboard.services.pools import pools, previews
-from leaderboard.services.pools.previews import Plan
-from leaderboard.services.pseudonyms import reviews
-from leaderboard.services.reproductions import OriginalRuns
-from leaderboard.services.runs import withdrawals
-from leaderboard.services.runs.limits import RunRequest
+from leaderboard.judging.ops.pools import pools, previews
+from leaderboard.judging.ops.pools.previews import Plan
+from leaderboard.reproductions.ops import OriginalRuns
+from leaderboard.runs.ops import withdrawals
+from leaderboard.runs.ops.limits import RunRequest
 from leaderboard.settings import Settings
+from leaderboard.tasks.ops.pseudonyms import reviews
 from leaderboard.trec.qrels.left_out import LeftOut
 from tests.make import build as builders
 from tests.make import people, reproduced, suited, twins

@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from leaderboard.answers.ops.nuggets import reading
+from leaderboard.answers.ops.nuggets.reading import PartFile
+from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
-from leaderboard.services import revisions
-from leaderboard.services.nuggets import reading
-from leaderboard.services.nuggets.reading import PartFile
-from leaderboard.services.policy import OPERATOR
-from leaderboard.services.qrels.files import MAIN
-from leaderboard.services.revisions import NewRevision, Revision
-from leaderboard.services.runs.limits import RunRequest
+from leaderboard.qrels import ops as revisions
+from leaderboard.qrels.ops import NewRevision, Revision
+from leaderboard.runs.ops.limits import RunRequest
+from leaderboard.scoring.ops.qrels.files import MAIN
 from leaderboard.trec.nuggets.packing import MadeBy, Part
 from tests.make import answered, answers, build
 from tests.make.build import built_once

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from sqlalchemy import select, update
 
+from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Phase, Task
-from leaderboard.services.policy import OPERATOR
-from leaderboard.services.runs.limits import RunRequest
-from leaderboard.services.tasks import roles
+from leaderboard.runs.ops.limits import RunRequest
+from leaderboard.tasks.ops import roles
 from tests.make import build as builders
 from tests.make import judging
 from tests.make.copies import built_once

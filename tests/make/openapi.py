@@ -3,7 +3,7 @@
 import hashlib
 from pathlib import Path
 
-from leaderboard.web.api import reference
+from leaderboard import reference
 from tests.make.apps import _compiled
 from tests.make.memory import share_templates
 

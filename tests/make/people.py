@@ -3,23 +3,36 @@
 from datetime import datetime
 from typing import Any
 
+from argon2 import PasswordHasher
 from pyotp import TOTP
 from sqlalchemy import update
 
+from leaderboard.accounts.ops import accounts, invitations, passwords, second_factors, teams
+from leaderboard.accounts.ops.invitations import Invitation, InvitationRequest
+from leaderboard.accounts.ops.passwords import AccountPassword
+from leaderboard.core.policy import Viewer, viewer_of
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Account, Entry, SecondFactor, Task
-from leaderboard.services.accounts import accounts, invitations, second_factors, teams
-from leaderboard.services.accounts.invitations import Invitation, InvitationRequest
-from leaderboard.services.accounts.passwords import AccountPassword
-from leaderboard.services.policy import Viewer, viewer_of
+from tests.make.copies import built_once
 
 PASSWORD = "correct-lantern-melts-42"
+CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 HASH = AccountPassword(
-    "$argon2id$v=19$m=19456,t=2,p=1$8dt1ho6olRuRTO0Mr/99Mg$HT82uOk6JrQZmUBhQhLQCU+vy9c+IB7oTN/jdV3CZg8"
+    "$argon2id$v=19$m=8,t=1,p=1$L1X5R35nXmrMlTlhJIGdTw$Fsrojtp467jRE68eIZCdJILvsXMqwv7iQUuXU7WrKOk"
 )
-"""Hash of PASSWORD, so that tests need not spend time on making it."""
+"""Hash of PASSWORD by CHEAP."""
+NOBODYS = "$argon2id$v=19$m=8,t=1,p=1$Z3BwVHEgmFtfYwhP5smLpQ$6qlK/4K7t0FzoJirKvSOIhSouyP+z+8gETtFmMJ2OGU"
+AT_FULL_COST = {name: getattr(passwords, name) for name in ("_HASHER", "_NOBODYS")}
+"""What a site hashes passwords with; tests/accounts/ops/test_passwords.py does, too."""
 
 
+def hash_cheaply() -> None:
+    """Let this process take no time over passwords, of which tests check hundreds."""
+    for name, cheap in (("_HASHER", CHEAP), ("_NOBODYS", NOBODYS)):
+        setattr(passwords, name, cheap)
+
+
+@built_once
 def account(database: Database, name: str, *, is_organiser: bool = False) -> int:
     """The id of a new account whose password is PASSWORD."""
     with database.write() as session:
@@ -33,6 +46,7 @@ def viewer(database: Database, account_id: int, ip: str = "192.0.2.1") -> Viewer
         return viewer_of(session, account_id, account.name, account.is_organiser, ip)
 
 
+@built_once
 def team(database: Database, name: str, captain: int) -> int:
     """The id of a new team led by an account."""
     asker = viewer(database, captain)
@@ -40,11 +54,13 @@ def team(database: Database, name: str, captain: int) -> int:
         return teams.create(session, asker, name)
 
 
+@built_once
 def join(database: Database, team_id: int, member: int, newcomer: int) -> None:
     """Take an account into a team by another member's invitation."""
     redeem(database, newcomer, invitation(database, member, team_id=team_id))
 
 
+@built_once
 def redeem(database: Database, account_id: int, token: str) -> Invitation:
     """What an account is in by an invitation."""
     joining = viewer(database, account_id)
@@ -52,6 +68,7 @@ def redeem(database: Database, account_id: int, token: str) -> Invitation:
         return invitations.redeem(session, joining, token)
 
 
+@built_once
 def invitation(database: Database, inviter: int, kind: str = invitations.TEAM, **what: Any) -> str:
     """The token of an account's invitation to its team, for one account where nothing else is said."""
     inviting = viewer(database, inviter)
@@ -77,6 +94,7 @@ def code_of(database: Database, account_id: int) -> str:
         return TOTP(session.get_one(SecondFactor, account_id).secret).at(now(session))
 
 
+@built_once
 def confirmed_address(database: Database, account_id: int, address: str) -> None:
     """Give an account an address that it has confirmed."""
     with database.write() as session:

@@ -6,13 +6,13 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
+from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
-from leaderboard.services.policy import OPERATOR
-from leaderboard.services.reproductions import OriginalRuns
-from leaderboard.services.runs.limits import RunRequest
-from leaderboard.services.tasks import phases
-from leaderboard.services.tasks.phases import PhasePlan
+from leaderboard.reproductions.ops import OriginalRuns
+from leaderboard.runs.ops.limits import RunRequest
 from leaderboard.settings import Settings
+from leaderboard.tasks.ops import phases
+from leaderboard.tasks.ops.phases import PhasePlan
 from leaderboard.trec.qrels.left_out import LeftOut
 from tests.make import build as builders
 from tests.make import people, reproduced, suited, twins

@@ -7,11 +7,11 @@ from typing import Any
 
 from PIL import Image
 
+from leaderboard.core.picture_kinds import KINDS, LOGO
+from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
-from leaderboard.services.pictures import encode, pictures, prepare
-from leaderboard.services.pictures.kinds import KINDS, LOGO
-from leaderboard.services.pictures.pictures import PictureHead, PictureRequest
-from leaderboard.services.policy import OPERATOR
+from leaderboard.tasks.ops.pictures import encode, pictures, prepare
+from leaderboard.tasks.ops.pictures.pictures import PictureHead, PictureRequest
 
 RED, GREEN, BLUE = (220, 30, 30), (20, 160, 60), (30, 60, 200)
 

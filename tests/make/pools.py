@@ -6,13 +6,13 @@ from typing import Any
 
 from sqlalchemy import func, select, update
 
+from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Pool, PoolTopic, Task
-from leaderboard.services import judging as assessors
-from leaderboard.services.assessors import queues
-from leaderboard.services.assessors.queues import Plan
-from leaderboard.services.policy import OPERATOR
-from leaderboard.services.pools.previews import PoolDocument, pack
+from leaderboard.judging.ops import judging as assessors
+from leaderboard.judging.ops.assessors import queues
+from leaderboard.judging.ops.assessors.queues import Plan
+from leaderboard.judging.ops.pools.previews import PoolDocument, pack
 
 Documents = Mapping[str, Sequence[str | PoolDocument]]
 

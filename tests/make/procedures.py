@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from leaderboard.services.statistics import computing
+from leaderboard.scoring.ops.statistics import computing
 from leaderboard.stats import process
 from leaderboard.stats.arrays import pack, unpack
 from leaderboard.stats.procedures import PROCEDURES

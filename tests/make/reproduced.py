@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from leaderboard.core.policy import OPERATOR, Viewer
 from leaderboard.db.engine import Database
-from leaderboard.services import reproductions
-from leaderboard.services.policy import OPERATOR, Viewer
-from leaderboard.services.reproductions import OriginalRuns
+from leaderboard.reproductions import ops as reproductions
+from leaderboard.reproductions.ops import OriginalRuns
 from tests.make import build
 from tests.make.copies import built_once
 

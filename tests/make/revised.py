@@ -6,14 +6,14 @@ from pathlib import Path
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from leaderboard.boards.ops import board
+from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Task
-from leaderboard.services import revisions
-from leaderboard.services.boards import board
-from leaderboard.services.policy import OPERATOR
-from leaderboard.services.qrels.files import MAIN, Judged, PreparedQrels
-from leaderboard.services.qrels.lines import Origin
-from leaderboard.services.revisions import NewRevision, Revision
+from leaderboard.qrels import ops as revisions
+from leaderboard.qrels.ops import NewRevision, Revision
+from leaderboard.scoring.ops.qrels.files import MAIN, Judged, PreparedQrels
+from leaderboard.scoring.ops.qrels.lines import Origin
 from tests.make import build
 from tests.make.copies import built_once
 

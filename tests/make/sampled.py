@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
-from leaderboard.services import combined
-from leaderboard.services.policy import OPERATOR
-from leaderboard.services.pools import pools
+from leaderboard.judging.ops import combined
+from leaderboard.judging.ops.pools import pools
 from tests.make import build, judged
 from tests.make.copies import built_once
 

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from http.client import HTTPException
 from pathlib import Path
 
+from leaderboard.accounts.ops import accounts, sessions, teams
+from leaderboard.core.policy import Viewer
 from leaderboard.db import schema
 from leaderboard.db.engine import Database
-from leaderboard.services.accounts import accounts, sessions, teams
-from leaderboard.services.policy import Viewer
 from tests.make import build
 
 TIMEOUT_S = 120

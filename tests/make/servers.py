@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from flask import Flask
 from waitress import wasyncore
 
+from leaderboard.server import SiteServer
 from leaderboard.settings import Settings
-from leaderboard.web.server import SiteServer
 
 HOST = "127.0.0.1"
 TIMEOUT_S = 180

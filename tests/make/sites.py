@@ -22,7 +22,10 @@ from werkzeug.serving import make_server
 from leaderboard.db.engine import Database
 from leaderboard.settings import Settings
 from tests.make.apps import application
+from tests.make.memory import lend_templates
 
+FEW = {"LEADERBOARD_WEB_PROCESSES": "1", "LEADERBOARD_EVALUATORS": "1"}
+"""Of the environment of a site that needs one process of each kind: each takes seconds to start."""
 START_S = STOP_S = 180
 """Far more than either takes: a busy machine is no fault of the site."""
 
@@ -103,8 +106,14 @@ def running_site(
     command: Sequence[str] = (),
     cwd: Path | None = None,
     environ: dict[str, str] | None = None,
+    from_nothing: bool = False,
 ) -> Iterator[Site]:
-    """`leaderboard serve` on a free port, stopped at the end."""
+    """`leaderboard serve` on a free port, stopped at the end.
+
+    from_nothing: the folder is left as it is, so that the site makes all of it and compiles its templates.
+    """
+    if not from_nothing:
+        lend_templates(data)
     start = list(command) or [str(Path(sys.executable).parent / "leaderboard")]
     process = subprocess.Popen(
         [*start, "serve", "--data", str(data), "--port", str(free_port()), *options],
@@ -135,7 +144,7 @@ def _started(process: subprocess.Popen[str]) -> Site:
         # Not readline: its buffer would hide lines from select.
         piece = os.read(pipe, 65536).decode()
         text += piece
-        if "Ctrl-C stops it." in text:
+        if "Press Ctrl-C to stop." in text:
             [address] = re.findall(r"is at (http://\S+)/\n", text)
             link = re.search(r"http://\S+/sign-in/\S+", text)
             return Site(address, link[0] if link else "", process, text.splitlines())

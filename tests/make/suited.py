@@ -5,11 +5,11 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from leaderboard.core.policy import OPERATOR, Viewer
 from leaderboard.db.engine import Database
-from leaderboard.services.policy import OPERATOR, Viewer
-from leaderboard.services.suites import changes, sending
-from leaderboard.services.suites.changes import MemberDraft, SuiteDraft
-from leaderboard.services.suites.sending import SuiteRequest
+from leaderboard.suites.ops import changes, sending
+from leaderboard.suites.ops.changes import MemberDraft, SuiteDraft
+from leaderboard.suites.ops.sending import SuiteRequest
 from leaderboard.trec.read.lines import Limits
 from tests.make import answers, build, suites
 

@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tests.conftest import ROOT
+from tests import ROOT
 from tests.make import build
 
 DEMO = ROOT / "leaderboard" / "demo"

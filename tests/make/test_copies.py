@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
+from leaderboard.accounts.ops import teams
+from leaderboard.core.policy import OPERATOR
 from leaderboard.db import site_version
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Evaluation, Run, Team
-from leaderboard.services.accounts import teams
-from leaderboard.services.policy import OPERATOR
-from leaderboard.services.runs import uploads
+from leaderboard.runs.ops import uploads
 from tests.make import build, copies, postgres
 
 RANKINGS = {"1": ["a", "b"], "2": ["d"]}
@@ -47,7 +47,7 @@ def sent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
         names.append(delivery.wishes.name)
         return submit(session, delivery)  # type: ignore[arg-type]
 
-    own = {("leaderboard.services.runs.uploads", "submit"), ("Kept", "home")}
+    own = {("leaderboard.runs.ops.uploads", "submit"), ("Kept", "home")}
     own |= {("tests.make.copies", "HARMLESS"), ("tests.make.copies", "_kept")}
     monkeypatch.setattr(copies, "HARMLESS", copies.HARMLESS | own)
     monkeypatch.setattr(copies, "_kept", OrderedDict())

@@ -1,6 +1,7 @@
 """Two sites with the same clock and ids that differ only in what is held back from readers."""
 
 import shutil
+import sqlite3
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +15,12 @@ from flask.testing import FlaskClient
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
+from leaderboard.accounts.ops import sessions
+from leaderboard.boards.ops import snapshots
+from leaderboard.bundles import page as bundles
+from leaderboard.bundles.ops import describing
+from leaderboard.core import audit, policy
+from leaderboard.core.jobs.health import JobHealth
 from leaderboard.db.base import UtcDateTime
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import (
@@ -30,21 +37,29 @@ from leaderboard.db.tables import (
     Worker,
     metadata,
 )
-from leaderboard.pages import bundles
-from leaderboard.services import audit, policy, reproductions, side_by_side, snapshots
-from leaderboard.services import judging as judging_services
-from leaderboard.services.accounts import sessions
-from leaderboard.services.bundles import describing
-from leaderboard.services.jobs.health import JobHealth
-from leaderboard.services.pools import pools, previews
-from leaderboard.services.pools.previews import Plan
-from leaderboard.services.reproductions import OriginalRuns
-from leaderboard.services.runs.limits import RunRequest
-from leaderboard.services.tasks import announcements
-from leaderboard.services.tasks.announcements import AnnouncementDraft
+from leaderboard.judging.ops import judging as judging_services
+from leaderboard.judging.ops import side_by_side
+from leaderboard.judging.ops.pools import pools, previews
+from leaderboard.judging.ops.pools.previews import Plan
+from leaderboard.reproductions import ops as reproductions
+from leaderboard.reproductions.ops import OriginalRuns
+from leaderboard.runs.ops.limits import RunRequest
 from leaderboard.settings import Settings
+from leaderboard.tasks.ops import announcements
+from leaderboard.tasks.ops.announcements import AnnouncementDraft
 from leaderboard.trec.qrels.left_out import LeftOut
-from tests.make import answered, hooks, judged, judging, labelled, people, pictures, suited, twin_nuggets
+from tests.make import (
+    answered,
+    hooks,
+    judged,
+    judging,
+    keys,
+    labelled,
+    people,
+    pictures,
+    suited,
+    twin_nuggets,
+)
 from tests.make import build as builders
 from tests.make.apps import application
 from tests.make.copies import built_once
@@ -86,6 +101,28 @@ class World:
         return client
 
 
+class AsBuilt:
+    """What an SQLite database held at first, to which it can be taken back."""
+
+    def __init__(self, database: Database) -> None:
+        self._kept = sqlite3.connect(":memory:")
+        self._own = sqlite3.connect(str(database.engine.url.database))
+        self._own.backup(self._kept)
+        self._seen = self._version()
+
+    def _version(self) -> int:
+        """Another number whenever somebody else has written."""
+        return int(self._own.execute("PRAGMA data_version").fetchone()[0])
+
+    def undo(self) -> bool:
+        """Make the database what it was; whether anything was to be undone."""
+        if self._version() == self._seen:
+            return False
+        self._kept.backup(self._own)
+        self._seen = self._version()
+        return True
+
+
 def _judged(secret: str, public: Sequence[str], offset: int) -> dict[str, dict[str, int]]:
     """Public topics alike in both worlds; the others otherwise, one of them judged in world a alone."""
     alike = {topic: {"d01": 1, DEEP[offset]: 2, "d07": 0} for topic in public}
@@ -120,6 +157,7 @@ def _other_run(folder: Path, secret: str, public: Sequence[str]) -> Path:
 @built_once
 def _fill(database: Database, folder: Path, secret: str) -> None:
     """Three tasks with runs of two teams under two revisions, and what only one world has at the end."""
+    keys.give(database)
     accounts = {name: people.account(database, name) for name in ("Ann", "Bob", "Stranger", "Zed")}
     olga = people.account(database, "Olga", is_organiser=True)
     for name, team in (("Ann", "Owls"), ("Bob", MASKED[secret])):

@@ -8,19 +8,20 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import unquote
 
-from _pytest.mark import ParameterSet
 from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy.orm import Session
 from werkzeug.routing import AnyConverter, Rule
 from werkzeug.test import EnvironBuilder, TestResponse, create_environ
 
+from leaderboard.core.policy import Viewer
 from leaderboard.db.engine import Database
-from leaderboard.services.policy import Viewer
+from leaderboard.web.rules import ORGANISER, PUBLIC, SIGNED_IN, rule_of
 from tests.make import pictures, twins
-from tests.make.loops import some
 
 NO_TASK = "nothing"
+ORGANISING = "Olga"
+"""The one among those who ask that is an organiser."""
 VALUES: dict[str, Sequence[object]] = {
     "slug": ("blind", "sealed", "open", "answers", "judged", "draft", NO_TASK),
     "run_id": range(1, 13),
@@ -71,7 +72,7 @@ EXPIRES = re.compile("Expires=[^;]*; ")
 
 def paths(rule: Rule, objects: Mapping[str, Sequence[object]] = VALUES) -> list[str]:
     """The addresses of a rule with every combination of objects; in a task that cannot have it, one."""
-    names = sorted(rule.arguments)
+    names = sorted(rule.arguments - set(rule.defaults or ()))
     values = [_values(rule, name, objects) for name in names]
     first = {name: value for name, (value, *_) in zip(names, values, strict=True)}
     filled = (dict(zip(names, chosen, strict=True)) for chosen in product(*values))
@@ -85,6 +86,25 @@ def paths(rule: Rule, objects: Mapping[str, Sequence[object]] = VALUES) -> list[
     )
     built = (rule.build(chosen) for chosen in some)
     return [address[1] for address in built if address is not None]
+
+
+def asked_of(
+    app: Flask, rule: Rule, name: str | None, objects: Mapping[str, Sequence[object]] = VALUES
+) -> list[str]:
+    """The addresses that somebody asks for: of what the outer door keeps from them, whatever it is, one.
+
+    The door is shut before an object is looked for, which tests/web/test_rules.py shows of every route.
+    """
+    found = paths(rule, objects)
+    return found[:1] if _is_shut(app, rule.endpoint, name) else found
+
+
+def _is_shut(app: Flask, endpoint: str, name: str | None) -> bool:
+    declared = rule_of(app, endpoint)
+    if declared is None or declared.access is PUBLIC:
+        return False
+    opened = (SIGNED_IN, ORGANISER) if name == ORGANISING else (SIGNED_IN,)
+    return name is None or declared.access not in opened
 
 
 def _values(rule: Rule, name: str, objects: Mapping[str, Sequence[object]]) -> Sequence[object]:
@@ -144,14 +164,6 @@ def answered(app: Flask, environ: Mapping[str, Any]) -> Answer:
     assert status < 500, told.decode(errors="replace")
     headers = ((key, EXPIRES.sub("", value)) for key, value in begun[0][1] if key != "Date")
     return status, sorted(headers), told
-
-
-def viewers(*names: str | None) -> list[ParameterSet]:
-    """Whose walks a test makes: a visitor's always, those of who signed in as trials.
-
-    Each asks some thousand addresses twice: together they took a third of the quick tests' time.
-    """
-    return some(names, [None])
 
 
 def remembered(resume: Callable[..., Any]) -> Callable[..., Any]:

@@ -5,22 +5,23 @@ from pathlib import Path
 
 from sqlalchemy import select, update
 
+from leaderboard.accounts.ops import accounts
+from leaderboard.boards.ops import snapshots
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Invitation, Job, TaskPicture
-from leaderboard.services import judging, snapshots
-from leaderboard.services.accounts import accounts
-from leaderboard.services.assessors import queues
-from leaderboard.services.judging import PersonalLink
-from leaderboard.services.pictures.pictures import ADDRESS
-from leaderboard.services.pools import pools, previews
-from leaderboard.services.pools.previews import Plan
-from leaderboard.services.runs import limits, prepare, uploads
-from leaderboard.services.runs.limits import RunRequest
-from leaderboard.services.runs.uploads import Delivery, Submission
-from leaderboard.services.tasks import drafts
-from leaderboard.services.tasks.drafts import TaskDraft
+from leaderboard.judging.ops import judging
+from leaderboard.judging.ops.assessors import queues
+from leaderboard.judging.ops.judging import PersonalLink
+from leaderboard.judging.ops.pools import pools, previews
+from leaderboard.judging.ops.pools.previews import Plan
+from leaderboard.runs.ops import limits, prepare, uploads
+from leaderboard.runs.ops.limits import RunRequest
+from leaderboard.runs.ops.uploads import Delivery, Submission
+from leaderboard.tasks.ops import drafts
+from leaderboard.tasks.ops.drafts import TaskDraft
+from leaderboard.tasks.ops.pictures.pictures import ADDRESS
 from leaderboard.trec.read.lines import Limits
-from tests.make import pictures, suited
+from tests.make import keys, pictures, suited
 from tests.make.copies import built_once
 from tests.make.people import account, invitation, join, team, viewer
 
@@ -127,6 +128,7 @@ def make_assessor(database: Database, organiser: int, slug: str, number: int) ->
 @built_once
 def build(database: Database, folder: Path) -> World:
     """Fill an empty site."""
+    keys.give(database)
     olga, otto = (account(database, name, is_organiser=True) for name in ("Olga", "Otto"))
     anna, berta, carl, nina = (account(database, name) for name in ("Anna", "Berta", "Carl", "Nina"))
     owls, bears = team(database, "Owls", anna), team(database, "Bears", carl)

@@ -1,7 +1,7 @@
 """Compatibility, against the authors' definition."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from leaderboard.measures.grammar import parse
@@ -36,7 +36,6 @@ def by_definition(topic: Topic, p: float, depth: int, normalize: bool) -> float:
 
 
 @given(drawn(), st.sampled_from([0.5, 0.8, 0.95]), st.sampled_from([1, 5, 50]), st.booleans())
-@settings(max_examples=100)
 def test_it_is_the_definition(topic: Topic, p: float, depth: int, normalize: bool) -> None:
     """Counting each document once, where both rankings have it, gives what counting by depth gives."""
     name = f"Compat(p={p},depth={depth},normalize={normalize})"

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from leaderboard.errors import UnknownMeasure
 from leaderboard.measures.grammar import parse
@@ -65,7 +65,6 @@ def scaled(ranking: Grades, highest: int, ranks: int) -> list[float]:
 
 
 @given(drawn(longest=70))
-@settings(max_examples=60)
 def test_scores_are_those_of_the_definition(topic: Topic) -> None:
     """Closed forms from find to find give what weights worked out rank by rank give."""
     gains = scaled(topic.ranking, 4, 60)

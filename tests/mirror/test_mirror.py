@@ -14,14 +14,14 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from click.testing import CliRunner, Result
 
+from leaderboard.boards.ops import board as boards
+from leaderboard.bundles.ops import opening
 from leaderboard.cli import main
+from leaderboard.core.policy import ANONYMOUS
 from leaderboard.db.engine import Database
 from leaderboard.errors import Invalid
 from leaderboard.mirror import mirror
 from leaderboard.mirror.mirror import rewritten
-from leaderboard.services.boards import board as boards
-from leaderboard.services.bundles import opening
-from leaderboard.services.policy import ANONYMOUS
 from leaderboard.settings import Settings
 from leaderboard.web import requests
 from tests.make import twins, worlds
@@ -81,7 +81,7 @@ def mirrored_task(mirrored: Mirrored, tmp_path_factory: pytest.TempPathFactory) 
     folder = tmp_path_factory.mktemp("task") / "mirror"
     said = _command(mirrored[2], folder, "robots")
     assert said.exit_code == 0, said.output
-    assert f"begin at {folder / 'index.html'}" in said.output
+    assert f"Start at {folder / 'index.html'}" in said.output
     return folder
 
 
@@ -150,7 +150,7 @@ def test_nothing_needs_a_server(mirrored: Mirrored) -> None:
         assert not re.search("<(form|input|button|select|textarea)\\b", text), page
         assert "htmx" not in text.replace('name="htmx-config"', ""), page
         assert "sign-in" not in text, page
-    assert "Mirrored on" in (folder / "index.html").read_text(encoding="utf-8")
+    assert "created on" in (folder / "index.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.trial
@@ -170,7 +170,7 @@ def test_a_mirror_takes_the_place_of_an_earlier_one_and_of_nothing_else(
     site = mirrored[2]
     folder = shutil.copytree(mirrored_task, tmp_path / "mirror")
     before = _tree(folder)
-    with pytest.raises(Invalid, match="no page to begin with"):
+    with pytest.raises(Invalid, match="no public start page"):
         _mirror(site, folder, ("draft", frozenset()))
     assert _tree(folder) == before
     assert not folder.with_name("mirror.unfinished").exists()
@@ -179,7 +179,7 @@ def test_a_mirror_takes_the_place_of_an_earlier_one_and_of_nothing_else(
     other = folder.with_name("own")
     other.mkdir()
     (other / "thesis.txt").write_text("mine")
-    with pytest.raises(Invalid, match="holds files that no mirror wrote"):
+    with pytest.raises(Invalid, match="files that are not from a mirror"):
         _mirror(site, other)
     assert _tree(other) == {"thesis.txt": b"mine"}
 
@@ -203,12 +203,12 @@ def test_a_mirrored_task_is_made_again(mirrored: Mirrored, mirrored_task: Path, 
 def test_a_mirror_of_several_tasks_names_them(tmp_path: Path) -> None:
     """Which one is imported is asked for; where nothing can be downloaded that is said."""
     (tmp_path / opening.MIRROR).write_text("{}")
-    with pytest.raises(Invalid, match="held back in part"):
+    with pytest.raises(Invalid, match="part of its data was not public"):
         opening.in_mirror(tmp_path)
     for slug in ("a", "b"):
         (tmp_path / "tasks" / slug).mkdir(parents=True)
         (tmp_path / "tasks" / slug / opening.IN_MIRROR).write_bytes(b"")
-    with pytest.raises(Invalid, match="a mirror of 2 tasks; name one of them: .*tasks/a/task.zip, "):
+    with pytest.raises(Invalid, match="a mirror of 2 tasks. Name one of them: .*tasks/a/task.zip, "):
         opening.in_mirror(tmp_path)
 
 

@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from leaderboard.bundles.ops import opening
+from leaderboard.cli.mirror import runs_of
 from leaderboard.db.engine import Database
 from leaderboard.mirror import mirror
-from leaderboard.pages import bundles as bundles_pages
-from leaderboard.services.bundles import opening
-from leaderboard.services.policy import ANONYMOUS
 from leaderboard.settings import Settings
 from tests.make import bundles, of_judges, people
 from tests.make.apps import application
@@ -41,8 +40,7 @@ def site(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
 def test_one_task_is_mirrored_alone(site: Site, tmp_path: Path, slug: str) -> None:
     """Links to the task that a reference is from are gone, and the task is made again of its download."""
     settings, database = site
-    with database.read() as session:
-        only = slug, bundles_pages.runs_of(session, ANONYMOUS, slug)
+    only = slug, runs_of(database, slug)
     folder = tmp_path / "mirror"
     made = mirror.write(application(settings, database), folder, SITE, only, lambda *_: None)
     assert made.left_out == ()

@@ -5,6 +5,7 @@ import pytest
 from benchmarks import pooling
 
 
+@pytest.mark.trial
 def test_it_prints_a_row_a_procedure_and_a_method(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,7 +22,7 @@ def test_a_cap_takes_a_teams_primary_runs_first() -> None:
 
 def test_wrong_numbers_are_refused() -> None:
     """A cap of nothing, or primary runs of another list."""
-    with pytest.raises(ValueError, match="from 1 up, not 0"):
+    with pytest.raises(ValueError, match="of at least 1, not 0"):
         chosen_runs(TEAMS, cap=0)
-    with pytest.raises(ValueError, match="2 runs are marked as primary or not, of 5"):
+    with pytest.raises(ValueError, match="2 primary marks are given for 5 runs"):
         chosen_runs(TEAMS, primary=[True, False])

@@ -67,7 +67,7 @@ def test_comb_mnz() -> None:
     """Scores 5 to 1 scale to 1, .75, .5, .25, 0; d1 has 2.25 from three runs."""
     selected = priorities(pool(method({"name": "combmnz"}), RUNS, scores=SCORES), 6)
     assert (selected["d1"], selected["d2"], selected["d3"], selected["d6"]) == (6.75, 5.25, 1.5, 1.5)
-    with pytest.raises(ValueError, match="needs the runs' scores"):
+    with pytest.raises(ValueError, match="needs the scores of the runs"):
         pool(method({"name": "combmnz"}), RUNS)
     with pytest.raises(ValueError, match="a score for every document"):
         pool(method({"name": "combmnz"}), RUNS, scores=SCORES[:2])
@@ -164,7 +164,7 @@ def test_random_orders_are_the_same_for_ever() -> None:
 def test_budgets_are_whole_numbers_from_one() -> None:
     """The call's budget replaces that of the spec; none below 1."""
     assert pooled({"name": "take", "budget": 2}, budget=3) == "d1 d2 d8"
-    with pytest.raises(ValueError, match="from 1 up, not 0"):
+    with pytest.raises(ValueError, match="of at least 1, not 0"):
         pooled({"name": "take"}, budget=0)
 
 

@@ -34,7 +34,7 @@ def test_recall_by_share_of_the_judging() -> None:
     assert recall(after, ~np.ones(4, dtype=np.bool_), np.array([1.0])).tolist() == [0.0]
 
 
-@pytest.mark.slow
+@pytest.mark.trial
 def test_methods_compare_as_in_the_literature() -> None:
     """Hedge finds most and orders runs best; bandits find as much as fusion but order runs worse."""
     topics = made_up(60, 10, 60, seed=4)

@@ -48,5 +48,5 @@ def test_every_document_is_drawn_as_often() -> None:
 
 def test_a_budget_would_spoil_the_sample() -> None:
     """Cut short, documents would no longer have the probabilities that are written down."""
-    with pytest.raises(ValueError, match="as large as its rates make it"):
+    with pytest.raises(ValueError, match="the rates of a sample set its size"):
         pool(method({"name": "stratified"}), RUNS, budget=3)

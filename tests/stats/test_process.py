@@ -10,6 +10,8 @@ from leaderboard.stats import process
 from leaderboard.stats.arrays import unpack
 from leaderboard.stats.procedures import PROCEDURES
 
+pytestmark = pytest.mark.trial
+
 SCORES = np.random.default_rng(3).random((6, 12))
 OPTIONS = {"method": "randomisation+none", "seed": 5}
 

@@ -1,6 +1,6 @@
 """What the board claims, checked on simulated boards whose truth is known.
 
-Twenty runs in teams of four on fifty topics. The figures of docs/statistics.md come from
+Twenty runs in teams of four on fifty topics. The figures of docs/simulations.md come from
 
     LEADERBOARD_REPETITIONS=4000 python -m pytest -s tests/stats/test_simulations.py
 
@@ -23,7 +23,7 @@ from leaderboard.stats.pairs.methods import PairTable, all_pairs, method
 from leaderboard.stats.pairs.tukey import studentized_range_sf
 from leaderboard.stats.standing import first_places, rank_intervals, verdicts
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.trial
 
 REPETITIONS = int(os.environ.get("LEADERBOARD_REPETITIONS", "150"))
 RUNS, TOPICS = 20, 50

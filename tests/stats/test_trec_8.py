@@ -21,6 +21,7 @@ def scores(shared_data: Path) -> FloatArray:
     return trec_8(shared_data)
 
 
+@pytest.mark.trial
 def test_published_p_of_two_runs(scores: FloatArray) -> None:
     """Those of runs 125 and 126 in the README published with the scores."""
     pair = scores[124:126]
@@ -33,6 +34,7 @@ def test_published_p_of_two_runs(scores: FloatArray) -> None:
         assert table == pytest.approx(published, abs=4 * np.sqrt(2 * published / MILLION))
 
 
+@pytest.mark.trial
 @pytest.mark.parametrize(
     ("key", "known", "within"),
     [

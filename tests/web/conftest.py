@@ -10,12 +10,13 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
+from leaderboard.accounts.ops import names, sessions
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Account
-from leaderboard.services.accounts import names, sessions
 from leaderboard.settings import Settings
 from tests.make import worlds
 from tests.make.apps import application
+from tests.make.copies import built_once, is_copy_of
 from tests.make.people import account
 
 SignIn = Callable[..., int]
@@ -42,12 +43,22 @@ def client(app: Flask) -> FlaskClient:
 
 def enter(database: Database, client: FlaskClient, name: str, *, is_organiser: bool = False) -> int:
     """Sign a browser in as the account of that name, made where there is none; the account's id."""
+    account_id, token = _session(database, name, is_organiser)
+    client.set_cookie("session", token)
+    return account_id
+
+
+@built_once
+def _session(database: Database, name: str, is_organiser: bool) -> tuple[int, str]:
+    return _signed_in(database, name, is_organiser=is_organiser)
+
+
+def _signed_in(database: Database, name: str, *, is_organiser: bool) -> tuple[int, str]:
     with database.read() as session:
         found = session.scalar(select(Account.id).where(Account.canonical == names.canonical(name)))
     account_id = found or account(database, name, is_organiser=is_organiser)
     with database.write() as session:
-        client.set_cookie("session", sessions.start(session, account_id, "127.0.0.1", "test"))
-    return account_id
+        return account_id, sessions.start(session, account_id, "127.0.0.1", "test")
 
 
 @pytest.fixture
@@ -73,7 +84,9 @@ class Site:
         """A browser, signed in as the account of that name."""
         client = browser(self.app)
         if name is not None:
-            enter(self.database, client, name)
+            # Not a step to be copied: it takes less than a copy of the site.
+            _, token = _signed_in(self.database, name, is_organiser=False)
+            client.set_cookie("session", token)
         return client
 
 
@@ -98,5 +111,6 @@ def site(world_file: tuple[Path, worlds.World], tmp_path: Path) -> Iterator[Site
     shutil.copyfile(world_file[0], path)
     settings = Settings(data=tmp_path, database_url=f"sqlite:///{path}")
     database = Database(settings.url)
+    is_copy_of(database, "world")
     yield Site(application(settings, database), database, settings, world_file[1])
     database.dispose()

@@ -11,7 +11,7 @@ SENDER = (401, 404, 404, 200, 404, 200)
 CREATOR = (401, 403, 403, 403, 200, 200)
 ORGANISER = (401, 403, 403, 403, 403, 200)
 OPERATOR = (401,) + (403,) * 5
-"""None of them is one; the pages themselves are tested with one in tests/web/site."""
+"""None of them is one; the pages themselves are tested with one in tests/site/web."""
 
 READING = (
     *("", ".json", ".csv", ".tex", "/about", "/topics", "/topics.json", "/topics.csv"),
@@ -49,6 +49,8 @@ POOLS = (
     *("/1/topics/1", "/1/topics/1.json", "/1/topics/1.csv", "/1/topics/1.tex"),
 )
 
+SIGNED = (".json", "/signature.json")
+OUTWARD = ("citation.json", "eval.yaml", "croissant.json")
 CITED, NAMED = ("citation.cff", "citation.bib"), "eval-results.yaml?dataset=owner/name&task=t"
 NAMING = ("pseudonyms", "pseudonyms.json", "pseudonyms.csv", "pseudonyms.tex", "groups")
 ASSESSORS = (*("/assessors", "/assessors.json", "/assessors.csv", "/assessors.tex"), "/guidelines")
@@ -58,6 +60,7 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("GET", "/metrics"): OPEN,
     **{("GET", f"/api{rest}"): OPEN for rest in ("", "/problems/closed", "/v1/openapi.json")},
     ("GET", "/"): OPEN,
+    **{("GET", f"/help{rest}"): OPEN for rest in ("", "/parts")},
     **{("GET", f"/tasks/robots{rest}"): OPEN for rest in READING},
     **{("GET", f"/tasks/robots/reveal{rest}"): (404,) * 6 for rest in ("", *FILES)},
     **{
@@ -66,6 +69,9 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     },
     **{("GET", f"/search{rest}"): OPEN for rest in ("", "?q=run", *FILES)},
     **{("GET", f"/snapshots/{{snapshot}}{rest}"): OPEN for rest in ("", ".json", ".csv", ".tex", ".bib")},
+    ("GET", "/snapshots/{snapshot}/signature.json"): OPEN,
+    **{("GET", f"/tasks/robots/editions/1{rest}"): OPEN for rest in SIGNED},
+    ("GET", "/.well-known/leaderboard-keys.json"): OPEN,
     ("POST", "/tasks/robots/snapshots"): (401,) + (303,) * 5,
     **{
         ("GET", f"/tasks/robots/documents{suffix}?docno=d1{topic}"): OPEN
@@ -168,9 +174,6 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     },
     ("GET", "/tasks/robots/submit"): ACCOUNT,
     ("POST", "/tasks/robots/submit"): (401,) + (422,) * 5,
-    ("POST", "/tasks/robots/pieces"): (401,) + (422,) * 5,
-    **{(method, "/tasks/robots/pieces/nothing"): (401,) + (404,) * 5 for method in ("GET", "PATCH")},
-    ("POST", "/tasks/robots/pieces/nothing/drop"): (401,) + (404,) * 5,
     ("GET", "/tasks/robots/enter"): OPEN,
     ("POST", "/tasks/robots/enter"): (401,) + (422,) * 5,
     **{("GET", f"/tasks/robots/entries{rest}"): ORGANISER for rest in ("", *FILES)},
@@ -179,9 +182,14 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("GET", "/uploads/{accepted}.json"): SENDER,
     ("GET", "/uploads/{accepted}/file"): SENDER,
     ("POST", "/uploads/{rejected}/fix"): (401, 404, 404, 422, 404, 422),
+    ("POST", "/uploads/{accepted}/review"): (401, 404, 404, 403, 404, 409),
     ("GET", "/tasks/robots/check"): OPEN,
+    ("GET", "/tasks/robots/revisions/1/quepid.csv"): OPEN,
+    ("GET", "/tasks/robots/revisions/1/opensearch.json"): OPEN,
     ("POST", "/tasks/robots/check"): (422,) * 6,
     ("GET", "/tasks/draft/check"): (404, 404, 404, 404, 404, 200),
+    ("GET", "/tasks/robots/sample-run"): OPEN,
+    ("GET", "/tasks/draft/sample-run"): (404, 404, 404, 404, 404, 409),
     **{("GET", f"/batches/9{suffix}"): (401,) + (404,) * 5 for suffix in ("", ".json", ".csv", ".tex")},
     **{("POST", f"/batches/9/{act}"): (401,) + (404,) * 5 for act in ("send", "drop")},
     **{("GET", f"/tasks/robots/reproductions/{{run}}{rest}"): (404,) * 6 for rest in ("", *FILES)},
@@ -292,7 +300,7 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("POST", "/tasks/robots/pools/1/discard"): (401, 403, 403, 403, 403, 409),
     **{("GET", f"/tasks/robots/combined{rest}"): (404,) * 5 + (200,) for rest in ("", *FILES)},
     ("POST", "/tasks/robots/combined"): (401, 403, 403, 403, 403, 409),
-    **{("GET", f"/tasks/robots/{file}"): OPEN for file in (*CITED, "citation.json", "task.zip")},
+    **{("GET", f"/tasks/robots/{file}"): OPEN for file in (*CITED, *OUTWARD, "task.zip")},
     ("GET", "/tasks/robots/export.zip"): ORGANISER,
     ("GET", "/tasks/import"): CREATOR,
     ("POST", "/tasks/import"): (401, 403, 403, 403, 422, 422),
@@ -306,6 +314,7 @@ MATRIX: dict[tuple[str, str], tuple[int, ...]] = {
     ("POST", "/tasks/robots/clicks/1/delete"): (401, 403, 403, 403, 403, 404),
 }
 DRAFTS = {
+    **{("GET", f"/tasks/draft/editions/1{rest}"): (404,) * 6 for rest in SIGNED},
     **{("GET", f"/tasks/draft{rest}"): (404, 404, 404, 404, 404, 200) for rest in READING},
     ("GET", "/tasks/draft/submit"): (401, 404, 404, 404, 404, 200),
     ("POST", "/tasks/draft/submit"): (401, 404, 404, 404, 404, 422),

@@ -10,7 +10,7 @@ LABELLING = (
     *("", ".json", ".csv", ".tex", "/1", "/1.json", "/1.csv", "/1.tex", "/1/made.jsonl"),
     *("/1/adjudication", "/1/nuggets/1"),
 )
-"""tests/web/labelling asks for them where there is a round."""
+"""tests/judging/web/labelling asks for them where there is a round."""
 MADE = ("", "/assessors")
 CHANGED = ("/1/state", "/1/publish", "/1/adjudication", "/1/nuggets/1")
 

@@ -63,12 +63,8 @@ FORMS: dict[str, Sequence[tuple[str, Form]]] = {
         *(("", run_form("new", team)) for team in (2, 3, 4)),
         *(("", _listed(run)) for run in ("other-a", "other-b", "new")),
     ],
-    "pieces.begin": [
-        ("", {"team": team, "name": name, "file_name": "run.txt", "bytes": 9})
-        for name in ("other-a", "new")
-        for team in range(1, 5)
-    ],
     "uploads.fix": [("", {"fix": name}) for name in ("topics", "nothing")],
+    "uploads.review_upload": [("", {"accept": "on"}), ("", {"why": "No."})],
     "checks.check": [
         ("", {}),
         ("", {"file": (RUN, "run.txt")}),

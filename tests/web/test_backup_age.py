@@ -5,7 +5,7 @@ from pathlib import Path
 from flask.testing import FlaskClient
 
 from leaderboard.db.engine import Database
-from leaderboard.services import backups
+from leaderboard.site.ops import backups
 from tests.make.pages import main
 from tests.web.conftest import SignIn
 

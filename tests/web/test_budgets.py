@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
+from leaderboard.application import create_app
 from leaderboard.db.tables import Run
-from leaderboard.web import budgets, create_app
-from leaderboard.web.budgets import Budget
+from leaderboard.web import rules
+from leaderboard.web.rules import Budget
 from tests.make import of_judges
 from tests.web.conftest import Site, browser, enter
 
@@ -30,7 +31,7 @@ def test_a_budget_refills_by_the_second() -> None:
 
 def test_few_addresses_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Memory does not grow with the number of addresses."""
-    monkeypatch.setattr(budgets, "ADDRESSES", 10)
+    monkeypatch.setattr(rules, "ADDRESSES", 10)
     budget = Budget(lambda: 0.0)
     for number in range(100):
         assert budget.spend(str(number), 1) == 0.0
@@ -70,6 +71,7 @@ def test_no_budget_where_it_is_off(site: Site) -> None:
     assert {client.get(PAGE, environ_base=ADDRESS).status_code for _ in range(5)} == {200}
 
 
+@pytest.mark.trial
 def test_labels_of_judges_are_counted(site: Site, tmp_path: Path) -> None:
     """Each level or scale is another comparison: pages, files and topics have one budget; boards none."""
     of_judges.build(site.database, tmp_path, "Olga")

@@ -9,11 +9,11 @@ from flask.testing import FlaskClient
 from sqlalchemy import update
 from werkzeug.test import TestResponse
 
+from leaderboard.application import create_app
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Collection
+from leaderboard.runs.web.rankings import MOST_TEXTS
 from leaderboard.settings import Settings
-from leaderboard.web import create_app
-from leaderboard.web.rankings import MOST_TEXTS
 from tests.make import build, people
 from tests.make.copies import built_once
 from tests.make.pages import main, parsed, table
@@ -44,17 +44,17 @@ def test_a_document_shows_which_runs_have_it_where(client: FlaskClient, runs: tu
     """By rank with the runs' own scores, linked to that rank; ranks far down to the whole ranking."""
     first, second, third = runs
     page = client.get("/tasks/t/documents?docno=a&topic=1")
-    assert table(page, "2 of 3 runs have it") == [
-        ["2", "first", "Team first", "998.0"],
-        ["211", "second", "Team second", "789.0"],
+    assert table(page, "2 of 3 runs retrieve it") == [
+        ["2", "first", "Team first", "998.0000"],
+        ["211", "second", "Team second", "789.0000"],
     ]
     found = parsed(page)
     places = [str(row.find("a")["href"]) for row in found.select("#runs ~ .scroll tbody tr")][:2]
     assert places == [f"/runs/{first}/topics/1#rank-2", f"/runs/{second}/topics/1?all=#rank-211"]
-    assert [link["href"] for link in found.select("details a")] == [f"/runs/{third}/topics/1"]
+    assert [link["href"] for link in found.select("details:not(.menu) a")] == [f"/runs/{third}/topics/1"]
     bands = found.find("ul", attrs={"aria-label": "Runs by rank"})
     assert bands is not None
-    assert " ".join(bands.get_text(" ").split()) == "ranks 1–10 1 ranks 101–1,000 1 not at all 1"
+    assert " ".join(bands.get_text(" ").split()) == "ranks 1–10 1 ranks 101–1,000 1 not retrieved 1"
 
 
 def test_a_documents_words_are_marked_for_the_topic(client: FlaskClient, runs: tuple[int, int, int]) -> None:
@@ -95,7 +95,7 @@ def test_so_many_documents_are_on_a_page_and_no_more(
     assert len(parsed(ask(client, docnos[1:])).select("h2[id^=document-]")) == MOST_TEXTS
     refused = ask(client, docnos)
     assert refused.status_code == 422
-    assert f"may name at most {MOST_TEXTS} documents. Ask for fewer at a time." in main(refused)
+    assert f"must name at most {MOST_TEXTS} documents. Request fewer at a time." in main(refused)
     settings = Settings(data=tmp_path, database_url=str(database.engine.url), computed_pages=1)
     few = create_app(settings, database).test_client()
     asked = (docnos[:2], docnos[:1], docnos[:2], docnos[:3])
@@ -134,7 +134,7 @@ def test_a_document_is_the_same_in_every_form(client: FlaskClient, runs: tuple[i
     text = client.get("/tasks/t/documents.csv?docno=a").get_data(as_text=True)
     assert text.splitlines()[:2] == ["topic,title,grade,runs,best_rank,best_run", "1,title of 1,2,2,2,first"]
     printed = client.get("/tasks/t/documents.tex?docno=a&topic=1").get_data(as_text=True)
-    assert "Where 2 of 3 runs have document a for topic 1" in printed
+    assert "Ranks of document a in 2 of 3 runs for topic 1" in printed
     assert "Grades of document a" in client.get("/tasks/t/documents.tex?docno=a").get_data(as_text=True)
 
 
@@ -143,8 +143,8 @@ def test_an_unjudged_document_is_found_in_the_rankings(
 ) -> None:
     """Without text, link or judgment a document is known by its place in a run, and by nothing else."""
     page = client.get("/tasks/t/documents?docno=x7&topic=1")
-    assert [row[:2] for row in table(page, "1 of 3 runs has it")] == [["8", "second"]]
-    assert "it is not among the 1 documents" in main(page)
+    assert [row[:2] for row in table(page, "1 of 3 runs retrieves it")] == [["8", "second"]]
+    assert "The site stores 1 documents" in main(page)
     assert "Not judged for any topic" in main(page)
     assert client.get("/tasks/t/documents?docno=x7").status_code == 404
     assert client.get("/tasks/t/documents?docno=nowhere&topic=1").status_code == 404
@@ -155,7 +155,7 @@ def test_a_document_judged_for_one_topic_is_read_for_it(
 ) -> None:
     """Nobody has to choose where there is no choice."""
     page = client.get("/tasks/t/documents?docno=e")
-    assert [row[:2] for row in table(page, "1 of 3 runs has it")] == [["1", "third"]]
+    assert [row[:2] for row in table(page, "1 of 3 runs retrieves it")] == [["1", "third"]]
 
 
 def test_a_blind_task_shows_own_places_only(
@@ -171,7 +171,7 @@ def test_a_blind_task_shows_own_places_only(
     assert client.get("/tasks/t/documents?docno=a&topic=1").status_code == 404
     sign_in(client, "Ann")
     page = client.get("/tasks/t/documents?docno=a&topic=1")
-    assert [row[:2] for row in table(page, "1 of 1 run has it")] == [["2", "own"]]
+    assert [row[:2] for row in table(page, "1 of 1 run retrieves it")] == [["2", "own"]]
     assert "Judgments" not in main(page)
     assert parsed(page).select(".grade") == []
     found = client.get("/tasks/t/documents.json?docno=a&topic=1").get_json()
@@ -184,12 +184,12 @@ def test_a_collection_of_ids_alone_says_so(database: Database, client: FlaskClie
     """Without stored texts the page says what it has, and links to where documents are published."""
     build.task(database, tmp_path)
     page = client.get("/tasks/t/documents?docno=a&topic=1")
-    assert "kept by its document ids alone" in main(page)
-    assert "There are no runs yet" in main(page)
+    assert "Only document ids are stored" in main(page)
+    assert "No runs yet" in main(page)
     with database.write() as session:
         session.execute(update(Collection).values(link_template="https://example.org/{docno}"))
     page = client.get("/tasks/t/documents?docno=b&topic=1")
     link = parsed(page).find("a", href="https://example.org/b")
     assert link is not None
     assert link["rel"] == ["noopener", "noreferrer"]
-    assert "the link above leads to it" in main(page)
+    assert "follow the link above" in main(page)

@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError, InterfaceError, OperationalError, Pro
 from sqlalchemy.exc import TimeoutError as NoConnection
 
 from leaderboard import errors
-from leaderboard.web import create_app
+from leaderboard.application import create_app
 from leaderboard.web.errors import STATUS, status_of
 from leaderboard.web.rules import PUBLIC, rule
 from tests.web.conftest import Site
@@ -158,7 +158,7 @@ def test_waiting_times_are_said(site: Site) -> None:
 
 def test_unknown_addresses_and_methods_are_answered_in_words(site: Site) -> None:
     """404 and 405 are pages with a sentence; 405 says what is possible."""
-    assert "nothing at this address" in site.browser().get("/nothing").text
+    assert "This page does not exist" in site.browser().get("/nothing").text
     response = site.browser().put("/teams")
     assert response.status_code == 405
     assert "POST" in response.headers["Allow"]

@@ -16,7 +16,7 @@ from leaderboard.db.tables import Account, Phase, Task, TaskRole
 from tests.make import twins, walks
 from tests.make.twins import World
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.trial
 SET: dict[str, dict[str, Any]] = {
     "task": {
         **{name: "Said." for name in ("organisers", "contact", "licence", "agreement", "entry_code")},
@@ -33,6 +33,7 @@ SET: dict[str, dict[str, Any]] = {
         "runs_in_all": 50,
         "account_runs_per_day": 6,
         "account_runs_in_all": 60,
+        "agent_runs_per_day": 2,
         "largest_bytes": 2**30,
         "zone": "Europe/Berlin",
         "kinds": ["automatic"],

@@ -173,5 +173,5 @@ def test_every_table_is_a_list_of_records_for_data_frames(site: Site) -> None:
     refused = client.get("/tasks/robots.json?orient=columns")
     assert (refused.status_code, refused.json["error"]) == (
         422,
-        "orient is records or left out, not 'columns'.",
+        "orient must be records or left out, not 'columns'.",
     )

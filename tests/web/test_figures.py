@@ -15,6 +15,7 @@ from leaderboard.db.tables import Task
 from leaderboard.errors import NotFound
 from leaderboard.web import figures as files
 from tests.make import build, figures
+from tests.make.copies import built_once
 from tests.make.pages import parsed
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -25,6 +26,7 @@ def _texts(root: ElementTree.Element) -> list[str]:
 
 
 @pytest.fixture
+@built_once
 def run(database: Database, tmp_path: Path) -> int:
     """A scored run on an open task."""
     build.task(database, tmp_path)
@@ -70,15 +72,27 @@ def test_the_style_says_everything_plainly() -> None:
     """No layer, variable, scheme or selector that only browsers know; every mark's colour is a colour."""
     rules = files.rules()
     assert not re.search(r"@|var\(|light-dark|:is|:hover|\[|container|display", rules)
-    assert ".chart .bar, .chart .bar.plus { fill: #175a8c; }" in rules
+    assert ".chart .bar, .chart .plus, .chart .top { fill: #175a8c; }" in rules
     assert ".chart .series-2 { color: #00785a; }" in rules
     assert ".chart .up .move, .chart .up .rank { fill: #175a8c; }" in rules
+
+
+def test_a_figure_offers_the_data_of_its_page(client: FlaskClient, run: int) -> None:
+    """In the state of the page; a drawing outside of any page offers none."""
+    page = parsed(client.get(f"/runs/{run}/topics?measure=AP"))
+    (link,) = [each for each in page.select("figure .files a") if "Data" in each.get_text()]
+    assert link["href"] == f"/runs/{run}/topics.json?measure=AP"
+    assert client.get(str(link["href"])).status_code == 200
+    with client.application.test_request_context("/search"):
+        assert files.data_address() == "/search.json"
+    with client.application.test_request_context("/help"):
+        assert files.data_address() == ""
 
 
 def test_a_figure_that_is_not_there_is_not_found(app: Flask) -> None:
     """Another name, one with letters no id has, or markup of another kind."""
     for name in ("other", "", 'few"', "few-title", "../few"):
-        with pytest.raises(NotFound, match="no figure"):
+        with pytest.raises(NotFound, match="does not show this figure"):
             files.drawing(figures.page(app), name)
     with pytest.raises(NotFound):
         files.drawing('<figure id="x"><p>No drawing.</p></figure>', "x")
@@ -126,13 +140,13 @@ def test_a_page_gives_its_figures_as_files(client: FlaskClient, run: int) -> Non
 def test_a_page_without_that_figure_says_so(client: FlaskClient, run: int) -> None:
     """Not an empty file; a figure has no other form than SVG."""
     page = parsed(client.get(f"/runs/{run}/curves"))
-    assert {link.get_text() for link in page.select("figcaption a.file")} == {"SVG"}
+    assert {link.get_text() for link in page.select("figcaption a.file:not([data-png])")} == {"SVG"}
     figure = page.find("figure")
     assert figure is not None
     assert client.get(f"/runs/{run}/curves?figure={figure['id']}.pdf").status_code == 404
     answer = client.get(f"/runs/{run}?figure=nothing")
     assert answer.status_code == 404
-    assert "no figure of that name" in parsed(answer).main.get_text()
+    assert "does not show this figure" in parsed(answer).main.get_text()
 
 
 def test_a_figure_that_is_held_back_is_no_file_either(

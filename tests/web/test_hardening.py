@@ -4,10 +4,10 @@ import re
 
 import pytest
 
+from leaderboard.application import create_app
 from leaderboard.db.engine import Database
 from leaderboard.settings import Settings
-from leaderboard.web import create_app
-from tests.conftest import ROOT
+from tests import ROOT
 from tests.make.people import PASSWORD
 from tests.web.conftest import Site
 from tests.web.matrix import DRAFTS, MATRIX

@@ -10,9 +10,9 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import select, update
 
+from leaderboard.boards.ops.rows import PLACE_FACTS
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Account, Phase, Run
-from leaderboard.services.boards.rows import PLACE_FACTS
 from tests.make import build, people
 from tests.make.copies import built_once
 from tests.make.pages import main, parsed, table
@@ -54,12 +54,14 @@ def _fill(database: Database, folder: Path, visibility: str) -> Held:
 
 
 @pytest.fixture
+@built_once
 def blind(database: Database, tmp_path: Path) -> Held:
     """A blind task."""
     return _fill(database, tmp_path, "blind")
 
 
 @pytest.fixture
+@built_once
 def sealed(database: Database, tmp_path: Path) -> Held:
     """A sealed task."""
     return _fill(database, tmp_path, "sealed")
@@ -138,7 +140,7 @@ def test_a_blind_run_and_its_topics_show_no_score_by_topic(
     )
     captions = [" ".join(each.get_text().split()) for each in page.find_all("caption")]
     assert len(captions) == 1
-    assert captions[0].startswith("Means over topics, ranks among the official runs")
+    assert captions[0].startswith("Means over topics; ranks among the official runs")
     assert page.select_one("p.status").get_text(strip=True) == "Qrels revision 1 · 5 topics · trec_eval 10"  # type: ignore[union-attr]
     for section in ("explained", "topics", "curves", "ties", "measures"):
         assert client.get(f"/runs/{blind.own}/{section}").status_code == 404
@@ -213,7 +215,7 @@ def test_a_sealed_board_does_not_say_that_judgments_are_missing(client: FlaskCli
     """Whether there are judgments is held back; the page says until when, and has no editions."""
     sign_in(client, "Ann")
     page = client.get("/tasks/t")
-    assert "sealed: no score is shown until it closes" in main(page)
+    assert "sealed: no scores are shown until it closes" in main(page)
     assert "none yet" not in main(page)
     assert client.get("/tasks/t?edition=1").status_code == 404
 
@@ -234,7 +236,7 @@ def test_a_blind_run_of_others_says_what_it_is_and_hides_its_file(
     sign_in(client, "Ann")
     text = main(client.get(f"/runs/{blind.other}")) + main(client.get(f"/runs/{blind.other}/origin"))
     assert "Team Bob" in text
-    for secret in ("SHA-256", "Tag in the file", "recipe", "report on the upload", "Withdraw"):
+    for secret in ("SHA-256", "Tag in the file", "recipe", "Upload report", "Withdraw"):
         assert secret not in text
     assert client.get(f"/runs/{blind.other}.json").get_json()["file_sha256"] is None
     assert "SHA-256 of the rankings" in main(client.get(f"/runs/{blind.own}/origin"))

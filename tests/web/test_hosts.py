@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from leaderboard.accounts.ops import accounts
+from leaderboard.application import create_app
 from leaderboard.db.engine import Database
-from leaderboard.services.accounts import accounts
 from leaderboard.settings import Settings
-from leaderboard.web import create_app
 from tests.web.conftest import Site, browser
 
 

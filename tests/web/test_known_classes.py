@@ -12,23 +12,23 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select, update
 
+from leaderboard import reference
+from leaderboard.accounts.ops import invitations
+from leaderboard.accounts.ops.invitations import InvitationRequest
+from leaderboard.accounts.ops.teams import HOME_PAGE
+from leaderboard.bundles.ops import opening
 from leaderboard.cli.serving.serve import require_safe
+from leaderboard.core import throttles
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Account, Mail, Run, Task, TaskRole, Team, Webhook, metadata
 from leaderboard.errors import Invalid, OverQuota
-from leaderboard.services import throttles
-from leaderboard.services.accounts import invitations
-from leaderboard.services.accounts.invitations import InvitationRequest
-from leaderboard.services.accounts.teams import HOME_PAGE
-from leaderboard.services.bundles import opening
-from leaderboard.services.tasks import setting_values
-from leaderboard.services.webhooks import calls
-from leaderboard.services.webhooks.calls import NOT_SENT, WebhookRequest
+from leaderboard.notify.ops import calls
+from leaderboard.notify.ops.calls import NOT_SENT, WebhookRequest
+from leaderboard.scoring.ops import setting_values
 from leaderboard.settings import Settings
 from leaderboard.tables.record import Column, Table
 from leaderboard.tables.text import csv_text
 from leaderboard.web import markdown, security
-from leaderboard.web.api import reference
 from tests.make import hooks, people
 from tests.make.apps import application
 from tests.make.people import PASSWORD

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
+from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
-from leaderboard.services.policy import OPERATOR
-from leaderboard.services.tasks import roles
+from leaderboard.tasks.ops import roles
 from tests.make import build, bundles, pages
 from tests.web.conftest import SignIn
 
@@ -58,17 +58,17 @@ def test_a_list_is_looked_at_published_and_told(organiser: FlaskClient, database
     """The preview counts; board, run, ranking, document and revision say it; the list can be had again."""
     preview = _publish(organiser, database, left_out=_file("1 d1\n1 d1\n1 z\n"))
     assert "2 documents of 1 topic, 0 before (+2, −0)" in preview
-    assert "1 repeated line passed over" in preview
-    assert "1 of 2 runs has documents that are left out, 1 in all" in preview
+    assert "1 repeated line ignored" in preview
+    assert "1 of 2 runs has documents that are left out, 1 in total" in preview
     board = pages.main(organiser.get("/tasks/t"))
     assert "2 documents left out" in board
-    assert "Not to be compared with the board on all judgments (edition 1)" in board
+    assert "These scores are not comparable with the leaderboard on all judgments (edition 1)" in board
     assert "Since edition" not in board
     past = pages.main(organiser.get("/tasks/t?edition=1"))
-    assert "on all judgments. Not to be compared with edition 2" in past
+    assert "uses all judgments. It is not comparable with edition 2" in past
     assert "2 documents left out" in pages.main(organiser.get("/runs/1"))
     ranking = organiser.get("/runs/1/topics/1")
-    assert [row[0] for row in pages.table(ranking, "Taken out of the ranking")] == ["d1 left out"]
+    assert [row[0] for row in pages.table(ranking, "Removed from the ranking")] == ["d1 left out"]
     facts = organiser.get("/runs/1/topics/1.json").get_json()
     assert [(row["rank"], row["docno"]) for row in facts["documents"]] == [(1, "d2"), (2, "d3"), (3, "d4")]
     assert facts["documents_left_out"] == [{"docno": "d1", "score": 999.0, "before": 1}]
@@ -81,7 +81,7 @@ def test_a_list_is_looked_at_published_and_told(organiser: FlaskClient, database
     assert "--leave-out left_out.txt" in origin
     assert "left_out.txt the documents it leaves out" in origin
     revision = pages.main(organiser.get(f"{LIST}/2"))
-    assert "2 documents left out: taken out of every ranking" in revision
+    assert "2 documents left out: removed from every ranking" in revision
     assert organiser.get(f"{LIST}/2/left_out.txt").text == "1 d1\n1 z\n"
     assert organiser.get(f"{LIST}/1/left_out.txt").status_code == 404
     rows = pages.table(organiser.get(LIST), "Revisions of the judgments")
@@ -97,7 +97,7 @@ def test_a_residual_round_is_chosen_on_the_form(organiser: FlaskClient, database
     text = "".join(f"{topic} 0 {doc} {grade}\n" for topic, of in later.items() for doc, grade in of.items())
     _publish(organiser, database, qrels=_file(text, "later.txt"))
     preview = _publish(organiser, database, earlier="1")
-    assert "all that revision 1 judges" in preview
+    assert "all documents judged in revision 1" in preview
     assert "Topics without any relevant document: 2 3" in preview
     assert "residual, 5 documents left out" in pages.main(organiser.get("/tasks/t"))
     assert "Topics without any relevant document: 2 3" in pages.main(organiser.get(f"{LIST}/3"))
@@ -111,10 +111,10 @@ def test_a_residual_round_is_chosen_on_the_form(organiser: FlaskClient, database
         ({"left_out": "77 d3\n"}, "line 1: topic '77': The task has no such topic"),
         ({"left_out": "1 d1 x\n"}, "A line is `topic docno`"),
         ({"earlier": "one"}, "such as 1, 2"),
-        ({"earlier": "9"}, "There is no revision 9"),
-        ({"later": "1"}, "need earlier ones"),
-        ({"changed_docnos": "a b\n"}, "name a list of them too"),
-        ({"left_out": "1 d1\n", "no_left_out": "1"}, "choose one of these"),
+        ({"earlier": "9"}, "Revision 9 of graded judgments does not exist"),
+        ({"later": "1"}, "also need the earlier revisions"),
+        ({"changed_docnos": "a b\n"}, "also provide a list of these documents"),
+        ({"left_out": "1 d1\n", "no_left_out": "1"}, "leaves out none; choose one"),
     ],
 )
 def test_what_is_wrong_is_said(organiser: FlaskClient, given: dict[str, str], words: str) -> None:
@@ -126,6 +126,7 @@ def test_what_is_wrong_is_said(organiser: FlaskClient, given: dict[str, str], wo
     assert words in pages.main(answer)
 
 
+@pytest.mark.trial
 @pytest.mark.dialect
 def test_a_bundle_carries_what_is_left_out(
     organiser: FlaskClient, database: Database, sqlite_template: Path, tmp_path: Path

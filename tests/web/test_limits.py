@@ -11,10 +11,10 @@ import pytest
 from sqlalchemy import update
 from werkzeug.test import TestResponse
 
+from leaderboard.application import create_app
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Phase
 from leaderboard.settings import Settings
-from leaderboard.web import create_app
 from leaderboard.worker import Evaluator
 from tests.make import answers, judging, nuggeted
 from tests.web.conftest import SignIn, Site, browser, enter

@@ -19,6 +19,11 @@ from tests.web.conftest import browser, enter
 from tests.web.test_rules import MATRIX
 
 Statements = dict[str, Any]
+_ONE_BLOCK = text(
+    "INSERT INTO document_block (collection_id, first_docno, last_docno, count, body)"
+    " SELECT min(id), 'a', 'b', 2, '' FROM collection"
+)
+_MANY_BLOCKS = text("UPDATE pg_class SET reltuples = 100000, relpages = 1 WHERE relname = 'document_block'")
 SCANS = {"Seq Scan", "Index Scan", "Index Only Scan", "Bitmap Index Scan"}
 GROWING = frozenset(
     (
@@ -66,6 +71,9 @@ def _read_whole(database: Database, sent: Statements) -> dict[str, set[str]]:
     whole: dict[str, set[str]] = defaultdict(set)
     with database.engine.connect() as connection:
         connection.execute(text("SET LOCAL enable_seqscan = off"))
+        # A list of docnos counts as a hundred; of fewer blocks than that, the planner would read all.
+        connection.execute(_ONE_BLOCK)
+        connection.execute(_MANY_BLOCKS)
         for statement, values in sent.items():
             answer = connection.exec_driver_sql(f"EXPLAIN (FORMAT JSON) {statement}", values).scalar_one()
             for explained in json.loads(answer) if isinstance(answer, str) else answer:

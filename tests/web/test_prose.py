@@ -6,16 +6,17 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
+from leaderboard.bundles.ops import checking
+from leaderboard.core import prose
+from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Task
 from leaderboard.errors import LeaderboardError
-from leaderboard.services import prose
-from leaderboard.services.assessors import labels
-from leaderboard.services.bundles import checking
-from leaderboard.services.policy import OPERATOR
-from leaderboard.services.tasks import announcements, setting_values
-from leaderboard.services.tasks.announcements import EVERYBODY, AnnouncementDraft
-from leaderboard.services.tasks.settings import SETTINGS
+from leaderboard.judging.ops.assessors import labels
+from leaderboard.scoring.ops import setting_values
+from leaderboard.tasks.ops import announcements
+from leaderboard.tasks.ops.announcements import EVERYBODY, AnnouncementDraft
+from leaderboard.tasks.ops.settings import SETTINGS
 from leaderboard.web import markdown
 from tests.make import build, pools
 from tests.web.conftest import Site

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from leaderboard.application import create_app
 from leaderboard.db.engine import Database
 from leaderboard.errors import Invalid
 from leaderboard.settings import Settings
-from leaderboard.web import create_app
 from tests.web.conftest import Site, browser
 
 
@@ -18,6 +18,7 @@ def test_pages_of_personal_addresses_are_not_stored(site: Site) -> None:
         assert site.browser().get(address).headers["Cache-Control"] == "no-store", address
 
 
+@pytest.mark.trial
 def test_only_a_proxys_word_is_taken_for_who_asks(settings: Settings, database: Database) -> None:
     """X-Forwarded-For counts from a trusted proxy; others are counted by their real address."""
     app = create_app(
@@ -40,5 +41,5 @@ def test_only_a_proxys_word_is_taken_for_who_asks(settings: Settings, database: 
 
 def test_a_proxy_that_is_no_address_stops_the_start(settings: Settings, database: Database) -> None:
     """The message names the setting and the value."""
-    with pytest.raises(Invalid, match=r"LEADERBOARD_TRUSTED_PROXIES names 'proxy'"):
+    with pytest.raises(Invalid, match=r"LEADERBOARD_TRUSTED_PROXIES contains 'proxy'"):
         create_app(replace(settings, public_url="https://a.example", trusted_proxies="::1, proxy"), database)

@@ -10,11 +10,11 @@ import pytest
 from bs4 import BeautifulSoup
 from flask.testing import FlaskClient
 
+from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
-from leaderboard.services.policy import OPERATOR
-from leaderboard.services.tasks import drafts
+from leaderboard.tasks.ops import drafts
 from leaderboard.web import kept
-from tests.conftest import ROOT
+from tests import ROOT
 from tests.make import build
 from tests.make.copies import built_once
 from tests.make.pages import parsed
@@ -58,6 +58,7 @@ def _page(client: FlaskClient, path: str) -> BeautifulSoup:
     return parsed(client.get(path))
 
 
+@pytest.mark.trial
 @pytest.mark.usefixtures("filled")
 @pytest.mark.parametrize("path", PAGES)
 def test_every_page_is_well_formed(client: FlaskClient, path: str) -> None:
@@ -158,7 +159,7 @@ def test_an_empty_site_says_what_to_do(client: FlaskClient) -> None:
     """Without tasks the front page is a sentence, not an empty table."""
     page = _page(client, "/")
     assert page.find("table") is None
-    assert "No tasks yet" in page.get_text()
+    assert "No task is published here yet" in page.get_text()
 
 
 def test_the_front_page_names_leaders_and_ties(
@@ -210,7 +211,7 @@ def test_a_waiting_run_refreshes_itself_and_a_scored_one_does_not(
     state = _page(client, f"/runs/{run_id}").find(id="state")
     assert state is not None
     assert state.get("hx-trigger") == "every 2s"
-    assert "number 1 in the queue" in state.get_text()
+    assert "queued, position 1" in state.get_text()
     build.drain(database)
     state = _page(client, f"/runs/{run_id}").find(id="state")
     assert state is not None

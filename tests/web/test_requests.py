@@ -12,10 +12,10 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import OperationalError
 
 from leaderboard import logs
+from leaderboard.core import audit
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Audit, Throttle
-from leaderboard.pages.assessors import judging
-from leaderboard.services import audit
+from leaderboard.judging.page.assessors import judging
 from tests.make.apps import application
 from tests.make.people import PASSWORD
 from tests.web.conftest import Site, browser
@@ -69,6 +69,7 @@ def test_the_line_can_be_left_out(site: Site, lines: list[dict[str, object]]) ->
     assert lines == []
 
 
+@pytest.mark.trial
 def test_no_address_with_a_secret_is_logged(site: Site, lines: list[dict[str, object]]) -> None:
     """Every route that has a token is logged without it, whatever becomes of the request."""
     routes = [rule for rule in site.app.url_map.iter_rules() if "token" in rule.arguments]

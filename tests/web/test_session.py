@@ -7,9 +7,9 @@ from flask.testing import FlaskClient
 from sqlalchemy import func, select, update
 from sqlalchemy.pool import QueuePool
 
+from leaderboard.accounts.ops.sessions import STAMP_EVERY
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import WebSession
-from leaderboard.services.accounts.sessions import STAMP_EVERY
 from tests.make import build
 from tests.web.conftest import SignIn
 

@@ -15,14 +15,14 @@ from flask.testing import FlaskClient
 from leaderboard.web import kept
 from leaderboard.web.filters import HTMX
 from leaderboard.web.kept import JOINED
-from tests.conftest import ROOT
+from tests import ROOT
 from tests.make.loops import for_every
 from tests.web.conftest import Site
 
 STATIC = ROOT / "leaderboard" / "web" / "static"
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
-MOST_SCRIPT_BYTES = 60 * 1024
-MOST_STYLE_BYTES = 28 * 1024
+MOST_SCRIPT_BYTES = 62 * 1024
+MOST_STYLE_BYTES = 30 * 1024
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 

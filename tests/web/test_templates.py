@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 from jinja2 import Environment
 
+from leaderboard.application import COMPILED, create_app, load_templates
 from leaderboard.db.base import SECRETS
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Task, metadata
 from leaderboard.settings import Settings
-from leaderboard.web import COMPILED, create_app, load_templates
 
 
+@pytest.mark.trial
 def test_a_second_start_compiles_nothing(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -36,6 +37,7 @@ def test_a_second_start_compiles_nothing(
     assert not (folder / "0.9.0-old.cache").exists()
 
 
+@pytest.mark.trial
 def test_a_folder_that_takes_no_files_stops_no_start(database: Database, tmp_path: Path) -> None:
     """The templates are compiled all the same."""
     (tmp_path / "tmp").mkdir()

@@ -18,8 +18,8 @@ import pytest
 from sqlalchemy import text
 
 from leaderboard import temporary
+from leaderboard.accounts.ops import sessions
 from leaderboard.db.engine import Database
-from leaderboard.services.accounts import sessions
 from leaderboard.settings import Settings
 from leaderboard.web import bodies
 from tests.make import pages
@@ -107,7 +107,7 @@ def test_files_are_refused_where_there_is_little_room(site: Site, monkeypatch: p
         for environ in ({}, {bodies.ADMITTED: True}):
             refused = _send(client, **environ)
             assert refused.status_code == 507
-        assert "no room" in refused.json["error"]
+        assert "disk is full" in refused.json["error"]
         assert client.get("/tasks/robots").status_code == 200
         assert client.post("/teams", data={"name": "Another team"}).status_code == 303
     assert _send(client).status_code in (201, 422)

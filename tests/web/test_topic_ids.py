@@ -41,6 +41,7 @@ def run(database: Database, tmp_path: Path) -> int:
     return made
 
 
+@pytest.mark.trial
 def test_each_topic_has_pages_of_its_own(client: FlaskClient, run: int) -> None:
     """Its links lead to it, as do its tables and the API, whatever its id."""
     links = [str(link["href"]) for link in parsed(client.get("/tasks/t/topics")).find_all("a", href=True)]

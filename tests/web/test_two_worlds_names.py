@@ -9,24 +9,28 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from leaderboard import memory
+from leaderboard.accounts.ops import sessions
+from leaderboard.boards.ops import snapshots
+from leaderboard.core import policy, shown_names
+from leaderboard.core.policy import ANONYMOUS
 from leaderboard.db.tables import Run, Snapshot, Task, Upload
-from leaderboard.services import policy, shown_names, snapshots
-from leaderboard.services.accounts import sessions
-from leaderboard.services.policy import ANONYMOUS
+from leaderboard.runs.web import uploads
 from leaderboard.web import requests
-from leaderboard.web.runs import uploads
 from tests.make import bundles, masked, twins, walks
 from tests.make.twins import World
 from tests.web import test_two_worlds as gets
 from tests.web import test_two_worlds_posts as posts
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.trial
 NAMES = [name for names in masked.SECRETS.values() for name in names]
+ASKING = walks.asking
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +60,7 @@ def worlds(filled: tuple[World, World], monkeypatch: pytest.MonkeyPatch) -> tupl
     for form in (uploads, gets.suite_sending):
         monkeypatch.setattr(form, "secrets", SimpleNamespace(token_urlsafe=lambda _: "chance"))
     monkeypatch.setattr(gets, "DOCUMENTS", (masked.DOCNO,))
+    monkeypatch.setattr(gets, "HTML_STATES", 99)
     monkeypatch.setattr(requests, "new_id", lambda: "chance")
     twins.open_under_one_address(monkeypatch)
     twins.note_at_one_moment(monkeypatch)
@@ -64,16 +69,47 @@ def worlds(filled: tuple[World, World], monkeypatch: pytest.MonkeyPatch) -> tupl
     return filled
 
 
-@pytest.mark.trial
-def test_no_address_names_a_masked_team(worlds: tuple[World, World]) -> None:
-    """A member of a team that shows its name gets the same bytes and headers."""
-    assert list(gets._differences(worlds, "Ann", objects=masked.OBJECTS)) == []
+def _digests(world: World) -> list[str]:
+    """What would tell whose runs 3 and 4 are: runs of others have the rankings of the second."""
+    with world.database.read() as session:
+        rows = session.execute(
+            select(Run.ranking_sha256, Upload.sha256)
+            .join(Upload, Upload.id == Run.upload_id)
+            .where(Run.id.in_((3, 4)))
+        )
+        return [digest[:12] for row in rows for digest in row]
 
 
-@pytest.mark.trial
-def test_a_visitor_reads_no_more(worlds: tuple[World, World]) -> None:
-    """Visitors have the same addresses; each is asked for in its first state."""
-    assert list(gets._differences(worlds, None, of_each=1, objects=masked.OBJECTS)) == []
+def _telling(digests: list[bytes], told: list[str]) -> Callable[[FlaskClient], Callable[..., walks.Answer]]:
+    """`walks.asking` that notes the addresses whose answers hold one of the digests."""
+
+    def asking(client: FlaskClient) -> Callable[..., walks.Answer]:
+        ask = ASKING(client)
+
+        def noting(address: str, *rest: Any, **named: Any) -> walks.Answer:
+            answer = ask(address, *rest, **named)
+            if any(digest in answer[2] for digest in digests):
+                told.append(address)
+            return answer
+
+        return noting
+
+    return asking
+
+
+@pytest.mark.parametrize(("name", "of_each"), [("Ann", 99), (None, 1)])
+def test_no_address_names_a_masked_team(
+    worlds: tuple[World, World], monkeypatch: pytest.MonkeyPatch, name: str | None, of_each: int
+) -> None:
+    """A member of a team that shows its name gets the same bytes and headers, and no digest of a masked run.
+
+    Visitors have the same addresses, and more of the API; each is asked for in its first state.
+    """
+    digests = [digest.encode() for world in worlds for digest in _digests(world)]
+    told: list[str] = []
+    monkeypatch.setattr(walks, "asking", _telling(digests, told))
+    assert list(gets._differences(worlds, name, of_each, masked.OBJECTS)) == []
+    assert told == []
 
 
 def test_the_walk_reaches_what_is_masked(worlds: tuple[World, World]) -> None:
@@ -104,17 +140,6 @@ def test_the_walk_reaches_what_is_masked(worlds: tuple[World, World]) -> None:
     assert client.get("/suites/mixed/runs/5").status_code == 404
     left_out = f"/tasks/{masked.SLUG}/revisions/2/left_out.txt"
     assert client.get(left_out).text == "1 b\n"
-
-
-def _digests(world: World) -> list[str]:
-    """What would tell whose runs 3 and 4 are: runs of others have the rankings of the second."""
-    with world.database.read() as session:
-        rows = session.execute(
-            select(Run.ranking_sha256, Upload.sha256)
-            .join(Upload, Upload.id == Run.upload_id)
-            .where(Run.id.in_((3, 4)))
-        )
-        return [digest[:12] for row in rows for digest in row]
 
 
 def test_no_digest_of_a_masked_run_is_told(worlds: tuple[World, World], tmp_path: Path) -> None:
@@ -152,28 +177,24 @@ def test_a_snapshot_with_digests_waits_until_names_are_shown(worlds: tuple[World
     assert not snapshots._within(facts, sight, names)
 
 
-@pytest.mark.trial
 @pytest.mark.parametrize("name", [None, "Ann"])
-def test_no_address_tells_a_digest_of_a_masked_run(worlds: tuple[World, World], name: str | None) -> None:
-    """Whatever page, file or operation is asked for."""
+def test_no_page_of_a_masked_run_tells_its_digest(worlds: tuple[World, World], name: str | None) -> None:
+    """Whatever page, file or operation of it is asked for; all other addresses are those of the walk."""
     digests = [digest.encode() for digest in _digests(worlds[0])]
     # Signed in to both, or later tests would find a session more in one of them.
-    ask, _ = (walks.asking(world.browser(name)) for world in worlds)
-    objects = {**masked.OBJECTS, "run_id": (3, 4)}
-    told = [
-        path + state
-        for path, states in gets._walk(worlds[0].app, objects)
-        for state in states[:1]
-        if any(digest in part for part in ask(path + state) if isinstance(part, bytes) for digest in digests)
-    ]
-    assert told == []
+    ask, _ = (ASKING(world.browser(name)) for world in worlds)
+    app = worlds[0].app
+    of_a_run = app.url_map.bind("localhost")
+    paths = [path for path, _ in gets._walk(app, {**masked.OBJECTS, "run_id": (3, 4)})]
+    asked = [path for path in paths if "run_id" in of_a_run.match(path)[1]]
+    assert len(asked) > 20
+    assert [path for path in asked if any(digest in ask(path)[2] for digest in digests)] == []
 
 
 def _sent(name: str) -> posts.Form:
     return {"team": 1, "name": name, "kind": "official", "file": (b"1 Q0 d00 1 9 tag\n", "run.txt")}
 
 
-@pytest.mark.trial
 def test_no_form_names_a_masked_team(worlds: tuple[World, World], monkeypatch: pytest.MonkeyPatch) -> None:
     """Uploads under every name a run of the others has or is known by, and all other forms."""
     both = [posts.Undoing(world, {"Ann": posts._token(world, "Ann")}) for world in worlds]
@@ -209,7 +230,7 @@ def _rows_by_team(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _named_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leaderboard.services.snapshots._within", lambda *_: True)
+    monkeypatch.setattr("leaderboard.boards.ops.snapshots._within", lambda *_: True)
 
 
 @pytest.mark.parametrize("plant", [_true_runs, _true_teams, _rows_by_team, _named_snapshots])

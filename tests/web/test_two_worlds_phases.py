@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
+from leaderboard.accounts.ops import sessions
+from leaderboard.core import phase_rules, policy
 from leaderboard.db.tables import Phase
-from leaderboard.services import phase_rules, policy
-from leaderboard.services.accounts import sessions
 from leaderboard.web import requests
 from tests.make import phased, twins, walks
 from tests.make.twins import World
 from tests.web import test_two_worlds as gets
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.trial
 ASKED = ("training", "test", "late", "nothing")
 
 
@@ -45,7 +45,9 @@ def worlds(filled: tuple[World, World], monkeypatch: pytest.MonkeyPatch) -> tupl
     return filled
 
 
-def _walk(app: gets.Flask, objects: object = None) -> list[tuple[str, tuple[str, ...]]]:
+def _walk(
+    app: gets.Flask, objects: object = None, name: str | None = None
+) -> list[tuple[str, tuple[str, ...]]]:
     """Every address of the task, alone and for each of its phases."""
     states = ("", *(f"?phase={name}&docno=a&topic=3" for name in ASKED))
     return [
@@ -56,7 +58,6 @@ def _walk(app: gets.Flask, objects: object = None) -> list[tuple[str, tuple[str,
     ]
 
 
-@pytest.mark.trial
 @pytest.mark.parametrize("name", [None, "Ann"])
 def test_no_address_tells_of_a_sealed_phase(worlds: tuple[World, World], name: str | None) -> None:
     """Visitor and member get the same bytes and headers, whichever phase they ask for."""

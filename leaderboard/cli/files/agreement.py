@@ -1,4 +1,4 @@
-"""`leaderboard agreement`: judges held against a reference, by boards or by labels, without a site."""
+"""`leaderboard agreement`: judges compared with a reference, by boards or by labels, without a site."""
 
 import json
 import re
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from leaderboard.cli.files.compare import CORRECTIONS, TESTS
-from leaderboard.cli.files.kinds import EXISTING
-from leaderboard.cli.usual import UsualCommand
+from leaderboard.core.cli.kinds import EXISTING
+from leaderboard.core.cli.usual import UsualCommand
 from leaderboard.errors import Invalid
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ FORMAT = click.option(
 
 @click.group(cls=UsualCommand)
 def agreement() -> None:
-    """How well judges agree with a reference.
+    """Measure how well judges agree with a reference.
 
     `leaderboard agreement --reference FILE --judge FILE...` holds board files against each other; `labels`
     does so with judgments.
@@ -35,28 +35,36 @@ def agreement() -> None:
 
 
 @agreement.command()
-@click.option("--reference", type=BOARD, required=True, help="Board file: a value a run, topic and measure.")
-@click.option("--judge", "judges", type=BOARD, multiple=True, required=True, help="Board file, or a folder.")
-@click.option("--reference-measure", default="", help="Where the reference has several.")
-@click.option("-m", "--measure", "measures", multiple=True, help="Chosen beforehand: one, or one a judge.")
-@click.option("--reference-order", type=click.Choice(ORDERS), help="Of columns, where it cannot be found.")
-@click.option("--order", type=click.Choice(ORDERS), help="Of the judges' columns.")
+@click.option(
+    "--reference", type=BOARD, required=True, help="Board file with a value per run, topic and measure."
+)
+@click.option(
+    "--judge", "judges", type=BOARD, multiple=True, required=True, help="Board file, or a folder of them."
+)
+@click.option("--reference-measure", default="", help="Measure of the reference, if it has several.")
+@click.option(
+    "-m", "--measure", "measures", multiple=True, help="Measure chosen in advance: one, or one per judge."
+)
+@click.option("--reference-order", type=click.Choice(ORDERS), help="Column format, if it cannot be detected.")
+@click.option("--order", type=click.Choice(ORDERS), help="Column format of the judges.")
 @click.option("--rank-by", type=click.Choice(RANKED_BY), default="tau_b", show_default=True)
 @click.option(
     "--by-topic",
     type=click.Choice(["tau_b", "accuracy"]),
     default="tau_b",
     show_default=True,
-    help="Agreement within a topic; accuracy where many runs tie.",
+    help="Agreement within a topic; use accuracy if many runs tie.",
 )
-@click.option("--top", type=click.IntRange(min=2), default=None, help="Also τ_b of the best so many runs.")
-@click.option("--test", type=click.Choice(TESTS), default="t", show_default=True, help="That decides pairs.")
+@click.option("--top", type=click.IntRange(min=2), default=None, help="Also τ_b of this number of top runs.")
+@click.option(
+    "--test", type=click.Choice(TESTS), default="t", show_default=True, help="Test that decides pairs."
+)
 @click.option("--correction", type=click.Choice(CORRECTIONS), default="holm", show_default=True)
 @click.option(
     "--as",
     "other",
     type=click.Choice(["autojudge"]),
-    help="Align as autojudge-evaluate, to have its numbers.",
+    help="Align like autojudge-evaluate, to reproduce its numbers.",
 )
 @click.option(
     "--on-missing",
@@ -66,7 +74,7 @@ def agreement() -> None:
 @click.option("--recompute", is_flag=True, help="With --as: means of the topics present, not `all` lines.")
 @click.option("--facts", type=EXISTING, help="CSV: run,team,llm,reranker.")
 @click.option("--judge-facts", type=EXISTING, help="CSV: judge,team,llm,reranker,saw_reference.")
-@click.option("--machine-reference", is_flag=True, help="The reference is by a machine itself.")
+@click.option("--machine-reference", is_flag=True, help="The reference was also made by a machine.")
 @click.option("--table", type=click.Choice(TABLES), default="judges", show_default=True, help="For CSV.")
 @FORMAT
 def boards(layout: str, table: str, **options: Any) -> None:
@@ -78,22 +86,26 @@ def boards(layout: str, table: str, **options: Any) -> None:
     from leaderboard.cli.files.judged_boards import as_facts
     from leaderboard.cli.files.judges_in_words import in_words
 
-    held = _hold(options)
+    judged = _hold(options)
     if layout == "json":
-        text = _json(as_facts(held))
+        text = _json(as_facts(judged))
     else:
-        text = _csv(held, table) if layout == "csv" else in_words(held)
+        text = _csv(judged, table) if layout == "csv" else in_words(judged)
     click.echo(text.encode("utf-8", "surrogateescape"), nl=False)
 
 
 @agreement.command()
-@click.option("--reference", type=EXISTING, required=True, help="Qrels that the judge is held against.")
-@click.option("--judge", type=EXISTING, required=True, help="Qrels of four columns, or six with confidence.")
-@click.option("--union", is_flag=True, help="Documents of either, missing ones 0, as autojudge-evaluate.")
+@click.option("--reference", type=EXISTING, required=True, help="Reference qrels.")
 @click.option(
-    "--level", "levels", multiple=True, metavar="G[:J]", help="Relevant from grade G, the judge's J."
+    "--judge", type=EXISTING, required=True, help="Qrels with four columns, or six with confidence."
 )
-@click.option("--scale", multiple=True, metavar="LABEL=GRADE", help="The judge's label as a grade; for all.")
+@click.option(
+    "--union", is_flag=True, help="Use documents of either file, missing ones as 0, like autojudge-evaluate."
+)
+@click.option(
+    "--level", "levels", multiple=True, metavar="G[:J]", help="Lowest relevant grade G, and J for the judge."
+)
+@click.option("--scale", multiple=True, metavar="LABEL=GRADE", help="Grade of each label of the judge.")
 @FORMAT
 def labels(
     reference: Path, judge: Path, union: bool, levels: tuple[str, ...], scale: tuple[str, ...], layout: str
@@ -101,7 +113,7 @@ def labels(
     """Hold a judge's labels against the reference's, of the documents both judged."""
     from leaderboard.cli.files.judged_labels import as_facts, in_words
     from leaderboard.cli.files.judged_labels import table as table_of
-    from leaderboard.services.judges.labels.held import LabelPlan, hold_labels
+    from leaderboard.judges.ops.labels.held import LabelPlan, hold_labels
     from leaderboard.tables.text import csv_lines
     from leaderboard.trec.boards.judge_labels import read_judge_labels
 
@@ -110,21 +122,21 @@ def labels(
         tuple(_numbers(level if ":" in level else f"{level}:{level}", ":", "--level") for level in levels),
         dict(_numbers(pair, "=", "--scale") for pair in scale),
     )
-    held = hold_labels(judge.stem, read_judge_labels(reference), read_judge_labels(judge), plan)
+    judged = hold_labels(judge.stem, read_judge_labels(reference), read_judge_labels(judge), plan)
     if layout == "json":
-        text = _json(as_facts(held))
+        text = _json(as_facts(judged))
     else:
-        text = csv_lines(*table_of(held)) if layout == "csv" else in_words(held)
+        text = csv_lines(*table_of(judged)) if layout == "csv" else in_words(judged)
     click.echo(text.encode("utf-8", "surrogateescape"), nl=False)
 
 
 def _hold(options: dict[str, Any]) -> "JudgedBoards":
     from leaderboard.cli.files.judged_boards import JudgeFiles, hold
-    from leaderboard.services.judges.agreements import AgreementPlan
+    from leaderboard.scoring.ops.agreements import AgreementPlan
     from leaderboard.stats.pairs.methods import method
 
     if not options["other"] and (options["on_missing"] or options["recompute"]):
-        raise Invalid("--on-missing and --recompute are autojudge-evaluate's; give --as autojudge with them.")
+        raise Invalid("--on-missing and --recompute need --as autojudge.")
     files = JudgeFiles(
         reference=options["reference"],
         judges=options["judges"],
@@ -146,7 +158,7 @@ def _hold(options: dict[str, Any]) -> "JudgedBoards":
     return hold(files, plan, options["rank_by"])
 
 
-def _csv(held: "JudgedBoards", name: str) -> str:
+def _csv(judged: "JudgedBoards", name: str) -> str:
     from leaderboard.cli.files.judge_tables import (
         groups_table,
         joined,
@@ -157,16 +169,16 @@ def _csv(held: "JudgedBoards", name: str) -> str:
     from leaderboard.tables.text import csv_text
 
     if name == "judges":
-        return csv_text(judges_table(held.board, held.circular))
-    topics = held.board.reference.topics
-    groups = held.teams if name == "teams" else held.families
+        return csv_text(judges_table(judged.board, judged.circular))
+    topics = judged.board.reference.topics
+    groups = judged.teams if name == "teams" else judged.families
     tables = [
-        runs_table(one)
+        runs_table(agreement)
         if name == "runs"
-        else topics_table(one, topics)
+        else topics_table(agreement, topics)
         if name == "topics"
-        else groups_table(one.judge, groups[at])
-        for at, one in enumerate(held.agreements)
+        else groups_table(agreement.judge, groups[at])
+        for at, agreement in enumerate(judged.agreements)
     ]
     return csv_text(joined(tables))
 
@@ -174,7 +186,7 @@ def _csv(held: "JudgedBoards", name: str) -> str:
 def _numbers(text: str, between: str, option: str) -> tuple[int, int]:
     one, _, two = text.partition(between)
     if not (_GRADE.fullmatch(one) and _GRADE.fullmatch(two)):
-        raise Invalid(f"{option} takes two whole numbers, such as 2{between}1; not {text!r}.")
+        raise Invalid(f"{option} needs two whole numbers, such as 2{between}1; not {text!r}.")
     return int(one), int(two)
 
 

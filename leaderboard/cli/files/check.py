@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from leaderboard.cli.files.kinds import (
+from leaderboard.core.cli.kinds import (
     EXISTING,
     MAPPING,
     pattern,
@@ -34,18 +34,18 @@ _OPTIONS = (
         "dialects",
         type=click.Choice(["rag24", "rag25", "rag26", "report", "longeval-rag"]),
         multiple=True,
-        help="Answers: a dialect that is allowed; repeatable. [all, known by their keys]",
+        help="Answers: an allowed dialect; repeatable. [all, detected by their keys]",
     ),
-    click.option("--limit", type=click.IntRange(min=0), help="Answers: how long one may be. [the dialect's]"),
+    click.option("--limit", type=click.IntRange(min=0), help="Answers: maximum length. [the dialect's]"),
     click.option(
         "--unit",
         type=click.Choice(["words", "nfkc-words", "characters"]),
-        help="Answers: how length is counted. [the dialect's]",
+        help="Answers: unit of the length. [the dialect's]",
     ),
     click.option(
         "--over",
         type=click.Choice(["refuse", "cut", "warn"]),
-        help="Answers: what becomes of one that is too long. [the dialect's]",
+        help="Answers: treatment of answers that are too long. [the dialect's]",
     ),
     click.option(
         "--docno-pattern",
@@ -53,7 +53,7 @@ _OPTIONS = (
         callback=pattern,
         help="Answers: regular expression for whole references (rag24, rag25, longeval-rag).",
     ),
-    click.option("--subset", is_flag=True, help="Answers: not all topics were asked for."),
+    click.option("--subset", is_flag=True, help="Answers: allow missing topics."),
 )
 
 
@@ -69,8 +69,8 @@ def check_file(run: Path, topics: Path | None, options: Mapping[str, Any]) -> Re
     from leaderboard.trec.answers.check import AnswerRules, check_answers
     from leaderboard.trec.answers.topics import read_answer_topics
 
-    known = read_answer_topics(topics) if topics else None
-    return check_answers(run, AnswerRules(topics=known, **options))
+    answer_topics = read_answer_topics(topics) if topics else None
+    return check_answers(run, AnswerRules(topics=answer_topics, **options))
 
 
 def answers_text(name: str, report: Report) -> str:
@@ -100,19 +100,23 @@ OF_RANKINGS = ("qrels", "depth", "tag_pattern", "trec_eval", "mapping", "out", "
     type=click.Choice(["rankings", "answers"]),
     default="rankings",
     show_default=True,
-    help="What the file holds; options below say which kind they are for.",
+    help="Content of the file; some options are for one kind only.",
 )
-@click.option("--qrels", type=EXISTING, help="Judgments, to name topics without them.")
-@click.option("--topics", type=EXISTING, help="The task's topics; others are refused.")
+@click.option("--qrels", type=EXISTING, help="Qrels, to report unjudged topics.")
+@click.option("--topics", type=EXISTING, help="Topics of the task; other topics are errors.")
 @click.option(
-    "--depth", type=click.IntRange(min=1), default=1000, show_default=True, help="Documents a topic."
+    "--depth",
+    type=click.IntRange(min=1),
+    default=1000,
+    show_default=True,
+    help="Maximum documents per topic.",
 )
 @click.option(
     "--trec-eval",
     type=click.Choice(["9", "10"]),
     default="10",
     show_default=True,
-    help="Its version; with 9, ids may begin with #.",
+    help="trec_eval version; with 9, ids may begin with #.",
 )
 @MAPPING
 @click.option("--tag-pattern", metavar="RE", callback=pattern, help="Regular expression for the whole tag.")
@@ -120,10 +124,10 @@ OF_RANKINGS = ("qrels", "depth", "tag_pattern", "trec_eval", "mapping", "out", "
     "--fix",
     "out",
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
-    help="Apply the fixes that keep the ranking to what is wrong, and write the file here.",
+    help="Apply fixes that keep the ranking, and write the fixed file here.",
 )
 @answer_options
-@click.option("--by-rank", is_flag=True, help="With --fix: the rank column, not the score, is the order.")
+@click.option("--by-rank", is_flag=True, help="With --fix: order by the rank column, not by score.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.pass_context
 def check(
@@ -153,7 +157,7 @@ def check(
         _tell(report, form, lambda: answers_text(run.name, report))
         return
     if out is not None and out.exists() and out.samefile(run):
-        raise Invalid("The fixed file takes another name than the one it is made of; that one is kept.")
+        raise Invalid("The fixed file needs a different name; the original file is kept.")
     rules = Rules(
         topics=tuple(topic.topic_id for topic in read_topics(topics)) if topics else None,
         depth=depth,
@@ -175,8 +179,8 @@ def _judged(path: Path, asked: Asked) -> KeysView[str]:
 
 
 def _tell(report: Report, form: str, text: Callable[[], str]) -> None:
-    said = json.dumps(report.as_json(), indent=2) if form == "json" else text()
-    click.echo(said, err=not report.accepted)
+    output = json.dumps(report.as_json(), indent=2) if form == "json" else text()
+    click.echo(output, err=not report.accepted)
     if not report.accepted:
         raise SystemExit(1)
 

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from leaderboard.cli.files.aligned import aligned
-from leaderboard.cli.files.kinds import DIALECT, EXISTING, LEVEL, MAPPING, tell_notes
+from leaderboard.core.cli.kinds import DIALECT, EXISTING, LEVEL, MAPPING, tell_notes
 from leaderboard.errors import Invalid
+from leaderboard.tables.aligned import aligned
 from leaderboard.tables.words import counted
 
 if TYPE_CHECKING:
-    from leaderboard.cli.files.comparisons import ComparedFiles, ScoredFiles
     from leaderboard.measures.binding import BoundMeasure
     from leaderboard.stats.pairs.methods import Method
+    from leaderboard.trec.comparisons import ComparedFiles, ScoredFiles
 
 TESTS = ("t", "wilcoxon", "sign", "randomisation", "bootstrap")
 CORRECTIONS = ("holm", "bonferroni", "bh", "none", "tukey", "randomised_tukey")
 QUIET_S = 2.0
-"""How long the progress is not shown."""
+"""Seconds before progress is shown."""
 
 
 @click.command()
@@ -34,10 +34,10 @@ QUIET_S = 2.0
     "names",
     metavar="NAME",
     multiple=True,
-    help="Such as nDCG@10 or map [AP]; several only for LaTeX. See `leaderboard measures`.",
+    help="Measure such as nDCG@10 or map [AP]; several only for LaTeX. See `leaderboard measures`.",
 )
 @click.option(
-    "--test", type=click.Choice(TESTS), default="t", show_default=True, help="Of many runs; two get them all."
+    "--test", type=click.Choice(TESTS), default="t", show_default=True, help="Output of more than two runs."
 )
 @click.option(
     "--correction",
@@ -46,7 +46,7 @@ QUIET_S = 2.0
     show_default=True,
     help="For the number of pairs; the last two are tests of their own.",
 )
-@click.option("--baseline", metavar="RUN", help="Compare all with this one, by its file or its tag.")
+@click.option("--baseline", metavar="RUN", help="Baseline of all comparisons, by file or tag.")
 @LEVEL
 @DIALECT
 @MAPPING
@@ -71,19 +71,19 @@ def compare(
     pairs under one test and correction. A topic that a run misses has the score of an empty ranking. The same
     files always give the same p.
     """
-    from leaderboard.cli.files.comparisons import score_files
     from leaderboard.stats.pairs.methods import method
+    from leaderboard.trec.comparisons import score_files
     from leaderboard.trec.read.forms import asked
     from leaderboard.trec.scores.scoring import Inputs, Options
 
     if len(runs) < 2:
-        raise Invalid("A comparison takes at least two runs.")
+        raise Invalid("A comparison needs at least two runs.")
     inputs = Inputs(qrels, asked=asked(mapping))
     files = score_files(inputs, runs, Options(names or ("AP",), level, int(dialect)))
     measures = list(files.scores)
     if layout != "latex" and len(measures) > 1:
         keys = ", ".join(measure.key for measure in measures)
-        raise Invalid(f"These are {len(measures)} measures: {keys}. Name one, or use --format latex.")
+        raise Invalid(f"--measure has {len(measures)} measures: {keys}. Name one, or use --format latex.")
     tell_notes(files.notes)
     place = None if baseline is None else _place(files, baseline)
     if layout == "latex":
@@ -96,16 +96,16 @@ def compare(
 
 
 def _place(files: "ScoredFiles", baseline: str) -> int:
-    """Which of the runs is meant."""
-    known = [{name, str(path)} for name, path in zip(files.names, files.paths, strict=True)]
-    place = next((place for place, names in enumerate(known) if baseline in names), None)
+    """Index of the named run."""
+    spellings = [{name, str(run)} for name, run in zip(files.names, files.runs, strict=True)]
+    place = next((place for place, names in enumerate(spellings) if baseline in names), None)
     if place is None:
-        raise Invalid(f"{baseline} is none of the runs: {', '.join(files.names)}.")
+        raise Invalid(f"{baseline} is not one of the runs: {', '.join(files.names)}.")
     return place
 
 
 def _of_two(files: "ScoredFiles", measure: "BoundMeasure", layout: str) -> str:
-    from leaderboard.cli.files.comparisons import compare_two
+    from leaderboard.trec.comparisons import compare_two
 
     facts = compare_two(files, measure)
     return _json(facts) if layout == "json" else _two_in_words(files, facts, measure.measure.digits)
@@ -114,7 +114,7 @@ def _of_two(files: "ScoredFiles", measure: "BoundMeasure", layout: str) -> str:
 def _of_many(
     files: "ScoredFiles", measure: "BoundMeasure", by: "Method", baseline: int | None, layout: str
 ) -> str:
-    from leaderboard.cli.files.comparisons import as_facts, compare_all
+    from leaderboard.trec.comparisons import as_facts, compare_all
 
     with _Progress() as progress:
         compared = compare_all(files, measure, by, baseline, progress)
@@ -123,7 +123,8 @@ def _of_many(
 
 
 def _latex(files: "ScoredFiles", measures: "list[BoundMeasure]", by: "Method", baseline: int | None) -> str:
-    from leaderboard.cli.files.comparisons import as_latex, compare_all
+    from leaderboard.cli.files.comparisons import as_latex
+    from leaderboard.trec.comparisons import compare_all
 
     with _Progress() as progress:
         compared = [compare_all(files, measure, by, baseline, progress) for measure in measures]
@@ -161,13 +162,15 @@ def _two_in_words(files: "ScoredFiles", facts: dict[str, Any], digits: int) -> s
 
 def _undecided(facts: dict[str, Any]) -> list[str]:
     """That the two cannot be told apart, and what more topics would do."""
-    from leaderboard.services.statistics.standings import undecided_pair
+    from leaderboard.scoring.ops.statistics.standings import undecided_pair
     from leaderboard.stats.pairs.corrections import LEVEL
 
     p = facts["tests"]["t"]
     if p is None or (p < LEVEL and facts["difference"]):
         return []
-    return [f"The two cannot be told apart. {undecided_pair(facts['topics'], facts['topics_needed'])}"]
+    return [
+        f"The runs are not significantly different. {undecided_pair(facts['topics'], facts['topics_needed'])}"
+    ]
 
 
 def _tests(tests: dict[str, float | None]) -> list[list[str]]:
@@ -177,7 +180,7 @@ def _tests(tests: dict[str, float | None]) -> list[list[str]]:
 
 
 def _many_in_words(compared: "ComparedFiles", facts: dict[str, Any], dialect: int) -> str:
-    from leaderboard.services.statistics.standings import needed_words
+    from leaderboard.scoring.ops.statistics.standings import needed_words
 
     digits = compared.measure.measure.digits
     pairs = [
@@ -209,7 +212,7 @@ def _many_in_words(compared: "ComparedFiles", facts: dict[str, Any], dialect: in
 
 def _rows(compared: "ComparedFiles", facts: dict[str, Any], digits: int) -> list[list[str]]:
     """The runs with their means, and letters or what is said of them against the baseline."""
-    from leaderboard.services.statistics.standings import needed_words
+    from leaderboard.scoring.ops.statistics.standings import needed_words
 
     heads = ["run", facts["measure"]]
     if compared.against:
@@ -233,14 +236,14 @@ def _rows(compared: "ComparedFiles", facts: dict[str, Any], digits: int) -> list
 def _remarks(compared: "ComparedFiles") -> list[str]:
     reachable = compared.against.reachable if compared.against else compared.table.reachable
     if compared.topics == 1:
-        return ["With one topic no test can tell runs apart."]
+        return ["With one topic, no test can find a significant difference."]
     if not reachable:
         return [
-            "This test cannot tell any pair apart here, whatever the scores: the smallest p it can give "
-            "is too large. The paired t test can (--test t)."
+            "This test cannot find significant differences here, because its smallest possible p is too "
+            "large. The paired t-test can (--test t)."
         ]
     if compared.letters and not compared.against:
-        return ["Two runs share a letter exactly when they cannot be told apart."]
+        return ["Runs that share a letter are not significantly different."]
     return []
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from leaderboard.cli.files.kinds import DIALECT, EXISTING, LEVEL, MAPPING, require_options_of, tell_notes
+from leaderboard.core.cli.kinds import DIALECT, EXISTING, LEVEL, MAPPING, require_options_of, tell_notes
 
 if TYPE_CHECKING:
     from leaderboard.trec.nuggets.scoring import Missing
@@ -36,18 +36,18 @@ BLAS_THREADS = "OPENBLAS_NUM_THREADS"
     type=click.Choice(["rankings", "answers"]),
     default="rankings",
     show_default=True,
-    help="What the runs hold. Answers are scored without QRELS, by the next four files.",
+    help="Content of the runs. Answers are scored with the next four files instead of QRELS.",
 )
-@click.option("--nuggets", type=EXISTING, help="Answers: the nugget set. [the union of the assignments]")
-@click.option("--assignments", type=EXISTING, help="Answers: which nuggets each one holds.")
-@click.option("--support", type=EXISTING, help="Answers: support labels of what they cite.")
+@click.option("--nuggets", type=EXISTING, help="Answers: nugget set. [the union of the assignments]")
+@click.option("--assignments", type=EXISTING, help="Answers: assignments of nuggets to answers.")
+@click.option("--support", type=EXISTING, help="Answers: support labels of citations.")
 @click.option("--argue", type=EXISTING, help="Answers: Auto-ARGUE's judgments.")
 @click.option(
     "--missing",
     type=click.Choice(["mean-of-present", "zero", "error"]),
     default="mean-of-present",
     show_default=True,
-    help="Answers: what becomes of topics on which a run is not judged.",
+    help="Answers: treatment of topics on which a run is unjudged.",
 )
 @click.option(
     "-m",
@@ -55,25 +55,23 @@ BLAS_THREADS = "OPENBLAS_NUM_THREADS"
     "names",
     metavar="NAME",
     multiple=True,
-    help="Such as nDCG@10, map, P.5,10, or the sets official, set, all_trec, all; repeatable. "
-    "See `leaderboard measures`.",
+    help="Measure such as nDCG@10, map or P.5,10, or a set: official, set, all_trec, all; repeatable. See "
+    "`leaderboard measures`.",
 )
-@click.option("--per-topic", "-q", is_flag=True, help="Every topic's score too, not only the mean.")
-@click.option("--no-summary", "-n", is_flag=True, help="Only the topics' scores (with -q; --format trec).")
+@click.option("--per-topic", "-q", is_flag=True, help="Print scores by topic too, not only the mean.")
+@click.option("--no-summary", "-n", is_flag=True, help="Print only scores by topic (with -q; --format trec).")
 @LEVEL
 @DIALECT
 @click.option(
-    "--depth", "-M", type=click.IntRange(min=1), help="Documents of a topic that count, from the top."
+    "--depth", "-M", type=click.IntRange(min=1), help="Maximum documents per topic to score, from the top."
 )
-@click.option(
-    "--judged-only", "-J", is_flag=True, help="Leave out unjudged documents and close up the ranks."
-)
+@click.option("--judged-only", "-J", is_flag=True, help="Remove unjudged documents and renumber ranks.")
 @click.option(
     "--complete/--no-complete",
     "-c/ ",
     default=True,
     show_default=True,
-    help="Whether judged topics that the run misses count. trec_eval counts them only with -c.",
+    help="Average over all judged topics, or only those in the run (trec_eval without -c).",
 )
 @click.option(
     "--collection-size",
@@ -84,30 +82,32 @@ BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 @click.option(
     "--second-column",
     type=click.Choice(["subtopics", "rounds"]),
-    help="What the second column of QRELS is. [seen in it]",
+    help="Meaning of the second column of QRELS. [detected]",
 )
 @click.option(
     "--leave-out",
     type=EXISTING,
     multiple=True,
     metavar="FILE",
-    help="Documents to leave out, lines of `topic docno`, or the qrels of an earlier round; repeatable.",
+    help="Documents to remove: lines of `topic docno`, or the qrels of an earlier round; repeatable.",
 )
 @click.option(
-    "--changed-docnos", type=EXISTING, metavar="FILE", help="What docnos there are today: lines of `old new`."
+    "--changed-docnos", type=EXISTING, metavar="FILE", help="Map of changed docnos: lines of `old new`."
 )
 @click.option("--preferences", type=EXISTING, help="Preference judgments, for measures that need them.")
 @click.option(
-    "--documents", type=EXISTING, help="The documents' text (corpus.jsonl, TREC, TSV), for measures that do."
+    "--documents",
+    type=EXISTING,
+    help="Document texts (corpus.jsonl, TREC, TSV), for measures that need them.",
 )
-@click.option("--dissimilarities", type=EXISTING, help="Dissimilarities of documents, instead of their text.")
+@click.option("--dissimilarities", type=EXISTING, help="Document dissimilarities, instead of texts.")
 @click.option(
     "--leave-out-query",
     is_flag=True,
-    help="Leave out the document whose docno is the topic's id, as BEIR does for ArguAna.",
+    help="Remove the document whose docno equals the topic id, as BEIR does for ArguAna.",
 )
 @MAPPING
-@click.option("--threads", type=click.IntRange(1, 2), help="That read a large run. [as many as cores]")
+@click.option("--threads", type=click.IntRange(1, 2), help="Threads to read a large run. [number of cores]")
 @click.option(
     "--format", "layout", type=click.Choice(["trec", "tsv", "json"]), default="trec", show_default=True
 )
@@ -149,7 +149,7 @@ def evaluate(
     have -R and -T: formats are recognised, and preference judgments are given by --preferences.
     """
     if no_summary and layout != "trec":
-        raise click.UsageError("--no-summary goes with --format trec.", context)
+        raise click.UsageError("--no-summary needs --format trec.", context)
     require_options_of(context, OF_RANKINGS if kind == "answers" else OF_ANSWERS, kind)
     if kind == "answers":
         from leaderboard.cli.files.evaluate_answers import scored_text
@@ -169,17 +169,22 @@ def evaluate(
     inputs = Inputs(qrels, *beside, leave_out, changed_docnos, asked(mapping), leave_out_query)
     counted = (level, int(dialect), depth, judged_only, complete, threads)
     options = Options(names or _usual(layout), *counted, as_trec_eval=layout == "trec")
-    _print(_text(layout, per_topic, not no_summary, inputs, runs, options))
+    pieces = _text(layout, per_topic, not no_summary, inputs, runs, options)
+    # The one run was scored before the first piece of it is made.
+    _print(pieces, are_there=layout == "trec" and len(runs) == 1)
 
 
 def _usual(layout: str) -> tuple[str, ...]:
     return ("runid", "num_q", *DEFAULT_MEASURES) if layout == "trec" else DEFAULT_MEASURES
 
 
-def _print(pieces: Iterator[str]) -> None:
+def _print(pieces: Iterator[str] | Iterator[bytes], *, are_there: bool = False) -> None:
     # Topic ids and tags go out as the bytes they came in as, UTF-8 or not.
-    for piece in _once_all_are_there(text.encode("utf-8", "surrogateescape") for text in pieces):
-        click.echo(piece, nl=False)
+    texts = (
+        piece if isinstance(piece, bytes) else piece.encode("utf-8", "surrogateescape") for piece in pieces
+    )
+    for text in texts if are_there else _once_all_are_there(texts):
+        click.echo(text, nl=False)
 
 
 def _load_numpy() -> None:
@@ -215,13 +220,13 @@ def _once_all_are_there(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 def _text(
     layout: str, per_topic: bool, summary: bool, inputs: "Inputs", runs: Sequence[Path], options: "Options"
-) -> Iterator[str]:
+) -> "Iterator[str] | Iterator[bytes]":
     from leaderboard.measures.trec_lines import TAG
-    from leaderboard.trec.scores.report import as_json, trec, tsv
+    from leaderboard.trec.scores.report import as_json, trec_bytes, tsv
     from leaderboard.trec.scores.scoring import Scorer
 
     scorer = Scorer(inputs, options)
-    # Beside the scores, which stay as trec_eval's readers know them.
+    # Next to the scores, which stay as trec_eval's readers know them.
     for note in scorer.left_out_notes():
         click.echo(note, err=True)
     reports, facts = scorer.all(runs), scorer.left_out_facts()
@@ -232,5 +237,5 @@ def _text(
         yield from tsv(reports, per_topic=per_topic)
     else:
         lines = scorer.lines if len(runs) == 1 else list(dict.fromkeys([TAG, *scorer.lines]))
-        yield from trec(reports, lines, per_topic=per_topic, summary=summary)
+        yield from trec_bytes(reports, lines, per_topic=per_topic, summary=summary)
     tell_notes(scorer.notes)

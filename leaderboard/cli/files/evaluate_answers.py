@@ -26,7 +26,7 @@ def scored_text(
 ) -> Iterator[str]:
     """The scores of every run in a layout; what to know of them goes to standard error."""
     scored, notes = score_answers(read_judgments(files), runs, names, missing)
-    for note in (*notes, *(note for one in scored for note in one.notes)):
+    for note in (*notes, *(note for run_scores in scored for note in run_scores.notes)):
         click.echo(f"warning: {note}", err=True)
     if layout == "json":
         return iter([as_json(scored, missing, per_topic=per_topic)])

@@ -1,4 +1,4 @@
-"""What is said of judges, as tables: of the judges, and of one judge by run, topic and group of runs."""
+"""Tables on judges: one of all judges, and one judge by run, topic and group of runs."""
 
 from collections.abc import Mapping, Sequence
 from operator import itemgetter
@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from leaderboard.services.judges.agreements import JudgeAgreement, JudgeRow, JudgesBoard
-from leaderboard.services.judges.field import CircularAgreement, GroupRating
+from leaderboard.judges.ops.field import CircularAgreement, GroupRating
+from leaderboard.scoring.ops.agreements import JudgeAgreement, JudgeRow, JudgesBoard
 from leaderboard.stats.standing import Verdicts
 from leaderboard.tables.record import Column, Place, Table
 
@@ -77,7 +77,7 @@ _GROUPS: Heads = {
 
 def judges_table(board: JudgesBoard, circular: Sequence[CircularAgreement]) -> Table[Line]:
     """The judges, best first; circular in the order of the board's rows."""
-    rows = [_judge(board, row, one) for row, one in zip(board.rows, circular, strict=True)]
+    rows = [_judge(board, row, agreement) for row, agreement in zip(board.rows, circular, strict=True)]
     is_circular = any(row["tau_b_without"] is not None for row in rows)
     heads = {key: head for key, head in _JUDGES.items() if is_circular or key != "tau_b_without"}
     return _table("judges", "Judges by their agreement with the reference.", heads, rows)
@@ -143,9 +143,9 @@ def joined(tables: Sequence[Table[Line]]) -> Table[Line]:
 
 def _judge(board: JudgesBoard, row: JudgeRow, circular: CircularAgreement) -> Line:
     agreement, verdicts, place = row.agreement, board.verdicts, row.place
-    said: dict[str, Any] = {}
+    facts: dict[str, Any] = {}
     if verdicts is not None and place is not None:
-        said = {
+        facts = {
             "rank_low": int(verdicts.rank_low[place]),
             "rank_high": int(verdicts.rank_high[place]),
             "may_be_best": bool(verdicts.may_be_best[place]),
@@ -154,7 +154,7 @@ def _judge(board: JudgesBoard, row: JudgeRow, circular: CircularAgreement) -> Li
     return {
         **dict.fromkeys(_JUDGES),
         **{key: getattr(agreement.boards, key, None) for key in COEFFICIENTS},
-        **said,
+        **facts,
         "rank": row.rank,
         "judge": agreement.judge,
         "measure": agreement.measure,

@@ -1,4 +1,4 @@
-"""Board files of judges held against that of a reference, without a site."""
+"""Board files of judges compared with that of a reference, without a site."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -8,21 +8,21 @@ from typing import Any
 
 from leaderboard.cli.files.judge_tables import groups_table, judges_table, runs_table, topics_table
 from leaderboard.errors import Invalid
-from leaderboard.services.judges.agreements import (
-    AgreementPlan,
-    JudgeAgreement,
-    JudgesBoard,
-    RankBy,
-    judge_agreement,
-    judges_board,
-)
-from leaderboard.services.judges.field import (
+from leaderboard.judges.ops.field import (
     CircularAgreement,
     DeclaredFacts,
     GroupRating,
     by_family,
     by_team,
     circularity,
+)
+from leaderboard.scoring.ops.agreements import (
+    AgreementPlan,
+    JudgeAgreement,
+    JudgesBoard,
+    RankBy,
+    judge_agreement,
+    judges_board,
 )
 from leaderboard.trec.boards.align import reference_of
 from leaderboard.trec.boards.board_files import BoardFile, Known, read_board
@@ -31,7 +31,7 @@ from leaderboard.trec.boards.declared import read_declared
 
 @dataclass(frozen=True, slots=True)
 class JudgeFiles:
-    """What is read: measures: one for all judges, or one a judge; orders: of columns, "" to find them."""
+    """The input files: one measure for all judges or one a judge; orders: of columns, "" to detect them."""
 
     reference: Path
     judges: tuple[Path, ...]
@@ -55,7 +55,7 @@ class JudgedBoards:
 
     @property
     def agreements(self) -> list[JudgeAgreement]:
-        """What is said of each judge."""
+        """Agreement of each judge."""
         return [row.agreement for row in self.board.rows]
 
 
@@ -64,8 +64,8 @@ def hold(files: JudgeFiles, plan: AgreementPlan, rank_by: RankBy) -> JudgedBoard
     reference = reference_of(
         read_board(files.reference, order=files.reference_order), files.reference_measure
     )
-    known = Known(set(reference.runs), set(reference.topics), drop=bool(plan.missing))
-    boards = _named([read_board(path, known, files.order) for path in files.judges], files.judges)
+    expected = Known(set(reference.runs), set(reference.topics), drop=bool(plan.missing))
+    boards = _named([read_board(path, expected, files.order) for path in files.judges], files.judges)
     measures = _measures(files, boards, plan)
     agreements = [
         judge_agreement(board, measure, reference, plan)
@@ -80,16 +80,16 @@ def hold(files: JudgeFiles, plan: AgreementPlan, rank_by: RankBy) -> JudgedBoard
     ordered = [row.agreement for row in board.rows]
     return JudgedBoards(
         board,
-        tuple(circularity(one, facts) for one in ordered),
-        tuple(by_team(one, facts) for one in ordered),
-        tuple(by_family(one, facts) for one in ordered),
+        tuple(circularity(agreement, facts) for agreement in ordered),
+        tuple(by_team(agreement, facts) for agreement in ordered),
+        tuple(by_family(agreement, facts) for agreement in ordered),
     )
 
 
-def as_facts(held: JudgedBoards) -> dict[str, Any]:
+def as_facts(judged: JudgedBoards) -> dict[str, Any]:
     """Everything as plain values at full precision."""
-    board = held.board
-    judges = judges_table(board, held.circular).facts()
+    board = judged.board
+    judges = judges_table(board, judged.circular).facts()
     return {
         "reference": {
             "measure": board.reference.measure,
@@ -104,12 +104,12 @@ def as_facts(held: JudgedBoards) -> dict[str, Any]:
         "topic_agreement": board.plan.by,
         "verdict_topics": board.topics,
         "orders_differ": [list(pair) for pair in board.differing],
-        "judges": [{**judge, **_of_judge(held, at)} for at, judge in enumerate(judges)],
+        "judges": [{**judge, **_of_judge(judged, at)} for at, judge in enumerate(judges)],
     }
 
 
-def _of_judge(held: JudgedBoards, at: int) -> dict[str, Any]:
-    agreement, circular = held.agreements[at], held.circular[at]
+def _of_judge(judged: JudgedBoards, at: int) -> dict[str, Any]:
+    agreement, circular = judged.agreements[at], judged.circular[at]
     decided = agreement.decided
     return {
         "top": _part(agreement.boards, "top", "top_tau"),
@@ -128,9 +128,9 @@ def _of_judge(held: JudgedBoards, at: int) -> dict[str, Any]:
             "over_rated": None if circular.rating is None else asdict(circular.rating),
         },
         "by_run": runs_table(agreement).facts(),
-        "by_topic": topics_table(agreement, held.board.reference.topics).facts(),
-        "by_team": groups_table(agreement.judge, held.teams[at]).facts(),
-        "by_family": groups_table(agreement.judge, held.families[at]).facts(),
+        "by_topic": topics_table(agreement, judged.board.reference.topics).facts(),
+        "by_team": groups_table(agreement.judge, judged.teams[at]).facts(),
+        "by_family": groups_table(agreement.judge, judged.families[at]).facts(),
     }
 
 
@@ -142,8 +142,8 @@ def _measures(files: JudgeFiles, boards: Sequence[BoardFile], plan: AgreementPla
     """The measure of each judge, "" where it was not said."""
     if len(files.measures) not in (0, 1, len(boards)):
         raise Invalid(
-            f"{len(files.measures)} measures were named for {len(boards)} judges; name one for all, or one a "
-            "judge in their order."
+            f"There are {len(files.measures)} measures for {len(boards)} judges. Name one for all, or one "
+            "per judge in their order."
         )
     measures = files.measures or ("",)
     measures = measures * len(boards) if len(measures) == 1 else measures
@@ -153,7 +153,7 @@ def _measures(files: JudgeFiles, boards: Sequence[BoardFile], plan: AgreementPla
                 f"{board.name} has no measure {measure}; it has {', '.join(board.measures) or 'none'}."
             )
         if not measure and not board.measures:
-            raise Invalid(f"{board.name} has no measure that can be used.")
+            raise Invalid(f"{board.name} has no usable measure.")
     return measures
 
 
@@ -165,5 +165,5 @@ def _named(boards: Sequence[BoardFile], paths: Sequence[Path]) -> list[BoardFile
         for board, path in zip(boards, paths, strict=True)
     ]
     if len({board.name for board in named}) < len(named):
-        raise Invalid("A judge is given twice; give each file once, under a name or in a folder of its own.")
+        raise Invalid("A judge is listed twice. List each file once, with its own name or folder.")
     return named

@@ -1,47 +1,48 @@
-"""A judge's labels held against the reference's, without a site."""
+"""A judge's labels compared with the reference's, without a site."""
 
 from dataclasses import asdict
 from typing import Any
 
-from leaderboard.cli.files.aligned import aligned, four_decimals
-from leaderboard.services.judges.labels.held import COEFFICIENTS, JudgedLabels
+from leaderboard.judges.ops.labels.held import COEFFICIENTS, JudgedLabels
 from leaderboard.stats.judges import LabelAgreement
+from leaderboard.tables.aligned import aligned, four_decimals
 from leaderboard.tables.words import counted
 
 
-def as_facts(held: JudgedLabels) -> dict[str, Any]:
+def as_facts(judged: JudgedLabels) -> dict[str, Any]:
     """Everything as plain values at full precision."""
     return {
-        "judge": held.judge,
-        "documents": "of either, missing ones 0" if held.plan.union else "judged by both",
-        "same_scale": held.same_scale,
-        "overall": _facts(held.overall),
+        "judge": judged.judge,
+        "documents": "of either, missing ones 0" if judged.plan.union else "judged by both",
+        "same_scale": judged.same_scale,
+        "overall": _facts(judged.overall),
         "means_over_topics": {
-            name: {"mean": mean, "topics": number} for name, (mean, number) in held.means.items()
+            name: {"mean": mean, "topics": number} for name, (mean, number) in judged.means.items()
         },
-        "by_topic": {topic: _facts(one) for topic, one in held.topics.items()},
-        "mean_confidence": held.confidence,
-        "largest_differences": [asdict(one) for one in held.differences],
-        "notes": list(held.notes),
+        "by_topic": {topic: _facts(of_topic) for topic, of_topic in judged.topics.items()},
+        "mean_confidence": judged.confidence,
+        "largest_differences": [asdict(difference) for difference in judged.differences],
+        "notes": list(judged.notes),
     }
 
 
-def table(held: JudgedLabels) -> tuple[list[str], list[list[Any]]]:
+def table(judged: JudgedLabels) -> tuple[list[str], list[list[Any]]]:
     """Head and rows of CSV: all pairs, then a topic a line."""
-    rows = {"all": held.overall, **held.topics}
+    rows = {"all": judged.overall, **judged.topics}
     return ["topic", "documents", *COEFFICIENTS], [
-        [topic, one.documents, *(getattr(one, name) for name in COEFFICIENTS)] for topic, one in rows.items()
+        [topic, of_topic.documents, *(getattr(of_topic, name) for name in COEFFICIENTS)]
+        for topic, of_topic in rows.items()
     ]
 
 
-def in_words(held: JudgedLabels) -> str:
+def in_words(judged: JudgedLabels) -> str:
     """The agreement as a terminal shows it."""
-    overall = held.overall
-    of = "documents of either, missing ones 0" if held.plan.union else "documents judged by both"
-    lines = [f"{held.judge}: {overall.documents:,} {of}, {counted(len(held.topics), 'topic')}", ""]
+    overall = judged.overall
+    of = "documents of either, missing ones 0" if judged.plan.union else "documents judged by both"
+    lines = [f"{judged.judge}: {overall.documents:,} {of}, {counted(len(judged.topics), 'topic')}", ""]
     rows = [["", "all pairs", "mean of topics", "topics"]]
     for name in COEFFICIENTS:
-        mean, number = held.means[name]
+        mean, number = judged.means[name]
         rows.append([name, four_decimals(getattr(overall, name)), four_decimals(mean), str(number)])
     lines += [*aligned(rows), ""]
     heads = ["relevant from", "kappa", "jaccard", "precision", "recall", "f1"]
@@ -50,19 +51,28 @@ def in_words(held: JudgedLabels) -> str:
         for level in overall.levels
     ]
     lines += [*aligned([heads, *levels]), "", *_confusion(overall)]
-    if held.differences:
+    if judged.differences:
         documents = [
-            [one.topic, one.docno, str(one.reference), str(one.judge), _share(one.confidence)]
-            for one in held.differences
+            [
+                difference.topic,
+                difference.docno,
+                str(difference.reference),
+                str(difference.judge),
+                _share(difference.confidence),
+            ]
+            for difference in judged.differences
         ]
         lines += [
             "",
             *aligned([["topic", "document", "reference", "judge", "confidence"], *documents], left=2),
         ]
-    if not held.same_scale:
-        lines += ["", "The highest label is not the highest grade, so what counts distances is undefined."]
-        lines += ["Say with --scale which label is which grade."]
-    return "\n".join([*lines, *held.notes, ""])
+    if not judged.same_scale:
+        lines += [
+            "",
+            "The highest label is not the highest grade, so distance-based coefficients are undefined.",
+        ]
+        lines += ["Map labels to grades with --scale."]
+    return "\n".join([*lines, *judged.notes, ""])
 
 
 def _facts(agreement: LabelAgreement) -> dict[str, Any]:

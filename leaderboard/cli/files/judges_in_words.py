@@ -1,32 +1,35 @@
-"""Judges held against a reference, as a terminal shows it."""
+"""Judges compared with a reference, as a terminal shows it."""
 
 from collections.abc import Iterator
 
-from leaderboard.cli.files.aligned import aligned, four_decimals, table_lines
 from leaderboard.cli.files.judge_tables import COEFFICIENTS, groups_table, judges_table, runs_table
 from leaderboard.cli.files.judged_boards import JudgedBoards
-from leaderboard.services.judges.agreements import JudgeAgreement, JudgesBoard
+from leaderboard.scoring.ops.agreements import JudgeAgreement, JudgesBoard
 from leaderboard.stats.judges import RESAMPLES
+from leaderboard.tables.aligned import aligned, four_decimals, table_lines
 from leaderboard.tables.words import counted
 
 MOST_RUNS = 10
-"""How many runs are shown of a judge."""
-TOLD = "These coefficients describe these topics and runs. Judges are told apart by their agreement by topic."
+"""Maximum runs shown for a judge."""
+TOLD = (
+    "These coefficients describe these topics and runs. "
+    "Differences between judges are tested on their agreement by topic."
+)
 
 
-def in_words(held: JudgedBoards) -> str:
+def in_words(judged: JudgedBoards) -> str:
     """One judge with all that is said of it, or the judges' board."""
-    lines = _of_one(held) if len(held.board.rows) == 1 else _of_many(held)
-    return "\n".join([*lines, *_warnings(held), ""])
+    lines = _of_one(judged) if len(judged.board.rows) == 1 else _of_many(judged)
+    return "\n".join([*lines, *_warnings(judged), ""])
 
 
-def _of_many(held: JudgedBoards) -> Iterator[str]:
-    board = held.board
+def _of_many(judged: JudgedBoards) -> Iterator[str]:
+    board = judged.board
     yield f"{counted(len(board.rows), 'judge')} against the reference by {_reference(board)}"
     if board.ceiling is not None:
         yield f"Ceiling: halves of the reference's topics agree by τ_b {board.ceiling:.4f}."
     yield ""
-    yield from table_lines(judges_table(board, held.circular))
+    yield from table_lines(judges_table(board, judged.circular))
     yield ""
     yield TOLD
     if board.too_few:
@@ -44,8 +47,8 @@ def _of_many(held: JudgedBoards) -> Iterator[str]:
             yield f"{row.agreement.judge}: {row.why}"
 
 
-def _of_one(held: JudgedBoards) -> Iterator[str]:
-    agreement, board = held.agreements[0], held.board
+def _of_one(judged: JudgedBoards) -> Iterator[str]:
+    agreement, board = judged.agreements[0], judged.board
     yield (
         f"{agreement.judge} by {agreement.measure} against the reference by {_reference(board)}: "
         f"{counted(len(agreement.runs), 'common run')}, {counted(agreement.topics, 'topic')}"
@@ -64,7 +67,7 @@ def _of_one(held: JudgedBoards) -> Iterator[str]:
     yield ""
     lines = table_lines(runs_table(agreement))
     yield from lines[: MOST_RUNS + 1]
-    for groups in (held.teams[0], held.families[0]):
+    for groups in (judged.teams[0], judged.families[0]):
         if groups:
             yield ""
             yield from table_lines(groups_table(agreement.judge, groups))
@@ -109,10 +112,10 @@ def _decided(agreement: JudgeAgreement) -> Iterator[str]:
     yield ""
     yield from aligned(
         [
-            ["pairs of runs", "same way", "opposite"],
-            ["decided by both", f"{decided.both_same}", f"{decided.both_opposite}"],
-            ["by one of them", f"{decided.one_same}", f"{decided.one_opposite}"],
-            ["by neither", f"{decided.none_same}", f"{decided.none_opposite}"],
+            ["pairs of runs", "same order", "opposite"],
+            ["significant in both", f"{decided.both_same}", f"{decided.both_opposite}"],
+            ["in one of them", f"{decided.one_same}", f"{decided.one_opposite}"],
+            ["in neither", f"{decided.none_same}", f"{decided.none_opposite}"],
         ]
     )
     yield (
@@ -121,31 +124,33 @@ def _decided(agreement: JudgeAgreement) -> Iterator[str]:
     )
 
 
-def _warnings(held: JudgedBoards) -> Iterator[str]:
-    found = [f"reference: {warning}" for warning in held.board.reference.warnings]
-    for agreement, circular in zip(held.agreements, held.circular, strict=True):
-        found += [f"{agreement.judge}: {warning}" for warning in agreement.warnings]
+def _warnings(judged: JudgedBoards) -> Iterator[str]:
+    warnings = [f"reference: {warning}" for warning in judged.board.reference.warnings]
+    for agreement, circular in zip(judged.agreements, judged.circular, strict=True):
+        warnings += [f"{agreement.judge}: {warning}" for warning in agreement.warnings]
         if agreement.left_out:
             named = ", ".join(agreement.left_out[:5])
-            found.append(f"{agreement.judge}: {counted(len(agreement.left_out), 'topic')} left out: {named}")
+            warnings.append(
+                f"{agreement.judge}: {counted(len(agreement.left_out), 'topic')} left out: {named}"
+            )
         if agreement.missing:
-            found.append(f"{agreement.judge}: missing runs: {', '.join(agreement.missing)}")
-        found += [f"{agreement.judge}: {sentence}" for sentence in circular.sentences]
+            warnings.append(f"{agreement.judge}: missing runs: {', '.join(agreement.missing)}")
+        warnings += [f"{agreement.judge}: {sentence}" for sentence in circular.sentences]
         if circular.runs:
             without = None if circular.without is None else circular.without.tau_b
             rated = (
                 "" if circular.rating is None else f"; they are over-rated by {circular.rating.mean:+.4f} sd"
             )
-            found.append(f"{agreement.judge}: τ_b without these runs is {four_decimals(without)}{rated}.")
+            warnings.append(f"{agreement.judge}: τ_b without these runs is {four_decimals(without)}{rated}.")
         if agreement.measures > 1 and agreement.best and agreement.worst:
-            found.append(
+            warnings.append(
                 f"{agreement.judge}: best of {agreement.measures} measures (not chosen beforehand): "
                 f"{agreement.best.measure} {agreement.best.tau_b:.4f}; worst {agreement.worst.measure} "
                 f"{agreement.worst.tau_b:.4f}."
             )
-    if found:
+    if warnings:
         yield ""
-        yield from found
+        yield from warnings
 
 
 def _reference(board: JudgesBoard) -> str:

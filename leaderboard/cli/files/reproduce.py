@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from leaderboard.cli.files.kinds import DIALECT, EXISTING, LEVEL, MAPPING, tell_notes
+from leaderboard.core.cli.kinds import DIALECT, EXISTING, LEVEL, MAPPING, tell_notes
 
 if TYPE_CHECKING:
     from leaderboard.cli.files.reproductions import Asked, Reproduced, RunPair
@@ -18,7 +18,7 @@ _LEVELS = click.Choice(["ktu", "nrmse", "dri", "er"])
 @click.command()
 @click.argument("qrels", type=EXISTING)
 @click.option(
-    "--original", metavar="BASELINE ADVANCED", nargs=2, type=EXISTING, required=True, help="The runs."
+    "--original", metavar="BASELINE ADVANCED", nargs=2, type=EXISTING, required=True, help="Original runs."
 )
 @click.option(
     "--reproduced",
@@ -26,16 +26,18 @@ _LEVELS = click.Choice(["ktu", "nrmse", "dri", "er"])
     nargs=2,
     type=EXISTING,
     required=True,
-    help="The same, as they came out again.",
+    help="Reproduced runs.",
 )
 @click.option(
-    "--replicated",
-    metavar="QRELS",
-    type=EXISTING,
-    help="They came out on another collection, which this file judges.",
+    "--replicated", metavar="QRELS", type=EXISTING, help="Qrels of the other collection, for replications."
 )
 @click.option(
-    "-m", "--measure", metavar="NAME", default="AP", show_default=True, help="See `leaderboard measures`."
+    "-m",
+    "--measure",
+    metavar="NAME",
+    default="AP",
+    show_default=True,
+    help="Measure; see `leaderboard measures`.",
 )
 @click.option(
     "--threshold",
@@ -44,12 +46,12 @@ _LEVELS = click.Choice(["ktu", "nrmse", "dri", "er"])
     nargs=3,
     type=(_LEVELS, float, float),
     multiple=True,
-    help="How far ktu or er may be from 1, nrmse or dri from 0, to be called so; repeatable.",
+    help="Maximum distance of ktu or er from 1, of nrmse or dri from 0, for this verdict; repeatable.",
 )
 @click.option(
     "--margin",
     type=click.FloatRange(min=0, min_open=True),
-    help="Means that differ by less are the same: tested both ways (TOST).",
+    help="Equivalence margin of means, tested with two one-sided tests (TOST).",
 )
 @click.option(
     "--alpha", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05, show_default=True
@@ -85,14 +87,14 @@ def reproduce(
 
     words = _thresholds(thresholds, margin, alpha)
     asked = Asked(measure, level, int(dialect), replicated, words, forms.asked(mapping))
-    found = compare_files(qrels, original, reproduced, asked)
-    tell_notes(found.notes)
+    result = compare_files(qrels, original, reproduced, asked)
+    tell_notes(result.notes)
     if layout == "json":
-        text = json_text(as_facts(found, asked))
+        text = json_text(as_facts(result, asked))
     elif layout == "csv":
-        text = csv_text(level_table(found))
+        text = csv_text(level_table(result))
     else:
-        text = "\n".join([*_in_words(found, asked), ""])
+        text = "\n".join([*_in_words(result, asked), ""])
     click.echo(text.encode("utf-8", "surrogateescape"), nl=False)
 
 
@@ -103,26 +105,28 @@ def _thresholds(
 
     for name, same, close in given:
         if not 0 <= same <= close:
-            raise click.BadParameter(f"{name}: what is the same is close too; write the smaller one first.")
+            raise click.BadParameter(
+                f"{name}: `same` is stricter than `close`. Write the smaller value first."
+            )
     changed = {name: Threshold(same, close) for name, same, close in given}
     return Thresholds(**changed, alpha=alpha, margin=margin)
 
 
-def _in_words(found: "Reproduced", asked: "Asked") -> Iterator[str]:
-    from leaderboard.cli.files.aligned import table_lines
+def _in_words(result: "Reproduced", asked: "Asked") -> Iterator[str]:
     from leaderboard.cli.files.reproductions import level_table
     from leaderboard.stats.reproductions.numbers import threshold_lines
+    from leaderboard.tables.aligned import table_lines
 
-    topics = f"{found.topics:,} topics"
+    topics = f"{result.topics:,} topics"
     if asked.replicated is not None:
-        topics += f", again on {found.other_topics:,} others"
-    yield f"{found.measure.key} on {topics}, trec_eval {asked.dialect}"
+        topics += f", again on {result.other_topics:,} others"
+    yield f"{result.measure.key} on {topics}, trec_eval {asked.dialect}"
     yield ""
-    yield from table_lines(level_table(found))
+    yield from table_lines(level_table(result))
     yield ""
     yield from threshold_lines(asked.thresholds, same_topics=asked.replicated is None)
-    yield "A large p is no proof of sameness: the interval says how large the difference may be."
-    for name, pair in (("baseline", found.baseline), ("advanced", found.advanced)):
+    yield "A large p does not prove equality; the interval shows how large the difference can be."
+    for name, pair in (("baseline", result.baseline), ("advanced", result.advanced)):
         yield from _of_pair(name, pair)
 
 
@@ -130,10 +134,10 @@ def _of_pair(name: str, pair: "RunPair") -> Iterator[str]:
     yield ""
     yield f"{name}: {pair.original}, again {pair.reproduced}"
     if pair.only_original:
-        yield f"  topics that only the original has: {', '.join(pair.only_original)}"
+        yield f"  topics only in the original: {', '.join(pair.only_original)}"
     if pair.only_reproduced:
-        yield f"  topics that only the reproduction has: {', '.join(pair.only_reproduced)}"
-    for one in pair.largest:
-        yield f"  topic {one.topic}: {one.original:.4f}, again {one.reproduced:.4f}"
+        yield f"  topics only in the reproduction: {', '.join(pair.only_reproduced)}"
+    for row in pair.largest:
+        yield f"  topic {row.topic}: {row.original:.4f}, again {row.reproduced:.4f}"
     for key, there, here in pair.metadata:
         yield f"  {key}: {there or '(nothing)'}, again {here or '(nothing)'}"

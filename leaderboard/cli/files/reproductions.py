@@ -1,4 +1,4 @@
-"""An original baseline and advanced run held against a reproduction of both, from files."""
+"""An original baseline and advanced run compared with a reproduction of both, from files."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leaderboard.cli.files.comparisons import rankings_of
 from leaderboard.errors import Invalid
 from leaderboard.measures.binding import BoundMeasure
-from leaderboard.services.statistics.requests import refusal
+from leaderboard.measures.comparing import refusal
 from leaderboard.stats.reproductions.levels import Levels, RunLevels, Thresholds, replicated, reproduced
 from leaderboard.stats.reproductions.numbers import LevelRow, level_rows
 from leaderboard.stats.reproductions.topics import largest_differences
 from leaderboard.tables.record import Table, columns_from
+from leaderboard.trec.comparisons import rankings_of
 from leaderboard.trec.read import forms
 from leaderboard.trec.read.lines import DEFAULT_LIMITS
 from leaderboard.trec.read.scanning import scan_run
@@ -31,7 +31,7 @@ MOST_TOPICS = 5
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is compared: by which measure, under whose dialect, by which thresholds.
+    """Options of a comparison: measure, dialect and thresholds.
 
     replicated: the judgments of another collection on which the reproduction was made; None for the same.
     """
@@ -42,7 +42,7 @@ class Asked:
     replicated: Path | None = None
     thresholds: Thresholds = Thresholds()
     reading: forms.Asked = forms.USUAL
-    """How the judgments are read."""
+    """The reading of the judgments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class RunPair:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reproduced:
-    """What the files say: numbers by level, and of the baseline and the advanced run what is worth a look."""
+    """Results: numbers by level, and notable points of the baseline and the advanced run."""
 
     measure: BoundMeasure
     topics: int
@@ -77,30 +77,30 @@ class Reproduced:
     baseline: RunPair
     advanced: RunPair
     notes: tuple[str, ...] = ()
-    """How the files were read."""
+    """Notes on the reading of the files."""
 
 
 def compare_files(qrels: Path, original: Sequence[Path], other: Sequence[Path], asked: Asked) -> Reproduced:
-    """Baseline and advanced run, in this order, held against their reproductions.
+    """Baseline and advanced run, in this order, compared with their reproductions.
 
     Raises Invalid for files that cannot be read, several measures, or one that is not a mean over topics.
     """
     options = Options((asked.measure,), asked.level, asked.dialect)
-    here = Scorer(Inputs(qrels, asked=asked.reading), options)
-    there = here
+    scorer = Scorer(Inputs(qrels, asked=asked.reading), options)
+    there = scorer
     if asked.replicated is not None:
         there = Scorer(Inputs(asked.replicated, asked=asked.reading), options)
-    measure = _measure(here)
-    both = [_pair(here, there, one, two, asked) for one, two in zip(original, other, strict=True)]
+    measure = _measure(scorer)
+    both = [_pair(scorer, there, path, two, asked) for path, two in zip(original, other, strict=True)]
     (baseline, base), (advanced, new) = both
     return Reproduced(
         measure=measure,
-        topics=len(here.topics),
+        topics=len(scorer.topics),
         other_topics=len(there.topics),
         levels=Levels(baseline, advanced, asked.thresholds),
         baseline=base,
         advanced=new,
-        notes=tuple(dict.fromkeys((*here.notes, *there.notes))),
+        notes=tuple(dict.fromkeys((*scorer.notes, *there.notes))),
     )
 
 
@@ -108,7 +108,7 @@ def level_table(of: Reproduced) -> Table[LevelRow]:
     """One row a number, by level."""
     return Table(
         "reproduction",
-        f"{of.measure.key}: {of.baseline.original}, {of.advanced.original}, and what came out again.",
+        f"{of.measure.key}: {of.baseline.original}, {of.advanced.original}, and their reproductions.",
         columns_from(LevelRow),
         level_rows(of.levels),
     )
@@ -139,7 +139,7 @@ def as_facts(of: Reproduced, asked: Asked) -> dict[str, Any]:
 def _measure(scorer: Scorer) -> BoundMeasure:
     if len(scorer.measures) != 1:
         keys = ", ".join(measure.key for measure in scorer.measures)
-        raise Invalid(f"These are {len(scorer.measures)} measures: {keys}. Name one.")
+        raise Invalid(f"--measure has {len(scorer.measures)} measures: {keys}. Name one.")
     (measure,) = scorer.measures
     if reason := refusal(measure.measure):
         raise Invalid(reason)

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from leaderboard.cli.files.kinds import DIALECT, EXISTING, LEVEL, mapping_option, tell_notes
+from leaderboard.core.cli.kinds import DIALECT, EXISTING, LEVEL, mapping_option, tell_notes
 
 if TYPE_CHECKING:
-    from leaderboard.services.suites.rows import SuiteBoard
+    from leaderboard.suites.ops.rows import SuiteBoard
 
 MOST_LINES = 100
 """Rows of changes and of pairs that are printed for people."""
@@ -21,7 +21,7 @@ def _groups(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> t
     pairs = [tuple(value.split("=", 1)) for value in values]
     for pair in pairs:
         if len(pair) != 2 or pair[0] not in ("domain", "language", "lag"):
-            raise click.BadParameter("write domain=NAME, language=NAME or lag=NAME.")
+            raise click.BadParameter("use domain=NAME, language=NAME or lag=NAME.")
     return tuple((key, value) for key, value in pairs)
 
 
@@ -29,7 +29,12 @@ def _groups(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> t
 @click.argument("suite", type=EXISTING)
 @click.argument("runs", metavar="RUN...", type=_RUN, nargs=-1, required=True)
 @click.option(
-    "--rank-by", "by", type=click.Choice(_BY), default="mean", show_default=True, help="What ranks the runs."
+    "--rank-by",
+    "by",
+    type=click.Choice(_BY),
+    default="mean",
+    show_default=True,
+    help="Statistic that ranks the runs.",
 )
 @click.option(
     "--group",
@@ -45,17 +50,17 @@ def _groups(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> t
     type=click.Choice(["these", "like-these"]),
     default="these",
     show_default=True,
-    help="Which ranks are real: in these members, or in others like them.",
+    help="Confidence of ranks: over these members, or over similar ones.",
 )
-@click.option("--baseline", metavar="RUN", default="", help="Tell gains over this run. [the suite's]")
-@click.option("--bootstrap", is_flag=True, help="Intervals of pairs by resampling, not by t.")
+@click.option("--baseline", metavar="RUN", default="", help="Report gains over this run. [the suite's]")
+@click.option("--bootstrap", is_flag=True, help="Intervals of pairs by bootstrap instead of t.")
 @click.option(
     "--table",
     "name",
     type=click.Choice(["board", "changes", "pairs"]),
     default="board",
     show_default=True,
-    help="Which one, in CSV and LaTeX.",
+    help="Table to print, for CSV and LaTeX.",
 )
 @LEVEL
 @DIALECT
@@ -86,13 +91,13 @@ def suite(
     SUITE is a TOML file that names the members; a RUN is a folder, a zip or a tar with a run for each of
     them, such as snapshot-1/run.txt.gz. A RUN with any error is refused whole.
     """
-    from leaderboard.services.suites.rows import SuiteBoardRequest, suite_board
+    from leaderboard.suites.ops.rows import SuiteBoardRequest, suite_board
     from leaderboard.trec.read.forms import asked as mapped
     from leaderboard.trec.suites import read_suite, score_suite
 
     read = read_suite(suite)
     topics = "shared topics" if read.shared_topics else "topics"
-    asked = SuiteBoardRequest(
+    request = SuiteBoardRequest(
         by=by.replace("-", "_"),  # type: ignore[arg-type]
         drawn="members" if drawn == "like-these" else topics,  # type: ignore[arg-type]
         groups=groups,
@@ -100,14 +105,14 @@ def suite(
         bootstrap=bootstrap,
     )
     scores = score_suite(read, runs, level=level, dialect=int(dialect), mapping=mapped(mapping))
-    board = suite_board(scores, asked)
+    board = suite_board(scores, request)
     tell_notes(board.scores.read_as)
     click.echo(_text(board, name, layout, dialect), nl=False)
 
 
 def _text(board: "SuiteBoard", name: str, layout: str, dialect: str) -> str:
-    from leaderboard.pages.suites import SUITE_TABLES
-    from leaderboard.services.suites.rows import remarks
+    from leaderboard.suites.ops.rows import remarks
+    from leaderboard.suites.page import SUITE_TABLES
     from leaderboard.tables.latex import latex_text
     from leaderboard.tables.text import csv_text, json_text
 
@@ -123,8 +128,8 @@ def _text(board: "SuiteBoard", name: str, layout: str, dialect: str) -> str:
 
 def _facts(board: "SuiteBoard", dialect: str) -> dict[str, Any]:
     """All that the command knows, as plain values at full precision."""
-    from leaderboard.pages.suites import SUITE_TABLES
-    from leaderboard.services.suites.rows import remarks
+    from leaderboard.suites.ops.rows import remarks
+    from leaderboard.suites.page import SUITE_TABLES
 
     measures = board.scores.measures
     return {
@@ -148,9 +153,9 @@ def _facts(board: "SuiteBoard", dialect: str) -> dict[str, Any]:
 
 
 def _in_words(board: "SuiteBoard", dialect: str) -> str:
-    from leaderboard.cli.files.aligned import table_lines
-    from leaderboard.pages.suites import NOT_DEFINED, board_table, change_table, pair_table
-    from leaderboard.services.suites.rows import remarks
+    from leaderboard.suites.ops.rows import remarks
+    from leaderboard.suites.page import NOT_DEFINED, board_table, change_table, pair_table
+    from leaderboard.tables.aligned import table_lines
 
     ranked, changes, pairs = board_table(board), change_table(board), pair_table(board)
     lines = [f"{ranked.caption} As trec_eval {dialect}.", *remarks(board), "", *table_lines(ranked, "-")]

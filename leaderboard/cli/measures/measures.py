@@ -10,7 +10,7 @@ from leaderboard.cli.measures.pages import markdown
 from leaderboard.measures.catalogue import entries as catalogue
 from leaderboard.measures.catalogue.entries import MeasurePage, Section
 from leaderboard.measures.catalogue.examples import Ranking
-from leaderboard.pages import measures as pages
+from leaderboard.scoring import page as pages
 
 WIDTH = 96
 

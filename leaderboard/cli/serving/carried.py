@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def carrying(settings: Settings) -> Iterator[Callable[[], None]]:
-    """What sends queued jobs to the broker, where there is one, to the end."""
+    """The sender of queued jobs to the broker, if there is one."""
     if not settings.broker_url:
         yield lambda: None
         return

@@ -17,13 +17,13 @@ ACCOUNT, PASSWORD_FILE, TOKEN_FILE = (
 def require_whole(settings: Settings) -> None:
     """Raise Invalid where half of it is given: a name without a password, or what belongs to no name."""
     if settings.first_account and not settings.first_password_file:
-        raise Invalid(f"{ACCOUNT} is set without {PASSWORD_FILE}; name a file that holds its password.")
+        raise Invalid(f"{ACCOUNT} needs {PASSWORD_FILE}. Set it to a file with the password.")
     for name, given in (
         (PASSWORD_FILE, settings.first_password_file),
         (TOKEN_FILE, settings.first_token_file),
     ):
         if given and not settings.first_account:
-            raise Invalid(f"{name} is set without {ACCOUNT}; say whose it is.")
+            raise Invalid(f"{name} needs {ACCOUNT}. Set it to the account name.")
 
 
 def set_up(database: "Database", settings: Settings) -> None:
@@ -32,7 +32,7 @@ def set_up(database: "Database", settings: Settings) -> None:
     Raises Invalid for a file that cannot be read, a name, a password or a token that will not do: then
     nothing is made, and the next start tries again.
     """
-    from leaderboard.services.accounts import accounts, passwords
+    from leaderboard.accounts.ops import accounts, passwords
 
     if not settings.first_account:
         return

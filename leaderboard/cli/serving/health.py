@@ -14,7 +14,7 @@ EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 @click.command()
-@click.option("--port", type=click.IntRange(1, 65535), help="Port that it listens on [8000].")
+@click.option("--port", type=click.IntRange(1, 65535), help="Port of the site [8000].")
 def health(port: int | None) -> None:
     """Ask the site on this machine whether it works; exit code 1, with the reason, where it does not.
 
@@ -23,11 +23,11 @@ def health(port: int | None) -> None:
     settings = Settings.from_env(port=port)
     host = EVERYWHERE.get(settings.host, settings.host)
     try:
-        status, said = _asked(host, settings.port, name_of(settings) or host)
+        status, answer = _asked(host, settings.port, name_of(settings) or host)
     except (OSError, http.client.HTTPException) as error:
-        raise click.ClickException(f"Nothing answers on {host}:{settings.port}: {error}") from None
+        raise click.ClickException(f"No answer from {host}:{settings.port}: {error}") from None
     if status != 200:
-        raise click.ClickException(f"The site answers {status}: {said}")
+        raise click.ClickException(f"The site returned HTTP status {status}: {answer}")
     click.echo("ok")
 
 

@@ -23,20 +23,20 @@ def install() -> None:
     "--print",
     "is_printed",
     is_flag=True,
-    help="Print both units, and write nothing.  [required without --to]",
+    help="Print both units without writing files.  [required without --to]",
 )
 @click.option(
     "--to",
     "folder",
     type=click.Path(file_okay=False, exists=True, path_type=Path),
-    help="Write them to this folder, such as /etc/systemd/system.  [required without --print]",
+    help="Write the units to this folder, such as /etc/systemd/system.  [required without --print]",
 )
-@click.option("--user", default=USER, show_default=True, help="The account of the machine that it runs as.")
-@click.option("--force", is_flag=True, help="Replace units of these names that say something else.")
+@click.option("--user", default=USER, show_default=True, help="System account that runs the site.")
+@click.option("--force", is_flag=True, help="Replace existing units that differ.")
 def systemd(is_printed: bool, folder: Path | None, user: str, force: bool) -> None:
     """The units leaderboard.service and leaderboard-worker@.service, with the paths of this installation."""
     if is_printed is (folder is not None):
-        raise click.UsageError("Say --print, or --to and a folder.")
+        raise click.UsageError("Use --print, or --to with a folder.")
     written = units(program(), user)
     if folder is None:
         click.echo("\n".join(f"# {name}\n{text}" for name, text in written.items()), nl=False)
@@ -48,10 +48,10 @@ def systemd(is_printed: bool, folder: Path | None, user: str, force: bool) -> No
 
 def program() -> Path:
     """The command of this installation; raises Invalid where it has none."""
-    found = Path(sys.executable).with_name("leaderboard")
-    if not found.is_file():
-        raise Invalid(f"There is no {found}; call the command out of the installation that is to run.")
-    return found
+    command = Path(sys.executable).with_name("leaderboard")
+    if not command.is_file():
+        raise Invalid(f"{command} does not exist. Run this command from the installation to be started.")
+    return command
 
 
 def units(program: Path, user: str) -> Mapping[str, str]:
@@ -84,7 +84,9 @@ def _write(folder: Path, written: Mapping[str, str], *, force: bool) -> None:
         if (folder / name).exists() and (folder / name).read_text(encoding="utf-8") != text
     ]
     if others and not force:
-        raise Conflict(f"{folder} has {' and '.join(others)} that say something else; --force replaces them.")
+        raise Conflict(
+            f"{folder} has {' and '.join(others)} with different content. Use --force to replace them."
+        )
     for name, text in written.items():
         (folder / name).write_text(text, encoding="utf-8")
         click.echo(f"Wrote {folder / name}")

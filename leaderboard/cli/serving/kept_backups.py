@@ -1,4 +1,4 @@
-"""The process beside a site that backs it up every so often; without imports that its parent would carry."""
+"""The process next to a site that backs it up every so often; without imports that its parent would carry."""
 
 import logging
 import re
@@ -28,14 +28,14 @@ def seconds_of(text: str) -> float:
     >>> seconds_of("6h")
     21600.0
     """
-    found = re.fullmatch(r"([1-9][0-9]*)([smhd])", text)
-    if found is None:
-        raise Invalid(f"{text!r} is no span of time: write a number and s, m, h or d, such as 6h.")
-    return float(found[1]) * UNITS[found[2]]
+    match = re.fullmatch(r"([1-9][0-9]*)([smhd])", text)
+    if match is None:
+        raise Invalid(f"{text!r} is not a duration. Use a number with s, m, h or d, such as 6h.")
+    return float(match[1]) * UNITS[match[2]]
 
 
 def folder_of(settings: Settings) -> Path:
-    """Where the site's own backups are."""
+    """Folder of the site's own backups."""
     return Path(settings.backup_folder) if settings.backup_folder else settings.data / "backups"
 
 
@@ -52,7 +52,7 @@ def keep_backups(settings: Settings) -> None:
 
 
 def seconds_to_next(folder: Path, every_s: float, at: float) -> float:
-    """How long the newest backup of the folder is still new enough; at is the time since the epoch.
+    """Seconds until the newest backup of the folder is due; at is the time since the epoch.
 
     A clock that was put back does not put a backup off for longer than between two of them.
     """
@@ -65,17 +65,17 @@ def back_up_once(settings: Settings) -> bool:
     from sqlalchemy.exc import SQLAlchemyError
 
     from leaderboard.db.engine import Database
-    from leaderboard.services import backups
+    from leaderboard.site.ops import backups
 
     folder = folder_of(settings)
     database = Database(settings.url)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _remove_rests(folder)
-        made = backups.back_up(database, folder / f"{NAME}{datetime.now(UTC):%Y%m%dT%H%M%SZ}{ENDING}")
+        backup = backups.back_up(database, folder / f"{NAME}{datetime.now(UTC):%Y%m%dT%H%M%SZ}{ENDING}")
         for old in kept(folder)[: -settings.backup_keep]:
             old.unlink(missing_ok=True)
-        log.info("backed up %d rows to %s", made.rows, made.path)
+        log.info("backed up %d rows to %s", backup.rows, backup.path)
         return True
     except (LeaderboardError, SQLAlchemyError, OSError) as error:
         log.error("the site could not be backed up: %s", error)

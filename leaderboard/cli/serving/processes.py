@@ -53,7 +53,7 @@ class StopSignals:
 
 
 def in_a_process(function: Callable[..., Result], *arguments: Any) -> Result:
-    """What the function returns or raises in a process of its own, which takes what it imported with it.
+    """Call the function in a process of its own, which takes its imports with it.
 
     Raises ClickException where the process ended without a word.
     """
@@ -65,7 +65,7 @@ def in_a_process(function: Callable[..., Result], *arguments: Any) -> Result:
         error, result = receiver.recv()
     except EOFError:
         process.join()
-        raise click.ClickException("The start was cut off before it was done; start again.") from None
+        raise click.ClickException("The start was interrupted. Start again.") from None
     except BaseException:
         process.kill()
         raise

@@ -15,7 +15,7 @@ from leaderboard.cli.serving.kept_backups import seconds_of
 from leaderboard.cli.serving.processes import in_a_process
 from leaderboard.cli.serving.start import SignIn
 from leaderboard.cli.serving.supervisor import Supervisor, bind, claim_folder
-from leaderboard.cli.site import data_option, keep_private, leave_address, opened
+from leaderboard.core.cli.site import data_option, keep_private, leave_address, opened
 from leaderboard.errors import Invalid
 from leaderboard.settings import Settings, is_loopback
 
@@ -24,21 +24,24 @@ SHORTEST_TOKEN = 20
 
 
 @click.command()
-@click.option("--demo", is_flag=True, help="Load the demo's tasks, unless they are there already.")
+@click.option("--demo", is_flag=True, help="Load the demo tasks, unless they exist.")
 @click.option("--host", help="Address to bind to [127.0.0.1].")
 @click.option("--port", type=click.IntRange(1, 65535), help="Port to bind to [8000].")
 @click.option(
-    "--insecure-http", is_flag=True, default=None, help="Allow sign-in over plain http from elsewhere."
+    "--insecure-http", is_flag=True, default=None, help="Allow sign-in over plain http from other machines."
 )
-@click.option("--every", "--backup-every", "backup_every", help="Back the site up that often, such as 6h.")
 @click.option(
-    "--keep",
-    "--backup-keep",
-    "backup_keep",
-    type=click.IntRange(1),
-    help="How many such backups to keep [14].",
+    "--every", "--backup-every", "backup_every", help="Back up the site at this interval, such as 6h."
 )
-@click.option("--no-evaluators", "is_only_web", is_flag=True, help="Leave jobs to workers on other machines.")
+@click.option(
+    "--keep", "--backup-keep", "backup_keep", type=click.IntRange(1), help="Number of backups to keep [14]."
+)
+@click.option(
+    "--no-evaluators",
+    "is_only_web",
+    is_flag=True,
+    help="Do not run evaluators; workers on other machines do.",
+)
 @data_option
 def serve(demo: bool, is_only_web: bool, data: Path | None, **given: Any) -> None:
     """Run the site: web server and evaluators, on SQLite unless LEADERBOARD_DATABASE_URL says otherwise."""
@@ -60,15 +63,17 @@ def serve(demo: bool, is_only_web: bool, data: Path | None, **given: Any) -> Non
 
 
 @click.command()
-@click.option("--once", is_flag=True, help="Do what is queued, then exit.")
-@click.option("--celery", "is_carried", is_flag=True, help="Be told by LEADERBOARD_BROKER_URL what to do.")
+@click.option("--once", is_flag=True, help="Run all queued jobs, then exit.")
+@click.option(
+    "--celery", "is_carried", is_flag=True, help="Receive jobs from the broker LEADERBOARD_BROKER_URL."
+)
 @data_option
 def worker(once: bool, is_carried: bool, data: Path | None) -> None:
-    """Run evaluators only, beside a site on another machine that uses the same database."""
+    """Run evaluators only, next to a site on another machine that uses the same database."""
     if is_carried and once:
-        raise click.UsageError("--celery and --once exclude each other; leave one out.")
+        raise click.UsageError("Use either --celery or --once, not both.")
     if once:
-        click.echo(f"{_drain(data)} jobs were done.")
+        click.echo(f"{_drain(data)} jobs done.")
         return
     settings = Settings.from_env(data=data)
     keep_private(settings)
@@ -80,7 +85,7 @@ def worker(once: bool, is_carried: bool, data: Path | None) -> None:
     supervisor = Supervisor(settings)
     add = supervisor.add_carried_evaluators if is_carried else supervisor.add_evaluators
     add(settings.evaluator_slots)
-    supervisor.run(lambda: click.echo("Evaluators are running. Ctrl-C stops them."))
+    supervisor.run(lambda: click.echo("Evaluators are running. Press Ctrl-C to stop."))
 
 
 def _drain(data: Path | None) -> int:
@@ -97,8 +102,8 @@ def require_safe(settings: Settings) -> None:
     """Raise Invalid where starting would show others what is theirs to hide."""
     if os.name == "posix" and settings.data.is_dir() and settings.data.stat().st_mode & 0o077:
         raise Invalid(
-            f"The folder {settings.data} can be read by other users of this machine; "
-            f"run `chmod 700 {settings.data}` first."
+            f"Other users of this machine can read the folder {settings.data}. Run `chmod 700 "
+            f"{settings.data}` first."
         )
     if settings.backup_every:
         seconds_of(settings.backup_every)
@@ -109,16 +114,16 @@ def require_safe(settings: Settings) -> None:
     named = settings.trusted_hosts or settings.public_url
     if not is_loopback(settings.host) and not named:
         raise Invalid(
-            f"On {settings.host} the site can be reached under any name; say which it answers to with "
-            "LEADERBOARD_TRUSTED_HOSTS=board.example.org, or with LEADERBOARD_PUBLIC_URL behind a proxy."
+            f"On {settings.host} the site is reachable under any host name. Set the valid names in "
+            "LEADERBOARD_TRUSTED_HOSTS=board.example.org, or set LEADERBOARD_PUBLIC_URL behind a proxy."
         )
 
 
 def _require_token(token: str) -> None:
     if token and (len(token) < SHORTEST_TOKEN or not re.fullmatch("[!-~]+", token)):
         raise Invalid(
-            f"LEADERBOARD_METRICS_TOKEN needs {SHORTEST_TOKEN} letters, digits or signs at least, without "
-            "spaces; `openssl rand -hex 20` makes one."
+            f"LEADERBOARD_METRICS_TOKEN needs at least {SHORTEST_TOKEN} letters, digits or signs, without "
+            "spaces. `openssl rand -hex 20` generates one."
         )
 
 
@@ -130,7 +135,7 @@ def _greet(settings: Settings, sign_in: SignIn) -> None:
         click.echo(f"Sign in once as {sign_in.name}, within {sign_in.hours} hours: {link}")
     else:
         command = f"leaderboard account link {shlex.quote(sign_in.name)}"
-        click.echo(f"Lost the password? `{command}` prints a way in.")
+        click.echo(f"Forgot the password? `{command}` prints a sign-in link.")
     if not is_loopback(settings.host) and not settings.public_url and not settings.insecure_http:
-        click.echo("Sign-in is refused over plain http: set LEADERBOARD_PUBLIC_URL, or use --insecure-http.")
-    click.echo("Ctrl-C stops it.")
+        click.echo("Sign-in over plain http is disabled. Set LEADERBOARD_PUBLIC_URL, or use --insecure-http.")
+    click.echo("Press Ctrl-C to stop.")

@@ -1,6 +1,6 @@
-"""What a site needs before its processes start, for a process that ends before them.
+"""Preparation of a site before its processes start, in a process that ends before them.
 
-The one that starts them waits beside them for months; it should not hold what only this needs, so nothing
+The one that starts them waits next to them for months; it should not hold what only this needs, so nothing
 large is imported above the functions.
 """
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from leaderboard.cli.serving import first
-from leaderboard.cli.site import open_database
+from leaderboard.core.cli.site import open_database
 from leaderboard.settings import Settings
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class SignIn:
     name: str
     token: str
     hours: int
-    """How long it works."""
+    """Hours until it expires."""
 
 
 def prepare_site(settings: Settings, with_demo: bool) -> SignIn:
@@ -33,12 +33,12 @@ def prepare_site(settings: Settings, with_demo: bool) -> SignIn:
     Raises SchemaOutdated for a database of another version, Invalid for settings of mail or of the first
     account that make no sense.
     """
-    from leaderboard.services.accounts import accounts
-    from leaderboard.services.mail import server_of
-    from leaderboard.services.policy import OPERATOR
-    from leaderboard.services.tasks import roles
+    from leaderboard.accounts.ops import accounts
+    from leaderboard.core.policy import OPERATOR
+    from leaderboard.signatures import ops as signatures
+    from leaderboard.tasks.ops import roles
 
-    server_of(settings)
+    _require_mail_settings(settings)
     database = open_database(settings)
     try:
         prepare(database)
@@ -46,6 +46,7 @@ def prepare_site(settings: Settings, with_demo: bool) -> SignIn:
         if with_demo:
             _load_demo(database)
         with database.write() as session:
+            signatures.ensure_key(session)
             organiser = accounts.first_organiser(session)
             roles.adopt(session, OPERATOR)
     finally:
@@ -59,14 +60,23 @@ def require_schema(settings: Settings) -> None:
     Raises Invalid for settings of mail that make no sense.
     """
     from leaderboard.db import schema
-    from leaderboard.services.mail import server_of
 
-    server_of(settings)
+    _require_mail_settings(settings)
     database = open_database(settings)
     try:
         schema.require_head(database)
     finally:
         database.dispose()
+
+
+def _require_mail_settings(settings: Settings) -> None:
+    from leaderboard import features
+    from leaderboard.core import events
+
+    # This process may be one that was made for the purpose.
+    features.register()
+    for post in events.MAIL:
+        post.server_of(settings)
 
 
 def prepare(database: "Database") -> None:
@@ -79,8 +89,8 @@ def prepare(database: "Database") -> None:
 
 
 def _load_demo(database: "Database") -> None:
-    from leaderboard.services.demo import loading
+    from leaderboard.site.ops.demo import loading
 
-    with click.progressbar(length=loading.STEPS, label="Loading the demo") as shown:
+    with click.progressbar(length=loading.steps(), label="Loading the demo") as shown:
         loaded = loading.load(database, lambda: shown.update(1))
-    click.echo(f"The demo's tasks: {loaded} loaded, {len(loading.TASKS) - loaded} there already.")
+    click.echo(f"Demo tasks: {loaded} loaded, {len(loading.tasks()) - loaded} already loaded.")

@@ -33,9 +33,9 @@ if sys.platform != "win32":
 
 log = logging.getLogger(__name__)
 
-OVERDUE = "%s: its job ran over the time limit; the process is killed"
-ENDED = "%s ended with code %s; it is started again in %.0f s"
-NOT_DONE = "%s was not done in %.0f s; it is killed"
+OVERDUE = "%s: its job exceeded the time limit; killing the process"
+ENDED = "%s ended with code %s; restarting in %.0f s"
+NOT_DONE = "%s did not end within %.0f s; killing it"
 LOOK_S = 0.2
 GRACE_S = 10.0
 READ_BYTES = 65_536
@@ -64,7 +64,7 @@ class Child:
     not_before: float | None = None
     """When it is to be started again; None while it runs."""
     quick_deaths: int = 0
-    """How many in a row."""
+    """Consecutive quick deaths."""
     may_start: Callable[[], bool] = lambda: True
     """Asked before its first start; it is started again whatever the others do."""
 
@@ -93,7 +93,7 @@ class Child:
 
     @property
     def facts(self) -> dict[str, dict[str, str]]:
-        """What lines of the log about it have."""
+        """Log fields for it."""
         return {"facts": {"child": self.name}}
 
     @property
@@ -220,8 +220,8 @@ def bind(host: str, port: int) -> socket.socket:
         listening.close()
         reason = getattr(error, "strerror", None) or str(error)
         raise Conflict(
-            f"Port {port} on {host} cannot be used ({reason.lower()}); "
-            "stop what uses it or choose another with --port."
+            f"Port {port} on {host} is not available ({reason.lower()}). Stop the program that uses it, or "
+            "choose another port with --port."
         ) from None
     return listening
 
@@ -235,19 +235,20 @@ def claim_folder(settings: Settings) -> None:
         return
     settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = settings.data / SERVING
-    held = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+", encoding="utf-8")
+    file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+", encoding="utf-8")
     try:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        said = held.read().strip() or "of which nothing is known yet"
-        held.close()
+        holder = file.read().strip() or "still starting"
+        file.close()
         raise Conflict(
-            f"Another `leaderboard serve` runs on {settings.data} ({said}); stop it, or name another --data."
+            f"Another `leaderboard serve` already uses {settings.data} ({holder}). Stop it, or use another "
+            "--data."
         ) from None
-    held.truncate(0)
-    held.write(f"process {os.getpid()}, {settings.address}\n")
-    held.flush()
-    _claims.append(held)
+    file.truncate(0)
+    file.write(f"process {os.getpid()}, {settings.address}\n")
+    file.flush()
+    _claims.append(file)
 
 
 def serve_forever(
@@ -260,7 +261,7 @@ def serve_forever(
 ) -> None:
     """A web process: answers on the given socket until SIGTERM; memory is None where there is one of them."""
     with loading():
-        from leaderboard.web.server import serve
+        from leaderboard.server import serve
 
     def wake() -> None:
         carry()

@@ -18,9 +18,9 @@ NAME = "Python documentation answers"
 DIALECT = "longeval-rag"
 
 JUDGE = "a language-model assistant (the demo's)"
-"""Who wrote the nuggets, one of the runs, and the labels that the newest revision rests on."""
+"""Author of the nuggets, of one of the runs, and of the labels behind the newest revision."""
 COUNTER = "a program that counts shared words"
-"""Who made the support labels of the first revision."""
+"""Author of the support labels of the first revision."""
 RUNS = (
     "weak-counts.lead",
     "lsi.lead",
@@ -37,9 +37,9 @@ RUNS = (
 )
 """Names of the runs, each that of a ranking of the first task, a dot and how it was made into answers."""
 STATED = {"minilm.written": {"llm": JUDGE}}
-"""What runs state beside their files: the one that a language model wrote."""
+"""Facts stated with the files of runs: the one that a language model wrote."""
 UNRANKED = frozenset(STATED)
-"""Runs beside the others, without a rank: who wrote this one wrote what it is judged by."""
+"""Runs next to the others, without a rank: who wrote this one wrote what it is judged by."""
 
 
 @dataclass(frozen=True)
@@ -87,19 +87,19 @@ def description() -> str:
 Answer a programmer's question in a few sentences, and cite the entries of Python's documentation that say so.
 
 **Topics and documents.** {facts["topics"]} topics of the task
-[Python documentation search](/tasks/python-docs) that take an explanation, and its documents: entries of
+[Python documentation search](/tasks/python-docs) that need an explanation, and its documents: entries of
 Python 3.11's documentation, © Python Software Foundation, under the PSF licence.
 
 **Runs.** {facts["runs"]} runs, each named after a ranking of that task. {len(RUNS) - 1} copy sentences from
 its first documents, by a program and without a language model. `minilm.written` was written by {JUDGE}.
-The same machine wrote the nuggets, so its scores say nothing and it has no rank; it shows how such runs
-are marked.
+The same machine wrote the nuggets, so its scores mean nothing and it is unranked; it shows how such
+runs are marked.
 
 **Judgments.** {facts["nuggets"]} nuggets, {facts["vital"]} of them vital; {facts["assignments"]:,}
 assignments; support labels of {facts["pairs"]} distinct pairs of a segment and a document that it cites,
 of which {facts["copied_pairs"]} are copied word for word and need no judge. All are by {JUDGE},
 from the distinct segments of a topic in random order, without the names of runs, though it knew those it had
-written itself. No person has judged.
+written itself. There are no human judgments.
 
 **A second machine.** {COUNTER[0].upper()}{COUNTER[1:]} labelled a part independently: {labels["labels"]}
 assignments on {len(facts["second_topics"])} topics (Cohen's kappa {labels["kappa"]:.2f}, with linear weights
@@ -107,5 +107,5 @@ assignments on {len(facts["second_topics"])} topics (Cohen's kappa {labels["kapp
 the {pairs["labels"]} pairs that are not copied). The first revision has its support labels. Agreement between
 machines says nothing about agreement with people.
 
-This task shows what the site does. It is far too small to rank these methods in general.
+This task demonstrates the site. It is far too small to rank these methods in general.
 """

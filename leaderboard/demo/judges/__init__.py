@@ -1,4 +1,4 @@
-"""The demo's third task: two simple judges of its answers, held against the board of the second task.
+"""The demo's third task: two simple judges of its answers, compared with the leaderboard of the second task.
 
 Board files by the program demo/judge_boards.py; the reference is the board itself, taken once it is scored.
 """
@@ -12,13 +12,13 @@ SLUG = "python-judges"
 NAME = "Judges of the Python answers"
 TEAM = "Judging programs"
 PHASE = "main"
-CLOSED = "The demo's judges are all there, and what the reference says is shown after the close."
-"""Why the task takes no more boards."""
+CLOSED = "The demo includes all its judges, and the reference is shown only after the close."
+"""Reason why the task is closed."""
 
 
 @dataclass(frozen=True)
 class JudgeRun:
-    """A judge's board file, and what it does in a sentence."""
+    """A judge's board file, and a one-sentence description."""
 
     path: Path
     description: str
@@ -29,11 +29,11 @@ def runs() -> dict[str, JudgeRun]:
     return {
         "word-overlap": JudgeRun(
             FOLDER / "word-overlap.txt",
-            "The share of the topic's words that an answer has; long answers have more.",
+            "Share of the topic's words that occur in the answer; favours long answers.",
         ),
         "tfidf-similarity": JudgeRun(
             FOLDER / "tfidf-similarity.txt",
-            "The cosine of the words of topic and answer, whatever the answer's length.",
+            "Cosine similarity of the words of topic and answer, independent of answer length.",
         ),
     }
 
@@ -42,13 +42,14 @@ def description() -> str:
     """The task's description in Markdown."""
     return """\
 Two programs that judge the answers of [Python documentation answers](/tasks/python-answers) from topic and
-answer alone, held against that task's board.
+answer alone, compared with that task's leaderboard.
 
-**Reference.** The board of that task by the strict recall of vital nuggets, as it was when the demo was
-loaded. It rests on twelve topics and the judgments of a machine, a language-model assistant: who agrees with
-it agrees with that machine.
+**Reference.** The leaderboard of that task by strict recall of vital nuggets, at the time the demo was
+loaded. It rests on twelve topics and the judgments of a machine, a language-model assistant: agreement with
+it is agreement with that machine.
 
-**Judges.** `word-overlap` and `tfidf-similarity` know neither nuggets nor documents. No person has judged.
+**Judges.** `word-overlap` and `tfidf-similarity` know neither nuggets nor documents.
+There are no human judgments.
 
-This task shows what the site does. It says nothing about judges in general.
+This task demonstrates the site. It says nothing about judges in general.
 """

@@ -1,1 +1,1 @@
-"""Measures of answers: what they say of a topic's nuggets, and whether what they cite bears it out."""
+"""Measures of answers: nuggets contained, and claims supported by citations."""

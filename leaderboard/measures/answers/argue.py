@@ -1,4 +1,4 @@
-"""Measures of Auto-ARGUE: segments borne out by what they cite, and F with the coverage of questions."""
+"""Measures of Auto-ARGUE: segments supported by their citations, and F with the coverage of questions."""
 
 from collections.abc import Callable
 from functools import partial
@@ -18,9 +18,9 @@ from leaderboard.measures.judged import FloatArray
 
 
 def sentence_support(answers: JudgedAnswers) -> FloatArray:
-    """The share of segments that all of their citations bear out, float64 (topics,), 0 to 1.
+    """The share of segments that all of their citations support, float64 (topics,), 0 to 1.
 
-    Of the segments that cite, or have to because they are the first to make a claim. 0 where there are none.
+    Of the segments that cite, or have to because they are the first to make a claim. 0 if missing.
 
     One segment with both of two citations, one with one of two, one that needs a citation: 1/3.
 
@@ -44,7 +44,7 @@ def sentence_support_micro(answers: JudgedAnswers) -> FloatArray:
 
 
 def citation_support(answers: JudgedAnswers) -> FloatArray:
-    """The share of citations that bear out their segment, float64 (topics,), 0 to 1; 0 without citations.
+    """The share of citations that support their segment, float64 (topics,), 0 to 1; 0 without citations.
 
     Three of four citations.
 
@@ -70,7 +70,7 @@ def citation_support_micro(answers: JudgedAnswers) -> FloatArray:
 def citation_relevance(answers: JudgedAnswers) -> FloatArray:
     """The share of citations of documents that support some nugget, float64 (topics,), 0 to 1.
 
-    Whether or not they bear out the segment; 0 without citations.
+    Whether or not they support the segment; 0 without citations.
 
     Three of four citations.
 
@@ -124,7 +124,7 @@ def argue_f1_micro(answers: JudgedAnswers, *, weighted: int = 0) -> FloatArray:
 
 
 def sentence_parts(answer: JudgedAnswer) -> tuple[float, float]:
-    """Segments borne out, and those that count; the former nan where nobody judged."""
+    """The supported segments and the counted segments; the former is nan where unjudged."""
     if answer.sentences is None:
         return _unjudged(answer, answer.size.cited)
     counted = [sentence for sentence in answer.sentences if sentence.counts]
@@ -132,10 +132,12 @@ def sentence_parts(answer: JudgedAnswer) -> tuple[float, float]:
 
 
 def citation_parts(answer: JudgedAnswer, good: Callable[[JudgedSentence], int]) -> tuple[float, float]:
-    """Good citations, and all; the former nan where nobody judged."""
+    """The supporting citations and all citations; the former is nan where unjudged."""
     if answer.sentences is None:
         return _unjudged(answer, answer.size.citations)
-    return float(sum(map(good, answer.sentences))), float(sum(one.citations for one in answer.sentences))
+    return float(sum(map(good, answer.sentences))), float(
+        sum(sentence.citations for sentence in answer.sentences)
+    )
 
 
 def f1_columns(answers: JudgedAnswers, *, weighted: int = 0) -> FloatArray:
@@ -157,7 +159,7 @@ def _f(support: float, coverage: float) -> float:
 
 
 def _unjudged(answer: JudgedAnswer, divisor: int) -> tuple[float, float]:
-    """Nothing is good in an empty answer, whoever judges."""
+    """Parts of an answer without judgments: nan over the divisor, but 0 over it for an empty answer."""
     return (0.0 if answer.is_empty else NOT_JUDGED), float(divisor)
 
 
@@ -198,8 +200,8 @@ def _micro(measure: AnswerMeasure, title: str, **changes: object) -> AnswerMeasu
 
 SENTENCE_SUPPORT = AnswerMeasure(
     name="SentenceSupport",
-    title="Share of segments borne out by all they cite",
-    formula="segments that every citation bears out / segments that cite or need a citation",
+    title="Share of segments supported by all their citations",
+    formula="segments that every citation supports / segments that cite or need a citation",
     citation=ARGUE,
     compute=sentence_support,
     basis="sentences",
@@ -208,7 +210,7 @@ SENTENCE_SUPPORT = AnswerMeasure(
 CITATION_SUPPORT = AnswerMeasure(
     name="CitationSupport",
     title="Share of citations that bear their segment out",
-    formula="citations that bear out their segment / citations",
+    formula="citations that support their segment / citations",
     citation=ARGUE,
     compute=citation_support,
     basis="sentences",

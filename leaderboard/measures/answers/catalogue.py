@@ -1,4 +1,4 @@
-"""The catalogue of measures of answers: what each is, how it is written and called, its example worked."""
+"""The catalogue of measures of answers: definition, names and worked example of each."""
 
 import inspect
 import math
@@ -28,7 +28,7 @@ AGGREGATES = {
 
 @dataclass(frozen=True, slots=True)
 class AnswerMeasurePage:
-    """A measure of answers in full: texts in order, facts each under a heading, its doctest worked."""
+    """The full description of a measure of answers: texts, facts under headings, worked doctest."""
 
     name: str
     title: str
@@ -42,12 +42,12 @@ class AnswerMeasurePage:
 
 
 def pages() -> Iterator[AnswerMeasurePage]:
-    """All about every measure, in the order of the registry."""
+    """The descriptions of all measures, in registry order."""
     return map(_page, MEASURES)
 
 
 def find(name: str) -> AnswerMeasurePage:
-    """All about the measure that a name is of; raises NotFound, with the nearest known name if there is one.
+    """The description of the measure of that name; raises NotFound with the nearest known name, if any.
 
     >>> find("V_strict").name, find("NuggetRecall").title
     ('NuggetRecall', 'Recall of nuggets')
@@ -61,16 +61,16 @@ def find(name: str) -> AnswerMeasurePage:
 
 
 def _page(measure: AnswerMeasure) -> AnswerMeasurePage:
-    told = definition(measure)
+    described = definition(measure)
     return AnswerMeasurePage(
         measure.name,
         measure.title,
         measure.formula,
-        (*told.paragraphs, *((measure.note,) if measure.note else ())),
+        (*described.paragraphs, *((measure.note,) if measure.note else ())),
         measure.called,
         tuple(_facts(measure)),
-        tuple((f"{parameter.name}=", _told(parameter)) for parameter in measure.parameters),
-        told.explanation,
+        tuple((f"{parameter.name}=", _parameter_text(parameter)) for parameter in measure.parameters),
+        described.explanation,
         worked(measure),
     )
 
@@ -88,7 +88,7 @@ def _facts(measure: AnswerMeasure) -> Iterator[tuple[str, str]]:
     yield "Definition", f"version {measure.version}"
 
 
-def _told(parameter: Parameter) -> str:
+def _parameter_text(parameter: Parameter) -> str:
     rule = f"{parameter.rule[:1].upper()}{parameter.rule[1:]}"
     default = (
         "must be given" if parameter.default is None else f"{value_text(parameter.default)} unless given"

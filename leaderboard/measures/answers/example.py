@@ -48,7 +48,7 @@ def argued(
 ) -> JudgedAnswer:
     """An answer of segments with citations, supporting and relevant ones; and of some that need a citation.
 
-    answered of so many questions, all alike, are answered.
+    answered of this number of equal questions are answered.
 
     >>> argued((2, 1, 2), needing=1).size.segments
     2
@@ -59,7 +59,7 @@ def argued(
     size = AnswerSize(
         words=1,
         segments=len(judged),
-        citations=sum(one.citations for one in judged),
+        citations=sum(judged_sentence.citations for judged_sentence in judged),
         cited=sum(1 for one in judged if one.citations),
     )
     assignments = cast(tuple[Assignment, ...], tuple(labels))

@@ -1,4 +1,4 @@
-"""What judgments say of one run's answers, topic by topic: all that the measures of answers see."""
+"""Judged answers of one run, topic by topic: the input of the measures of answers."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -13,14 +13,14 @@ Importance = Literal["vital", "okay", "failed"]
 Assignment = Literal["support", "partial_support", "not_support", "failed"]
 
 NOT_JUDGED = math.nan
-"""The score of a cell that nobody judged, which is not 0."""
+"""The score of an unjudged cell, which is not 0."""
 UNLABELLED = -1
 """The support label of a citation that was not judged, or whose judging failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerSize:
-    """How long an answer is and how much it cites; all 0 for a topic without an answer.
+    """Length of an answer and its number of citations; all 0 for a topic without an answer.
 
     cited: segments with at least one citation.
     """
@@ -35,7 +35,7 @@ class AnswerSize:
 
 @dataclass(frozen=True, slots=True)
 class JudgedSentence:
-    """A segment as Auto-ARGUE judged it: its citations, those that bear it out, those to a relevant document.
+    """A segment judged by Auto-ARGUE: its citations, the supporting ones, those to a relevant document.
 
     needs: it cites nothing but has to, as the first that makes its claim.
     """
@@ -47,21 +47,21 @@ class JudgedSentence:
 
     @property
     def counts(self) -> bool:
-        """Whether it cites or has to."""
+        """Whether it has citations or needs them."""
         return self.citations > 0 or self.needs
 
     @property
     def is_borne_out(self) -> bool:
-        """Whether every one of its citations bears it out, and it has any."""
+        """Whether it has citations and all of them support it."""
         return 0 < self.citations == self.supporting
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedAnswer:
-    """One run's answer to one topic as judgments see it.
+    """One run's judged answer to one topic.
 
     importances: of the topic's nuggets. assignments: their labels in the same order; support: the labels of
-    each segment's citations; sentences: what Auto-ARGUE judged. Each of these is None where nobody judged.
+    each segment's citations; sentences: what Auto-ARGUE judged. Each of these is None where unjudged.
     """
 
     topic: str

@@ -19,10 +19,10 @@ STRICT = {**PARTIAL, "partial_support": 0.0}
 
 
 def nugget_recall(answers: JudgedAnswers, *, set: str, strict: int = 0) -> FloatArray:
-    """The share of a topic's nuggets that the answer holds, float64 (topics,), 0 to 1.
+    """The share of a topic's nuggets that the answer contains, float64 (topics,), 0 to 1.
 
     A nugget that is held in part counts half, and nothing with strict=1; an assignment that failed counts
-    nothing. Vital: over the vital nuggets, 0 where there are none. All: over all nuggets. Weighted: over all,
+    nothing. Vital: over the vital nuggets, 0 if missing. All: over all nuggets. Weighted: over all,
     others than vital ones at half their weight; a nugget whose importance failed is one of the others.
     An answer that is empty or missing has 0.
 
@@ -97,7 +97,7 @@ def nugget_coverage_micro(answers: JudgedAnswers, *, weighted: int = 0) -> Float
 
 
 def coverage_parts(answer: JudgedAnswer, weighted: int = 0) -> tuple[float, float]:
-    """What of a topic's questions is answered, and what there is; the former nan where nobody judged."""
+    """The answered and all questions of a topic, by weight; the former is nan where unjudged."""
     labels = _labels(answer)
     weights = [2.0 if weighted and importance == "vital" else 1.0 for importance in answer.importances]
     if labels is None:
@@ -112,7 +112,7 @@ def coverage_columns(answers: JudgedAnswers, *, weighted: int = 0) -> FloatArray
 
 
 def _labels(answer: JudgedAnswer) -> tuple[Assignment, ...] | None:
-    """The assignments of all nuggets; nobody has to say that an empty answer holds none."""
+    """The assignments of all nuggets; an empty answer contains none without a judgment."""
     if answer.assignments is None and answer.is_empty:
         return tuple(NOT_HELD for _ in answer.importances)
     return answer.assignments

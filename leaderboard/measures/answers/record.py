@@ -1,4 +1,4 @@
-"""The record a measure of answers is: a measure, what judgments it needs, and its other names."""
+"""The record of a measure of answers: the measure, the judgments it needs, and its aliases."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -1,4 +1,4 @@
-"""The table of all measures of answers, in the order they are shown, and what their names stand for.
+"""The registry of measures of answers in display order, and the parser of their names.
 
 >>> parse("V_strict").key, parse("SupportP(hard=1)").key, parse("f1_weighted_micro").key
 ("NuggetRecall(set='vital',strict=1)", 'SupportP(hard=1)', 'ArgueF1_micro(weighted=1)')

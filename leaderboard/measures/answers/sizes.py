@@ -1,4 +1,4 @@
-"""How long answers are and how much they cite: columns beside scores, by which nothing is ranked."""
+"""Length and citation counts of answers: columns next to scores, never ranked by."""
 
 import math
 
@@ -26,7 +26,7 @@ def answer_length(answers: JudgedAnswers, *, unit: str = "nfkc-words") -> FloatA
 
 
 def num_segments(answers: JudgedAnswers) -> FloatArray:
-    """How many segments the answer has, float64 (topics,).
+    """Number of segments of the answer, float64 (topics,).
 
     Three segments.
 
@@ -38,7 +38,7 @@ def num_segments(answers: JudgedAnswers) -> FloatArray:
 
 
 def num_citations(answers: JudgedAnswers) -> FloatArray:
-    """How many citations the answer's segments have together, float64 (topics,).
+    """Number of citations in all segments of the answer, float64 (topics,).
 
     One and two citations.
 
@@ -50,7 +50,7 @@ def num_citations(answers: JudgedAnswers) -> FloatArray:
 
 
 def num_uncited(answers: JudgedAnswers) -> FloatArray:
-    """How many segments cite nothing, float64 (topics,).
+    """Number of segments without a citation, float64 (topics,).
 
     One of three.
 

@@ -1,4 +1,4 @@
-"""Precision and recall of support: whether what segments cite bears them out, as TREC RAG judged it."""
+"""Precision and recall of support: whether citations support their segments, as judged by TREC RAG."""
 
 from typing import NamedTuple
 
@@ -27,7 +27,7 @@ class _Support(NamedTuple):
 
 
 def support_precision(answers: JudgedAnswers, *, hard: int = 0, citations: str = "first") -> FloatArray:
-    """How much of what is cited bears its segment out, float64 (topics,), 0 to 1.
+    """The share of citations, by weight, that support their segment, float64 (topics,), 0 to 1.
 
     A segment's value is 1 where its first citation bears all of it out, 1/2 where some of it, else 0; with
     hard=1 only 1 or 0; with citations=all the mean over those of its citations that were judged. The mean
@@ -47,7 +47,7 @@ def support_precision(answers: JudgedAnswers, *, hard: int = 0, citations: str =
 
 
 def support_recall(answers: JudgedAnswers, *, hard: int = 0, citations: str = "first") -> FloatArray:
-    """How much of the answer is borne out by what it cites, float64 (topics,), 0 to 1.
+    """The share of the answer, by weight, supported by its citations, float64 (topics,), 0 to 1.
 
     As SupportP, but the sum is divided by all segments less those that cite and were not judged: a segment
     without a citation counts 0.
@@ -66,10 +66,10 @@ def _score(answer: JudgedAnswer, hard: int, citations: str, *, recall: bool) -> 
     if answer.support is None:
         # What cites nothing needs no judge.
         return 0.0 if answer.size.cited == 0 else NOT_JUDGED
-    found = _support(answer.support, HARD if hard else WEIGHTS, citations)
-    if found.unjudged and not found.judged:
+    support = _support(answer.support, HARD if hard else WEIGHTS, citations)
+    if support.unjudged and not support.judged:
         return NOT_JUDGED
-    return ratio_of(found.total, len(answer.support) - found.unjudged if recall else found.judged)
+    return ratio_of(support.total, len(answer.support) - support.unjudged if recall else support.judged)
 
 
 def _support(segments: tuple[tuple[int, ...], ...], weights: dict[int, float], citations: str) -> _Support:
@@ -90,11 +90,11 @@ SOURCE = (
     "arXiv 2504.15205, 2025"
 )
 PARAMETERS = (
-    switch("hard", "1: only what is borne out in full counts."),
+    switch("hard", "1: only full support counts."),
     Parameter(
         "citations",
         "choice",
-        "Whether the first citation of a segment is looked at, as at TREC 2024, or all that were judged.",
+        "Whether only the first citation of a segment counts, as at TREC 2024, or all judged ones.",
         default="first",
         choices=("first", "all"),
     ),

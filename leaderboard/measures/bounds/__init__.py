@@ -1,1 +1,1 @@
-"""How far scores could move if the unjudged documents were judged."""
+"""Bounds of scores if the unjudged documents were judged."""

@@ -1,4 +1,4 @@
-"""How high and how low nDCG could be if the unjudged documents were judged.
+"""Lowest and highest possible nDCG if the unjudged documents were judged.
 
 Gain is a sum of layers, one for each grade: what the grade gains more than the one below, counted for all
 documents of at least that grade. In both bounds a layer counts some of the unjudged documents of the
@@ -96,7 +96,7 @@ class _Scale(NamedTuple):
 
 
 class _Ends(NamedTuple):
-    """Where the unjudged documents that count in a layer may end: above all, at a gap's end, at the last.
+    """Places for the unjudged documents that count in a layer: above all, at a gap's end, at the last.
 
     topic; number: how many documents count; weight: the sum of 1 / discount at their ranks; each (ends,).
     """

@@ -1,4 +1,4 @@
-"""How high and how low a score could be if the unjudged documents were judged."""
+"""Lowest and highest possible scores if the unjudged documents were judged."""
 
 from typing import NamedTuple
 
@@ -30,7 +30,7 @@ def highest_precision(judged: Judged, *, rel: int = 1, cutoff: int) -> FloatArra
 def highest_reciprocal_rank(judged: Judged, *, rel: int = 1, cutoff: int | None = None) -> FloatArray:
     """One over the rank of the first relevant or unjudged document, float64 (topics,), 0 to 1.
 
-    Unjudged are documents not in the qrels and those of grade -1. 0 where there is none of either kind.
+    Unjudged are documents not in the qrels and those of grade -1. 0 if neither exists.
 
     >>> from leaderboard.measures.example import judged
     >>> highest_reciprocal_rank(judged({1: 0, 2: -1, 5: 1}))
@@ -115,7 +115,7 @@ def highest_average_precision(judged: Judged, *, rel: int = 1, cutoff: int | Non
 
 
 class _Terms(NamedTuple):
-    """What the sum in average precision is made of.
+    """The terms of the sum in average precision.
 
     precision: (hits,) nth / rank of each relevant hit, 0 for others, and precisions their sums;
     inverses: sums of 1 / rank over relevant hits; others: counts of judged hits that are not relevant;
@@ -131,7 +131,7 @@ class _Terms(NamedTuple):
     inverses_at_others: Prefix
 
     def all_relevant(self, rankings: Gaps, rank: IntArray) -> tuple[FloatArray, FloatArray]:
-        """What _all_relevant gives for one rank of each topic, 0 included."""
+        """Result of _all_relevant for one rank of each topic, 0 included."""
         hits = rankings.above(rank)
         return _all_relevant(
             rank,
@@ -194,7 +194,7 @@ P_MAX = Measure(
 RR_MAX = Measure(
     name="RRmax",
     title="Highest possible reciprocal rank",
-    formula="1 / (rank of the first relevant or unjudged document), 0 if there is none in the top k",
+    formula="1 / (rank of the first relevant or unjudged document), 0 if none is in the top k",
     citation=PAPER,
     compute=highest_reciprocal_rank,
     parameters=(REL, CUTOFF),

@@ -1,4 +1,4 @@
-"""Where the unjudged documents of a run are: in the gaps between its judged hits."""
+"""The positions of a run's unjudged documents: in the gaps between its judged hits."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ class Gaps:
 
     topic, rank, grade: (hits,) ascending by topic, then rank; starts: (topics + 1,) where each topic's
     hits begin, and their end; unjudged_above: (hits,) unjudged documents ranked above each; depth:
-    (topics,) how many ranks are looked at; unjudged: (topics,) how many of their documents are unjudged;
+    (topics,) the number of ranks considered; unjudged: (topics,) how many of their documents are unjudged;
     outside: (topics,) unjudged documents of the run below these ranks, and pooled ones of grade -1 it
     did not retrieve.
     """
@@ -30,7 +30,7 @@ class Gaps:
     outside: IntArray
 
     def above(self, rank: IntArray) -> IntArray:
-        """How many judged hits each topic has at its rank or above, (topics,)."""
+        """Number of judged hits at or above each topic's rank, (topics,)."""
         key = self.topic * self._span + self.rank
         place = np.searchsorted(key, np.arange(len(self.depth)) * self._span + rank, side="right")
         return place - self.starts[:-1]
@@ -73,7 +73,7 @@ class Prefix:
 
 
 def gaps(judged: Judged, cutoff: int | None) -> Gaps:
-    """Where the unjudged documents of a run's top cutoff ranks (None: all) are.
+    """Positions of the unjudged documents in a run's top cutoff ranks (None: all).
 
     Unjudged are documents that are not in the qrels and those of grade -1, pooled but not judged.
     """

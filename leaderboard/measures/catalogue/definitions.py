@@ -1,4 +1,4 @@
-"""A measure's definition in words: the docstring of its function, for readers who do not program."""
+"""A measure's definition as text: the docstring of its function, without code."""
 
 import inspect
 import re
@@ -20,7 +20,7 @@ class Definition:
 
 
 def definition(measure: Measure) -> Definition:
-    """What the docstring of the measure's function says.
+    """Definition in the docstring of the measure's function.
 
     >>> from leaderboard.measures.registry import NAMES
     >>> definition(NAMES["AP"]).paragraphs[0]

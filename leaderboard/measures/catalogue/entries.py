@@ -10,7 +10,7 @@ from leaderboard.errors import NotFound, UnknownMeasure
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.catalogue.definitions import definition
 from leaderboard.measures.catalogue.examples import Worked, worked_examples
-from leaderboard.measures.catalogue.families import FAMILIES, OTHER, Family, family_of
+from leaderboard.measures.catalogue.families import FAMILIES, MOST_USED, OTHER, Family, family_of
 from leaderboard.measures.catalogue.names import TrecForm, examples, grammar, trec_forms
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.record import LARGEST, Measure, Parameter, TrecName, value_text
@@ -79,7 +79,7 @@ class ParameterFacts:
 
     @property
     def sentences(self) -> str:
-        """What it does, what it may be and what it is unless given."""
+        """Effect of the parameter, its allowed values and its default."""
         default = self.default if self.default == MUST_BE_GIVEN else f"{self.default} unless given"
         return f"{self.text} {self.rule[:1].upper()}{self.rule[1:]}; {default}."
 
@@ -90,7 +90,7 @@ class MeasurePage:
 
     anchor: where its family begins in the list; written: the form of it that was asked about, empty
     where none was; facts: what there is to know of its scores, each under its heading; low, high: the
-    range of a topic's score, None where it has no end; explanation: in words, the example worked.
+    range of a topic's score, None where unbounded; explanation: the worked example as text.
     """
 
     entry: Entry
@@ -121,6 +121,11 @@ def listing(query: str = "") -> tuple[Section, ...]:
     )
 
 
+def most_used() -> tuple[Entry, ...]:
+    """The measures that boards of shared tasks usually show."""
+    return tuple(_entry(NAMES[name]) for name in MOST_USED)
+
+
 @lru_cache(maxsize=1024)
 def find(name: str) -> tuple[str, str]:
     """The canonical name of a measure and the form of it meant: `ndcg_cut_10` gives nDCG and nDCG@10.
@@ -146,19 +151,19 @@ def find(name: str) -> tuple[str, str]:
 def page(name: str, written: str = "") -> MeasurePage:
     """All about the measure of that canonical name, with the parameters of a form of it such as nDCG@10.
 
-    Raises NotFound where there is none of that name, or the form is one of another measure.
+    Raises NotFound for an unknown name, or a form of another measure.
     """
     measure = NAMES.get(name)
     if measure is None or measure.name != name:
         raise NotFound(f"There is no measure {name[:40]!r}.")
     bound = _bound(measure, written) if written else None
-    told = definition(measure)
+    described = definition(measure)
     low, high = (None if math.isinf(end) else end for end in measure.range)
     return MeasurePage(
         entry=_entry(measure),
         anchor=family_of(measure).anchor,
         written=bound.key if bound else "",
-        definition=told.paragraphs,
+        definition=described.paragraphs,
         grammar=grammar(measure),
         examples=examples(measure),
         trec_forms=trec_forms(measure),
@@ -168,7 +173,7 @@ def page(name: str, written: str = "") -> MeasurePage:
         high=high,
         undefined=measure.undefined,
         note=measure.note,
-        explanation=told.explanation,
+        explanation=described.explanation,
         worked=worked_examples(measure),
     )
 
@@ -252,7 +257,7 @@ def _facts(measure: Measure) -> Iterator[tuple[str, str]]:
 
 
 def _range(measure: Measure) -> str:
-    """The smallest and largest score in words."""
+    """The smallest and largest score as text."""
     low, high = measure.range
     if low == high:
         return f"always {low:g}"

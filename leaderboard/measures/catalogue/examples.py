@@ -16,14 +16,14 @@ from leaderboard.measures.record import Measure
 
 LETTERS = ascii_lowercase
 NEIGHBOURS = 3
-"""This many ranks in a row without a judged document are told in one line."""
+"""This many ranks in a row without a judged document are shown in one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Graded:
     """A judged document: its grade, and its grade for each subtopic it is relevant to, numbered from 1.
 
-    letter: what preferences call it, empty where there are none.
+    letter: what preferences call it, empty if missing.
     """
 
     grade: int
@@ -32,7 +32,7 @@ class Graded:
 
     @property
     def grade_words(self) -> str:
-        """The letter where it has one, and the grade, or what that means where it is none of relevance."""
+        """The letter, if any, and the grade or the meaning of a negative grade."""
         if self.letter:
             return self.letter if self.grade == UNJUDGED else f"{self.letter}, grade {self.grade}"
         return "-1, pooled but not judged" if self.grade == UNJUDGED else str(self.grade)
@@ -46,7 +46,7 @@ class Graded:
 
     @property
     def words(self) -> str:
-        """The grade, and the subtopics where there are any."""
+        """The grade, and the subtopics if any."""
         if not self.subtopics:
             return self.grade_words
         kind = "subtopic" if len(self.subtopics) == 1 else "subtopics"
@@ -66,7 +66,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """What a measure is computed from for one topic.
+    """Input of a measure for one topic.
 
     places: its ranks, then the judged documents that were not retrieved; facts: whatever else there is
     to know.
@@ -77,7 +77,7 @@ class Ranking:
 
     @property
     def heading(self) -> str:
-        """What the column of documents says of them."""
+        """The heading of the column of documents."""
         return (
             "Document" if any(place.document.letter for place in self.places if place.document) else "Grade"
         )
@@ -123,7 +123,7 @@ class Worked:
 
     @property
     def summary(self) -> str:
-        """The scores, and whatever else there is to know, in a line."""
+        """The scores and further facts in one line."""
         return "; ".join(
             (", ".join(f"{score.written} = {score.text}" for score in self.scores), *self.ranking.facts)
         )
@@ -199,11 +199,11 @@ def _gap(first: int, last: int) -> list[Place]:
 
 
 def _graded(judged: Judged, document: int, letter: str) -> Graded:
-    grade, known = int(judged.judgments.grades[document]), judged.judgments.subtopics
-    if known is None:
+    grade, subtopics = int(judged.judgments.grades[document]), judged.judgments.subtopics
+    if subtopics is None:
         return Graded(grade, letter=letter)
-    relevant = (known.document == document) & (known.grade > 0)
-    numbers, grades = (known.subtopic[relevant] + 1).tolist(), known.grade[relevant].tolist()
+    relevant = (subtopics.document == document) & (subtopics.grade > 0)
+    numbers, grades = (subtopics.subtopic[relevant] + 1).tolist(), subtopics.grade[relevant].tolist()
     return Graded(grade, tuple(zip(numbers, grades, strict=True)), letter)
 
 
@@ -232,8 +232,8 @@ def _preferences(judged: Judged, letters: Mapping[int, str]) -> Iterator[str]:
     for place, better in enumerate(pairs.better.tolist()):
         if better in letters:
             times = "" if pairs.weight[place] == 1 else f" with weight {pairs.weight[place]:g}"
-            told = f"{letters[better]} to {letters[int(pairs.worse[place])]}{times}"
-            of_judge.setdefault(judge[place], []).append(told)
-    for number, told_of in sorted(of_judge.items()):
+            pair = f"{letters[better]} to {letters[int(pairs.worse[place])]}{times}"
+            of_judge.setdefault(judge[place], []).append(pair)
+    for number, pairs_of_judge in sorted(of_judge.items()):
         whose = f"judge {number + 1} prefers " if len(of_judge) > 1 else "preferred: "
-        yield whose + ", ".join(told_of)
+        yield whose + ", ".join(pairs_of_judge)

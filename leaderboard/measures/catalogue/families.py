@@ -17,7 +17,7 @@ class Family:
 
     @property
     def anchor(self) -> str:
-        """Where its part of a page begins.
+        """The anchor of its section on a page.
 
         >>> Family("Sets and filtering", "", ()).anchor
         'sets-and-filtering'
@@ -84,6 +84,9 @@ FAMILIES: tuple[Family, ...] = (
     ),
 )
 """In the order shown."""
+
+MOST_USED = ("nDCG", "AP", "RR", "P", "R", "Rprec", "Bpref", "RBP", "ERR", "Judged")
+"""What boards of shared tasks usually show."""
 
 OTHER = Family("Other measures", "Measures of no family.", ())
 

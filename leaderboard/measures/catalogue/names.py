@@ -1,4 +1,4 @@
-"""How measures are written: the grammar of one, examples of it, and what trec_eval calls it."""
+"""Measure names: grammar, examples, and trec_eval's names."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ RANKS = 10
 
 @dataclass(frozen=True, slots=True)
 class TrecForm:
-    """A name trec_eval prints, and what it is written as here.
+    """A name printed by trec_eval and its counterpart here.
 
     k stands for a rank and x for another number; option: how trec_eval is asked for it with other
     values, empty where it takes none; only: the version that alone has it, 0 where all do.
@@ -28,7 +28,7 @@ class TrecForm:
 
     @property
     def words(self) -> str:
-        """Both names, and the version, in a line."""
+        """Both names and the version in one line."""
         return f"{self.name} for {self.here}" + (f" (version {self.only} only)" if self.only else "")
 
 
@@ -84,7 +84,7 @@ def sample(parameter: Parameter) -> Value:
 
 
 def trec_forms(measure: Measure) -> tuple[TrecForm, ...]:
-    """What trec_eval calls the measure, and its variants.
+    """trec_eval's names of the measure and its variants.
 
     >>> from leaderboard.measures.registry import NAMES
     >>> [(form.name, form.here) for form in trec_forms(NAMES["SetF"])]

@@ -23,7 +23,7 @@ class Covered(NamedTuple):
 
 
 class Gained(NamedTuple):
-    """What each document of a ranking is worth, given those above it, in rank order, each (documents,)."""
+    """The gain of each document of a ranking, given those above it, in rank order, each (documents,)."""
 
     topic: IntArray
     rank: IntArray
@@ -44,19 +44,19 @@ class Rows(NamedTuple):
 
 def relevant_rows(judgments: Judgments, rel: int) -> Rows:
     """The judgments of subtopics with a grade of at least rel, by document, then subtopic."""
-    known = _subtopics(judgments)
-    rows = judgments.keep(("subtopic rows", rel), lambda: np.flatnonzero(known.grade >= rel))
-    document = known.document[rows]
-    first = np.cumsum(known.count) - known.count
-    subtopic = first[judgments.topic[document]] + known.subtopic[rows]
+    subtopics = _subtopics(judgments)
+    rows = judgments.keep(("subtopic rows", rel), lambda: np.flatnonzero(subtopics.grade >= rel))
+    document = subtopics.document[rows]
+    first = np.cumsum(subtopics.count) - subtopics.count
+    subtopic = first[judgments.topic[document]] + subtopics.subtopic[rows]
     bounds = judgments.keep(
         ("subtopic bounds", rel), lambda: np.searchsorted(document, np.arange(len(judgments.grades) + 1))
     )
-    return Rows(subtopic, known.grade[rows], bounds)
+    return Rows(subtopic, subtopics.grade[rows], bounds)
 
 
 def covered(judged: Judged, rel: int, cutoff: int | None = None) -> Covered:
-    """What the top cutoff ranks (None: all) cover with a grade of at least rel."""
+    """Subtopics covered by the top cutoff ranks (None: all) with a grade of at least rel."""
     rows = relevant_rows(judged.judgments, rel)
     document = judged.document if cutoff is None else judged.document[judged.rank <= cutoff]
     hits = np.arange(len(judged.rank)) if cutoff is None else np.flatnonzero(judged.rank <= cutoff)
@@ -108,7 +108,7 @@ def ideal_novelty(judgments: Judgments, rel: int, alpha: float, cutoff: int | No
 
 
 def relevant_to(judgments: Judgments, rel: int) -> IntArray:
-    """How many documents are relevant to each subtopic, (subtopics of all topics,)."""
+    """Number of documents relevant to each subtopic, (subtopics of all topics,)."""
     rows = relevant_rows(judgments, rel)
     return np.bincount(rows.subtopic, minlength=int(_subtopics(judgments).count.sum()))
 
@@ -119,7 +119,7 @@ def topic_of_subtopics(judgments: Judgments) -> IntArray:
 
 
 def answerable(judgments: Judgments, rel: int) -> IntArray:
-    """How many subtopics with a relevant document each topic has, (topics,)."""
+    """Number of subtopics with a relevant document for each topic, (topics,)."""
     with_any = relevant_to(judgments, rel) > 0
     return np.bincount(topic_of_subtopics(judgments)[with_any], minlength=len(judgments))
 

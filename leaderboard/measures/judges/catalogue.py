@@ -1,4 +1,4 @@
-"""The catalogue of measures of judges: what each is, its example worked."""
+"""The catalogue of measures of judges: definition and worked example of each."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from leaderboard.measures.judges.registry import MEASURES
 
 
 def pages() -> Iterator[AnswerMeasurePage]:
-    """All about every measure, in the order of the registry.
+    """The descriptions of all measures, in registry order.
 
     >>> [page.name for page in pages()]
     ['BoardTau', 'TopicTau', 'TopicAccuracy']
@@ -18,16 +18,16 @@ def pages() -> Iterator[AnswerMeasurePage]:
 
 
 def _page(measure: JudgeMeasure) -> AnswerMeasurePage:
-    told = definition(measure)
+    described = definition(measure)
     return AnswerMeasurePage(
         measure.name,
         measure.title,
         measure.formula,
-        (*told.paragraphs, *((measure.note,) if measure.note else ())),
+        (*described.paragraphs, *((measure.note,) if measure.note else ())),
         (),
         tuple(_facts(measure)),
         (),
-        told.explanation,
+        described.explanation,
         worked(measure),
     )
 

@@ -1,4 +1,4 @@
-"""The record a measure of judges is, and what it is computed from."""
+"""The record of a measure of judges, and its input."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -9,7 +9,7 @@ from leaderboard.measures.record import Measure
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AgreedTopics:
-    """A judge's board beside its reference, on the reference's topics.
+    """A judge's board aligned with its reference, on the reference's topics.
 
     reference, judge: scores of the same runs, (runs, topics) each, the judge's nan on topics that it left
     out. tau_b, accuracy: the agreement of both within each topic, (topics,), nan where it is undefined.

@@ -35,7 +35,7 @@ def board_tau(agreed: AgreedTopics) -> FloatArray:
 
 
 def board_means(agreed: AgreedTopics) -> FloatArray:
-    """What both boards are made of, float64 (2 runs, topics): the reference's rows, then the judge's."""
+    """The scores of both boards, float64 (2 runs, topics): the reference's rows, then the judge's."""
     return np.vstack((agreed.reference, np.nan_to_num(agreed.judge)))
 
 
@@ -85,7 +85,7 @@ BOARD_TAU = JudgeMeasure(
     parts=board_means,
     combine=tau_of_means,
     range=(-1.0, 1.0),
-    note="It describes these topics and runs. Judges are told apart by agreement by topic only.",
+    note="It describes these topics and runs. Judges are compared by agreement by topic only.",
     agreement="boards",
 )
 TOPIC_TAU = JudgeMeasure(

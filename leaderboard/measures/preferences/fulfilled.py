@@ -1,4 +1,4 @@
-"""How many preferences a ranking fulfils (the measures of trec_eval -R prefs)."""
+"""Preferences that a ranking fulfils (the measures of trec_eval -R prefs)."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -30,12 +30,12 @@ class Pairs(NamedTuple):
 
     @property
     def upper(self) -> IntArray:
-        """The rank of whichever was retrieved higher, NOWHERE if neither was."""
+        """The rank of the document retrieved higher, NOWHERE if neither was."""
         return np.minimum(self.better, self.worse)
 
     @property
     def lower(self) -> IntArray:
-        """The rank of whichever was retrieved lower, NOWHERE unless both were."""
+        """The rank of the document retrieved lower, NOWHERE unless both were."""
         return np.maximum(self.better, self.worse)
 
 

@@ -1,1 +1,1 @@
-"""What equal scores leave open in a run's ranking, and in its score."""
+"""Effects of ties on a run's ranking and score."""

@@ -1,4 +1,4 @@
-"""What a run's score would be had its equal scores been ordered otherwise: lowest, expected, highest.
+"""A run's lowest, expected and highest score over all orders of its ties.
 
 trec_eval breaks ties by docno, descending: no worse a choice than another, but a choice.
 """
@@ -49,7 +49,7 @@ class TieEffect:
 
 
 def effect(ties: Tied, key: str, *, seed: int = SEED) -> TieEffect:
-    """What ties do to a run's score by a measure, by its name.
+    """The effect of ties on a run's score, by name of the measure.
 
     Exact for precision, recall, F and success in the top k, R-precision, the break-even point, CG, DCG,
     nDCG, RBP, gRBP, RR, AP and GMAP (by topic), and for what does not depend on the order; by 100 drawn

@@ -38,7 +38,7 @@ class _Groups:
         self.relevant_above = start - np.searchsorted(topic, np.arange(self.topics))[self.topic]
 
     def within(self, cutoff: int | IntArray | None) -> IntArray:
-        """How many ranks of each group are among the first cutoff ranks."""
+        """Number of ranks of each group among the first cutoff ranks."""
         last = cutoff[self.topic] if isinstance(cutoff, np.ndarray) else (FAR if cutoff is None else cutoff)
         return np.clip(last - self.above, 0, self.size)
 

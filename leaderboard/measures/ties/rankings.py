@@ -1,4 +1,4 @@
-"""A run whose equal scores leave open in which order it ranked: who is tied with whom, and the orders."""
+"""A run with ties: the groups of tied documents, and their possible orders."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from leaderboard.measures.running import bounds_of
 
 @dataclass(frozen=True, eq=False)
 class TieGroups:
-    """Where a run has two or more documents of one topic with the same score.
+    """Groups of two or more documents of one topic with the same score in a run.
 
     topic: (groups,) index into judgments.topics; first: (groups,) rank of the group's first document;
     size: (groups,) its number of documents; ascending by topic, then first.
@@ -52,7 +52,7 @@ def tie_groups(topic: IntArray, score: NDArray[np.floating]) -> TieGroups:
 
 @dataclass(frozen=True, eq=False)
 class Tied:
-    """A run as the judgments see it, with its ties.
+    """The judged hits of a run, with its ties.
 
     first, size: (hits,) for every hit of judged the first rank of the documents it is tied with, itself
     included, and how many these are; a hit that is not tied has its own rank and 1.
@@ -79,7 +79,7 @@ class Tied:
     def best(self, value: NDArray[np.integer] | FloatArray | None = None) -> Judged:
         """The order with the most valuable documents of each group first, unjudged ones as those of value 0.
 
-        value: (documents,) as judgments.grades, which are taken where there is none.
+        value: (documents,) as judgments.grades, which are used if None.
         """
         return self._best_by_grade if value is None else self._ordered(1, value)
 
@@ -143,7 +143,7 @@ def tied(judged: Judged, groups: TieGroups) -> Tied:
 
 
 def counts(ties: Tied, places: IntArray | None = None) -> TieCounts:
-    """How much is tied on the topics at these places of the judgments, on all of them where None.
+    """Counts of ties on the topics at these places of the judgments, on all topics if None.
 
     >>> from leaderboard.measures.example import judged
     >>> groups = tie_groups(np.zeros(5, np.int64), np.array([3.0, 2.0, 2.0, 1.0, 1.0]))

@@ -11,7 +11,7 @@ from leaderboard.measures.rank_biased import PERSISTENCE
 from leaderboard.measures.record import JUDGED_ONLY, Measure, TrecName
 
 _BLOCK = 64
-"""How many topics' ranks are laid out at a time: few enough to stay small, enough to be quick."""
+"""Topics whose ranks are laid out at a time: few enough to stay small, enough to be quick."""
 
 
 def rank_biased_of_topic_scale(judged: Judged, *, p: float = 0.9) -> FloatArray:
@@ -35,7 +35,7 @@ def rank_biased_of_topic_scale(judged: Judged, *, p: float = 0.9) -> FloatArray:
 
 
 def rank_biased_residual(judged: Judged, *, p: float = 0.9) -> FloatArray:
-    """How much rank-biased precision could rise where something retrieved is unjudged, float64 (topics,).
+    """Residual of rank-biased precision: its possible rise if unjudged hits were relevant, float64 (topics,).
 
     From 0 to 1: the weight of the retrieved documents that are not judged or of a negative grade, and
     of all ranks below the last one. 0 where all that was retrieved is judged, though what is below is not.
@@ -59,8 +59,8 @@ def rank_biased_residual(judged: Judged, *, p: float = 0.9) -> FloatArray:
 def _unjudged_weight(topic: IntArray, rank: IntArray, retrieved: IntArray, p: float) -> FloatArray:
     """The sum of the weights of the ranks up to retrieved without a hit, (topics,), in rank order.
 
-    A weight below 2^-55 of the first one added no longer changes any sum, so long rankings are looked
-    at only as deep as they matter. Block by block, since all ranks of all topics are many.
+    A weight below 2^-55 of the first one added no longer changes any sum, so long rankings are read
+    only as deep as they matter. Block by block, since all ranks of all topics are many.
     """
     starts = np.searchsorted(topic, np.arange(len(retrieved) + 1))
     nth = np.arange(1, len(topic) + 1) - starts[topic]

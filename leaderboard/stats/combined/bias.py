@@ -1,4 +1,4 @@
-"""Whether a machine favours some runs: what it gives their documents beyond what it gives others like them.
+"""Whether a machine favours some runs: grades of their documents compared with similar documents.
 
 A machine that knows no team errs by the document: by what people say of it, and perhaps by how easily it is
 found, where it over-rates what most runs have near their tops. So the documents that people judged are
@@ -36,7 +36,7 @@ LEAST_OTHERS = 3
 
 @dataclass(frozen=True, slots=True)
 class Favour:
-    """What a machine gives a group of runs beyond what it gives others for documents like theirs.
+    """The extra grade that a machine gives a group of runs, compared with similar documents of others.
 
     In units of the measure. low and high are the ends of the 95 % interval, p and adjusted are two-sided;
     visible is the smallest favour that would be found with 80 % power.
@@ -73,14 +73,14 @@ def favours(
     topic, people = labels.topic[judged], labels.people[judged]
     own = np.array([placed[list(group)].mean(axis=0) for group in groups])
     worth, own = _unexplained((value_of(labels.machine[judged])[None], own), people, placed.mean(axis=0))
-    told = (own**2).sum(axis=1)
-    is_told = told > own.shape[1] * (ROUNDING * np.abs(placed).max(initial=0.0)) ** 2
+    own_size = (own**2).sum(axis=1)
+    is_estimable = own_size > own.shape[1] * (ROUNDING * np.abs(placed).max(initial=0.0)) ** 2
     # What a whole pool would hold of it: the sample's documents, each as often as it stands for others.
-    held = own**2 @ (1 / labels.probability[judged])
-    scale = np.divide(held, told, out=np.zeros_like(told), where=is_told)
+    in_pool = own**2 @ (1 / labels.probability[judged])
+    scale = np.divide(in_pool, own_size, out=np.zeros_like(own_size), where=is_estimable)
     by_topic = np.array([np.bincount(topic, weights=row, minlength=topics) for row in worth * own])
-    found = iter(_tested(by_topic[is_told] * scale[is_told, None]))
-    return tuple(next(found) if told else None for told in is_told.tolist())
+    tested = iter(_tested(by_topic[is_estimable] * scale[is_estimable, None]))
+    return tuple(next(tested) if estimable else None for estimable in is_estimable.tolist())
 
 
 def _tested(by_topic: FloatArray) -> list[Favour]:
@@ -105,7 +105,7 @@ def _tested(by_topic: FloatArray) -> list[Favour]:
 
 
 def _unexplained(values: Sequence[FloatArray], people: IntArray, placed: FloatArray) -> list[FloatArray]:
-    """What each row, (rows, documents), differs from its least-squares line along placed among equal grades.
+    """Residuals of each row, (rows, documents), from its least-squares line along placed at equal grades.
 
     people, placed: (documents,). Where documents of a grade are all placed alike, the mean is the line.
     """

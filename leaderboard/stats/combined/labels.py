@@ -1,4 +1,4 @@
-"""A machine's labels of all documents of a pool, people's of a random sample, and what both say together.
+"""A machine's labels of a whole pool, people's labels of a random sample, and their combination.
 
 The difference estimator of survey sampling (Särndal, Swensson and Wretman, Model Assisted Survey Sampling,
 1992, chapter 6), known as prediction-powered inference (Angelopoulos et al., Science 382, 2023). Whatever the
@@ -43,13 +43,13 @@ class Labels:
 
     @property
     def is_judged(self) -> NDArray[np.bool_]:
-        """Which documents people judged."""
+        """Mask of the documents that people judged."""
         judged: NDArray[np.bool_] = self.people != NOT_JUDGED
         return judged
 
 
 def predicted(labels: Labels, value_of: ValueOf) -> FloatArray:
-    """What people are expected to say of each document, (documents,), from its machine grade.
+    """The grade expected from people for each document, (documents,), given its machine grade.
 
     The mean value of the documents of the same machine grade that people judged in other topics, each
     counted as often as it stands for others; of all machine grades where none was judged; else the machine's
@@ -74,7 +74,7 @@ def predicted(labels: Labels, value_of: ValueOf) -> FloatArray:
 
 
 def rectified(labels: Labels, value_of: ValueOf) -> FloatArray:
-    """The value of each document by both, (documents,): what is predicted, put right where people judged.
+    """The combined value of each document, (documents,): the prediction, corrected where people judged.
 
     Its expectation over draws is the value by people. It is not clipped: it may be negative, or above the
     highest value.

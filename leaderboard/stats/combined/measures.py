@@ -25,14 +25,14 @@ NOWHERE = -1
 def in_rankings(values: FloatArray, rankings: IntArray) -> FloatArray:
     """The values of documents where the rankings, (runs, topics, ranks), have them; 0 for NOWHERE."""
     # NOWHERE is the place of what comes last.
-    found: FloatArray = np.append(values, 0.0)[rankings]
-    return found
+    ranked: FloatArray = np.append(values, 0.0)[rankings]
+    return ranked
 
 
 def precision(labels: Labels, rankings: IntArray, *, cutoff: int, rel: int = 1) -> FloatArray:
     """P at a cutoff, (runs, topics); rankings: (runs, topics, ranks) of places in the labels, or NOWHERE."""
-    found = in_rankings(rectified(labels, relevant_from(rel)), rankings[..., :cutoff])
-    share: FloatArray = found.sum(axis=-1) / cutoff
+    ranked = in_rankings(rectified(labels, relevant_from(rel)), rankings[..., :cutoff])
+    share: FloatArray = ranked.sum(axis=-1) / cutoff
     return share
 
 
@@ -40,8 +40,8 @@ def rank_biased(
     labels: Labels, rankings: IntArray, *, p: float, rel: int = 1, cutoff: int | None = None
 ) -> FloatArray:
     """Rank-biased precision of persistence p, (runs, topics)."""
-    found = in_rankings(rectified(labels, relevant_from(rel)), rankings[..., :cutoff])
-    score: FloatArray = (1 - p) * (found @ p ** np.arange(found.shape[-1]))
+    ranked = in_rankings(rectified(labels, relevant_from(rel)), rankings[..., :cutoff])
+    score: FloatArray = (1 - p) * (ranked @ p ** np.arange(ranked.shape[-1]))
     return score
 
 
@@ -49,8 +49,8 @@ def dcg(
     labels: Labels, rankings: IntArray, *, cutoff: int | None = None, gain: ValueOf = gain_of
 ) -> FloatArray:
     """Discounted cumulative gain with the logarithm to base 2, (runs, topics)."""
-    found = in_rankings(rectified(labels, gain), rankings[..., :cutoff])
-    total: FloatArray = found @ discounts(found.shape[-1])
+    ranked = in_rankings(rectified(labels, gain), rankings[..., :cutoff])
+    total: FloatArray = ranked @ discounts(ranked.shape[-1])
     return total
 
 
@@ -80,16 +80,16 @@ def average_precision(
     """Average precision over the estimated number of relevant documents, (runs, topics)."""
     is_relevant = relevant_from(rel)
     values = rectified(labels, is_relevant)
-    found = in_rankings(values, rankings[..., :cutoff])
+    ranked = in_rankings(values, rankings[..., :cutoff])
     # In place: of all runs at once these are large, and each new array costs as much as the sum in it.
-    terms = np.cumsum(found, axis=-1)
-    terms -= found
+    terms = np.cumsum(ranked, axis=-1)
+    terms -= ranked
     terms += 1
-    terms *= found
-    terms /= np.arange(1, found.shape[-1] + 1)
+    terms *= ranked
+    terms /= np.arange(1, ranked.shape[-1] + 1)
     relevant = np.bincount(labels.topic, weights=values, minlength=labels.topics)
-    known = is_relevant(labels.people) * labels.is_judged
-    seen = np.bincount(labels.topic, weights=known, minlength=labels.topics)
+    judged = is_relevant(labels.people) * labels.is_judged
+    seen = np.bincount(labels.topic, weights=judged, minlength=labels.topics)
     total: FloatArray = terms.sum(axis=-1)
     return total / np.maximum(np.maximum(relevant, seen), 1.0)
 

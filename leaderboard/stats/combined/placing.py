@@ -1,4 +1,4 @@
-"""How much a document counts in a run's score: the slope of the score by what the document is worth.
+"""The weight of a document in a run's score: the slope of the score by the document's value.
 
 Of P, DCG, nDCG and RBP that is the weight of its rank. Of RR, ERR and AP it depends on what the machine says
 of the run's other documents on the topic, never of the document itself, as these measures are linear in each.
@@ -71,10 +71,10 @@ def average_precision(
 ) -> FloatArray:
     """Of AP, over the number of documents that the machine calls relevant."""
     worth = relevant_from(rel)(labels.machine)
-    found = in_rankings(worth, rankings[..., :cutoff])
-    rank = np.arange(1, found.shape[-1] + 1)
-    above = np.cumsum(found, axis=-1) - found
-    shared = found / rank
+    ranked = in_rankings(worth, rankings[..., :cutoff])
+    rank = np.arange(1, ranked.shape[-1] + 1)
+    above = np.cumsum(ranked, axis=-1) - ranked
+    shared = ranked / rank
     below = shared.sum(axis=-1, keepdims=True) - np.cumsum(shared, axis=-1)
     relevant = np.bincount(labels.topic, weights=worth, minlength=labels.topics)
     weight: FloatArray = ((1 + above) / rank + below) / np.maximum(relevant, 1.0)[:, None]

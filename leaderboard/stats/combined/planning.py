@@ -1,4 +1,4 @@
-"""How many more documents people would have to judge to separate two runs."""
+"""Number of further documents that people would have to judge to separate two runs."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ GOAL = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Prospect:
-    """What a larger sample would show: documents more, the standard error then, the power then."""
+    """The prospect of a larger sample: additional documents, standard error and power."""
 
     documents: int
     error: float
@@ -22,7 +22,7 @@ class Prospect:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What separates two runs, if their difference is what it seems.
+    """The sample that separates two runs if their difference is as estimated.
 
     needed: the smallest of the larger samples that finds it with a power of 80 %, None where none does;
     all_judged: were everything judged; topics: how many topics would find it then, None where it is 0 or no
@@ -63,7 +63,7 @@ def variances(labels: Labels, contrast: Contrast, value_of: ValueOf) -> tuple[fl
 def plan(
     labels: Labels, contrast: Contrast, value_of: ValueOf, larger: Iterable[FloatArray], *, level: float
 ) -> Plan:
-    """What separates the two runs of a contrast by a two-sided test at a level.
+    """The sample that separates the two runs of a contrast by a two-sided test at a level.
 
     larger: the probabilities, (documents,), of larger samples, the smallest first, none below those now.
     """
@@ -75,7 +75,7 @@ def plan(
         return Prospect(_more(labels, probability), error, _power(difference, error, labels.topics, level))
 
     every = prospect(np.ones(len(labels.people)))
-    needed = next((made for made in map(prospect, larger) if made.power >= GOAL), None)
+    needed = next((planned for planned in map(prospect, larger) if planned.power >= GOAL), None)
     if needed is None and every.power >= GOAL:
         needed = every
     spread = float(np.sqrt(labels.topics * rest))

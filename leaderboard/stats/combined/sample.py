@@ -1,4 +1,4 @@
-"""Which of a machine's judgments people judge too: a random sample, denser near the top of the runs.
+"""The random sample of a machine's judgments that people judge too, denser near the top of the runs.
 
 Poisson sampling with permanent random numbers: Ohlsson, Coordination of Samples Using Permanent Random
 Numbers, in Cox et al., Business Survey Methods, 1995. A larger share has a larger constant and the same
@@ -19,7 +19,7 @@ DEPTH = 10
 FLOOR = 0.05
 """The smallest probability: a document that no run has near its top may still be relevant."""
 _SPREAD = 0.05
-"""What is added to a weight, so that a larger share reaches documents without any, too."""
+"""Addition to every weight, so that a larger share also reaches documents without any."""
 _STEPS = 200
 
 
@@ -36,7 +36,7 @@ def uniform(seed: int, topic: str, document: str) -> float:
 
 
 def weights(places: IntArray) -> FloatArray:
-    """How much the documents of a topic weigh in the runs, (documents,), from 0 up.
+    """The weights of a topic's documents in the runs, (documents,), from 0 up.
 
     places: (runs, documents), the rank in each run, 0 where it does not have the document. The weight is the
     sum of 1/log2(1 + rank) over the runs that have it down to rank 10.

@@ -1,4 +1,4 @@
-"""Boards where people judged some topics to the end, drawn by chance, and a machine judged all topics.
+"""Boards where people fully judged a random sample of topics and a machine judged all topics.
 
 The difference estimator over topics (Särndal, Swensson and Wretman, Model Assisted Survey Sampling, 1992,
 chapter 6), its share of the machine's scores tuned as in prediction-powered inference (Angelopoulos, Duchi
@@ -51,13 +51,13 @@ class WholeTopics:
 
     @property
     def freedom(self) -> int:
-        """Degrees of freedom: what the spread is known by are the judged topics."""
+        """Degrees of freedom, from the judged topics, which determine the spread."""
         return len(self.judged) - 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimates:
-    """What people would give each run over all topics, (runs,) each, in units of the measure."""
+    """Estimated scores by people over all topics, (runs,) each, in units of the measure."""
 
     share: float
     """Of the machine's scores that is believed, from 0 to 1."""
@@ -70,7 +70,7 @@ class Estimates:
 
 
 def believed(scores: WholeTopics) -> float:
-    """How much of the machine's scores to use, from 0 to 1: as far as they move with people's.
+    """The weight of the machine's scores, from 0 to 1, by their correlation with people's.
 
     The slope of people's scores on the machine's, on the judged topics, with the means of runs and of topics
     taken out.
@@ -81,7 +81,7 @@ def believed(scores: WholeTopics) -> float:
 
 
 def estimates(scores: WholeTopics, share: float, *, confidence: float = 0.95) -> Estimates:
-    """What people would give each run over all topics, with a share of the machine's scores believed.
+    """Estimated scores by people over all topics, with a weight for the machine's scores.
 
     A share of 0 is people's judged topics alone: mean and interval of the ordinary t.
 
@@ -132,7 +132,7 @@ def pair_table(scores: WholeTopics, share: float, *, guard: int = LEAST_DIFFEREN
 
 @dataclass(frozen=True, slots=True)
 class TopicPlan:
-    """How many topics people have to judge to separate two runs, if their difference is what it seems.
+    """Number of topics that people have to judge to separate two runs, if their difference is as estimated.
 
     judged, topics: how many people judged, and of how many. needed: the fewest judged topics in all that find
     it with a power of 80 %, None where all do not.
@@ -146,7 +146,7 @@ class TopicPlan:
 
 
 def plan(scores: WholeTopics, share: float, runs: tuple[int, int], *, level: float) -> TopicPlan:
-    """What separates two runs, given by their places, by a two-sided test at a level."""
+    """The topics that separate two runs, given by their places, by a two-sided test at a level."""
     first, second = runs
     people = (scores.people[first] - scores.people[second])[None]
     machine = (scores.machine[first] - scores.machine[second])[None]
@@ -165,7 +165,7 @@ def plan(scores: WholeTopics, share: float, runs: tuple[int, int], *, level: flo
 def power_with(
     judged: int, topics: int, difference: float, spread: tuple[float, float], *, level: float
 ) -> float:
-    """The probability that a difference is found with so many of the topics judged by people.
+    """The probability that a difference is found if people judge this number of topics.
 
     spread: the standard deviation by topic of what the machine's scores leave unexplained of it, and of the
     people's difference.
@@ -204,7 +204,7 @@ def _centred(scores: FloatArray) -> FloatArray:
 def _rest(
     people: FloatArray, machine: FloatArray, judged: IntArray, share: float
 ) -> tuple[FloatArray, FloatArray]:
-    """What the believed share does not explain, (rows, judged), and the standard error of each row's mean."""
+    """The residuals after the believed share, (rows, judged), and the standard error of each row's mean."""
     count, topics = len(judged), machine.shape[1]
     left: FloatArray = people - share * machine[:, judged]
     # The topics themselves are a sample of topics like these; that few of them were judged costs the rest.

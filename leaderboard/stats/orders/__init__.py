@@ -1,1 +1,1 @@
-"""How alike two orders or rankings are."""
+"""Similarity of two orders or rankings."""

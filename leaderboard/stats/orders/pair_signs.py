@@ -1,4 +1,4 @@
-"""Many orders of the same runs at once: of each pair which run is better, and Kendall's tau from these."""
+"""The better run of each pair in many orders of the same runs, and Kendall's tau from these."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +8,7 @@ from leaderboard.memory import keep
 FloatArray = NDArray[np.float64]
 SignArray = NDArray[np.int8]
 SAME = 1e-10
-"""What is nearer than this share of the largest is equal but for rounding."""
+"""Relative difference below which values are equal but for rounding."""
 FEW = 32
 """Orders of which all pairs are taken at once."""
 
@@ -26,13 +26,13 @@ def pair_signs(scores: FloatArray) -> SignArray:
     if orders < FEW:
         first, second = _pairs(runs)
         return signs(scores[:, first] - scores[:, second], peak)
-    found, at = np.empty((orders, runs * (runs - 1) // 2), np.int8), 0
+    of_pairs, at = np.empty((orders, runs * (runs - 1) // 2), np.int8), 0
     # A run against all behind it at once: the differences of all pairs together would not stay in the cache.
     for run in range(runs - 1):
         behind = runs - 1 - run
-        found[:, at : at + behind] = signs(scores[:, run : run + 1] - scores[:, run + 1 :], peak)
+        of_pairs[:, at : at + behind] = signs(scores[:, run : run + 1] - scores[:, run + 1 :], peak)
         at += behind
-    return found
+    return of_pairs
 
 
 def pair_signs_alone(scores: FloatArray) -> SignArray:
@@ -46,7 +46,7 @@ def pair_signs_alone(scores: FloatArray) -> SignArray:
     return signs(scores[:, first] - scores[:, second], np.abs(scores).max(axis=1, initial=0.0)[:, None])
 
 
-# Judges are held against the same runs one after the other.
+# Judges are compared with the same runs one after the other.
 @keep
 def _pairs(runs: int) -> tuple["np.ndarray[tuple[int], np.dtype[np.intp]]", ...]:
     return tuple(np.triu_indices(runs, 1))
@@ -55,8 +55,8 @@ def _pairs(runs: int) -> tuple["np.ndarray[tuple[int], np.dtype[np.intp]]", ...]
 def signs(differences: FloatArray, peak: float | FloatArray) -> SignArray:
     """The signs of differences of numbers up to peak, 0 for what is rounding."""
     above, below = differences > SAME * peak, differences < -SAME * peak
-    found: SignArray = above.view(np.int8) - below.view(np.int8)
-    return found
+    signed: SignArray = above.view(np.int8) - below.view(np.int8)
+    return signed
 
 
 def taus(one: SignArray, two: SignArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""How far two scorings put the same runs in the same order; which runs move most between them.
+"""Agreement of two scorings on the order of runs, and the runs that move most between them.
 
 Scores are float64 (n,), one a run, higher is better. A correlation is from -1 (reversed) to 1 (the same
 order), None where it is not defined: with fewer than two runs, or where a scoring ties all of them.
@@ -63,7 +63,7 @@ def tau_ap(estimate: FloatArray, truth: FloatArray) -> float | None:
 def tau_ap_a(estimate: FloatArray, truth: FloatArray) -> float | None:
     """AP correlation with ties in the estimate: its mean over all orders of the tied runs.
 
-    For an estimate held against a true order; None also where the truth has ties. Without ties it is
+    For an estimate compared with a true order; None also where the truth has ties. Without ties it is
     tau_ap. Source: Urbano and Marrero, The Treatment of Ties in AP Correlation, ICTIR 2017.
 
     Tied, the two last runs stand in the true order half of the time:
@@ -89,7 +89,7 @@ def tau_ap_a(estimate: FloatArray, truth: FloatArray) -> float | None:
 def tau_ap_b(first: FloatArray, second: FloatArray) -> float | None:
     """AP correlation with ties in either order; symmetric, the mean of both directions.
 
-    For two orders neither of which is the true one. A run is held against those strictly above its ties.
+    For two orders neither of which is the true one. A run is compared with those strictly above its ties.
     Source: Urbano and Marrero, The Treatment of Ties in AP Correlation, ICTIR 2017.
 
     >>> tau_ap_b(np.array([3.0, 2.0, 1.0]), np.array([3.0, 2.0, 2.0]))
@@ -120,7 +120,7 @@ class Moves:
 
 
 def largest_moves(first: FloatArray, second: FloatArray) -> Moves:
-    """Which runs change rank most from one scoring to another; tied runs share the smallest rank.
+    """Runs whose rank changes most from one scoring to another; tied runs share the smallest rank.
 
     >>> moves = largest_moves(np.array([0.4, 0.3, 0.3, 0.1]), np.array([0.2, 0.3, 0.4, 0.1]))
     >>> moves.first_rank, moves.second_rank, moves.order

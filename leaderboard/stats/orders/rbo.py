@@ -120,7 +120,7 @@ def untied(ranking: Ranking) -> IntArray:
 
 
 def tie_sizes(ranking: Ranking, scores: Scores) -> IntArray:
-    """How many documents share a score, from the best score on; raises ValueError as tie_groups does."""
+    """Sizes of groups of equal scores, from the best on; raises ValueError as tie_groups does."""
     values = np.asarray(scores, dtype=np.float64)
     if len(values) != len(ranking):
         raise ValueError(f"a ranking of {len(ranking)} documents has {len(values)} scores")
@@ -211,12 +211,12 @@ class RankedPair:
     @cached_property
     def _cut_overlap(self) -> FloatArray:
         """By depth, the sum over the common documents of the shares in which both tops have them, (l,)."""
-        one, two = self._tops
-        neither = _both_within(self._common, one.above, two.above)
-        first = _both_within(self._common, one.within, two.above) - neither
-        second = _both_within(self._common, one.above, two.within) - neither
+        depths, two = self._tops
+        neither = _both_within(self._common, depths.above, two.above)
+        first = _both_within(self._common, depths.within, two.above) - neither
+        second = _both_within(self._common, depths.above, two.within) - neither
         both = self._within - first - second - neither
-        overlap: FloatArray = neither + one.share * (first + two.share * both) + two.share * second
+        overlap: FloatArray = neither + depths.share * (first + two.share * both) + two.share * second
         return overlap
 
     def _whole(self, ties: Ties) -> FloatArray:

@@ -1,4 +1,4 @@
-"""How far the top k of two rankings agree: overlap, Spearman's footrule, Kendall's distance.
+"""Agreement of the top k of two rankings: overlap, Spearman's footrule, Kendall's distance.
 
 A document of one list that the other's top k lacks stands there at rank k + 1 (Fagin, Kumar and
 Sivakumar, Comparing Top k Lists, SIAM Journal on Discrete Mathematics 17(1), 2003). With
@@ -110,7 +110,7 @@ def kendall_per_pair(first: Ranking, second: Ranking, k: int, *, absent: Absent 
 
 @dataclass(frozen=True, slots=True)
 class TopLists:
-    """How far the tops of two rankings are apart, each as the function of the same name has it."""
+    """Distances of the tops of two rankings, each as defined by the function of the same name."""
 
     footrule: int
     footrule_per_document: float
@@ -149,9 +149,9 @@ def _ranks(first: Ranking, second: Ranking, k: int, absent: Absent) -> IntArray:
     documents = tuple(dict.fromkeys((*first[:k], *second[:k])))
     rows = []
     for ranking in (first, second):
-        known = ranking if absent == "actual" else ranking[:k]
-        rank = dict(zip(known, range(1, len(known) + 1), strict=True))
-        if len(rank) < len(known):
+        top = ranking if absent == "actual" else ranking[:k]
+        rank = dict(zip(top, range(1, len(top) + 1), strict=True))
+        if len(rank) < len(top):
             raise ValueError("a ranking has a document twice")
         missing = len(ranking) + 1 if absent == "actual" else k + 1
         rows.append([rank.get(document, missing) for document in documents])
@@ -168,7 +168,7 @@ def _opposite_pairs(ranks: IntArray) -> int:
 
 
 def _inversions(values: IntArray) -> int:
-    """How many pairs of values, none negative, have the larger one first.
+    """Number of inversions: pairs of values, none negative, with the larger one first.
 
     Bit by bit from the highest, values equal so far side by side: a pair's order shows at the first bit
     in which it differs. So 1,000 documents a list take no matrix of pairs; a few have one.

@@ -1,4 +1,4 @@
-"""How alike two runs rank the documents of every topic: all distances of rankings, and their means."""
+"""Similarity of two runs' rankings on every topic: all distances of rankings, and their means."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

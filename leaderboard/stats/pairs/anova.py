@@ -18,7 +18,7 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Anova:
-    """What the scores' variation is made of; a mean square without degrees of freedom is 0."""
+    """The components of the scores' variation; a mean square without degrees of freedom is 0."""
 
     runs_df: int
     topics_df: int
@@ -26,7 +26,7 @@ class Anova:
     runs_mean_square: float
     topics_mean_square: float
     residual_mean_square: float
-    """What neither the run nor the topic explains; 0 where that is no more than rounding."""
+    """Variance explained neither by run nor by topic; 0 where it is no more than rounding."""
     f: float
     """The runs' mean square over the residual's; infinite where nothing is left to explain."""
     p: float

@@ -1,4 +1,4 @@
-"""All runs against one: of a table of all pairs those with a baseline, corrected for being so few."""
+"""Comparisons with a baseline: its pairs of the table of all pairs, corrected for their number."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ class AgainstBaseline:
     baseline: int
     adjusted: FloatArray
     verdicts: NDArray[np.int8]
-    """1 where the run is better than the baseline, -1 where it is worse, 0 where that cannot be told."""
+    """1 where the run is better than the baseline, -1 where it is worse, 0 if undecided."""
     reachable: bool
     """Whether any run could have been told apart from the baseline."""
 

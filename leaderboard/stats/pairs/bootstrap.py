@@ -19,7 +19,7 @@ from leaderboard.stats.seeds import numbers, stream
 FloatArray = NDArray[np.float64]
 
 AT_ONCE = 2**20
-"""How many counts of topics are held at once: 8 MB."""
+"""Counts of topics held at once: 8 MB."""
 DRAWN_AT_ONCE = 15_000
 """Numbers of topics at once: 120 KB, so that the memory that was just used serves again."""
 FEW_RUNS = 4
@@ -48,7 +48,7 @@ class Intervals(NamedTuple):
 
 
 def topic_counts(source: PCG64, resamples: int, topics: int) -> FloatArray:
-    """How often each topic is drawn, (resamples, topics); rows sum to the number of topics.
+    """Number of draws of each topic, (resamples, topics); rows sum to the number of topics.
 
     >>> topic_counts(stream(1), 2, 3)
     array([[0., 2., 1.],
@@ -98,14 +98,14 @@ def bootstrap(
 
     p is the share of resamples whose mean difference is off the observed one by at least that one's size,
     counted as (1 + found) / (1 + drawn), so that it is never 0. One topic leaves nothing to draw: p 1.
-    progress is told the share done. Raises ValueError where resamples is below 1.
+    progress is called with the share done. Raises ValueError where resamples is below 1.
 
     >>> result = bootstrap(np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5]]), seed=1)
     >>> round(float(result.p[0]), 3)
     0.001
     """
     if resamples < 1:
-        raise ValueError(f"a test with {resamples} resamples says nothing")
+        raise ValueError(f"a test with {resamples} resamples is empty")
     n, topics = scores.shape
     first, second = pairs(n)
     if topics == 1:
@@ -146,7 +146,7 @@ def bootstrap_intervals(
     [0.04, 0.16, 0.04, 0.16]
     """
     if resamples < 1:
-        raise ValueError(f"an interval of {resamples} resamples says nothing")
+        raise ValueError(f"an interval of {resamples} resamples is empty")
     if not 0 < confidence < 1:
         raise ValueError(f"a confidence of {confidence} is not between 0 and 1")
     n, topics = scores.shape
@@ -198,7 +198,7 @@ def _quantiles(ascending: FloatArray, shares: FloatArray) -> FloatArray:
 
 
 def _accelerations(scores: FloatArray) -> FloatArray:
-    """How fast the standard error changes with the mean difference, by jackknife, (pairs,)."""
+    """Acceleration: change of the standard error with the mean difference, by jackknife, (pairs,)."""
     n = len(scores)
     accelerations = np.zeros(n * (n - 1) // 2)
     for block, difference in differences(scores):

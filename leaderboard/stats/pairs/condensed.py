@@ -11,7 +11,7 @@ FloatArray = NDArray[np.float64]
 Kind = TypeVar("Kind", bound=np.generic)
 
 BLOCK = 2**18
-"""How many differences are held at once: 2 MB, which a core's own cache takes."""
+"""Differences held at once: 2 MB, which fits a core's own cache."""
 
 
 def pairs(n: int) -> tuple[IntArray, IntArray]:
@@ -64,9 +64,9 @@ def differences(scores: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
     room = np.empty((2, min(step, len(first)), scores.shape[1]), dtype=scores.dtype)
     for start in range(0, len(first), step):
         block = slice(start, min(start + step, len(first)))
-        difference, other = room[:, : block.stop - start]
+        difference, subtrahend = room[:, : block.stop - start]
         # Clipping changes no index here; to check them, numpy would write to room of its own first.
         np.take(scores, first[block], axis=0, out=difference, mode="clip")
-        np.take(scores, second[block], axis=0, out=other, mode="clip")
-        difference -= other
+        np.take(scores, second[block], axis=0, out=subtrahend, mode="clip")
+        difference -= subtrahend
         yield block, difference

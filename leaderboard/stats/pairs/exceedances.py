@@ -1,4 +1,4 @@
-"""How often resampled sums of two runs differ as much as the observed ones: all pairs at once.
+"""Counts of resampled sums of two runs that differ as much as the observed ones: all pairs at once.
 
 A resample is the same for all runs, so that a pair's resampled difference is the difference of two runs'
 resampled sums: sums take runs x topics x resamples steps, not pairs x topics x resamples.
@@ -41,7 +41,7 @@ def exceedances(draw: Draw, resamples: int, least: FloatArray, progress: Progres
     """In how many of the resamples each pair of runs differs by at least its least, (pairs,).
 
     least is (pairs,), in the order of pairs(); to count ties in spite of rounding, it is taken TIE of the
-    largest sum lower by the caller. progress is told the share done after each block.
+    largest sum lower by the caller. progress is called with the share done after each block.
     """
     counts = np.zeros(len(least), dtype=np.int64)
     differ, large = np.empty((ROWS, BLOCK)), np.zeros((ROWS, BLOCK), dtype=np.bool_)
@@ -70,7 +70,7 @@ def _portions(n: int) -> Iterator[tuple[slice, int, slice]]:
 
 
 def _ones(large: NDArray[np.bool_]) -> IntArray:
-    """How many are true in each row, (rows,)."""
+    """Number of true values in each row, (rows,)."""
     # Bytes are added eight at a time, as words, and so few of them that none runs over into the next.
     words = large.view(np.uint64).reshape(len(large), -1, LANES).sum(axis=2)
     ones: IntArray = words.view(np.uint8).sum(axis=1, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""The tests and corrections by which all pairs of runs can be compared, and what comes out of one.
+"""The tests and corrections for comparing all pairs of runs, and their result.
 
 A method is a test and a correction for there being many pairs, or one of Tukey's, which are both in one.
 A table of pairs is always of one method.
@@ -28,7 +28,7 @@ FloatArray = NDArray[np.float64]
 RESAMPLES = 100_000
 """Of a test that draws at random, unless the correction needs more."""
 RESOLUTION = 20
-"""How many resamples, times pairs over the level, Holm and Bonferroni are given: the expected number that is
+"""Resamples, times pairs over the level, for Holm and Bonferroni: the expected number that is
 as extreme as the smallest p they look for."""
 
 
@@ -39,7 +39,7 @@ class Procedure:
     name: str
     title: str
     question: str
-    """What its p answers, or what it promises."""
+    """Question that its p answers, or its guarantee."""
     citation: str
     version: int = 1
     """Grows when the same scores give other numbers."""
@@ -219,7 +219,7 @@ class PairTable:
     """Of this pair by itself: p, or the paired t's where test and correction are one."""
     adjusted: FloatArray
     resamples: int | None
-    """How many were drawn; None where nothing was left to chance."""
+    """Number of resamples drawn; None where the result is exact."""
     reachable: bool
     """Whether any pair could have been told apart, had one of its runs been better on every topic."""
 
@@ -253,7 +253,7 @@ def method(name: str | tuple[str, str]) -> Method:
 
 
 def resamples_needed(by: Method, pairs: int, level: float = LEVEL) -> int | None:
-    """How many resamples a method draws for n pairs of runs; None where it draws none.
+    """Number of resamples that a method draws for n pairs of runs; None where it draws none.
 
     Holm and Bonferroni look for a p of level / pairs, which takes 20 pairs / level resamples to see.
 
@@ -279,8 +279,8 @@ def all_pairs(
     """All pairs of runs compared by one method: scores (runs, topics), higher is better.
 
     seed and resamples matter where the method is random; without resamples it is what the correction
-    needs at this level. progress is told the share done. Raises ValueError where scores are not a table of
-    numbers of at least one topic.
+    needs at this level. progress is called with the share done. Raises ValueError where scores are not a
+    table of numbers of at least one topic.
 
     >>> scores = np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5], [0.3, 0.5, 0.4, 0.2, 0.3]])
     >>> all_pairs(scores, METHODS[0], seed=1).adjusted.round(6)
@@ -288,9 +288,7 @@ def all_pairs(
     """
     scores = np.ascontiguousarray(scores, dtype=np.float64)
     if scores.ndim != 2 or not np.isfinite(scores).all():
-        raise ValueError(
-            "runs are compared by a table of scores, one a run and topic, none of which is missing"
-        )
+        raise ValueError("runs are compared by a table with one score per run and topic, none missing")
     t = paired_t(scores)
     tell = progress or _tell_no_one
     if resamples is None:
@@ -344,7 +342,7 @@ def _as_it_is(p: FloatArray) -> FloatArray:
 
 
 def _tell_no_one(share: float) -> None:
-    """Progress that no one asked for."""
+    """A progress callback that does nothing."""
 
 
 _CORRECT: Mapping[str, Callable[[FloatArray], FloatArray]] = {

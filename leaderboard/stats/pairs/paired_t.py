@@ -15,7 +15,7 @@ from leaderboard.stats.pairs.condensed import differences
 FloatArray = NDArray[np.float64]
 
 ROUNDING = 16 * np.finfo(np.float64).eps
-"""What varies by no more than this share of the largest score is constant: the rest is rounding."""
+"""Relative variation below which scores count as constant: the rest is rounding."""
 
 
 class PairedT(NamedTuple):

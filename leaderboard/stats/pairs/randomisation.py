@@ -32,7 +32,7 @@ class Randomisation(NamedTuple):
     smallest: FloatArray
     """The p if the same differences all had one sign and no other flip of them were drawn."""
     resamples: int | None
-    """How many flips were drawn; None where all were gone through."""
+    """Number of flips drawn; None where all were enumerated."""
 
 
 def randomisation(
@@ -42,14 +42,14 @@ def randomisation(
 
     p is the share of flips under which the means differ at least as much as they do, of all flips up to
     EXACT_TOPICS topics, else (1 + flips found) / (1 + flips drawn), so that it is never 0. progress is
-    told the share done. Raises ValueError where resamples is below 1.
+    called with the share done. Raises ValueError where resamples is below 1.
 
     >>> result = randomisation(np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5]]), seed=1)
     >>> float(result.p[0]), result.resamples
     (0.125, None)
     """
     if resamples < 1:
-        raise ValueError(f"a test with {resamples} flips says nothing")
+        raise ValueError(f"a test with {resamples} flips is empty")
     topics = scores.shape[1]
     # What all runs share on a topic makes no difference; without it the sums are smaller.
     centred = scores - scores.mean(axis=0)

@@ -49,7 +49,7 @@ def randomised_tukey(
     """All pairs of runs: scores (runs, topics), pairs as pairs() has them.
 
     p is (1 + resamples whose range of means is at least the difference) / (1 + resamples). Assumes that all
-    runs' scores vary alike, which a few erratic runs break. progress is told the share done. Raises
+    runs' scores vary alike, which a few erratic runs break. progress is called with the share done. Raises
     ValueError where resamples is below 1.
 
     >>> scores = np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5], [0.3, 0.5, 0.4, 0.2, 0.3]])
@@ -58,7 +58,7 @@ def randomised_tukey(
     array([0.47, 0.17, 0.96])
     """
     if resamples < 1:
-        raise ValueError(f"a test with {resamples} resamples says nothing")
+        raise ValueError(f"a test with {resamples} resamples is empty")
     ranges = []
     for number, start in enumerate(range(0, resamples, BLOCK)):
         size = min(BLOCK, resamples - start)

@@ -1,1 +1,1 @@
-"""How far an experiment came out again: order of documents, scores by topic, effects, tests."""
+"""Agreement of a reproduction with its original: order of documents, scores by topic, effects, tests."""

@@ -1,4 +1,4 @@
-"""How alike a reproduction orders the documents of a topic: Kendall's tau of the union, rank-biased overlap.
+"""Similarity of a reproduction's order of documents: Kendall's tau of the union, rank-biased overlap.
 
 Rankings are docnos, best first. Breuer et al., How to Measure the Reproducibility of System-oriented IR
 Experiments, SIGIR 2020; repro_eval 0.5.
@@ -19,9 +19,9 @@ FloatArray = NDArray[np.float64]
 Union = Callable[[Sequence[Any], Sequence[Any]], Mapping[Any, int]]
 
 DEPTH = 1000
-"""Documents of a ranking that are looked at."""
+"""The number of documents of a ranking compared."""
 P = 0.95
-"""How patient the reader is of whom rank-biased overlap speaks."""
+"""Persistence of the reader in rank-biased overlap."""
 
 
 def ktu(original: Ranking, reproduced: Ranking, depth: int = DEPTH) -> float | None:
@@ -90,7 +90,7 @@ def bounded_rbo(reproduced: Ranking, original: Ranking, depth: int = DEPTH, p: f
 
 @dataclass(frozen=True, slots=True)
 class DocumentOrder:
-    """How alike two runs order documents: means over topics, None where no topic has the number.
+    """Similarity of two runs' orders of documents: means over topics, None where no topic has the number.
 
     topics: for which either run has documents; with_ktu: those for which KTU is defined. rbo down to the end
     of the longer ranking, rbo_repro_eval down to depth 1,000; rbo_ext, rbo_min and rbo_max of endless

@@ -1,4 +1,4 @@
-"""Whether a gain over a baseline is there again: on the same topics by other hands, or on another set.
+"""Whether a gain over a baseline recurs: on the same topics by others, or on another set.
 
 b is a baseline, a the system that is to be better, both given by their mean scores on the original set o and
 on another set r, or as reproduced there. A number whose denominator is 0 is not defined: None, never
@@ -44,7 +44,7 @@ def relative_improvement(advanced: float, baseline: float) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """A system and a baseline on two sets: their means, and what became of the gain.
+    """A system and a baseline on two sets: their means, and the change of the gain.
 
     >>> effect = Effect(0.375, 0.45, 0.3, 0.34)
     >>> [round(effect.ri_original, 6), round(effect.ri_other, 6), round(effect.dri, 6), round(effect.er, 6)]

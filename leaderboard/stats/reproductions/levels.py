@@ -21,13 +21,13 @@ WORDS: tuple[Word, ...] = ("same", "close", "off")
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """How far from a perfect copy a number may be to be called the same, and how far to be called close."""
+    """Distances from a perfect copy up to which a number is called the same, and close."""
 
     same: float
     close: float
 
     def word(self, distance: float | None) -> Word | None:
-        """What a distance is called; None where the number is not defined.
+        """The word for a distance; None where the number is undefined.
 
         >>> [Threshold(0.05, 0.5).word(distance) for distance in (0.05, 0.4, 0.6, None)]
         ['same', 'close', 'off', None]
@@ -39,10 +39,10 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """Where the words begin: distances of KTU and ER from 1, of nRMSE and DRI from 0; and those of the test.
+    """Limits of the words: distances of KTU and ER from 1, of nRMSE and DRI from 0; and those of the test.
 
-    The test says the same where the difference lies within the margin (TOST at alpha) or there is none at
-    all, off where p is below alpha, close where it cannot say.
+    The test says the same where the difference lies within the margin (TOST at alpha) or is 0 throughout,
+    off where p is below alpha, close where it cannot decide.
     """
 
     ktu: Threshold = Threshold(0.05, 0.5)
@@ -66,7 +66,7 @@ class Thresholds:
 
 @dataclass(frozen=True, slots=True)
 class RunLevels:
-    """One run held against what it reproduces; what needs the same topics is None on another collection."""
+    """One run compared with its original; values that need the same topics are None on another collection."""
 
     documents: DocumentOrder | None
     rmse: float | None
@@ -78,7 +78,7 @@ class RunLevels:
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """An advanced run, and a baseline where one is named, held against what they reproduce, by thresholds."""
+    """An advanced run, and a baseline if given, compared with their originals by thresholds."""
 
     baseline: RunLevels | None
     advanced: RunLevels
@@ -86,7 +86,7 @@ class Levels:
 
     @property
     def effect(self) -> Effect | None:
-        """What became of the gain over the baseline; None without one."""
+        """The change of the gain over the baseline; None without one."""
         if self.baseline is None:
             return None
         means = (self.baseline.mean_original, self.advanced.mean_original)
@@ -142,7 +142,7 @@ def worst(words: Sequence[Word | None]) -> Word | None:
 def reproduced(
     original: FloatArray, other: FloatArray, originals: Sequence[Ranking], others: Sequence[Ranking]
 ) -> RunLevels:
-    """A run by other hands on the same topics: scores (topics,) in one order, and a ranking a topic.
+    """A reproduction on the same topics: scores (topics,) in one order, and one ranking per topic.
 
     Rankings are of all topics that either run has, judged or not. Raises ValueError where numbers of topics
     differ.

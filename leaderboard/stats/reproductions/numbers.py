@@ -20,12 +20,12 @@ _ORDERS = {
     "RBO(p=0.95), most": "rbo_max",
     "RBO(repro_eval)": "rbo_repro_eval",
 }
-"""How alike two orders of documents are -> its name in DocumentOrder."""
+"""Similarity of two orders of documents -> its name in DocumentOrder."""
 
 
 @dataclass(frozen=True, slots=True)
 class LevelRow:
-    """One number; both is for what is one number of both runs together, word only beside what decides it.
+    """One number; both is for what is one number of both runs together, word only for the deciding number.
 
     baseline is None where none is named.
     """
@@ -44,7 +44,7 @@ def level_rows(levels: Levels) -> list[LevelRow]:
 
 
 def threshold_lines(thresholds: Thresholds, *, same_topics: bool) -> list[str]:
-    """Where the words begin, a line a number; same_topics: whether documents and topics have words too."""
+    """Thresholds of the words, one line per number; same_topics: whether documents and topics have words."""
     ktu, alpha, margin = thresholds.ktu, thresholds.alpha, thresholds.margin
     far = {
         **({"nRMSE": thresholds.nrmse} if same_topics else {}),
@@ -57,8 +57,8 @@ def threshold_lines(thresholds: Thresholds, *, same_topics: bool) -> list[str]:
     return [
         *([order] if same_topics else []),
         *(
-            f"{name}: same up to {one.same:g}, close up to {one.close:g}, else off"
-            for name, one in far.items()
+            f"{name}: same up to {threshold.same:g}, close up to {threshold.close:g}, else off"
+            for name, threshold in far.items()
         ),
         f"test: {test}{within}",
     ]

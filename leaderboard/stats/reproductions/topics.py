@@ -1,4 +1,4 @@
-"""How near a reproduction's scores are to the original's, topic by topic.
+"""Similarity of a reproduction's scores to the original's, topic by topic.
 
 Scores are float64 (topics,), of the original's topics in one order; a topic that a run misses has the score
 of an empty ranking. Breuer et al., How to Measure the Reproducibility of System-oriented IR Experiments,
@@ -36,7 +36,7 @@ def nrmse(original: FloatArray, reproduced: FloatArray) -> float | None:
 
 
 def largest_differences(original: FloatArray, reproduced: FloatArray, most: int) -> IntArray:
-    """The places of the topics whose scores differ most, those that do not differ left out, at most so many.
+    """The places of up to `most` topics whose scores differ most, without those that do not differ.
 
     >>> largest_differences(np.array([0.4, 0.2, 0.6, 0.3]), np.array([0.38, 0.25, 0.2, 0.3]), 2)
     array([2, 1])

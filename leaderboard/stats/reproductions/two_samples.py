@@ -44,7 +44,7 @@ class Difference:
         return 0.0 if not self.error else float(2 * stdtr(self.freedom, -abs(self.mean) / self.error))
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float] | None:
-        """Where the difference lies with this confidence; None where freedom is 0."""
+        """Confidence interval of the difference; None where freedom is 0."""
         if not self.freedom:
             return None
         half = float(stdtrit(self.freedom, (1 + confidence) / 2)) * self.error
@@ -72,7 +72,7 @@ def paired(original: FloatArray, other: FloatArray) -> Difference:
     >>> round(change.mean, 6), round(change.p, 6), round(change.p_within(0.1), 6)
     (-0.005, 0.82727, 0.010121)
 
-    Raises ValueError where the numbers of topics differ, or there is none.
+    Raises ValueError where the numbers of topics differ or are 0.
     """
     if not len(original) or original.shape != other.shape:
         raise ValueError("paired scores are of the same topics, at least one")

@@ -1,4 +1,4 @@
-"""The check of a file of answers: one report for a site and for the command line, in one pass."""
+"""Check of a file of answers in one pass, with one report for site and command line."""
 
 import re
 from collections import Counter
@@ -35,12 +35,12 @@ from leaderboard.trec.topics.names import TopicNames
 
 TYPES = ("manual", "automatic")
 OPTIONAL = ("narrative", "prompt", "type")
-"""What TREC RAG 2025 asks for and goes without."""
+"""Fields that TREC RAG 2025 asks for but does not require."""
 
 
 @dataclass(frozen=True)
 class AnswerLine:
-    """An answer as it was read, with what of its line the checks of a whole file need.
+    """An answer, with the parts of its line that checks of the whole file need.
 
     official: the topic's text as the line has it, None where it has none; stated: the length it claims.
     """
@@ -52,7 +52,7 @@ class AnswerLine:
 
 @dataclass
 class LineReader:
-    """Reads the lines of one file; what it finds goes to findings, by the dialect's table."""
+    """Reads the lines of one file and records findings by the dialect's table."""
 
     dialect: Dialect
     findings: Findings = field(default_factory=Findings)
@@ -108,10 +108,10 @@ class LineReader:
     def _references(self, record: dict[str, Any]) -> tuple[str, ...] | None:
         """The references in order, numbers as text; None where a dialect that goes without has none."""
         if "references" not in record and self.dialect.severity("no references") != "error":
-            rule = "The line has no references; those cited take their place."
+            rule = "The line has no references; the cited documents are used instead."
             self.find("no references", rule, "List the documents the answer rests on.", "references")
             return None
-        references = tuple(id_value(one, "references") for one in list_in(record, "references"))
+        references = tuple(id_value(reference, "references") for reference in list_in(record, "references"))
         seen: set[str] = set()
         for docno in references:
             if docno in seen:
@@ -121,9 +121,9 @@ class LineReader:
         most = self.dialect.most_references
         if most is not None and len(references) > most:
             rule = f"An answer has at most {most} references; this one has {len(references):,}."
-            remedy = "Leave out the last ones, and what cites them."
+            remedy = "Remove the last ones and the citations of them."
             if self.dialect.severity("too many references") == "warning":
-                remedy = f"The first {most} are kept, and citations of the others dropped."
+                remedy = f"The first {most} are kept; citations of the others are dropped."
             self.find("too many references", rule, remedy, "references", str(len(references)))
         return references
 
@@ -146,7 +146,7 @@ class LineReader:
 
 
 def _segments_in(record: dict[str, Any]) -> list[Any]:
-    """What stands under `answer` or `responses`, which are the same thing; raises Fault where they differ."""
+    """The value of `answer` or `responses`, which mean the same; raises Fault where they differ."""
     if "answer" in record and "responses" in record and record["answer"] != record["responses"]:
         raise Fault(
             "The line has both answer and responses, and they differ.",
@@ -160,20 +160,20 @@ def _segments_in(record: dict[str, Any]) -> list[Any]:
 def _topic(record: dict[str, Any], facts: dict[str, Any], dialect: Dialect) -> str:
     """The topic's id as text: 7 and "7" are one; raises Fault where two keys disagree."""
     keys = ("topic_id", "narrative_id", "request_id")
-    found = {key: id_value(facts[key], f"{dialect.within}{key}") for key in keys if key in facts}
+    ids = {key: id_value(facts[key], f"{dialect.within}{key}") for key in keys if key in facts}
     if not dialect.top_level and "topic_id" in record:
-        found["topic_id of the line"] = id_value(record["topic_id"], "topic_id")
-    if len(set(found.values())) > 1:
-        names = " and ".join(found)
-        raise Fault(f"{names} name different topics.", "Keep one.", "topic", shown(", ".join(found.values())))
-    topic = next((found[key] for key in dialect.topic_keys if key in found), None)
+        ids["topic_id of the line"] = id_value(record["topic_id"], "topic_id")
+    if len(set(ids.values())) > 1:
+        names = " and ".join(ids)
+        raise Fault(f"{names} name different topics.", "Keep one.", "topic", shown(", ".join(ids.values())))
+    topic = next((ids[key] for key in dialect.topic_keys if key in ids), None)
     if topic is None:
         required(facts, dialect.topic_keys[0], dialect.within)
     return str(topic)
 
 
 class _Form(NamedTuple):
-    """A way to cite, in words, and what to write instead of what is not one."""
+    """A form of citation as text, and the remedy for other forms."""
 
     words: str
     remedy: str
@@ -186,7 +186,7 @@ _EITHER = _Form("positions among the references, or document ids", 'Write 0, or 
 
 @dataclass
 class CitedLine:
-    """What the citations of one line are read against.
+    """The references of one line, to which its citations refer.
 
     references: None where the line has none; find: takes finding, rule, remedy, field and value.
     """
@@ -203,7 +203,7 @@ class CitedLine:
 
     @property
     def form(self) -> _Form:
-        """How this dialect cites."""
+        """Citation format of this dialect."""
         if self.dialect.positions and self.dialect.docnos:
             return _EITHER
         return _POSITIONS if self.dialect.positions else _DOCNOS
@@ -269,7 +269,7 @@ def _listed(line: CitedLine, given: list[Any], segment: int) -> Iterator[Citatio
 
 
 def _known(line: CitedLine, cited: Iterable[Citation], segment: int) -> Iterator[Citation]:
-    """The citations that stay: those of references beyond the most are dropped, others looked for."""
+    """The citations that are kept: those of references beyond the limit are dropped, others resolved."""
     for citation in cited:
         if citation.docno in line.dropped:
             continue
@@ -292,14 +292,14 @@ def _once(line: CitedLine, cited: Iterable[Citation], segment: int) -> Iterator[
 
 
 NAMED = 20
-"""How many topics a message names."""
+"""Maximum number of topics that a message names."""
 MOST_TOPICS = 100_000
 """Topics of a file, all of which are remembered; the largest tasks have 7,000."""
 
 
 @dataclass(frozen=True)
 class AnswerRules:
-    """What a task asks of a file of answers.
+    """The rules of a task for a file of answers.
 
     topics: those it may answer, None for any; dialects: those allowed, empty for all; limit, unit, over: how
     long an answer may be, how that is counted and what happens beyond, None for the dialect's own;
@@ -336,7 +336,7 @@ def check_answers(path: Path, rules: AnswerRules, keep: Callable[[Answer], None]
 
 
 class _Check:
-    """What is known of the file so far."""
+    """The state of the check of a file."""
 
     def __init__(
         self, rules: AnswerRules, dialect: Dialect, findings: Findings, keep: Callable[[Answer], None] | None
@@ -351,13 +351,13 @@ class _Check:
         self._pattern = re.compile(rules.docno_pattern) if rules.docno_pattern else None
 
     def read(self, path: Path) -> None:
-        """Look at every line, then at what is missing."""
+        """Check every line, then what is missing."""
         for number, line in numbered_lines(path, LONG_LINES):
             if line.strip():
                 self._line(number, line)
         if not self.lines and not self._findings.errors:
             self._findings.error(
-                Problem("The file has no answers.", "Write one JSON object a topic, each on a line.")
+                Problem("The file has no answers.", "Write one JSON object per topic, one per line.")
             )
         self._missing()
 
@@ -380,7 +380,7 @@ class _Check:
             self._keep(fitting)
 
     def _whole_file(self, answer: Answer, number: int) -> None:
-        """What one line alone does not tell: its run, and whether its topic is new and known."""
+        """Check the line against the whole file: its run, and whether its topic is new and known."""
         find = self.reader.find
         if self.facts.run and answer.run != self.facts.run:
             rule = f"The lines before are of the run {shown(self.facts.run)}; a file is one run."
@@ -448,7 +448,11 @@ class _Check:
         more = f" and {len(missing) - NAMED:,} more" if len(missing) > NAMED else ""
         noun = "topic" if len(missing) == 1 else "topics"
         severity = self._dialect.severity("no answer")
-        remedy = "They score 0." if severity == "warning" else "Answer them; a subset has to be asked for."
+        remedy = (
+            "They score 0."
+            if severity == "warning"
+            else "Answer them all; a run on a subset must be requested as one."
+        )
         rule = f"There is no answer for {len(missing):,} {noun} ({named}{more})."
         self._findings.found(self._dialect, "no answer", Problem(rule, remedy))
 

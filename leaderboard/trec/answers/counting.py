@@ -1,4 +1,4 @@
-"""How long an answer is, by the ways that tracks count, and what is left when it is cut to a limit."""
+"""Length of an answer by the counting rules of tracks, and cutting to a limit."""
 
 import unicodedata
 from bisect import bisect_right

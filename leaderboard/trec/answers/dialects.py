@@ -1,4 +1,4 @@
-"""The dialects that answers are written in: what a line holds, what is checked, how one is recognised."""
+"""The dialects of answers: contents of a line, checks, and recognition."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ _TABLE: Mapping[Finding, str] = {
     "no references": "EEEW",
     "no answer": "WWE-",
 }
-"""What each finding is in rag24, rag25, rag26 and report: error, warning, or not looked at."""
+"""Severity of each finding in rag24, rag25, rag26 and report: error, warning, or not checked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Dialect:
     """One way of writing answers.
 
     column: its place in the table of findings. topic_keys: where the topic's id may stand, all of which must
-    agree; top_level: the facts stand beside the answer instead of under `metadata`. required: texts that must
+    agree; top_level: the facts are next to the answer instead of under `metadata`. required: texts that must
     be there; official: the key of the topic's official text. positions, docnos, maps: what citations may be;
     mixed: whether one answer may have both of the first two. most_references: more are too many; over:
     what happens to what is too long unless the task says otherwise.
@@ -80,11 +80,11 @@ class Dialect:
 
     @property
     def within(self) -> str:
-        """What stands before the names of its facts in messages."""
+        """The prefix of its field names in messages."""
         return "" if self.top_level else "metadata."
 
     def severity(self, finding: Finding) -> Severity:
-        """What the finding is in this dialect."""
+        """The severity of a finding in this dialect."""
         return _LETTERS[_TABLE[finding][self.column]]
 
 
@@ -110,7 +110,7 @@ DIALECTS = {dialect.name: dialect for dialect in (RAG24, RAG25, RAG26, REPORT, L
 
 
 def biogen_2024() -> Fault:
-    """Why a file of BioGen 2024 is not read."""
+    """The problem of a file of BioGen 2024, which is not supported."""
     return Fault(
         "This is BioGen 2024's form: one document with citations in brackets inside the text.",
         "Split the text into sentences and send one line a topic with metadata, responses and references, "
@@ -119,7 +119,7 @@ def biogen_2024() -> Fault:
 
 
 def recognised(record: Mapping[str, Any]) -> Dialect:
-    """The dialect of a line by its keys; raises Fault where it is none's.
+    """The dialect of a line by its keys; raises Fault for an unknown one.
 
     >>> recognised({"metadata": {"narrative_id": 7}, "references": [], "answer": []}).name
     'rag25'

@@ -1,4 +1,4 @@
-"""What a check found, as it goes: errors one by one up to 25, warnings that are alike as one."""
+"""Findings of a check: errors one by one up to 25, similar warnings as one."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from leaderboard.trec.runs.check import EXAMPLES
 
 
 class Enough(Exception):
-    """As many errors were found as are ever shown."""
+    """The maximum number of reported errors was reached."""
 
 
 class Findings:
@@ -24,7 +24,7 @@ class Findings:
         return tuple(self._warnings.values())
 
     def found(self, dialect: Dialect, finding: Finding, problem: Problem) -> None:
-        """Keep what the dialect takes for an error or a warning; raises Enough with the 25th error."""
+        """Add a finding as an error or a warning by the dialect; raises Enough with the 25th error."""
         severity = dialect.severity(finding)
         if severity == "error":
             self.error(problem)

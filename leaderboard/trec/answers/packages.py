@@ -51,7 +51,7 @@ def is_package(path: Path) -> bool:
 
 
 def metadata_of(path: Path) -> dict[str, Any]:
-    """What the metadata in LongEval's zip say, nested as they were written; {} for other files.
+    """The metadata in LongEval's zip, nested as written; {} for other files.
 
     Raises as `opened` does.
     """
@@ -62,7 +62,7 @@ def metadata_of(path: Path) -> dict[str, Any]:
 
 
 def _first(path: Path) -> Dialect:
-    """The dialect of the first line that says something; raises Invalid."""
+    """The dialect of the first non-blank line; raises Invalid."""
     for number, line in numbered_lines(path, LONG_LINES):
         if not line.strip():
             continue
@@ -70,7 +70,7 @@ def _first(path: Path) -> Dialect:
             return recognised(object_of(line))
         except Fault as fault:
             raise _invalid(fault.problem(number)) from fault
-    raise _invalid(Problem("The file has no answers.", "Write one JSON object a topic, each on a line."))
+    raise _invalid(Problem("The file has no answers.", "Write one JSON object per topic, one per line."))
 
 
 def _refuse_biogen(path: Path) -> None:
@@ -88,17 +88,17 @@ def _require_allowed(dialect: Dialect, allowed: tuple[str, ...]) -> None:
 
 def _members(path: Path, folder: Path) -> dict[str, Path]:
     """The files of LongEval's zip by name; raises Invalid where one of the two is missing."""
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for member in unbundled(path, "zip", folder, LONG_LINES, MOST_FILES):
         if member.problem is not None:
             raise _invalid(member.problem)
         if member.path is not None:
-            found[base_name(member.name)] = member.path
+            paths[base_name(member.name)] = member.path
     for name in (RESPONSES, METADATA):
-        if name not in found:
+        if name not in paths:
             remedy = f"Put {RESPONSES} and {METADATA} into the zip."
             raise _invalid(Problem(f"The zip has no {name}.", remedy, None, "file", name))
-    return found
+    return paths
 
 
 def _invalid(problem: Problem) -> Invalid:

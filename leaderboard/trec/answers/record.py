@@ -1,4 +1,4 @@
-"""What a run says on a topic, whatever the dialect it was written in."""
+"""A run's answer to a topic, independent of its dialect."""
 
 import json
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What one run says on one topic.
+    """One run's answer to one topic.
 
     references: the documents the answer rests on, in the line's order; line: the line as it was sent;
     cut_off: the segments after these that were sent and do not count.
@@ -43,7 +43,7 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """The whole text, with blanks folded: what assignments quote."""
+        """The whole text with white space folded, as assignments quote it."""
         return folded(" ".join(self.texts))
 
 

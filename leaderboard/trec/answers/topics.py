@@ -24,8 +24,10 @@ def read_answer_topics(path: Path) -> dict[str, AnswerTopic]:
     Raises Invalid with up to 25 problems.
     """
     return {
-        one.topic_id: AnswerTopic(
-            one.topic_id, tuple(filter(None, (one.title, one.description, one.narrative))), one.limit
+        topic.topic_id: AnswerTopic(
+            topic.topic_id,
+            tuple(filter(None, (topic.title, topic.description, topic.narrative))),
+            topic.limit,
         )
-        for one in read_topics(path)
+        for topic in read_topics(path)
     }

@@ -1,4 +1,4 @@
-"""A judge's board as a reference sees it: its runs by its topics, and what is missing there.
+"""A judge's board aligned with a reference: runs by topics, and missing values.
 
 Means are computed from the lines of topics: an `all` line may be a sum, or over other topics. What a judge
 leaves out is never taken for 0, which would reward leaving out bad runs; autojudge-evaluate's ways are there
@@ -20,7 +20,7 @@ from leaderboard.trec.read.lines import shown
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 Missing = Literal["", "error", "warn", "skip", "default"]
-"""What a missing run means: "" here, else as autojudge-evaluate's option of that name."""
+"""Treatment of a missing run: "" here, else as autojudge-evaluate's option of that name."""
 
 FEWEST_RUNS = 3
 """With fewer common runs nothing is computed."""
@@ -32,7 +32,7 @@ DIGITS = 12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reference:
-    """What judges are held against: runs by one measure.
+    """The reference that judges are compared with: runs by one measure.
 
     scores: (runs, topics), without a column where only `all` lines were given; means: (runs,).
     """
@@ -64,7 +64,7 @@ class AlignedBoard:
 
     @property
     def is_enough(self) -> bool:
-        """Whether there are runs enough to compute anything."""
+        """Whether there are enough runs to compute anything."""
         return len(self.runs) >= FEWEST_RUNS
 
 
@@ -85,8 +85,8 @@ def reference_of(board: BoardFile, measure: str = "") -> Reference:
                 f"The reference has no value of {chosen} for run {shown(run)} on topic {shown(lacking[0])} "
                 f"({len(lacking)} of {len(topics)} are missing); give each run one on every topic."
             )
-    made = reference_from(runs, topics, chosen, _table(values, runs, topics))
-    return replace(made, warnings=_far(chosen, runs, made.means, totals))
+    reference = reference_from(runs, topics, chosen, _table(values, runs, topics))
+    return replace(reference, warnings=_far(chosen, runs, reference.means, totals))
 
 
 def reference_from(runs: Sequence[str], topics: Sequence[str], measure: str, scores: FloatArray) -> Reference:
@@ -95,8 +95,8 @@ def reference_from(runs: Sequence[str], topics: Sequence[str], measure: str, sco
 
 
 def measure_of(board: BoardFile, measure: str = "") -> str:
-    """The measure of that name, or the only one; raises Invalid where there is none or it is not said."""
-    names = ", ".join(map(shown, board.measures)) or "none that can be used"
+    """The measure of that name, or the only one; raises Invalid if it is missing or ambiguous."""
+    names = ", ".join(map(shown, board.measures)) or "no usable measure"
     if measure and measure not in board.measures:
         raise Invalid(f"{board.name} has no measure {shown(measure)}; it has {names}.")
     if not measure and len(board.measures) != 1:
@@ -147,19 +147,19 @@ def align_as_autojudge(
     topics = [topic for topic in reference.topics if all(topic in row for row in kept.values())]
     warnings: tuple[Problem, ...] = ()
     if lacking and missing == "warn":
-        rule = "The run is missing; common runs alone were taken."
+        rule = "The run is missing; only the common runs were used."
         warnings = (Problem(rule, "", None, "run", shown(lacking[0]), len(lacking)),)
     return _aligned(reference, measure, kept, topics, means, warnings)
 
 
 def _given(board: BoardFile, measure: str, *, recompute: bool) -> dict[str, float]:
-    """Run -> its `all` line, or the mean over its topics where it has none or that is asked for."""
+    """Run -> its `all` line, or the mean over its topics if it has none or the mean is requested."""
     computed = {run: _mean(row.values()) for run, row in board.values.get(measure, {}).items()}
     return computed if recompute and computed else {**computed, **board.totals.get(measure, {})}
 
 
 def _by_totals(reference: Reference, measure: str, totals: Mapping[str, float]) -> AlignedBoard:
-    rule = "Only values over all topics are there, so there are no tests and no bounds."
+    rule = "The file has values over all topics only, so there are no tests and no bounds."
     return _aligned(reference, measure, {run: {} for run in totals}, (), totals, (Problem(rule),))
 
 
@@ -223,4 +223,4 @@ def _far(
         f"{measure} of run {shown(run)} over all topics is given as {totals[run]:g}, and its mean over the "
     )
     rule += f"topics is {mean:g}."
-    return (Problem(rule, "The mean was taken.", count=len(far)),)
+    return (Problem(rule, "The mean was used.", count=len(far)),)

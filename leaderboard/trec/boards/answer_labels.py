@@ -1,4 +1,4 @@
-"""Labels of answers that a judge sent in place of a board.
+"""Labels of answers submitted by a judge instead of a board.
 
 They are assignments or Auto-ARGUE's judgments, with or without a nugget set of their own, support labels, or
 several of these in a file each. Runs are called as on the reference.
@@ -44,12 +44,12 @@ class KeptAnswerLabels:
         Auto-ARGUE's judgments are assignments of the nuggets that come with them, and have none otherwise.
         """
         judgments = self.answers.judgments
-        found: list[Part] = ["assignments"] if judgments.has("nuggets") else []
-        return (*found, "support") if judgments.support.cells else tuple(found)
+        parts: list[Part] = ["assignments"] if judgments.has("nuggets") else []
+        return (*parts, "support") if judgments.support.cells else tuple(parts)
 
     @property
     def documents(self) -> int:
-        """How many labels there are."""
+        """Number of labels."""
         return self.answers.labels
 
     def labelled(self, basis: Basis) -> set[tuple[str, str]]:
@@ -92,21 +92,22 @@ class _Reading:
     problems: list[Problem] = field(default_factory=list)
 
     def read(self, part: Part, reader: Callable[[Path], Read]) -> Read | None:
-        """What the part's file holds; None where none was sent, or it cannot be read."""
+        """The contents of the part's file; None where it is missing or unreadable."""
         if part not in self.files:
             return None
         try:
             return reader(self.files[part].path)
         except Invalid as error:
-            found = error.problems or (Problem(error.message),)
-            self.add(part, found)
+            problems = error.problems or (Problem(error.message),)
+            self.add(part, problems)
             return None
 
     def add(self, part: Part, found: Collection[Problem]) -> None:
         """Keep problems of a part."""
         name = self.files[part].name
         self.problems += [
-            replace(one, rule=f"In {shown(name)}: {one.rule}") if name else one for one in found
+            replace(problem, rule=f"In {shown(name)}: {problem.rule}") if name else problem
+            for problem in found
         ]
 
 
@@ -154,12 +155,14 @@ def _nuggets(path: Path, topics: Collection[str]) -> NuggetSet:
 
 def _unknown_questions(judgments: AnswerJudgments) -> Iterator[Problem]:
     """Questions that Auto-ARGUE found answered and the set does not have: they would count as none."""
-    known = {topic: {one.text for one in given} for topic, given in judgments.nuggets.topics.items()}
-    told = set()
+    questions = {
+        topic: {nugget.text for nugget in given} for topic, given in judgments.nuggets.topics.items()
+    }
+    seen = set()
     for (_, topic), cell in judgments.argued.cells.items():
-        for question in sorted(set(cell.matched) - known.get(topic, set())):
-            if (topic, question) not in told:
-                told.add((topic, question))
+        for question in sorted(set(cell.matched) - questions.get(topic, set())):
+            if (topic, question) not in seen:
+                seen.add((topic, question))
                 rule = f"The nugget set does not have this question of topic {shown(topic)}."
                 remedy = "Send the nuggets that were judged, each question in the same words."
                 yield Problem(rule, remedy, None, "question_text", shown(question))
@@ -215,7 +218,7 @@ def _require_known(record: dict[str, Any], runs: Collection[str], topics: Collec
             facts = facts[within]
     run = id_value(required(facts, "run_id"), "run_id")
     if run not in runs:
-        remedy = "Call runs as the reference does, and leave out those that it does not have."
+        remedy = "Use the run names of the reference, and remove runs that it does not have."
         raise Fault("The reference has no such run.", remedy, "run_id", shown(run))
     _require_topic(facts, topics)
 
@@ -228,7 +231,7 @@ def _require_topic(facts: dict[str, Any], topics: Collection[str]) -> None:
     key = next((key for key in keys if key in facts), "topic_id")
     topic = id_value(required(facts, key), key)
     if topic not in topics:
-        raise Fault("The task has no such topic.", "Leave out lines of other topics.", key, shown(topic))
+        raise Fault("The task has no such topic.", "Remove lines of other topics.", key, shown(topic))
 
 
 def _whole(support: SupportLabels, places: Places) -> SupportLabels:
@@ -240,7 +243,7 @@ def _whole(support: SupportLabels, places: Places) -> SupportLabels:
         whole = support.answers.get((run, topic))
         pairs = support.pairs[run, topic] if whole is None else {}
         given = pairs or [(at, len(row) - 1) for at, row in enumerate(whole.labels if whole else ()) if row]
-        # Looked at before they are laid out: a place may be any number.
+        # Checked before they are laid out: a place may be any number.
         beyond = _misplaced(given, cited)
         if beyond is not None:
             rule = f"Run {shown(run)} has labels of a citation that its answer to {shown(topic)} lacks."
@@ -254,7 +257,7 @@ def _whole(support: SupportLabels, places: Places) -> SupportLabels:
 
 
 def _by_segment(pairs: Mapping[tuple[int, int], int], cited: tuple[int, ...]) -> LabelledSegments:
-    """Labels of pairs as those of a whole answer, whose segments cite so many documents."""
+    """Labels of pairs as those of a whole answer, whose segments cite these numbers of documents."""
     segments = (
         tuple(pairs.get((at, place), UNLABELLED) for place in range(most)) for at, most in enumerate(cited)
     )

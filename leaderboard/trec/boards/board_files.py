@@ -22,7 +22,7 @@ _TRUTH = {"true": 1.0, "false": 0.0}
 class Known:
     """The runs and topics of the reference; nothing is known where both are empty.
 
-    drop: what is unknown is passed over, as autojudge-evaluate does; else it is an error.
+    drop: unknown entries are ignored, as by autojudge-evaluate; else it is an error.
     """
 
     runs: Collection[str] = ()
@@ -59,12 +59,12 @@ def read_board(
 ) -> BoardFile:
     """A board file, or a folder of them; columns stand in the order named, or in the one that is found.
 
-    Blank lines, `#` comments and a heading are passed over. `True` and `False` are 1 and 0; any other value
+    Blank lines, `#` comments and a heading are ignored. `True` and `False` are 1 and 0; any other value
     that is not a number makes its measure unusable, which is a warning. Raises Invalid, with up to 25
-    problems, for an order that cannot be told, a run or topic that is not known, and a cell with two values.
+    problems, for an ambiguous order, a run or topic that is not known, and a cell with two values.
     """
     reader = _Reader(known or Known())
-    files = sorted(one for one in path.iterdir() if one.is_file()) if path.is_dir() else [path]
+    files = sorted(file for file in path.iterdir() if file.is_file()) if path.is_dir() else [path]
     for file in files:
         reader.read(file, order, limits)
     return reader.board(path)
@@ -84,7 +84,7 @@ class _Reader:
     count: int = 0
 
     def read(self, path: Path, order: str, limits: Limits) -> None:
-        """Take a file."""
+        """Read a file."""
         cells = cells_of(path, limits)
         if not cells.lines:
             return
@@ -108,7 +108,7 @@ class _Reader:
             self._keep(line.number, key, cell["value"])
 
     def board(self, path: Path) -> BoardFile:
-        """What was read; raises Invalid where there were problems, or no line at all."""
+        """The board read; raises Invalid if there were problems, or no line at all."""
         if not self.count and not self.problems.found:
             remedy = "Write one line each: run topic measure value."
             self.problems.add(Problem("The file has no values.", remedy))
@@ -162,7 +162,7 @@ class _Reader:
             return
         for (what, name), lines in self.unknown.items():
             rule = f"The reference has no such {what}."
-            remedy = f"Leave out lines of {what}s that the reference does not have."
+            remedy = f"Remove lines of {what}s that the reference does not have."
             self.problems.add(Problem(rule, remedy, lines[0], what, shown(name), count=len(lines)))
 
 
@@ -192,7 +192,7 @@ LEAST_LINES, LEAST_RUNS = 5, 2
 
 
 def warnings_of(cells: Collection[tuple[str, str, str]], lines: int) -> tuple[Problem, ...]:
-    """The warnings on a file of so many lines whose cells are (measure, run, topic)."""
+    """The warnings on a file of this number of lines whose cells are (measure, run, topic)."""
     return tuple(_found(cells, lines))
 
 
@@ -263,12 +263,12 @@ def _parted(text: str) -> tuple[str, ...]:
 
 def _of_json(number: int, text: str) -> tuple[str, ...]:
     try:
-        found = json.loads(text)
+        loaded = json.loads(text)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        loaded = None
+    if not isinstance(loaded, dict):
         raise _refused(Problem("The line is not a JSON object.", _REMEDY, number, "", shown(text)))
-    by_column = {holds(str(key)): value for key, value in found.items()}
+    by_column = {holds(str(key)): value for key, value in loaded.items()}
     missing = [column for column in ORDERS["jsonl"] if column not in by_column]
     if missing:
         raise _refused(Problem(f"The object has no {missing[0]}.", _REMEDY, number, "", shown(text)))

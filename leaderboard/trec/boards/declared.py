@@ -1,4 +1,4 @@
-"""What runs and judges declare, as CSV: teams, language models, what a judge saw."""
+"""Declarations of runs and judges, as CSV: teams, language models, whether a judge saw the reference."""
 
 import csv
 import io
@@ -14,7 +14,7 @@ _YES = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": 
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What a run or a judge declares of itself; "" where it says nothing.
+    """The declarations of a run or judge; "" where not given.
 
     llm, reranker: models, as free text; saw_reference: whether it had the reference's nuggets or labels.
     """
@@ -41,15 +41,15 @@ def read_declared(path: Path, of: str, limits: Limits = DEFAULT_LIMITS) -> Mappi
             f"The heading has {of}, and of team, llm, reranker and saw_reference those that are there, once."
         )
         raise _refused(path, Problem(rule, f"Such as {of},team,llm.", 1, "heading", shown(",".join(head))))
-    found: dict[str, Declared] = {}
+    by_name: dict[str, Declared] = {}
     for row in rows:
         if row:
             name, declared = _row(path, rows.line_num, dict(zip(head, map(str.strip, row), strict=False)), of)
-            if len(row) != len(head) or name in found:
+            if len(row) != len(head) or name in by_name:
                 rule = f"A line names a {of} that no other line names, and has {len(head)} cells."
                 raise _refused(path, Problem(rule, "", rows.line_num, of, shown(name)))
-            found[name] = declared
-    return found
+            by_name[name] = declared
+    return by_name
 
 
 def _row(path: Path, number: int, cells: Mapping[str, str], of: str) -> tuple[str, Declared]:

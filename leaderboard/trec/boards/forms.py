@@ -1,4 +1,4 @@
-"""What a file of a judge is: a board, labels of documents, or labels of answers.
+"""The form of a judge's file: a board, labels of documents, or labels of answers.
 
 Both have files of four and of six columns. Qrels have `0` or `Q0` in the second of them throughout, and a
 board in the order `ranked`, which has that too, names runs of the reference in its third.
@@ -19,7 +19,7 @@ from leaderboard.trec.read.lines import Limits, raw_lines, text_of
 
 Form = Literal["board", "labels", "nuggets", "assignments", "support", "argue"]
 MOST_LINES = 1000
-"""How many lines of a file are looked at."""
+"""The number of lines inspected to recognise a file."""
 _SECOND = (b"0", b"Q0", b"q0")
 
 _RUN_IN = {4: 1, 6: 2}
@@ -27,7 +27,7 @@ _RUN_IN = {4: 1, 6: 2}
 
 
 def form_of(path: Path, runs: Collection[str], limits: Limits) -> Form:
-    """What a file of a judge is; runs: of the reference. What is neither is read, and refused, as a board.
+    """The form of a judge's file; runs: of the reference. Any other file is read, and refused, as a board.
 
     Lines of another length do not make a board of labels: they are errors of that file.
     """
@@ -51,13 +51,13 @@ def split_parts(path: Path, first: Part, folder: Path, limits: Limits) -> dict[P
     line is; lines that are no part are of the part before them, whose reader says what is wrong.
     """
     lines = replace(limits, line_bytes=LONG_LINES.line_bytes)
-    found = list(dict.fromkeys(part for _, part, _ in _parted(path, first, lines)))
-    if len(found) <= 1:
+    parts = list(dict.fromkeys(part for _, part, _ in _parted(path, first, lines)))
+    if len(parts) <= 1:
         return {first: path}
-    files = {part: folder / f"{part}.jsonl" for part in found}
-    with ExitStack() as held:
-        opened = {part: held.enter_context(file.open("wb")) for part, file in files.items()}
-        written = dict.fromkeys(found, 0)
+    files = {part: folder / f"{part}.jsonl" for part in parts}
+    with ExitStack() as stack:
+        opened = {part: stack.enter_context(file.open("wb")) for part, file in files.items()}
+        written = dict.fromkeys(parts, 0)
         for number, part, line in _parted(path, first, lines):
             opened[part].write(b"\n" * (number - 1 - written[part]) + line + b"\n")
             written[part] = number
@@ -75,7 +75,7 @@ def _parted(path: Path, first: Part, limits: Limits) -> Iterator[tuple[int, Part
 
 
 def _form_of_object(line: bytes) -> Form:
-    """What JSON lines are, by the keys of the first."""
+    """The form of JSON lines, by the keys of the first."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):
@@ -88,6 +88,6 @@ def _form_of_object(line: bytes) -> Form:
         return "support"
     given = record.get("nuggets")
     if isinstance(given, list):
-        is_assigned = any(isinstance(one, dict) and "assignment" in one for one in given)
+        is_assigned = any(isinstance(entry, dict) and "assignment" in entry for entry in given)
         return "assignments" if is_assigned or "run_id" in record else "nuggets"
     return "nuggets" if "nugget_bank" in record else "board"

@@ -16,7 +16,7 @@ MOST = 10**9
 
 @dataclass(frozen=True, eq=False, slots=True)
 class JudgeLabels:
-    """What a judge gave: judgments: topic -> docno -> grade; confidence: the same, where it was given.
+    """Labels by a judge: judgments: topic -> docno -> grade; confidence: the same, where given.
 
     Confidence weighs nothing: it is there to be shown. run: the name in the sixth column, "" without one;
     notes: what was changed while reading.
@@ -34,7 +34,7 @@ def read_judge_labels(
     """The labels of a file of `topic 0 docno label`, or `topic Q0 docno label confidence run`.
 
     A label is a number, of which the part before the point counts, or True or False, which are 1 and 0.
-    Blank lines and `#` comments are passed over. Raises Invalid, with up to 25 problems, for a line of
+    Blank lines and `#` comments are skipped. Raises Invalid, with up to 25 problems, for a line of
     another length, a label or confidence that is not a number, a document with two labels, and a topic that
     is not among those given, if any are.
     """
@@ -62,7 +62,7 @@ class _Reader:
             return
         topic, docno = text_of(fields[0]), fields[2]
         if self.topics and topic not in self.topics:
-            rule, remedy = "The task has no such topic.", "Leave out labels of other topics."
+            rule, remedy = "The task has no such topic.", "Remove labels of other topics."
             self.problems.add(Problem(rule, remedy, number, "topic", shown(topic)))
             return
         label = self._label(number, fields[3])
@@ -77,7 +77,7 @@ class _Reader:
             self.run = self.run or text_of(fields[5])
 
     def labels(self) -> JudgeLabels:
-        """What was read; raises Invalid where there were problems, or no judgment."""
+        """The labels read; raises Invalid if there were problems, or no judgment."""
         if not self.judgments and not self.problems.found:
             self.problems.add(
                 Problem("The file has no judgments.", "Write one line each: topic 0 docno label.")

@@ -1,4 +1,4 @@
-"""Labels of documents that a judge sent in place of a board, as they are stored."""
+"""Stored labels of documents, submitted by a judge instead of a board."""
 
 import hashlib
 import json
@@ -26,7 +26,7 @@ class KeptLabels:
 
     @property
     def documents(self) -> int:
-        """How many labels there are."""
+        """Number of labels."""
         return sum(map(len, self.labels.judgments.values()))
 
 
@@ -50,7 +50,7 @@ def unpack_labels(stored: bytes) -> KeptLabels:
 
 
 def labels_in(record: dict[str, Any]) -> KeptLabels:
-    """The labels in the object of `text`, whose values nobody looks at here."""
+    """The labels in the object of `text`, without a check of its values."""
     judgments: dict[str, dict[bytes, int]] = {}
     confidence: dict[str, dict[bytes, float]] = {}
     for topic, labels in record["labels"].items():

@@ -1,4 +1,4 @@
-"""In which order the columns of a board file stand: told by which column holds topics.
+"""The column order of a board file, recognised by the column of topics.
 
 Of a four-column file any of the first three may: tools write all three orders, and nothing else tells them
 apart. A heading decides where topics do not.
@@ -28,7 +28,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "measure": ("measure", "metric"),
     "value": ("value", "score"),
 }
-"""What a column holds -> what headings and keys of JSON call it."""
+"""Content of a column -> its names in headings and as keys of JSON."""
 
 _HOLDS = {name: holds for holds, names in NAMES.items() for name in names}
 
@@ -42,7 +42,7 @@ class Line:
 
 
 def holds(name: str) -> str:
-    """What a heading or key stands for: run, topic, measure or value; "" for any other.
+    """The role of a heading or key: run, topic, measure or value; "" for any other.
 
     >>> holds("Query_ID"), holds("rank")
     ('topic', '')
@@ -51,7 +51,7 @@ def holds(name: str) -> str:
 
 
 def heading(cells: Sequence[str]) -> tuple[str, ...]:
-    """What the columns hold by a heading line, () where the line is not a heading.
+    """Columns named by a heading line, () if the line is not a heading.
 
     >>> heading(["run_id", "query_id", "measure", "value"])
     ('run', 'topic', 'measure', 'value')
@@ -65,7 +65,7 @@ def order_of(lines: Sequence[Line], topics: Collection[str], head: tuple[str, ..
 
     A column fits if more than half of its cells are known topics or `all`; where none does, if any is. One
     that fits is the topics' column; where several do or none does, the heading says. Raises Invalid where
-    no order has as many columns, or where it cannot be told: then it names the orders to choose from.
+    no order has as many columns, or where it is ambiguous: then it names the orders to choose from.
 
     >>> order_of([Line(1, ("oak", "NUGGETS", "t1", "0.9"))], {"t1"})
     'tot'
@@ -96,7 +96,7 @@ def _is_all(line: Line, order: str) -> bool:
 
 def _question(fitting: Sequence[str], line: Line) -> str:
     read = "; ".join(f"{name} ({', '.join(_read(line, name))})" for name in fitting)
-    what = f"The order of the columns cannot be told: line {line.number} may be {read}."
+    what = f"The order of the columns is ambiguous: line {line.number} may be {read}."
     return f"{what} Name the order, or give the file a heading."
 
 

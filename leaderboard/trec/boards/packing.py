@@ -35,7 +35,7 @@ class ForeignOrigin:
     """An origin as other sites know it: by digests, as ids of a site mean nothing there.
 
     slug: of the task, of this kind. judgments: the digest of the revision that the board was under; dialect:
-    its order of equal scores; size: documents of the collection, None where nobody says. runs: the digests of
+    its order of equal scores; size: documents of the collection, None if unknown. runs: the digests of
     rankings or answers, in the order of the reference.
     """
 
@@ -51,7 +51,7 @@ class ForeignOrigin:
 class KeptReference:
     """A reference as it was when it was chosen.
 
-    source: where it is from, in words. facts: run -> what it declares. is_machine: whether it rests on
+    source: where it is from, as text. facts: run -> what it declares. is_machine: whether it rests on
     judgments of a machine. origin: None of a board file, and of references that were chosen before origins
     were kept. elsewhere: of a board whose task is on another site, that the reference was brought from.
     """
@@ -84,7 +84,7 @@ class KeptBoard:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoardRules:
-    """What a judge's file is checked against: the task's topics and its reference's runs and topics.
+    """The rules for a judge's file: the task's topics and its reference's runs and topics.
 
     places: (run, topic) -> how many documents each segment cites, where the runs are answers.
     """
@@ -109,7 +109,7 @@ def unpack_reference(stored: bytes) -> KeptReference:
 
 
 def reference_in(record: dict[str, Any]) -> KeptReference:
-    """The reference in the object of `text`, whose values nobody looks at here."""
+    """The reference in the object of `text`, without a check of its values."""
     scores = np.array(record["scores"], dtype=np.float64)
     shape = len(record["runs"]), len(record["topics"])
     return KeptReference(
@@ -123,7 +123,7 @@ def reference_in(record: dict[str, Any]) -> KeptReference:
 
 
 def is_board(stored: bytes) -> bool:
-    """Whether what a judge sent is a board, not labels."""
+    """Whether a judge's submission is a board, not labels."""
     return stored.startswith(BOARD_MAGIC)
 
 
@@ -142,7 +142,7 @@ def unpack_board(stored: bytes, name: str) -> KeptBoard:
 
 
 def board_in(record: dict[str, Any], name: str) -> KeptBoard:
-    """The board in the object of `text`, under a name; nobody looks at its values here."""
+    """The board in the object of `text`, under a name; its values are not checked."""
     board = BoardFile(
         name=name,
         order="",
@@ -157,7 +157,7 @@ def board_in(record: dict[str, Any], name: str) -> KeptBoard:
 
 
 def text(kept: KeptReference | KeptBoard) -> bytes:
-    """All that it says as one JSON text."""
+    """All contents as one JSON text."""
     record = _of_reference(kept) if isinstance(kept, KeptReference) else _of_board(kept)
     return json.dumps(record, sort_keys=True, separators=(",", ":")).encode()
 
@@ -174,7 +174,7 @@ def _of_reference(kept: KeptReference) -> dict[str, Any]:
     # Without an origin as it was before there were any.
     origins = {"origin": kept.origin, "elsewhere": kept.elsewhere}
     return {
-        **{key: asdict(one) for key, one in origins.items() if one is not None},
+        **{key: asdict(origin) for key, origin in origins.items() if origin is not None},
         "runs": kept.reference.runs,
         "topics": kept.reference.topics,
         "measure": kept.reference.measure,

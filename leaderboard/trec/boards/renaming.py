@@ -1,4 +1,4 @@
-"""References, boards and labels of judges under other names of runs; what is not named stays."""
+"""References, boards and labels of judges with renamed runs; other names stay."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -22,7 +22,7 @@ def renamed_reference(kept: KeptReference, names: Names) -> KeptReference:
 
 
 def renamed(sent: Sent, names: Names, tag: str | None = None) -> Sent:
-    """What a judge sent, of runs under other names; tag: stands for the name in its file, None keeps it."""
+    """A judge's submission with renamed runs; tag: replaces the name in its file, None keeps it."""
     if isinstance(sent, KeptLabels):
         run = sent.labels.run if tag is None or not sent.labels.run else tag
         return KeptLabels(replace(sent.labels, run=run))
@@ -31,25 +31,25 @@ def renamed(sent: Sent, names: Names, tag: str | None = None) -> Sent:
 
 def _board(sent: KeptBoard, names: Names) -> KeptBoard:
     board = sent.board
-    made = replace(
+    renamed = replace(
         board,
         values={measure: _renamed(by_run, names) for measure, by_run in board.values.items()},
         totals={measure: _renamed(by_run, names) for measure, by_run in board.totals.items()},
         runs=tuple(names.get(run, run) for run in board.runs),
     )
-    return replace(sent, board=made)
+    return replace(sent, board=renamed)
 
 
 def _labels(sent: KeptAnswerLabels, names: Names) -> KeptAnswerLabels:
     judgments = sent.answers.judgments
     assigned = judgments.assignments
-    made = replace(
+    renamed = replace(
         judgments,
         assignments=None if assigned is None else replace(assigned, cells=_cells(assigned.cells, names)),
         support=SupportLabels(_cells(judgments.support.answers, names)),
         argued=ArguedAnswers(_cells(judgments.argued.cells, names)),
     )
-    return KeptAnswerLabels(replace(sent.answers, judgments=made))
+    return KeptAnswerLabels(replace(sent.answers, judgments=renamed))
 
 
 def _renamed(rows: Mapping[str, Value], names: Names) -> dict[str, Value]:

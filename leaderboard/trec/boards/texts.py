@@ -21,9 +21,9 @@ from leaderboard.trec.read.entries import LOOSE_ID_BYTES
 from leaderboard.trec.read.lines import bytes_of
 
 Sent = KeptBoard | KeptLabels | KeptAnswerLabels
-"""What a judge may send."""
+"""Kinds of files that a judge may submit."""
 FAULTS = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
-"""What is raised for a text that no site has written."""
+"""Exceptions for a text that no site has written."""
 LONGEST_TEXT = 10_000
 ORIGINS = ("rankings", "answers")
 DIALECTS = (9, 10)
@@ -44,11 +44,11 @@ def reference_of(text: bytes) -> KeptReference:
     """The reference in a text; raises one of FAULTS for one that no site has written."""
     record = _object(text)
     if "origin" in record:
-        raise ValueError("A text has no ids of a site.")
-    found = packing.reference_in(record)
-    if not all(_sound_reference(found)):
-        raise ValueError("The reference has values that there are not.")
-    return found
+        raise ValueError("A text must not contain ids of a site.")
+    reference = packing.reference_in(record)
+    if not all(_sound_reference(reference)):
+        raise ValueError("The reference has invalid values.")
+    return reference
 
 
 def sent_of(text: bytes) -> Sent:
@@ -57,27 +57,27 @@ def sent_of(text: bytes) -> Sent:
     if "body" in record:
         return _answer_labels(text)
     if "labels" in record:
-        found = labels.labels_in(record)
-        if not all(_sound_labels(found)):
-            raise ValueError("The labels have values that there are not.")
-        return found
+        sent = labels.labels_in(record)
+        if not all(_sound_labels(sent)):
+            raise ValueError("The labels have invalid values.")
+        return sent
     board = packing.board_in(record, "")
     if not all(_sound_board(board)):
-        raise ValueError("The board has values that there are not.")
+        raise ValueError("The board has invalid values.")
     return board
 
 
 def _answer_labels(text: bytes) -> KeptAnswerLabels:
-    found = KeptAnswerLabels(answers_of(text))
-    judgments = found.answers.judgments
+    kept = KeptAnswerLabels(answers_of(text))
+    judgments = kept.answers.judgments
     assigned, argued = judgments.assignments is not None, bool(judgments.argued.cells)
-    # Both label nuggets, so a judge sends one of them; support labels stand alone or beside either.
+    # Both label nuggets, so a judge sends one of them; support labels stand alone or with either.
     are_of_a_judge = assigned != argued or (not assigned and bool(judgments.support.cells))
-    are_alone = not found.answers.notes and not found.answers.made_by and not found.answers.leaves_out
-    names = {*_names(found.labelled("answers")), *judgments.nuggets.topics}
+    are_alone = not kept.answers.notes and not kept.answers.made_by and not kept.answers.leaves_out
+    names = {*_names(kept.labelled("answers")), *judgments.nuggets.topics}
     if not are_of_a_judge or not are_alone or not all(map(_is_word, names)):
         raise ValueError("The labels are not those of a judge.")
-    return found
+    return kept
 
 
 def _names(cells: Collection[tuple[str, str]]) -> set[str]:
@@ -87,7 +87,7 @@ def _names(cells: Collection[tuple[str, str]]) -> set[str]:
 def _object(text: bytes) -> dict[str, Any]:
     record = json.loads(text)
     if not isinstance(record, dict):
-        raise TypeError("The text is no object.")
+        raise TypeError("The text is not a JSON object.")
     return record
 
 
@@ -109,7 +109,10 @@ def _sound_origin(of: ForeignOrigin, runs: int) -> Iterator[bool]:
     yield _is_word(of.slug) and of.kind in ORIGINS and of.dialect in DIALECTS
     yield of.size is None or (type(of.size) is int and of.size >= 0)
     yield len(of.runs) == runs
-    yield all(isinstance(one, str) and _SHA256.fullmatch(one) is not None for one in (*of.runs, of.judgments))
+    yield all(
+        isinstance(sha256, str) and _SHA256.fullmatch(sha256) is not None
+        for sha256 in (*of.runs, of.judgments)
+    )
 
 
 def _sound_board(of: KeptBoard) -> Iterator[bool]:

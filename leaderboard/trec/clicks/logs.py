@@ -87,7 +87,7 @@ class ClickLog:
     _line: int = 0
 
     def __iter__(self) -> Iterator[ClickRow]:
-        """The rows that are right."""
+        """The valid rows."""
         for number, cells in self._cells():
             row = self._row(number, cells)
             if row is not None:
@@ -148,13 +148,13 @@ class ClickLog:
                 yield number, dict(zip(columns, map(str.strip, cells), strict=True))
 
     def _require(self, columns: Sequence[str]) -> None:
-        """Stop where the heading lacks a column or names one twice."""
-        known = [column for column in columns if column]
-        twice = sorted({column for column in known if known.count(column) > 1})
+        """Raise Invalid where the heading lacks a column or names one twice."""
+        named = [column for column in columns if column]
+        twice = sorted({column for column in named if named.count(column) > 1})
         if twice:
             self._add(f"Two columns give {' and '.join(twice)}.", "Keep one of them.", 1)
-        missing = [name for name in _NEEDED if name not in known]
-        if "topic" not in known and "query" not in known:
+        missing = [name for name in _NEEDED if name not in named]
+        if "topic" not in named and "query" not in named:
             missing.insert(0, "topic (or query)")
         if missing:
             rule = f"The heading lacks: {', '.join(missing)}."
@@ -170,7 +170,7 @@ class ClickLog:
                 continue
             fields = _json_object(line)
             if fields is None:
-                self._add("The line is not a JSON object.", "Write one object a line.", number)
+                self._add("The line is not a JSON object.", "Write one object per line.", number)
                 continue
             cells = {}
             for name, value in fields.items():

@@ -45,7 +45,7 @@ class TopicSessions:
 
 @dataclass(frozen=True, eq=False)
 class LogSessions:
-    """What is kept of a log."""
+    """The stored part of a log."""
 
     topics: dict[str, TopicSessions]
     users: tuple[bytes, ...]
@@ -53,7 +53,7 @@ class LogSessions:
 
     @property
     def count(self) -> int:
-        """How many sessions there are."""
+        """Number of sessions."""
         return sum(topic.days.size for topic in self.topics.values())
 
 
@@ -71,7 +71,7 @@ class SessionsRead:
 
 
 def keyed_hash(key: bytes, user: str) -> bytes:
-    """What stands for a user: the same in all logs hashed with that key, and nothing without it.
+    """The pseudonym of a user: the same in all logs hashed with that key, meaningless without it.
 
     >>> keyed_hash(b"one", "Ann") == keyed_hash(b"one", "Ann") != keyed_hash(b"two", "Ann")
     True
@@ -82,7 +82,7 @@ def keyed_hash(key: bytes, user: str) -> bytes:
 def read_sessions(log: ClickLog, topic_of: Callable[[str], str | None], key: bytes | None) -> SessionsRead:
     """The sessions of a log.
 
-    topic_of: text of a topic or query -> the task's topic id, None where there is none; a row's topic is
+    topic_of: text of a topic or query -> the task's topic id, None if unknown; a row's topic is
     asked for first, then its query. key: users are hashed with it; None drops them once their rows are
     told apart. Rows of one session name in the log are one session; without one a session ends where a
     rank or document comes again, after half an hour, and, where users are not known, where the rank
@@ -235,7 +235,7 @@ def _without_users(topic: TopicSessions) -> TopicSessions:
 
 _FORMS = {"sizes": "<u2", "documents": "<u4", "ranks": "<u2", "clicked": "?", "last": "<u2"}
 _FORMS |= {"users": "<i4", "days": "<i4"}
-"""How each array of a topic is stored, in this order."""
+"""Storage format of each array of a topic, in this order."""
 
 
 def pack_sessions(log: LogSessions) -> bytes:
@@ -296,8 +296,8 @@ def joined(topic: str, logs: Iterable[LogSessions]) -> TopicSessions:
         own = np.array([users.setdefault(user, len(users)) for user in log.users] + [-1], dtype=np.int64)
         if topic in log.topics:
             of_topic = log.topics[topic]
-            known = [docnos.setdefault(docno, len(docnos)) for docno in of_topic.docnos]
-            places = np.array(known, dtype=np.int64)
+            numbers = [docnos.setdefault(docno, len(docnos)) for docno in of_topic.docnos]
+            places = np.array(numbers, dtype=np.int64)
             sessions = of_topic.sessions
             parts.append(
                 (

@@ -56,7 +56,7 @@ class SpooledBlocks:
             self._found_by.append((block.first, block.last, block.count, len(block.body)))
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Number of documents."""
         return len(self._found_by)
 
     def __iter__(self) -> Iterator[DocumentBlock]:

@@ -1,4 +1,4 @@
-"""How unlike the top documents of a ranking are: from their text, or from a file of pairs."""
+"""Dissimilarity of the top documents of a ranking, from their text or from a file of pairs."""
 
 import math
 import re
@@ -34,11 +34,11 @@ class Dissimilarities:
 
         Raises MissingInput where a pair was not supplied: no value would be a fair guess.
         """
-        known = self.pairs.get(topic) or self.pairs.get("", {})
+        of_topic = self.pairs.get(topic) or self.pairs.get("", {})
         values = np.zeros((len(docnos), len(docnos)))
         for row, first in enumerate(docnos):
             for column, second in enumerate(docnos[:row]):
-                value = known.get(_pair(first, second))
+                value = of_topic.get(_pair(first, second))
                 if value is None:
                     names = f"{shown(first)} and {shown(second)}"
                     raise MissingInput(f"Topic {shown(topic)} has no dissimilarity of {names}.", topic=topic)
@@ -58,7 +58,7 @@ def from_texts(texts: Mapping[bytes, str], top: Mapping[str, Sequence[bytes]]) -
     """
     missing = next((docno for docnos in top.values() for docno in docnos if docno not in texts), None)
     if missing is not None:
-        raise MissingInput(f"There is no text of document {shown(missing)}.", docno=text_of(missing))
+        raise MissingInput(f"No text was given for document {shown(missing)}.", docno=text_of(missing))
     return tuple(text_dissimilarities([texts[docno] for docno in docnos]) for docnos in top.values())
 
 
@@ -104,7 +104,7 @@ def _products(counts: Sequence[Counter[str]]) -> FloatArray:
 def read_dissimilarities(path: Path, limits: Limits = DEFAULT_LIMITS) -> Dissimilarities:
     """The dissimilarities in a file: `topic docno docno value`, or `docno docno value` for all topics.
 
-    Blank lines and `#` comments are passed over; either order of the two docnos is the same pair.
+    Blank lines and `#` comments are skipped; either order of the two docnos is the same pair.
     Raises Invalid with up to 25 problems.
     """
     reader = _Reader()
@@ -149,10 +149,10 @@ class _Reader:
 
     def _keep(self, number: int, topic: str, pair: Pair, value: float) -> None:
         first_line = self.lines.setdefault((topic, pair), number)
-        known = self.pairs.setdefault(topic, {}).setdefault(pair, value)
-        if known != value:
+        kept = self.pairs.setdefault(topic, {}).setdefault(pair, value)
+        if kept != value:
             rule = (
-                f"The two documents have dissimilarity {known!r} on line {first_line}; here it is {value!r}."
+                f"The two documents have dissimilarity {kept!r} on line {first_line}; here it is {value!r}."
             )
             self.problems.add(Problem(rule, "Keep one of the two lines.", number, "docno", _names(pair)))
 
@@ -165,8 +165,8 @@ class _Reader:
             rule = "A dissimilarity is a number from 0 up."
             return Problem(rule, "The last column is the value.", number, "value", shown(text))
         if ids[-1] == ids[-2] and float(text):
-            rule = "A document is not unlike itself."
-            return Problem(rule, "Leave the line out, or write 0.", number, "value", shown(text))
+            rule = "A document has no dissimilarity to itself."
+            return Problem(rule, "Remove the line, or write 0.", number, "value", shown(text))
         return None
 
     def _wrong_count(self, number: int, line: bytes) -> Problem:

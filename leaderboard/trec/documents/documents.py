@@ -67,7 +67,7 @@ def read_documents(path: Path, limits: Limits = DOCUMENT_LIMITS) -> Iterator[Doc
         if not problems.found:
             yield document
     if not count and not problems.found:
-        remedy = "Write JSON lines, TREC SGML, or a docno, a tab and the text a line."
+        remedy = "Write JSON lines, TREC SGML, or a docno, a tab and the text on each line."
         problems.add(Problem("The file has no documents.", remedy))
     problems.stop()
 
@@ -162,9 +162,9 @@ def _fault(document: Document) -> tuple[str, str] | None:
     if not document.docno:
         return "The document has no docno.", "Give each document its own."
     if len(document.docno.split()) > 1 or _CONTROL.search(document.docno):
-        return "A docno may not hold blanks or control characters.", "Runs separate their columns by blanks."
+        return ("A docno may not contain blanks or control characters.", "Runs separate columns by blanks.")
     if len(document.docno.encode()) > ID_BYTES:
         return f"A docno has at most {ID_BYTES} bytes.", "Shorten it, in the runs and qrels too."
     if _UNSTORABLE.search(document.title) or _UNSTORABLE.search(document.text):
-        return "The document's text holds NUL or half a surrogate pair.", "Remove it."
+        return "The document's text contains NUL or half a surrogate pair.", "Remove it."
     return None

@@ -49,7 +49,7 @@ class _Match(NamedTuple):
 
 
 def terms(*texts: str) -> frozenset[str]:
-    """What to look for: the words of a topic's title and description, as `stem` has them.
+    """The words of a topic's title and description to mark, as `stem` has them.
 
     Stop words are left out, unless there is nothing else. Of Chinese, Japanese and Korean these are the
     pairs of neighbouring characters, without those of hiragana alone, which are endings.
@@ -164,7 +164,7 @@ def _terms_of(word: str) -> Iterator[str]:
 
 
 def _matches(text: str, topic_terms: frozenset[str]) -> list[_Match]:
-    """Where the text has words of the topic, in order."""
+    """Matches of the topic's words in the text, in order."""
     lower, matches = _lowered(text), []
     for term in topic_terms:
         matches += _of_term(lower, term)
@@ -172,7 +172,7 @@ def _matches(text: str, topic_terms: frozenset[str]) -> list[_Match]:
 
 
 def _of_term(lower: str, term: str) -> list[_Match]:
-    """Where one term is: anywhere in writing without spaces, else as a whole word with the term's stem."""
+    """Matches of one term: anywhere in scripts without spaces, else as a whole word with the term's stem."""
     if _is_unspaced(term):
         return [_Match(hit.start(), hit.end(), term) for hit in re.finditer(re.escape(term), lower)]
     # A plural in -ies has the stem's letters but its last.
@@ -203,7 +203,7 @@ def _joined(matches: list[_Match]) -> Iterator[tuple[int, int]]:
 
 
 def _window(text: str, matches: list[_Match], length: int) -> tuple[int, int]:
-    """Where the snippet starts and ends."""
+    """Start and end of the snippet."""
     first, last = _densest(matches, length)
     room = max(length - (last - first), 0)
     start = max(0, min(first - room // BEFORE, len(text) - length))

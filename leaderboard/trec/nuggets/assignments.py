@@ -23,7 +23,7 @@ LABELS: dict[str, Assignment] = {
 
 @dataclass(frozen=True)
 class AssignedNuggets:
-    """What one line says: the label of each nugget of the set, in the set's order, and the answer it read.
+    """One line: the label of each nugget of the set, in the set's order, and the judged answer.
 
     answer_text has blanks folded, None where the line has none.
     """
@@ -41,7 +41,7 @@ class Assignments:
 
     @property
     def failed_share(self) -> float:
-        """The share of labels that failed, 0 where there are none."""
+        """The share of labels that failed, 0 if missing."""
         labels = [label for cell in self.cells.values() for label in cell.labels]
         return labels.count("failed") / len(labels) if labels else 0.0
 
@@ -64,28 +64,30 @@ def read_assignments(path: Path, nuggets: NuggetSet | None = None) -> Assignment
     problems = Problems("file of assignments")
     lines: list[_Line] = []
     read_each(path, problems, lambda number, record: lines.append(_line(number, record)))
-    known = nuggets if nuggets is not None else _union(lines)
+    nugget_set = nuggets if nuggets is not None else _union(lines)
     cells: dict[tuple[str, str], AssignedNuggets] = {}
     for line in lines:
         try:
-            _take(cells, line, known)
+            _take(cells, line, nugget_set)
         except Fault as fault:
             problems.add(fault.problem(line.number))
     if not lines:
-        problems.add(Problem("The file has no assignments.", "Write one JSON object a run and topic a line."))
+        problems.add(
+            Problem("The file has no assignments.", "Write one JSON object per line, for a run and topic.")
+        )
     problems.stop()
-    return Assignments(known, cells)
+    return Assignments(nugget_set, cells)
 
 
 def _line(number: int, record: dict[str, Any]) -> _Line:
     run = id_value(required(record, "run_id"), "run_id")
     topic = id_value(required(record, "qid"), "qid")
     named: dict[str, tuple[Nugget, Assignment]] = {}
-    for one in objects_in(record, "nuggets"):
-        text = text_in(one, "text")
+    for entry in objects_in(record, "nuggets"):
+        text = text_in(entry, "text")
         if text in named:
             raise Fault("The line names this nugget twice.", "Keep one.", "nugget", shown(text))
-        named[text] = Nugget(text, importance_in(one), one.get("importance") is not None), _label(one)
+        named[text] = Nugget(text, importance_in(entry), entry.get("importance") is not None), _label(entry)
     stated = record.get("answer_text")
     return _Line(number, run, topic, named, folded(stated) if isinstance(stated, str) else None)
 
@@ -103,21 +105,21 @@ def _union(lines: Iterable[_Line]) -> NuggetSet:
     """The nuggets of all lines of each topic, in the order of their first mention."""
     topics: dict[str, dict[str, Nugget]] = {}
     for line in lines:
-        known = topics.setdefault(line.topic, {})
+        of_topic = topics.setdefault(line.topic, {})
         for text, (nugget, _) in line.nuggets.items():
-            known.setdefault(text, nugget)
-    return NuggetSet({topic: tuple(known.values()) for topic, known in topics.items()})
+            of_topic.setdefault(text, nugget)
+    return NuggetSet({topic: tuple(nuggets.values()) for topic, nuggets in topics.items()})
 
 
-def _take(cells: dict[tuple[str, str], AssignedNuggets], line: _Line, known: NuggetSet) -> None:
+def _take(cells: dict[tuple[str, str], AssignedNuggets], line: _Line, nugget_set: NuggetSet) -> None:
     if (line.run, line.topic) in cells:
         rule = f"There are assignments of this run for topic {shown(line.topic)} already."
-        raise Fault(rule, "Keep one line a run and topic.", "run_id", shown(line.run))
-    asked = known.topics.get(line.topic)
-    if asked is None:
+        raise Fault(rule, "Keep one line per run and topic.", "run_id", shown(line.run))
+    nuggets = nugget_set.topics.get(line.topic)
+    if nuggets is None:
         rule = "The nugget set does not have this topic."
         raise Fault(rule, "Add it, or leave the line out.", "qid", shown(line.topic))
-    differences = list(_differences(asked, line))
+    differences = list(_differences(nuggets, line))
     if differences:
         more = f" and {len(differences) - 3} more" if len(differences) > 3 else ""
         raise Fault(
@@ -126,7 +128,7 @@ def _take(cells: dict[tuple[str, str], AssignedNuggets], line: _Line, known: Nug
             "qid",
             shown(line.topic),
         )
-    labels = tuple(line.nuggets[nugget.text][1] for nugget in asked)
+    labels = tuple(line.nuggets[nugget.text][1] for nugget in nuggets)
     cells[line.run, line.topic] = AssignedNuggets(labels, line.answer_text)
 
 

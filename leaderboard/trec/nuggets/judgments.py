@@ -1,4 +1,4 @@
-"""All judgments of answers together, and one run's answers as they see them."""
+"""All judgments of answers, and one run's judged answers."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,9 +21,9 @@ NAMED = 5
 
 @dataclass(frozen=True)
 class AnswerJudgments:
-    """What was judged of the answers of all runs; empty parts where nobody judged.
+    """The judgments of all runs' answers; parts that are not judged are empty.
 
-    Labels of nuggets are assignments, or, where there are none, the questions that Auto-ARGUE found answered.
+    Labels of nuggets are assignments, or, if missing, the questions that Auto-ARGUE found answered.
     """
 
     nuggets: NuggetSet = field(default_factory=NuggetSet)
@@ -62,7 +62,7 @@ class AnswerJudgments:
         return tuple(dict.fromkeys([*with_nuggets, *labelled, *argued])) or tuple(answered)
 
     def labels(self, run: str, topic: str) -> tuple[Assignment, ...] | None:
-        """The labels of a topic's nuggets, in the set's order, of one run; None where nobody judged."""
+        """The labels of a topic's nuggets, in the set's order, of one run; None where unjudged."""
         if self.assignments is not None:
             cell = self.assignments.cells.get((run, topic))
             return cell.labels if cell else None
@@ -70,7 +70,7 @@ class AnswerJudgments:
         return None if argued is None else tuple(map(argued.label, self.nuggets.topics.get(topic, ())))
 
     def seen(self, run: str, topic: str, answer: Answer | None) -> JudgedAnswer:
-        """A run's answer to a topic as judgments see it; raises Invalid where labels are of another one."""
+        """A run's judged answer to a topic; raises Invalid where labels belong to another one."""
         argued = self.argued.cells.get((run, topic))
         try:
             support = self.support.of(run, topic, answer)
@@ -88,7 +88,7 @@ class AnswerJudgments:
 
 
 def size_of(answer: Answer | None) -> AnswerSize:
-    """How long an answer is and how much it cites."""
+    """Length of an answer and its number of citations."""
     if answer is None:
         return AnswerSize()
     texts, cited = answer.texts, [len(segment.citations) for segment in answer.segments]
@@ -103,22 +103,24 @@ def size_of(answer: Answer | None) -> AnswerSize:
 
 
 def notes_on(judgments: AnswerJudgments, runs: Sequence[str]) -> Iterator[Problem]:
-    """What a reader of the scores should know of the judgments, given the runs that are scored."""
+    """Notes on the judgments for readers of the scores, given the scored runs."""
     yield from judgments.nuggets.notes
     yield from judgments.argued.notes
     assignments = judgments.assignments
     if assignments is not None and assignments.failed_share > MANY_FAILED:
         share = f"{assignments.failed_share:.1%}"
-        yield Problem(f"{share} of all assignments failed; they count as not held.", "Assign them again.")
+        yield Problem(
+            f"{share} of all assignments failed; they count as not contained.", "Assign them again."
+        )
     cells = {*judgments.support.cells, *judgments.argued.cells, *(assignments.cells if assignments else ())}
     others = sorted({run for run, _ in cells} - set(runs))
     if others:
         named = ", ".join(map(shown, others[:NAMED])) + (", ..." if len(others) > NAMED else "")
-        yield Problem(f"Judgments of runs that are not scored were passed over: {len(others):,} ({named}).")
+        yield Problem(f"Judgments of runs that are not scored were ignored: {len(others):,} ({named}).")
 
 
 def notes_on_run(judgments: AnswerJudgments, run: str, answers: Mapping[str, Answer]) -> Iterator[Problem]:
-    """Where what was judged is not what the run says."""
+    """Notes where the judged text differs from the run's."""
     if judgments.assignments is not None:
         texts = {topic: answer.text for topic, answer in answers.items()}
         if differing := differing_texts(judgments.assignments, run, texts):

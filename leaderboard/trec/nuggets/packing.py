@@ -19,19 +19,19 @@ _MAGIC = b"LBNUGGT1"
 _LEVEL = 9
 Part = Literal["nuggets", "assignments", "support", "argue"]
 PARTS: tuple[Part, ...] = ("nuggets", "assignments", "support", "argue")
-"""What judgments of answers may consist of."""
+"""Possible parts of judgments of answers."""
 Maker = Literal["human", "machine", "both"]
 
 
 @dataclass(frozen=True, slots=True)
 class MadeBy:
-    """Who made a part of the judgments: people, a machine by its name, or a machine edited by people."""
+    """Author of a part of the judgments: people, a machine by its name, or a machine edited by people."""
 
     kind: Maker = "human"
     name: str = ""
 
     def __str__(self) -> str:
-        """In words, such as `GPT-4o, edited by people`."""
+        """As text, such as `GPT-4o, edited by people`."""
         if self.kind == "human":
             return "people"
         machine = self.name or "a machine"
@@ -40,7 +40,7 @@ class MadeBy:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What was noticed when the judgments were read; run: the digest of the answers it is about, or empty."""
+    """A note from reading the judgments; run: the digest of the answers it is about, or empty."""
 
     rule: str
     remedy: str = ""
@@ -85,7 +85,7 @@ class PackedAnswers:
 
     @property
     def labels(self) -> int:
-        """How many labels there are, of nuggets, citations and sentences."""
+        """Number of labels of nuggets, citations and sentences."""
         judgments = self.judgments
         assigned = judgments.assignments.cells.values() if judgments.assignments else ()
         supported = judgments.support.answers.values()
@@ -118,7 +118,7 @@ def unpacked(stored: bytes) -> PackedAnswers:
 
 
 def of_record(whole: dict[str, Any]) -> PackedAnswers:
-    """The judgments in the object of `text`, whose values nobody looks at here."""
+    """The judgments in the object of `text`, without a check of its values."""
     data = whole["body"]
     nuggets = NuggetSet({topic: tuple(map(_nugget, given)) for topic, given in data["nuggets"].items()})
     assigned = data["assignments"]
@@ -173,8 +173,8 @@ def _of_nugget(nugget: Nugget) -> list[Any]:
 
 def _nugget(given: list[Any]) -> Nugget:
     text, importance, stated, aggregator, answers = given
-    found = tuple(NuggetAnswer(answer, tuple(documents)) for answer, documents in answers)
-    return Nugget(text, importance, stated, found, aggregator)
+    nugget_answers = tuple(NuggetAnswer(answer, tuple(documents)) for answer, documents in answers)
+    return Nugget(text, importance, stated, nugget_answers, aggregator)
 
 
 def _assigned(labels: list[Any]) -> AssignedNuggets:
@@ -182,11 +182,14 @@ def _assigned(labels: list[Any]) -> AssignedNuggets:
 
 
 def _of_argued(cell: ArguedAnswer) -> list[Any]:
-    sentences = [[one.citations, one.supporting, one.relevant, one.needs] for one in cell.sentences]
+    sentences = [
+        [sentence.citations, sentence.supporting, sentence.relevant, sentence.needs]
+        for sentence in cell.sentences
+    ]
     return [sentences, {question: sorted(answers) for question, answers in cell.matched.items()}]
 
 
 def _argued(given: list[Any]) -> ArguedAnswer:
     sentences, matched = given
-    found = {question: frozenset(answers) for question, answers in matched.items()}
-    return ArguedAnswer(tuple(JudgedSentence(*one) for one in sentences), found)
+    by_question = {question: frozenset(answers) for question, answers in matched.items()}
+    return ArguedAnswer(tuple(JudgedSentence(*sentence) for sentence in sentences), by_question)

@@ -31,7 +31,7 @@ DEFAULTS: tuple[tuple[Basis, tuple[str, ...]], ...] = (
     ("sentences", ("SentenceSupport", "CitationSupport", "CitationRelevance")),
     ("answers", ("AnswerLength", "NumSegments", "NumCitations")),
 )
-"""What is computed where no measure is named, as far as there are judgments for it."""
+"""The default measures, limited to those with judgments."""
 _NEEDED: dict[Basis, str] = {
     "nuggets": "assignments (--assignments), or a nugget set and Auto-ARGUE's judgments (--nuggets, --argue)",
     "support": "support labels (--support)",
@@ -42,7 +42,7 @@ _NEEDED: dict[Basis, str] = {
 
 @dataclass(frozen=True, slots=True)
 class JudgmentFiles:
-    """Files of judgments of answers, None where there is none."""
+    """Files of judgments of answers, None if missing."""
 
     nuggets: Path | None = None
     assignments: Path | None = None
@@ -52,7 +52,7 @@ class JudgmentFiles:
 
 @dataclass(frozen=True, eq=False)
 class AnswerScores:
-    """One run's scores: per measure its topics and float64 (topics,), nan where nobody judged.
+    """One run's scores: per measure its topics and float64 (topics,), nan where unjudged.
 
     parts: what an aggregate is made of, float64 (k, topics), for the measures that have any. zeros: what
     nobody judged counts as 0, as programs count that leave no topic out.
@@ -70,12 +70,12 @@ class AnswerScores:
         return int(np.count_nonzero(~np.isnan(self.scores[measure])))
 
     def values(self, measure: BoundMeasure) -> FloatArray:
-        """The scores to be shown, float64 (topics,): nan where nobody judged, or 0 if that was asked for."""
+        """The scores to be shown, float64 (topics,): nan where unjudged, or 0 if requested."""
         scores = self.scores[measure]
         return np.nan_to_num(scores) if self.zeros else scores
 
     def aggregate(self, measure: BoundMeasure) -> float | None:
-        """The measure's one number over the topics that count, None where there is none."""
+        """The measure's one number over the topics that count, None if missing."""
         scores, parts = self.values(measure), self.parts.get(measure)
         counts = ~np.isnan(scores)
         if not counts.any():
@@ -92,8 +92,8 @@ def read_judgments(files: JudgmentFiles) -> AnswerJudgments:
     if files.nuggets:
         judgments = replace(judgments, nuggets=_read(read_nuggets, files.nuggets))
     if files.assignments:
-        known = judgments.nuggets if files.nuggets else None
-        assignments = _read(lambda path: read_assignments(path, known), files.assignments)
+        nugget_set = judgments.nuggets if files.nuggets else None
+        assignments = _read(lambda path: read_assignments(path, nugget_set), files.assignments)
         judgments = replace(judgments, nuggets=assignments.nuggets, assignments=assignments)
     if files.support:
         judgments = replace(judgments, support=_read(read_support, files.support))
@@ -108,22 +108,25 @@ def score_answers(
     """The scores of every run, in order, and notes on the judgments.
 
     names: of measures, empty for those that the judgments allow. Raises Invalid for a file that cannot be
-    read, a run that comes twice and, where missing is `error`, cells that nobody judged; MissingInput for a
+    read, a run that comes twice and, where missing is `error`, unjudged cells; MissingInput for a
     measure without its judgments; UnknownMeasure.
     """
     measures = _measures(judgments, names)
     scored: list[AnswerScores] = []
     for path in runs:
         run, answers = _read(read_answers, path)
-        if any(run == other.run for other in scored):
+        if any(run == earlier.run for earlier in scored):
             raise Invalid(f"{path}: run {run} is in an earlier file; give each run once.")
         scored.append(_scores(judgments, run, answers, measures))
     if missing == "error":
         _require_judged(scored)
-    scored = [replace(one, notes=(*one.notes, *_unjudged(one, missing))) for one in scored]
+    scored = [
+        replace(run_scores, notes=(*run_scores.notes, *_unjudged(run_scores, missing)))
+        for run_scores in scored
+    ]
     if missing == "zero":
-        scored = [replace(one, zeros=True) for one in scored]
-    return scored, tuple(notes_on(judgments, [one.run for one in scored]))
+        scored = [replace(run_scores, zeros=True) for run_scores in scored]
+    return scored, tuple(notes_on(judgments, [run_scores.run for run_scores in scored]))
 
 
 def _measures(judgments: AnswerJudgments, names: Sequence[str]) -> list[BoundMeasure]:
@@ -151,34 +154,34 @@ def _scores(
     return AnswerScores(run, topics, scores, parts, tuple(notes_on_run(judgments, run, answers)))
 
 
-def _unjudged(one: AnswerScores, missing: Missing) -> Iterator[Problem]:
+def _unjudged(run_scores: AnswerScores, missing: Missing) -> Iterator[Problem]:
     """Measures that a run was not judged by on all of its topics, and what becomes of the others."""
     fate = "count as 0" if missing == "zero" else "are left out"
-    for measure, topics in one.topics.items():
-        judged = one.judged(measure)
+    for measure, topics in run_scores.topics.items():
+        judged = run_scores.judged(measure)
         if judged < len(topics):
-            rule = f"Run {one.run} is judged on {judged:,} of {len(topics):,} topics by {measure.key}"
+            rule = f"Run {run_scores.run} is judged on {judged:,} of {len(topics):,} topics by {measure.key}"
             yield Problem(f"{rule}; the others {fate}.")
 
 
 def _require_judged(scored: list[AnswerScores]) -> None:
     cells = [
-        Problem(f"Run {one.run} is not judged on topic {topic} by {measure.key}.")
-        for one in scored
-        for measure, scores in one.scores.items()
-        for topic, score in zip(one.topics[measure], scores.tolist(), strict=True)
+        Problem(f"Run {run_scores.run} is not judged on topic {topic} by {measure.key}.")
+        for run_scores in scored
+        for measure, scores in run_scores.scores.items()
+        for topic, score in zip(run_scores.topics[measure], scores.tolist(), strict=True)
         if np.isnan(score)
     ]
     if cells:
         raise Invalid(
-            f"Cells of runs and topics that are not judged: {len(cells):,}. Judge them, or say --missing "
+            f"Cells of runs and topics that are not judged: {len(cells):,}. Judge them, or use --missing "
             "mean-of-present or zero.",
             cells[:MAX_PROBLEMS],
         )
 
 
 def _read(reader: Callable[[Path], Read], path: Path) -> Read:
-    """What the reader makes of the file; its errors say which file it was."""
+    """The result of reading a file; errors name the file."""
     try:
         return reader(path)
     except LeaderboardError as error:
@@ -203,57 +206,57 @@ def read_answers(path: Path, rules: AnswerRules | None = None) -> tuple[str, dic
 
 
 NOT_JUDGED = "not_judged"
-"""What stands in the place of a score that nobody's judgment gives; null in JSON."""
+"""The text in place of an unjudged score; null in JSON."""
 
 
 def trec(scored: Iterable[AnswerScores], *, per_topic: bool = False) -> Iterator[str]:
     """Lines of name, topic and value in four decimals; the topic `all` for the mean."""
-    for one in scored:
+    for run_scores in scored:
         if per_topic:
-            for measure, topic, score in _cells(one):
+            for measure, topic, score in _cells(run_scores):
                 yield _line(measure.key, topic, _rounded(measure, score))
-        yield _line("runid", "all", one.run)
-        yield _line("num_q", "all", str(len(set().union(*one.topics.values()))))
-        for measure in one.scores:
-            yield _line(measure.key, "all", _rounded(measure, one.aggregate(measure), 4))
+        yield _line("runid", "all", run_scores.run)
+        yield _line("num_q", "all", str(len(set().union(*run_scores.topics.values()))))
+        for measure in run_scores.scores:
+            yield _line(measure.key, "all", _rounded(measure, run_scores.aggregate(measure), 4))
 
 
 def tsv(scored: Iterable[AnswerScores], *, per_topic: bool = False) -> Iterator[str]:
     """A heading and one line a score: run, measure, topic (`all` for the mean), value in full."""
     yield "run\tmeasure\ttopic\tvalue\n"
-    for one in scored:
+    for run_scores in scored:
         if per_topic:
-            for measure, topic, score in _cells(one):
-                yield f"{one.run}\t{measure.key}\t{topic}\t{_full(score)}\n"
-        for measure in one.scores:
-            yield f"{one.run}\t{measure.key}\tall\t{_full(one.aggregate(measure))}\n"
+            for measure, topic, score in _cells(run_scores):
+                yield f"{run_scores.run}\t{measure.key}\t{topic}\t{_full(score)}\n"
+        for measure in run_scores.scores:
+            yield f"{run_scores.run}\t{measure.key}\tall\t{_full(run_scores.aggregate(measure))}\n"
 
 
 def as_json(scored: Sequence[AnswerScores], missing: Missing, *, per_topic: bool = False) -> str:
     """One JSON object: for every run its scores by measure, and on how many of how many topics each rests."""
-    runs = [_run_object(one, per_topic) for one in scored]
+    runs = [_run_object(run_scores, per_topic) for run_scores in scored]
     data = {"kind": "answers", "missing": missing, "runs": runs}
     return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _run_object(one: AnswerScores, per_topic: bool) -> dict[str, object]:
+def _run_object(run_scores: AnswerScores, per_topic: bool) -> dict[str, object]:
     data: dict[str, object] = {
-        "run": one.run,
-        "scores": {measure.key: one.aggregate(measure) for measure in one.scores},
-        "judged": {measure.key: one.judged(measure) for measure in one.scores},
-        "topics": {measure.key: len(topics) for measure, topics in one.topics.items()},
+        "run": run_scores.run,
+        "scores": {measure.key: run_scores.aggregate(measure) for measure in run_scores.scores},
+        "judged": {measure.key: run_scores.judged(measure) for measure in run_scores.scores},
+        "topics": {measure.key: len(topics) for measure, topics in run_scores.topics.items()},
     }
     if per_topic:
         cells: dict[str, dict[str, float | None]] = {}
-        for measure, topic, score in _cells(one):
+        for measure, topic, score in _cells(run_scores):
             cells.setdefault(topic, {})[measure.key] = None if math.isnan(score) else score
         data["per_topic"] = cells
     return data
 
 
-def _cells(one: AnswerScores) -> Iterator[tuple[BoundMeasure, str, float]]:
-    for measure, topics in one.topics.items():
-        for topic, score in zip(topics, one.values(measure).tolist(), strict=True):
+def _cells(run_scores: AnswerScores) -> Iterator[tuple[BoundMeasure, str, float]]:
+    for measure, topics in run_scores.topics.items():
+        for topic, score in zip(topics, run_scores.values(measure).tolist(), strict=True):
             yield measure, topic, score
 
 

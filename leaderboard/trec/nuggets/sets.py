@@ -1,4 +1,4 @@
-"""Nugget sets: what a good answer to each topic holds, in the three forms that tracks publish.
+"""Nugget sets: the facts of a good answer to each topic, in the three forms that tracks publish.
 
 Or with the counts that are kept of it, as `leaderboard.trec.nuggets.writing` writes them.
 """
@@ -43,7 +43,7 @@ class NuggetAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Nugget:
-    """One fact that a good answer holds; within a topic it is known by its exact text, or question.
+    """One fact that a good answer contains, identified within a topic by its exact text or question.
 
     answers: of a question, empty for a statement; aggregator: whether one of them suffices. stated: whether
     the file gives the importance, which is okay otherwise.
@@ -73,7 +73,7 @@ def read_nuggets(path: Path) -> NuggetSet:
     topics: dict[str, tuple[Nugget, ...]] = {}
     read_each(path, problems, partial(_take, topics))
     if not topics:
-        problems.add(Problem("The file has no nuggets.", "Write one JSON object a topic, each on a line."))
+        problems.add(Problem("The file has no nuggets.", "Write one JSON object per topic, one per line."))
         problems.stop()
     return NuggetSet(topics, tuple(_notes(topics)))
 
@@ -98,11 +98,13 @@ def _topic(record: dict[str, Any]) -> tuple[str, list[Nugget]]:
         topic = id_value(record["query_id"], "query_id")
     else:
         topic = id_value(required(object_in(record, "metadata"), "topic_id", "metadata."), "topic_id")
-    return topic, [_question(object_value(one, "each of nugget_bank")) for one in _all(record, "nugget_bank")]
+    return topic, [
+        _question(object_value(entry, "each of nugget_bank")) for entry in _all(record, "nugget_bank")
+    ]
 
 
 def _all(record: dict[str, Any], key: str) -> list[Any]:
-    """What a list or an object under the key holds, nothing where there is none; raises Fault."""
+    """The items of the list or object under the key, empty if missing; raises Fault."""
     given = record.get(key)
     if given is None:
         return []
@@ -130,14 +132,17 @@ def _question(record: dict[str, Any]) -> Nugget:
         text_in(record, "question"),
         importance_in(record),
         record.get("importance") is not None,
-        tuple(_answer(object_value(one, "each of answers")) for one in _all(record, "answers")),
+        tuple(_answer(object_value(entry, "each of answers")) for entry in _all(record, "answers")),
         cast(Aggregator, aggregator),
     )
 
 
 def _answer(record: dict[str, Any]) -> NuggetAnswer:
     given = _all(record, "references")
-    documents = (one["doc_id"] if isinstance(one, dict) and "doc_id" in one else one for one in given)
+    documents = (
+        reference["doc_id"] if isinstance(reference, dict) and "doc_id" in reference else reference
+        for reference in given
+    )
     return NuggetAnswer(
         text_value(required(record, "answer"), "answer"),
         tuple(id_value(docno, "references") for docno in documents),
@@ -167,11 +172,11 @@ def _notes(topics: dict[str, tuple[Nugget, ...]]) -> Iterable[Problem]:
     empty = [topic for topic, group in topics.items() if not group]
     if empty:
         rule = f"No nuggets in {_named(empty)}; measures of nuggets leave them out."
-        yield Problem(rule, "Add some, if that is not meant.")
+        yield Problem(rule, "Add some if this is unintended.")
     without = [topic for topic, group in topics.items() if group and not any(map(_is_vital, group))]
     if without:
         rule = f"No vital nuggets in {_named(without)}; V and V_strict are 0 there."
-        yield Problem(rule, "Leave those topics out of the set, if that is not meant.")
+        yield Problem(rule, "Remove these topics from the set if this is unintended.")
 
 
 def _is_vital(nugget: Nugget) -> bool:
@@ -191,16 +196,16 @@ REQUIRES, FIRST = "requires_citation", "is_first_instance"
 
 @dataclass(frozen=True)
 class ArguedAnswer:
-    """What Auto-ARGUE said of one answer: its sentences, and the answers it found by question."""
+    """Auto-ARGUE's judgments of one answer: its sentences, and the answers found by question."""
 
     sentences: tuple[JudgedSentence, ...]
     matched: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def label(self, nugget: Nugget) -> Assignment:
         """Whether the answer answers a question: by one of its answers, or by all where all are needed."""
-        found = self.matched.get(nugget.text, frozenset())
+        matched = self.matched.get(nugget.text, frozenset())
         needed = {answer.text for answer in nugget.answers}
-        is_answered = bool(found) and (nugget.aggregator == "OR" or needed <= found)
+        is_answered = bool(matched) and (nugget.aggregator == "OR" or needed <= matched)
         return "support" if is_answered else "not_support"
 
 
@@ -215,7 +220,7 @@ class ArguedAnswers:
 def read_argued(path: Path) -> ArguedAnswers:
     """The judgments in a file of JSON lines of either form; raises Invalid with up to 25 problems.
 
-    Judgments of other types than the three that are known are passed over; those of sentences without
+    Judgments of other types than the three known ones are ignored; those of sentences without
     citations are counted in a note, as they may say that a citation was needed.
     """
     problems = Problems("file of Auto-ARGUE's judgments")
@@ -252,25 +257,25 @@ def _take_argue(
     matched: dict[str, set[str]] = {}
     given = objects_in(record, "judgments")
     sentences = tuple(_sentence(sentence, matched, unknown) for sentence in given)
-    found = {question: frozenset(answers) for question, answers in matched.items()}
-    cells[run, topic] = ArguedAnswer(sentences, found)
+    by_question = {question: frozenset(answers) for question, answers in matched.items()}
+    cells[run, topic] = ArguedAnswer(sentences, by_question)
 
 
 def is_counted(record: dict[str, Any]) -> bool:
-    """Whether a line has counts of sentences in place of what was said of each."""
+    """Whether a line has counts of sentences instead of a judgment of each."""
     return "sentences" in record and "matched" in record
 
 
 def _kept(record: dict[str, Any]) -> ArguedAnswer:
     """An answer's counts and the answers found by question, as they are."""
-    found = {
+    by_question = {
         text_value(question, "matched"): frozenset(
             text_value(answer, "each of matched") for answer in list_in(matched, question, "matched.")
         )
         for matched in (object_in(record, "matched"),)
         for question in matched
     }
-    return ArguedAnswer(tuple(map(_counts, objects_in(record, "sentences"))), found)
+    return ArguedAnswer(tuple(map(_counts, objects_in(record, "sentences"))), by_question)
 
 
 def _counts(sentence: dict[str, Any]) -> JudgedSentence:
@@ -278,8 +283,8 @@ def _counts(sentence: dict[str, Any]) -> JudgedSentence:
     cited, supporting, relevant = (place_value(required(sentence, name), name) for name in names)
     for name, count in (("supporting", supporting), ("relevant", relevant)):
         if count > cited:
-            rule = f"A sentence has more that are {name} than its {cited:,} citations."
-            raise Fault(rule, "Count those of its citations that are.", name, str(count))
+            rule = f"A sentence has more {name} citations than its {cited:,} citations in all."
+            raise Fault(rule, "Count only its own citations.", name, str(count))
     return JudgedSentence(cited, supporting, relevant, _truth(sentence, "needs_citation", ""))
 
 
@@ -287,9 +292,9 @@ def _sentence(
     sentence: dict[str, Any], matched: dict[str, set[str]], unknown: Counter[str]
 ) -> JudgedSentence:
     cited = dict.fromkeys(
-        id_value(required(one, "doc_id"), "doc_id") for one in objects_in(sentence, "citations")
+        id_value(required(citation, "doc_id"), "doc_id") for citation in objects_in(sentence, "citations")
     )
-    said: dict[tuple[str, str], bool] = {}
+    judged: dict[tuple[str, str], bool] = {}
     needs: dict[str, bool] = {}
     for judgment in objects_in(sentence, "judgments"):
         kind = text_in(judgment, "judgment_type_id")
@@ -297,17 +302,17 @@ def _sentence(
         response = response if isinstance(response, dict) else {}
         if kind in (RELEVANT, ATTESTED):
             document = id_value(required(object_in(judgment, "provenance"), "doc_id"), "doc_id")
-            said[kind, document] = _truth(response, "is_relevant" if kind == RELEVANT else "is_attested")
+            judged[kind, document] = _truth(response, "is_relevant" if kind == RELEVANT else "is_attested")
         elif kind == ANSWERS:
             _match(response, matched)
-        elif found := {name: _truth(response, name) for name in (REQUIRES, FIRST) if name in response}:
-            needs |= found
+        elif flags := {name: _truth(response, name) for name in (REQUIRES, FIRST) if name in response}:
+            needs |= flags
         elif not cited:
             unknown[kind] += 1
     return JudgedSentence(
         len(cited),
-        sum(said.get((ATTESTED, document), False) for document in cited),
-        sum(said.get((RELEVANT, document), False) for document in cited),
+        sum(judged.get((ATTESTED, document), False) for document in cited),
+        sum(judged.get((RELEVANT, document), False) for document in cited),
         not cited and needs.get(REQUIRES, False) and needs.get(FIRST, True),
     )
 

@@ -1,4 +1,4 @@
-"""Support labels: whether a cited document bears out the segment, a line a (run, topic) or a line a pair."""
+"""Support labels: whether a cited document supports the segment, by line of (run, topic) or of pair."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping

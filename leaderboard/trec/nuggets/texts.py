@@ -17,17 +17,17 @@ def of_text(text: bytes) -> PackedAnswers:
 
     Raises ValueError, KeyError, TypeError or AttributeError for one that no site has written.
     """
-    found = packing.of_record(json.loads(text))
-    if not all(_sound(found)):
-        raise ValueError("The judgments have values that there are not.")
-    return found
+    packed = packing.of_record(json.loads(text))
+    if not all(_sound(packed)):
+        raise ValueError("The judgments have invalid values.")
+    return packed
 
 
 def _sound(of: PackedAnswers) -> Iterator[bool]:
     """Whether each value is of its kind: what follows trusts what is stored."""
     yield isinstance(of.leaves_out, bool)
     yield of.made_by.keys() <= set(PARTS)
-    yield all(one.kind in get_args(Maker) and isinstance(one.name, str) for one in of.made_by.values())
+    yield all(maker.kind in get_args(Maker) and isinstance(maker.name, str) for maker in of.made_by.values())
     yield all(isinstance(word, str) for note in of.notes for word in (note.rule, note.remedy, note.run))
     yield all(isinstance(topic, str) for note in of.notes for topic in note.topics)
     yield from _sound_nuggets(of)
@@ -52,8 +52,8 @@ def _sound_labels(of: PackedAnswers) -> Iterator[bool]:
     for supported in judgments.support.answers.values():
         yield all(type(label) is int and label in SUPPORT for labels in supported.labels for label in labels)
     for argued in judgments.argued.cells.values():
-        for one in argued.sentences:
-            counts = (one.supporting, one.relevant, one.citations)
-            yield all(type(count) is int and 0 <= count <= one.citations for count in counts)
-            yield isinstance(one.needs, bool)
+        for sentence in argued.sentences:
+            counts = (sentence.supporting, sentence.relevant, sentence.citations)
+            yield all(type(count) is int and 0 <= count <= sentence.citations for count in counts)
+            yield isinstance(sentence.needs, bool)
         yield all(isinstance(word, str) for words in argued.matched.values() for word in words)

@@ -13,7 +13,7 @@ Names = Mapping[str, str]
 
 
 def lines_of(judgments: AnswerJudgments, part: Part, names: Names) -> Iterator[str]:
-    """The lines of one part, by topic in byte order; nothing where there is none of it.
+    """The lines of one part, by topic in byte order; empty if the part is missing.
 
     What is read of them is what was written. Of Auto-ARGUE's judgments counts alone are kept, and a line says
     them.
@@ -40,7 +40,7 @@ def _importance(nugget: Nugget) -> dict[str, Any]:
 
 
 def _question(nugget: Nugget) -> dict[str, Any]:
-    answers = [{"answer": one.text, "references": list(one.documents)} for one in nugget.answers]
+    answers = [{"answer": answer.text, "references": list(answer.documents)} for answer in nugget.answers]
     kind = {"aggregator_type": nugget.aggregator}
     return {"question": nugget.text, **kind, **_importance(nugget), "answers": answers}
 
@@ -50,8 +50,8 @@ def _assignments(judgments: AnswerJudgments, names: Names) -> Iterator[dict[str,
         return
     for run, topic, cell in _cells(judgments.assignments.cells, names):
         nuggets = zip(judgments.nuggets.topics[topic], cell.labels, strict=True)
-        said = [{**_statement(nugget), "assignment": label} for nugget, label in nuggets]
-        yield {"qid": topic, "run_id": run, "nuggets": said}
+        statements = [{**_statement(nugget), "assignment": label} for nugget, label in nuggets]
+        yield {"qid": topic, "run_id": run, "nuggets": statements}
 
 
 def _support(judgments: AnswerJudgments, names: Names) -> Iterator[dict[str, Any]]:
@@ -70,12 +70,12 @@ def _argued(judgments: AnswerJudgments, names: Names) -> Iterator[dict[str, Any]
     for run, topic, cell in _cells(judgments.argued.cells, names):
         sentences = [
             {
-                "citations": one.citations,
-                "supporting": one.supporting,
-                "relevant": one.relevant,
-                "needs_citation": one.needs,
+                "citations": sentence.citations,
+                "supporting": sentence.supporting,
+                "relevant": sentence.relevant,
+                "needs_citation": sentence.needs,
             }
-            for one in cell.sentences
+            for sentence in cell.sentences
         ]
         matched = {question: sorted(answers) for question, answers in sorted(cell.matched.items())}
         yield {"topic_id": topic, "run_id": run, "sentences": sentences, "matched": matched}

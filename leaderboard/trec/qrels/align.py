@@ -1,4 +1,4 @@
-"""A run's rankings against a revision's judgments: who is at which rank with which grade."""
+"""Alignment of a run's rankings with a revision's judgments: ranks and grades of judged documents."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ class CompiledJudgments:
 
     index: topic as bytes -> its place in judgments.topics; documents: the judged documents of each
     topic in that order, docnos ascending as bytes: judgments.grades has their grades. distractors: the
-    documents known not to be relevant to any topic, as one topic's; None where there are none. left_out:
-    documents that are taken out of every ranking before ranks are counted; None where there are none.
+    documents known not to be relevant to any topic, as one topic's; None if missing. left_out:
+    documents that are taken out of every ranking before ranks are counted; None if missing.
     """
 
     judgments: Judgments
@@ -142,7 +142,7 @@ class Aligner:
         return topics[kept], ranks[kept], documents[kept]
 
     def judged(self) -> Judged:
-        """The run as the judgments see it."""
+        """The judged hits of the run."""
         none = np.empty(0, np.int64)
         topic, rank, document = (
             np.concatenate([none, *(hits[part] for hits in self._hits)]) for part in range(3)

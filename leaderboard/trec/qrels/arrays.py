@@ -1,8 +1,7 @@
 """A qrels file straight to arrays, without a Python object for each judgment."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
@@ -14,19 +13,19 @@ from leaderboard.trec.read.buffers import Buffer, TooLong
 from leaderboard.trec.read.columns import BYTES, Columns, Int32
 from leaderboard.trec.read.entries import ID_BYTES
 from leaderboard.trec.read.forms import USUAL, Asked
-from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, text_of
-from leaderboard.trec.read.scattered import Scattered
+from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, Source, text_of
+from leaderboard.trec.read.scattered import Scattered, Whole
 
 SHORTEST_JUDGMENT = 8
 """Bytes of a line with one character a field."""
 
 
-class _Irregular(Exception):
-    """Something that the careful reader must look at."""
+class Irregular(Exception):
+    """The file needs the careful reader."""
 
 
 def read_judgments(
-    path: Path,
+    path: Source,
     limits: Limits = DEFAULT_LIMITS,
     second: str = "",
     asked: Asked = USUAL,
@@ -41,7 +40,7 @@ def read_judgments(
     try:
         if second != "subtopics" and not asked.columns:
             return _in_bulk(path, limits)
-    except _Irregular:
+    except Irregular:
         pass
     # Most files need neither, and a short command would wait for both.
     from leaderboard.trec.qrels.compiling import compile_qrels
@@ -53,12 +52,12 @@ def read_judgments(
     return compile_qrels(qrels)
 
 
-def _in_bulk(path: Path, limits: Limits) -> CompiledJudgments:
+def _in_bulk(path: Source, limits: Limits) -> CompiledJudgments:
     scattered, room, iteration = Scattered(), Columns.with_room(0, 0), None
     try:
         for buffer in Buffer(path, limits):
             if buffer.marked:
-                raise _Irregular
+                raise Irregular
             if len(room.at) <= buffer.end // SHORTEST_JUDGMENT:
                 room = Columns.with_room(*[buffer.end // SHORTEST_JUDGMENT + 1] * 2)
             parsed = kernel.columns(
@@ -66,7 +65,7 @@ def _in_bulk(path: Path, limits: Limits) -> CompiledJudgments:
             )
             second = bytes(buffer.body[parsed.tag_at : parsed.tag_at + parsed.tag_length])
             if not parsed.ok or parsed.flags & ~BYTES or (iteration is not None and second != iteration):
-                raise _Irregular
+                raise Irregular
             if parsed.flags & BYTES:
                 _require_utf_8(buffer.body[: parsed.consumed])
             iteration, buffer.taken = second, parsed.consumed
@@ -75,25 +74,28 @@ def _in_bulk(path: Path, limits: Limits) -> CompiledJudgments:
             topics = [bytes(buffer.body[at : at + size]) for at, size in places]
             scattered.add(buffer.body, columns, topics, columns.group_line.tolist())
     except TooLong:
-        raise _Irregular from None
-    return _in_byte_order(scattered)
+        raise Irregular from None
+    return in_byte_order(scattered.together())
 
 
 def _require_utf_8(body: bytearray) -> None:
     try:
         body.decode("utf-8")
     except UnicodeDecodeError:
-        raise _Irregular from None
+        raise Irregular from None
 
 
-def _in_byte_order(scattered: Scattered) -> CompiledJudgments:
-    """The judgments with topics and, within them, docnos ascending by bytes."""
+def in_byte_order(wholes: Iterable[Whole]) -> CompiledJudgments:
+    """Entries whose scores are grades as judgments, topics and docnos in them ascending by bytes.
+
+    Raises Irregular if missing, or a topic has a document twice.
+    """
     topics: list[bytes] = []
     parts: list[tuple[IntArray, Int32, IntArray]] = []
     letters: list[bytes] = []
-    for body, columns, names, _ in scattered.together():
+    for body, columns, names, _ in wholes:
         if kernel.doubled(body, columns) >= 0:
-            raise _Irregular
+            raise Irregular
         # With equal scores the order is by docno descending; backwards it is ascending, topics too.
         which = kernel.order(body, replace(columns, score=np.zeros(len(columns.at))), 10)[0][::-1].copy()
         sizes = np.diff(columns.group_start)[::-1].astype(np.int64)
@@ -101,7 +103,7 @@ def _in_byte_order(scattered: Scattered) -> CompiledJudgments:
         letters.append(kernel.joined(body, columns.at, columns.length, which))
         topics += names[::-1]
     if not topics:
-        raise _Irregular
+        raise Irregular
     counts, length, grades = (np.concatenate([part[place] for part in parts]) for place in range(3))
     joined = b"".join((*letters, bytes(kernel.SLACK)))
     order = sorted(range(len(topics)), key=topics.__getitem__)

@@ -1,4 +1,4 @@
-"""Judgments with all that a measure may need of them: grades, subtopics and preferences."""
+"""Judgments with all inputs of measures: grades, subtopics and preferences."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Documents known not to be relevant to any topic: one set beside a revision's judgments.
+"""Distractors: documents known not to be relevant to any topic, one set per revision.
 
 They count as judged, of grade 0, for every judged topic that does not judge them itself. They are never
 written out topic by topic: one document of each topic stands for all of them (see Judgments).
@@ -24,7 +24,7 @@ _LEVEL = 3
 
 
 def read_distractors(path: Path, limits: Limits = DEFAULT_LIMITS) -> frozenset[bytes]:
-    """The docnos of a file, one a line; blank lines and `#` comments are passed over, repetitions too.
+    """The docnos of a file, one a line; blank lines, `#` comments and repetitions are skipped.
 
     Raises Invalid with up to 25 problems.
     """
@@ -43,13 +43,13 @@ def read_distractors(path: Path, limits: Limits = DEFAULT_LIMITS) -> frozenset[b
         else:
             docnos.add(fields[0])
     if not docnos and not problems.found:
-        problems.add(Problem("The file has no docnos.", "Write one docno a line."))
+        problems.add(Problem("The file has no docnos.", "Write one docno per line."))
     problems.stop()
     return frozenset(docnos)
 
 
 def pack_distractors(docnos: Collection[bytes]) -> bytes | None:
-    """The docnos as one compressed string, in byte order; None where there are none.
+    """The docnos as one compressed string, in byte order; None if missing.
 
     >>> unpack_distractors(pack_distractors({b"b", b"a"}))
     (b'a', b'b')
@@ -82,10 +82,10 @@ def with_distractors(compiled: CompiledJudgments, docnos: Collection[bytes]) -> 
     at = np.cumsum(length, dtype=np.int32) - length
     distractors = kernel.index(b"".join(listed), at, length, np.array([0, len(listed)], np.int64))
     which = np.arange(len(judgments.grades), dtype=np.int32)
-    known = kernel.among(
+    entries = kernel.among(
         documents.letters, documents.at, documents.length, documents.hash, which, distractors
     )
-    judged = np.bincount(judgments.topic[known], minlength=len(judgments))
+    judged = np.bincount(judgments.topic[entries], minlength=len(judgments))
     first, moved = judgments.starts[:-1], judgments.topic + 1 + np.arange(len(judgments.grades))
     starts = judgments.starts + np.arange(len(judgments) + 1)
     widened = replace(
@@ -108,7 +108,7 @@ def with_distractors(compiled: CompiledJudgments, docnos: Collection[bytes]) -> 
 
 
 def among_distractors(compiled: CompiledJudgments, docnos: Sequence[bytes]) -> list[bool]:
-    """Which of the docnos are known not to be relevant to any topic.
+    """Mask of the docnos that are known not to be relevant to any topic.
 
     >>> from leaderboard.trec.qrels.align import compile_judgments
     >>> among_distractors(with_distractors(compile_judgments({"1": {b"a": 1}}), [b"x"]), [b"a", b"x"])

@@ -41,11 +41,11 @@ class LeftOut:
     rounds: tuple[int, ...] = ()
 
     def count(self, topics: Sequence[str]) -> int:
-        """How many documents of these topics are left out."""
+        """Number of documents of these topics that are left out."""
         return sum(len(self.by_topic.get(topic, ())) for topic in topics)
 
     def sentence(self, topics: Sequence[str]) -> str:
-        """What boards say of it.
+        """The sentence of boards on it.
 
         >>> LeftOut({"1": frozenset([b"a"]), "2": frozenset([b"a", b"b"])}, True).sentence(["1", "2", "3"])
         'residual, 3 documents left out'
@@ -57,19 +57,19 @@ NOTHING = LeftOut({})
 
 
 def sentence(documents: int | None, is_residual: bool) -> str:
-    """What boards say of documents left out; without their number where that is None.
+    """The sentence of boards on documents left out; without their number if that is None.
 
     >>> sentence(1, False), sentence(3124, True), sentence(None, True)
     ('1 document left out', 'residual, 3,124 documents left out', 'residual, documents left out')
     """
-    said = "documents" if documents is None else f"{documents:,} document{'' if documents == 1 else 's'}"
-    return f"residual, {said} left out" if is_residual else f"{said} left out"
+    what = "documents" if documents is None else f"{documents:,} document{'' if documents == 1 else 's'}"
+    return f"residual, {what} left out" if is_residual else f"{what} left out"
 
 
 def read_left_out(
     paths: Sequence[Path], renamed: Mapping[bytes, bytes] | None = None, limits: Limits = DEFAULT_LIMITS
 ) -> LeftOut:
-    """What is left out by all of the files together.
+    """The documents left out by all of the files together.
 
     A file has lines `topic docno`, where the docno N/A stands for none; or lines of qrels, of which every
     judged document is left out whatever its grade; or lines of JSON with id and excluded_ids, as BRIGHT's
@@ -149,13 +149,13 @@ def lines_naming(
     path: Path, documents: Collection[tuple[str, bytes]], renamed: Mapping[bytes, bytes]
 ) -> dict[tuple[str, bytes], int]:
     """(topic, docno) -> the first line of a list that names the document; renamed as in `read_left_out`."""
-    wanted, lines = {(bytes_of(topic), docno) for topic, docno in documents}, dict[tuple[str, bytes], int]()
+    asked, lines = {(bytes_of(topic), docno) for topic, docno in documents}, dict[tuple[str, bytes], int]()
     for number, line in raw_lines(path, DEFAULT_LIMITS):
         by_topic = dict[bytes, set[bytes]]()
         reader = _Reader(by_topic, renamed)
         reader.take(number, line)
         named = {(topic, docno) for topic, docnos in by_topic.items() for docno in docnos}
-        for topic, docno in named & wanted:
+        for topic, docno in named & asked:
             lines.setdefault((text_of(topic), docno), number)
     return lines
 
@@ -173,7 +173,7 @@ class Leaving(Generic[C]):
 
 
 def compiled_left_out(left_out: LeftOut) -> DocumentsByTopic:
-    """What is left out, ready to be found in any number of runs."""
+    """The documents left out, ready to be found in any number of runs."""
     by_topic = {topic: dict.fromkeys(docnos, 0) for topic, docnos in left_out.by_topic.items()}
     compiled = compile_judgments(by_topic)
     return DocumentsByTopic(compiled.index, compiled.documents)
@@ -205,13 +205,13 @@ class _Reader:
             for number, line in raw_lines(path, limits):
                 self.take(number, line)
             if not self._by_topic and not self._problems.found:
-                self._problems.add(Problem("The file has no lines.", "Write one `topic docno` a line."))
+                self._problems.add(Problem("The file has no lines.", "Write one `topic docno` per line."))
             self._problems.stop()
         except Invalid as error:
             raise Invalid(f"{path}: {error.message}", error.problems) from error
 
     def take(self, number: int, line: bytes) -> None:
-        """Take a line; what is wrong with it is kept until all are read."""
+        """Read a line; problems are collected until all are read."""
         if not line.strip() or line.startswith(b"#"):
             return
         if problem := unfit_text(number, line):
@@ -245,9 +245,9 @@ class _Reader:
     def _add(self, topic: bytes, docno: bytes) -> None:
         docnos = self._by_topic.setdefault(topic, set())
         if docno != NONE:
-            known = len(docnos)
+            before = len(docnos)
             docnos.add(self._renamed.get(docno, docno))
-            self.repeated += len(docnos) == known
+            self.repeated += len(docnos) == before
 
 
 def _kept(grades: Mapping[bytes, int], left_out: frozenset[bytes] | None) -> dict[bytes, int]:
@@ -260,17 +260,17 @@ def _require_none_relevant(qrels: Qrels, left_out: LeftOut) -> None:
         grades = qrels.judgments.get(topic, {})
         for docno in sorted(docno for docno in docnos if grades.get(docno, 0) > 0):
             rule = f"It is left out of topic {shown(bytes_of(topic))} and judged relevant to it."
-            remedy = "Take it off the list, or score by judgments of this round alone."
+            remedy = "Remove it from the list, or score by the judgments of this round only."
             problems.add(Problem(rule, remedy, None, "docno", shown(docno)))
     problems.stop()
 
 
 def _last(docno: bytes, pairs: Mapping[bytes, bytes]) -> bytes:
-    """Where the changes of a docno lead; raises Invalid where they lead back."""
+    """End of a docno's chain of changes; raises Invalid where it leads back."""
     seen = {docno}
     while (following := pairs.get(docno)) is not None and following != docno:
         if following in seen:
-            raise Invalid(f"The changes of docno {shown(docno)} lead round in a circle; keep its last one.")
+            raise Invalid(f"The changes of docno {shown(docno)} form a circle; keep only the last one.")
         seen.add(following)
         docno = following
     return docno

@@ -32,7 +32,7 @@ class Levels:
         self.notes: tuple[Problem, ...] = ()
 
     def add(self, number: int, key: Key, docno: bytes, level: float) -> Problem | None:
-        """Take the level of a document in a group, or say why it cannot be."""
+        """Add the level of a document in a group, or return the problem."""
         topic, judge, name = key
         group = self.groups.setdefault((topic, judge), {}).setdefault(name, {})
         before, line = group.setdefault(docno, (level, number))
@@ -43,17 +43,17 @@ class Levels:
             rule = f"{rule}; here it has {level:g}."
             return Problem(rule, "Keep one of the two lines.", number, "docno", shown(docno))
         if not self.notes:
-            rule = "The same level comes twice."
-            self.notes = (Problem(rule, "It was taken once.", number, "docno", shown(docno)),)
+            rule = "The level is listed twice."
+            self.notes = (Problem(rule, "It was counted once.", number, "docno", shown(docno)),)
         return None
 
 
 class TooMany(Exception):
-    """There are more preferences than are taken."""
+    """The file has too many preferences."""
 
 
 def preferred(groups: Collection[Group], most: int) -> set[Pair]:
-    """What a judge prefers: in every group the higher levels, and what follows from several groups.
+    """The preferences of a judge: the higher levels of every group, and what follows from several groups.
 
     Documents of one level in a group are not preferred to each other by it. Raises CycleError where the
     groups contradict each other, and TooMany if these could be more than most.
@@ -83,9 +83,9 @@ def contradiction(judge: str, groups: Collection[Group], error: CycleError) -> P
     names = " to ".join(shown(docno) for docno in circle[:5])
     line = max(group[circle[0]][1] for group in groups if circle[0] in group)
     rule = (
-        f"Judge {shown(judge)} prefers {names}{' and so on' if len(circle) > 5 else ''}, round in a circle."
+        f"Judge {shown(judge)} prefers {names}{' and so on' if len(circle) > 5 else ''}, which is a circle."
     )
-    remedy = "Make these two judges, or leave out one of the groups."
+    remedy = "Use two judges, or remove one of the groups."
     return Problem(rule, remedy, line, "docno", shown(circle[0]))
 
 
@@ -121,7 +121,7 @@ def read_preferences(path: Path, limits: Limits = DEFAULT_LIMITS) -> PreferenceJ
     again adds its weight, also if it is the other way round elsewhere. `topic judge group docno level`,
     trec_eval's prefs: among the documents of a group each is preferred to those of a lower level; what
     follows from several groups of one judge counts as preferred too, and must not contradict itself.
-    Judges may differ. Blank lines and `#` comments are passed over. Raises Invalid with up to 25 problems.
+    Judges may differ. Blank lines and `#` comments are skipped. Raises Invalid with up to 25 problems.
     """
     reader = _Reader()
     for number, line in raw_lines(path, limits):

@@ -24,7 +24,7 @@ from leaderboard.trec.read.lines import (
 from leaderboard.trec.read.usual import unnumbered, usual
 
 SECOND_COLUMNS = ("", "subtopics", "rounds")
-"""What the second column is: what the file shows, or what its sender says (rounds: it is passed over)."""
+"""Meaning of the second column: as the file shows, or as its sender states (rounds: it is ignored)."""
 LABELS_NAMED = 10
 
 _GRADE = re.compile(rb"[+-]?\d{1,%d}|L\d" % GRADE_DIGITS)
@@ -60,7 +60,7 @@ class Qrels:
                     yield topic, subtopic, docno, grade
 
     def grades(self) -> dict[int, int]:
-        """How often each grade was given, lowest grade first."""
+        """Number of judgments by grade, lowest grade first."""
         return dict(sorted(Counter(entry[3] for entry in self.entries()).items()))
 
 
@@ -106,7 +106,7 @@ class _Reader:
         self.doubled: Problem | None = None
 
     def is_comment(self, line: bytes) -> bool:
-        """Whether a line is none of the judgments because it begins with `#`."""
+        """Whether a line is not a judgment because it begins with `#`."""
         return is_comment(line, self.dialect, fields=4)
 
     def pass_over(self, number: int, line: bytes) -> None:
@@ -132,8 +132,8 @@ class _Reader:
             if len(self.conflicts) < MAX_PROBLEMS:
                 self.conflicts.setdefault((topic, subtopic, docno), (number, before, grade))
         elif self.doubled is None:
-            rule = "The same judgment comes twice."
-            self.doubled = Problem(rule, "It was taken once.", number, "docno", shown(docno))
+            rule = "The judgment is listed twice."
+            self.doubled = Problem(rule, "It was counted once.", number, "docno", shown(docno))
 
     def add_conflicts(self, path: Source, limits: Limits) -> None:
         """Make a problem of every document graded twice; the file is read again for the first lines."""
@@ -160,8 +160,8 @@ class _Reader:
         judgments = {topic: _highest(list(parts.values())) for topic, parts in subtopics.items()}
         notes = () if self.doubled is None else (self.doubled,)
         if self.comments:
-            one = next((each for each in self.comments if is_entry(each[1], 4)), self.comments[0])
-            notes = (skipped(len(self.comments), *one), *notes)
+            comment = next((each for each in self.comments if is_entry(each[1], 4)), self.comments[0])
+            notes = (skipped(len(self.comments), *comment), *notes)
         if self._judges_subtopics(subtopics):
             return Qrels(judgments, "subtopic", notes, subtopics)
         return Qrels(judgments, "graded", (*notes, *_passed_over(subtopics, self.second)))
@@ -220,7 +220,7 @@ class _Reader:
         elif count == 6:
             remedy = "This looks like a run; send the qrels."
         elif count == 5:
-            remedy = "Say what the columns are: map columns=topic,iteration,docno,-,grade (--map)."
+            remedy = "Name the columns: map columns=topic,iteration,docno,-,grade (--map)."
         else:
             remedy = "Separate the fields by tabs." if self.tabs else "Separate the fields by blanks or tabs."
         return Problem(rule, remedy, number, "", shown(line))
@@ -238,7 +238,7 @@ def _highest(parts: list[dict[bytes, int]]) -> dict[bytes, int]:
 
 
 def _passed_over(parts_of: dict[str, dict[str, dict[bytes, int]]], second: str) -> tuple[Problem, ...]:
-    """The note that a second column with several values in a topic was taken for rounds unasked."""
+    """The note that a second column with several values in a topic was read as rounds without being asked."""
     if second or all(len(parts) <= 1 for parts in parts_of.values()):
         return ()
     values = sorted({shown(value) for parts in parts_of.values() for value in parts})
@@ -247,6 +247,10 @@ def _passed_over(parts_of: dict[str, dict[str, dict[bytes, int]]], second: str) 
 
 
 def rounds_note(values: str) -> Problem:
-    """The note on values of the second column that were taken for rounds."""
+    """The note on values of the second column that were read as rounds."""
     rule = f"The second column holds {values}, but no document of a topic has two of them."
-    return Problem(rule, "It was taken for rounds; say so if these are subtopics.", field="iteration")
+    return Problem(
+        rule,
+        "It was read as rounds. If these are subtopics, set the second column to subtopics.",
+        field="iteration",
+    )

@@ -1,4 +1,4 @@
-"""What is left of rankings without some documents of their topics: ranks close up."""
+"""Rankings with some documents of their topics removed; ranks close up."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Everything the scores of one revision rest on, packed as it is stored, and ready to be aligned."""
+"""All inputs of the scores of one revision, packed for storage and compiled for alignment."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -28,7 +28,7 @@ BySubtopic = Mapping[str, Mapping[str, Mapping[bytes, int]]]
 
 @dataclass(frozen=True, slots=True)
 class RevisionInputs:
-    """Packed judgments, and what stands beside them: None where there is none of it."""
+    """Packed judgments and further inputs, None if missing."""
 
     judgments: bytes
     subtopics: bytes | None = None
@@ -37,9 +37,9 @@ class RevisionInputs:
     left_out: bytes | None = None
     collection_size: int | None = None
     name: str = ""
-    """What to call them in an error, such as `revision 2`."""
+    """Name in error messages, such as `revision 2`."""
     kind: str = "graded"
-    """What the judgments are: grades, answers (nuggets and labels), or board (the reference of judges)."""
+    """Kind of judgments: grades, answers (nuggets and labels), or board (the reference of judges)."""
 
     @property
     def are_of_documents(self) -> bool:
@@ -48,7 +48,7 @@ class RevisionInputs:
 
 
 def compiled_inputs(inputs: RevisionInputs) -> CompiledJudgments:
-    """The judgments with all that stands beside them.
+    """The judgments with all further inputs.
 
     Documents and topics that only subtopics or preferences speak of are added as `leaderboard evaluate`
     adds them: pooled but not judged, so that no measure of grades takes them for relevant. A distractor

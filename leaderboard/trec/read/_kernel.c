@@ -829,6 +829,163 @@ static PyObject *joined(PyObject *self, PyObject *args) {
     return result;
 }
 
+/* Letters that grow, with SLACK bytes behind what is used. */
+typedef struct {
+    byte *letters;
+    int64_t used, room;
+} Letters;
+
+static int grown(Letters *body, int64_t more) {
+    if (body->used + more + SLACK <= body->room) return 1;
+    int64_t room = 2 * (body->used + more + SLACK);
+    byte *letters = room > INT32_MAX ? NULL : realloc(body->letters, (size_t)room);
+    if (!letters) return 0;
+    body->letters = letters;
+    body->room = room;
+    return 1;
+}
+
+/* Takes the documents of one dictionary; 0 where something in it needs a closer look. */
+static int gather(PyObject *documents, Letters *body, Found *found) {
+    PyObject *docno, *value;
+    Py_ssize_t place = 0, size;
+    if (!PyDict_Check(documents)) return 0;
+    while (PyDict_Next(documents, &place, &docno, &value)) {
+        /* A number of another kind is read by Python, which could change the dictionary meanwhile. */
+        if (!PyFloat_Check(value) && !PyLong_Check(value)) return 0;
+        const char *text = PyUnicode_Check(docno) ? PyUnicode_AsUTF8AndSize(docno, &size) : NULL;
+        if (!text || found->entries >= found->room || size > found->id_bytes || !grown(body, size)) return 0;
+        double score = PyFloat_AsDouble(value);
+        if (!isfinite(score) || (score == -1.0 && PyErr_Occurred())) return 0;
+        memcpy(body->letters + body->used, text, (size_t)size);
+        found->at[found->entries] = (int32_t)body->used;
+        found->length[found->entries] = (int32_t)size;
+        found->hash[found->entries] = hash_of(body->letters + body->used, size);
+        found->score[found->entries++] = score;
+        body->used += size;
+    }
+    return 1;
+}
+
+/* gathered(topics, id_bytes, at, length, hash, score) -> the letters, or None where something is unusual */
+static PyObject *gathered(PyObject *self, PyObject *args) {
+    (void)self;
+    Array arrays[ARRAYS] = {{{0}, 0}};
+    if (PyTuple_Size(args) != 6) return too_small();
+    PyObject *topics = PyTuple_GetItem(args, 0), *result = NULL;
+    int64_t id_bytes = whole(args, 1);
+    if (PyErr_Occurred()) return NULL;
+    if (!PyList_Check(topics) || !take(args, 2, 4, arrays, "wwww")) {
+        give_back(arrays);
+        return PyErr_Occurred() ? NULL : too_small();
+    }
+    int64_t room = arrays[0].view.len / 4;
+    int is_usual = holds(arrays + 1, room, 4) && holds(arrays + 2, room, 8) && holds(arrays + 3, room, 8);
+    Found found = {arrays[0].view.buf, arrays[1].view.buf, arrays[2].view.buf, arrays[3].view.buf, 0, room, id_bytes};
+    Letters body = {NULL, 0, 0};
+    is_usual = is_usual && grown(&body, 32 * room);
+    for (Py_ssize_t topic = 0; is_usual && topic < PyList_Size(topics); topic++)
+        is_usual = gather(PyList_GetItem(topics, topic), &body, &found);
+    if (is_usual && found.entries == room) {
+        memset(body.letters + body.used, 0, SLACK);
+        result = PyBytes_FromStringAndSize((const char *)body.letters, body.used + SLACK);
+    } else {
+        PyErr_Clear();
+        result = Py_None;
+        Py_INCREF(result);
+    }
+    free(body.letters);
+    give_back(arrays);
+    return result;
+}
+
+/* Writes a number as "%6.*f" does, or as "%.0f" for no digits. Most lie so far from the middle between two
+   decimals that multiplying says which one is nearer; the others are left to Python. Returns the end, or NULL. */
+static byte *written(byte *out, double value, int digits) {
+    char text[32];
+    int size = 0;
+    double scaled = value * POWERS[digits];
+    uint64_t nearest = value >= 0 && scaled < 1e12 ? (uint64_t)(scaled + 0.5) : 0;
+    double apart = scaled - (double)nearest;
+    if (!(value >= 0 && scaled < 1e12) || signbit(value) || fabs(fabs(apart) - 0.5) < 1e-3) {
+        char *slow = PyOS_double_to_string(value, 'f', digits, 0, NULL);
+        if (!slow) return NULL;
+        size = (int)strlen(slow);
+        for (int blanks = digits ? 6 - size : 0; blanks > 0; blanks--) *out++ = ' ';
+        memcpy(out, slow, (size_t)size);
+        PyMem_Free(slow);
+        return out + size;
+    }
+    char *p = text + sizeof text;
+    for (int place = 0; place < digits; place++, nearest /= 10) *--p = (char)('0' + nearest % 10);
+    if (digits) *--p = '.';
+    do *--p = (char)('0' + nearest % 10);
+    while (nearest /= 10);
+    size = (int)(text + sizeof text - p);
+    for (int blanks = digits ? 6 - size : 0; blanks > 0; blanks--) *out++ = ' ';
+    memcpy(out, p, (size_t)size);
+    return out + size;
+}
+
+/* The longest a double is with as many digits behind its point as can be asked for. */
+enum { LONGEST_NUMBER = 340, MOST_DIGITS = 17 };
+
+/* printed(heads, topics, values, digits, texts) -> bytes: for every topic a line for each head, the topic and
+   a value of its row of values (lines, topics), or of the text that stands instead of one. */
+static PyObject *printed(PyObject *self, PyObject *args) {
+    (void)self;
+    Array arrays[ARRAYS] = {{{0}, 0}};
+    if (PyTuple_Size(args) != 5 || !take(args, 2, 2, arrays, "rr")) {
+        give_back(arrays);
+        return PyErr_Occurred() ? NULL : too_small();
+    }
+    PyObject *heads = PyTuple_GetItem(args, 0), *topics = PyTuple_GetItem(args, 1), *texts = PyTuple_GetItem(args, 4);
+    const double *values = arrays[0].view.buf;
+    const int32_t *digits = arrays[1].view.buf;
+    int64_t lines = PyList_Check(heads) ? PyList_Size(heads) : 0, count = PyList_Check(topics) ? PyList_Size(topics) : 0;
+    int fits = holds(arrays, lines * count, 8) && holds(arrays + 1, lines, 4) && PyDict_Check(texts);
+    byte *room = NULL, *out = NULL;
+    int64_t size = 0;
+    for (int64_t topic = 0; fits && topic < count; topic++) {
+        char *name, *head, *text;
+        Py_ssize_t name_length, head_length, text_length;
+        fits = !PyBytes_AsStringAndSize(PyList_GetItem(topics, topic), &name, &name_length);
+        for (int64_t line = 0; fits && line < lines; line++) {
+            fits = digits[line] >= 0 && digits[line] <= MOST_DIGITS &&
+                   !PyBytes_AsStringAndSize(PyList_GetItem(heads, line), &head, &head_length);
+            if (!fits) break;
+            PyObject *instead = NULL, *key = PyLong_FromLongLong(line);
+            if (key) instead = PyDict_GetItemWithError(texts, key);
+            Py_XDECREF(key);
+            text_length = 0;
+            if (instead)
+                fits = PyList_Check(instead) && PyList_Size(instead) == count &&
+                       !PyBytes_AsStringAndSize(PyList_GetItem(instead, topic), &text, &text_length);
+            int64_t more = head_length + name_length + text_length + LONGEST_NUMBER + 2, used = out - room;
+            if (fits && used + more > size) {
+                size = 2 * (used + more);
+                byte *larger = realloc(room, (size_t)size);
+                fits = larger != NULL;
+                if (fits) out = larger + used;
+                room = fits ? larger : room;
+            }
+            if (!fits) break;
+            memcpy(out, head, (size_t)head_length);
+            memcpy(out + head_length, name, (size_t)name_length);
+            out += head_length + name_length;
+            *out++ = '\t';
+            if (instead) memcpy(out, text, (size_t)text_length);
+            out = instead ? out + text_length : written(out, values[line * count + topic], digits[line]);
+            fits = out != NULL;
+            if (fits) *out++ = '\n';
+        }
+    }
+    PyObject *result = fits ? PyBytes_FromStringAndSize((const char *)room, out - room) : NULL;
+    free(room);
+    give_back(arrays);
+    return fits || PyErr_Occurred() ? result : too_small();
+}
+
 static PyMethodDef METHODS[] = {
     {"columns", columns, METH_VARARGS, NULL},
     {"order", order, METH_VARARGS, NULL},
@@ -837,6 +994,8 @@ static PyMethodDef METHODS[] = {
     {"index_documents", index_documents, METH_VARARGS, NULL},
     {"match", match, METH_VARARGS, NULL},
     {"joined", joined, METH_VARARGS, NULL},
+    {"gathered", gathered, METH_VARARGS, NULL},
+    {"printed", printed, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -18,7 +18,7 @@ ALONE = 4
 MOST_THREADS = 2
 """The reading of the file would not keep more of them busy."""
 FRUITLESS_LINES = 100
-"""Lines without an entry that are passed over in search of one."""
+"""The number of lines without an entry that are skipped in search of one."""
 
 
 class Irregular(Exception):
@@ -26,7 +26,7 @@ class Irregular(Exception):
 
 
 def available_threads() -> int:
-    """How many threads this process has cores for, at most 2."""
+    """Number of threads that this process has cores for, at most 2."""
     # Not everywhere can a process be kept to some cores.
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(MOST_THREADS, cores)
@@ -35,7 +35,7 @@ def available_threads() -> int:
 def in_order(
     items: Iterator[Item], work: Callable[[Item], Result], threads: int, alone: int = ALONE
 ) -> Generator[Result]:
-    """What work makes of the items, in their order; after the first few it is done by so many threads.
+    """The results of work on the items, in order; after the first few it runs in this number of threads.
 
     The caller takes the items, as many as there are threads before a result is given. An exception of
     work comes in place of its result, one of items after all results before it.
@@ -47,7 +47,7 @@ def in_order(
 
 @dataclass(slots=True)
 class _Outcome(Generic[Result]):
-    """What one piece of work came to."""
+    """The outcome of one piece of work."""
 
     result: Result | None = None
     error: BaseException | None = None
@@ -75,7 +75,7 @@ class _Team(Generic[Item, Result]):
             thread.join()
 
     def in_order(self, items: Iterator[Item]) -> Generator[Result]:
-        """What was made of the items, in their order."""
+        """The results for the items, in order."""
         waiting: deque[SimpleQueue[_Outcome[Result]]] = deque()
         failure: Exception | None = None
         while not failure:
@@ -103,7 +103,7 @@ class _Team(Generic[Item, Result]):
         while task := self._tasks.get():
             item, answer = task
             answer.put(self._outcome(item))
-            # While the thread waits, nobody else needs what is large.
+            # While the thread waits, no one else needs the large objects.
             del task, item, answer
 
     def _outcome(self, item: Item) -> _Outcome[Result]:
@@ -114,7 +114,7 @@ class _Team(Generic[Item, Result]):
 
 
 def last_topic(body: bytearray, end: int) -> int:
-    """Where in body[:end], whole lines, the last topic begins, by a few looks at lines.
+    """Start of the last topic in body[:end], whole lines, found by looking at few lines.
 
     It is wrong where a topic's lines are not all together: who parses the block has to compare. Raises
     Irregular among very many lines without an entry.

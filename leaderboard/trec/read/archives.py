@@ -10,14 +10,14 @@ from leaderboard.errors import Invalid, Problem, TooLarge
 READ_BYTES = 2**16
 BLOCK_BYTES = 2**17
 RATIO_FLOOR = 2**20
-"""Plain bytes up to which no ratio is looked at: tiny files of one repeated line compress very well."""
+"""Plain bytes up to which the ratio is not checked: tiny files of one repeated line compress very well."""
 MEMBERS = 100_000
 """Members one archive may be made of; each costs a copy of what is left of a read."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How large a file may be: plain_bytes in all, ratio of plain to compressed, line_bytes a line.
+    """Limits of a file: plain_bytes in all, ratio of plain to compressed, line_bytes a line.
 
     memory: most bytes a decoder may ask for; `xz -9` needs half of the usual ones. buffer_bytes: most that
     lines of one topic may take at a time, None for any; beyond it TooSlow is raised.
@@ -34,7 +34,7 @@ DEFAULT_LIMITS = Limits()
 
 
 class TooSlow(Exception):
-    """Reading the file takes more time or memory than somebody who waits can be asked for."""
+    """Reading the file takes too much time or memory for a waiting sender."""
 
 
 class TooWide(TooLarge):
@@ -75,8 +75,8 @@ def raw(file: BinaryIO, head: bytes, limits: Limits) -> Iterator[bytes]:
 
 
 def codec_of(head: bytes) -> _Codec | None:
-    """How a file is compressed that begins so; None where it is not."""
-    return next((known for known in CODECS if head.startswith(known.magic)), None)
+    """Compression of a file by its first bytes; None if it is not compressed."""
+    return next((codec for codec in CODECS if head.startswith(codec.magic)), None)
 
 
 def _blocks(file: BinaryIO) -> Iterator[bytes]:
@@ -121,7 +121,7 @@ def _members(packed: _Packed, codec: _Codec, limits: Limits) -> Iterator[bytes]:
         yield from _member(packed, codec, limits)
         if not _another(packed, codec):
             return
-    raise Invalid(f"The {codec.name} file is made of more than {MEMBERS:,} parts. Compress it in one go.")
+    raise Invalid(f"The {codec.name} file is made of more than {MEMBERS:,} parts. Compress it in one step.")
 
 
 def _member(packed: _Packed, codec: _Codec, limits: Limits) -> Iterator[bytes]:
@@ -147,7 +147,7 @@ def _member(packed: _Packed, codec: _Codec, limits: Limits) -> Iterator[bytes]:
 
 
 def _another(packed: _Packed, codec: _Codec) -> bool:
-    """Whether a further member follows; NUL bytes, as tapes leave them, are passed over."""
+    """Whether a further member follows; NUL bytes, as tapes leave them, are skipped."""
     while data := packed.read():
         if data := data.lstrip(b"\0"):
             if not data.startswith(codec.magic[: len(data)]):
@@ -157,11 +157,11 @@ def _another(packed: _Packed, codec: _Codec) -> bool:
     return False
 
 
-def broken(rule: str, remedy: str = "Compress and send it again.") -> Invalid:
+def broken(rule: str, remedy: str = "Compress it again and resubmit it.") -> Invalid:
     """The error of a file that is not read."""
     return Invalid(f"{rule} {remedy}", [Problem(rule, remedy)])
 
 
 def size(count: int) -> str:
-    """So many bytes in words."""
+    """A number of bytes as text."""
     return f"{count / 2**30:.3g} GiB" if count >= 2**30 else f"{count / 2**20:.3g} MiB"

@@ -1,4 +1,4 @@
-"""A block: whole topics of a run, read together and given to whoever asks something of the run."""
+"""A block: whole topics of a run, read together and passed to consumers."""
 
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -11,7 +11,7 @@ from leaderboard.trec.read.columns import Columns, Int32
 
 @dataclass(slots=True)
 class Known:
-    """What is known of a block: its orders by dialect with their ties, and which group is doubled."""
+    """Cached properties of a block: its orders by dialect with their ties, and the group with a duplicate."""
 
     orders: dict[int, tuple[Int32, Int32]] = field(default_factory=dict)
     doubled: int | None = None
@@ -41,7 +41,7 @@ class Block:
         return self._order(dialect)[0]
 
     def ties(self) -> Int32:
-        """How many neighbours of each ranking have equal scores, (groups,)."""
+        """Number of neighbours with equal scores in each ranking, (groups,)."""
         return self._order(10)[1]
 
     def sizes(self) -> Int32:
@@ -61,7 +61,7 @@ class Block:
 
 
 class Consumer(Protocol):
-    """What takes the blocks of a run one after the other."""
+    """A consumer of the blocks of a run, in order."""
 
     def add(self, block: Block) -> None:
         """Take a block; nothing of it may be kept without copying."""

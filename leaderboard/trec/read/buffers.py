@@ -62,7 +62,7 @@ class Buffer:
             yield self
 
     def _without_mark(self, filled: int) -> int:
-        """How much is filled once a byte order mark at the beginning was dropped."""
+        """Filled length after a byte order mark at the beginning was dropped."""
         self.marked = self.body.startswith(BOM)
         if not self.marked:
             return filled
@@ -70,7 +70,7 @@ class Buffer:
         return filled - len(BOM)
 
     def _move(self, filled: int) -> int:
-        """What was not taken, to the beginning of the body that is filled next; its size."""
+        """Move unread bytes to the beginning of the next body; returns their number."""
         rest = self.body[self.taken : filled]
         self.body, self.following = self.following or self.body, None
         self.body[: len(rest)] = rest

@@ -74,14 +74,14 @@ def kind_of(path: Path, limits: Limits) -> str:
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a file is one that systems leave in folders, such as .DS_Store: nobody means to send it."""
+    """Whether a file is one that systems leave in folders, such as .DS_Store; no one means to submit it."""
     return _HIDDEN.search(name) is not None
 
 
 def unbundled(
     path: Path, kind: str, folder: Path, limits: Limits, most: int = MOST_MEMBERS, *, may_nest: bool = False
 ) -> Iterator[BundledFile]:
-    """Unpack an archive into files of the folder, named by numbers; hidden files and folders are passed over.
+    """Unpack an archive into files of the folder, named by numbers; hidden files and folders are skipped.
 
     Members that are no plain files come with a problem, and so do archives, unless they may be in it as they
     are. Raises Invalid for a damaged archive or one of too many members, TooLarge beyond the limits.
@@ -108,13 +108,13 @@ def only_file(file: BufferedReader, limits: Limits) -> Iterator[BufferedReader]:
                 file = cast(BufferedReader, copy)
             _require_short_file(file, MOST_MEMBERS)
             archive = stack.enter_context(zipfile.ZipFile(file))
-            infos = [one for one in archive.infolist() if not (one.is_dir() or is_hidden(one.filename))]
-            fault = _of_office([one.filename for one in infos]) or _several(infos)
+            infos = [info for info in archive.infolist() if not (info.is_dir() or is_hidden(info.filename))]
+            fault = _of_office([info.filename for info in infos]) or _several(infos)
             if fault := fault or _fault_of(infos[0], limits):
                 raise Invalid(" ".join(fault), [Problem(*fault)])
             yield cast(BufferedReader, stack.enter_context(archive.open(infos[0])))
         except _ZIP_ERRORS as error:
-            raise Invalid("The zip archive is damaged. Make it anew and send it again.") from error
+            raise Invalid("The zip archive is damaged. Create it again and resubmit it.") from error
 
 
 def _several(infos: list[zipfile.ZipInfo]) -> tuple[str, str] | None:
@@ -140,7 +140,7 @@ def zip_names(path: Path, most: int = MOST_MEMBERS) -> list[str]:
         with zipfile.ZipFile(path) as archive:
             return [name for name in archive.namelist() if not is_hidden(name)]
     except _ZIP_ERRORS as error:
-        raise Invalid("The zip archive is damaged. Make it anew and send it again.") from error
+        raise Invalid("The zip archive is damaged. Create it again and resubmit it.") from error
 
 
 def file_names(path: Path, kind: str, limits: Limits, most: int = MOST_MEMBERS) -> list[str]:
@@ -214,7 +214,7 @@ def _write(pieces: Iterator[bytes], target: Path, most: int) -> int:
             total += len(piece)
             if total > most:
                 raise TooLarge(
-                    "The files of the archive are larger than this site takes. Send fewer at once."
+                    "The files of the archive are larger than this site accepts. Submit fewer files."
                 )
             file.write(piece)
     return total
@@ -228,7 +228,7 @@ def _zipped(path: Path, folder: Path, limits: Limits, most: int) -> Iterator[Bun
             _require_few(len(infos), most)
             if sum(info.file_size for info in infos) > limits.plain_bytes:
                 raise TooLarge(
-                    "The files of the archive are larger than this site takes. Send fewer at once."
+                    "The files of the archive are larger than this site accepts. Submit fewer files."
                 )
             left = limits.plain_bytes
             for number, info in enumerate(infos):
@@ -236,7 +236,7 @@ def _zipped(path: Path, folder: Path, limits: Limits, most: int) -> Iterator[Bun
                 left -= size
                 yield member
     except _ZIP_ERRORS as error:
-        raise Invalid("The zip archive is damaged. Make it anew and send it again.") from error
+        raise Invalid("The zip archive is damaged. Create it again and resubmit it.") from error
 
 
 def _require_short_directory(path: Path, most: int) -> None:
@@ -251,17 +251,17 @@ def _require_short_file(file: BufferedReader, most: int) -> None:
     tail = file.read()
     at = tail.rfind(_ZIP_END)
     if at < 0 or len(tail) < at + _ZIP_END_BYTES:
-        raise Invalid("The zip archive is cut off. Make it anew and send it again.")
+        raise Invalid("The zip archive is cut off. Create it again and resubmit it.")
     (directory,) = unpack_from("<I", tail, at + 12)
     if directory > DIRECTORY_BYTES * most // MOST_MEMBERS or tail[
         max(0, at - _LOCATOR_BYTES) : at
     ].startswith(_ZIP_END_64):
-        raise TooLarge(f"The zip archive has more members than the {most:,} that are taken at once.")
+        raise TooLarge(f"The zip archive has more members than the {most:,} accepted at once.")
 
 
 def _require_few(count: int, most: int) -> None:
     if count > most:
-        raise TooLarge(f"The archive has {count:,} files or more; {most:,} are taken at once.")
+        raise TooLarge(f"The archive has {count:,} files or more; at most {most:,} are accepted at once.")
 
 
 def _unzipped(
@@ -281,9 +281,9 @@ def _fault_of(info: zipfile.ZipInfo, limits: Limits) -> tuple[str, str] | None:
     if stat.S_ISLNK(info.external_attr >> 16):
         return "This is a link, not a file.", "Put the file itself into the archive."
     if info.flag_bits & 1:
-        return "This file is encrypted.", "Make the archive without a password."
+        return "This file is encrypted.", "Create the archive without a password."
     if info.compress_type not in _ZIP_METHODS:
-        return "It is compressed in an unusual way.", "Make the archive with plain zip."
+        return "Its compression method is not supported.", "Create the archive with a plain zip program."
     if info.file_size > max(RATIO_FLOOR, limits.ratio * info.compress_size):
         return f"It expands more than {limits.ratio} times; no run does.", "Send the run without padding."
     return None
@@ -303,15 +303,15 @@ class _Stream:
         self._left = most
 
     def take(self, size: int) -> Iterator[bytes]:
-        """So many bytes in pieces; raises Invalid where the archive ends before."""
+        """This number of bytes in pieces; raises Invalid where the archive ends before."""
         while size:
             if not self._rest:
                 block = next(self._blocks, b"")
                 if not block:
-                    raise Invalid("The tar archive is cut off. Make it anew and send it again.")
+                    raise Invalid("The tar archive is cut off. Create it again and resubmit it.")
                 self._left -= len(block)
                 if self._left < 0:
-                    raise TooLarge("The archive is larger than this site takes. Send fewer files at once.")
+                    raise TooLarge("The archive is larger than this site accepts. Submit fewer files.")
                 self._rest = memoryview(block)
             piece, self._rest = self._rest[:size], self._rest[size:]
             size -= len(piece)
@@ -322,7 +322,7 @@ class _Stream:
         return b"".join(self.take(_TAR_BLOCK))
 
     def padded(self, size: int) -> Iterator[bytes]:
-        """So many bytes; what fills their last block is passed over."""
+        """This number of bytes; the padding of their last block is skipped."""
         yield from self.take(size)
         for _ in self.take(-size % _TAR_BLOCK):
             pass
@@ -331,7 +331,7 @@ class _Stream:
 def _tarred(path: Path, folder: Path, limits: Limits, most: int) -> Iterator[BundledFile]:
     for count, (name, kind, body) in enumerate(_tar_members(path, limits), 1):
         _require_few(count, most)
-        if kind not in (*(bytes([one]) for one in _TAR_FILES), b""):
+        if kind not in (*(bytes([code]) for code in _TAR_FILES), b""):
             _pass_over(body)
             yield _refused(name, "This is a link or a device, not a file.", "Put the file itself there.")
             continue
@@ -356,8 +356,8 @@ def _tar_members(path: Path, limits: Limits) -> Iterator[tuple[str, bytes, Itera
             body = b"".join(stream.padded(size))
             if kind == _TAR_NAME:
                 long_name = body.rstrip(b"\0")
-            elif kind == _TAR_HEADER and (found := _PAX_PATH.search(body)):
-                long_name = found[1]
+            elif kind == _TAR_HEADER and (pax_path := _PAX_PATH.search(body)):
+                long_name = pax_path[1]
             continue
         long_name = b""
         shown = name.decode("utf-8", "replace")
@@ -383,7 +383,7 @@ def _tar_size(head: bytes) -> int:
         checksum = int(head[148:156].strip(b" \0"), 8)
         size = int(head[124:136].strip(b" \0") or b"0", 8)
     except ValueError:
-        raise Invalid("The tar archive is damaged. Make it anew and send it again.") from None
+        raise Invalid("The tar archive is damaged. Create it again and resubmit it.") from None
     if checksum != sum(head[:148]) + 8 * 32 + sum(head[156:]) or size < 0:
-        raise Invalid("The tar archive is damaged. Make it anew and send it again.")
+        raise Invalid("The tar archive is damaged. Create it again and resubmit it.")
     return size

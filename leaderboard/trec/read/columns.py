@@ -1,4 +1,4 @@
-"""What both kernels read from and write to: columns of a block, judged documents ready to be found."""
+"""Arrays shared by both kernels: columns of a block, and an index of judged documents."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ comment lines, bytes beyond ASCII."""
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Where a block's entries lie, by entry in order of the lines, and its topics, by group.
+    """Positions of a block's entries, by entry in order of the lines, and its topics, by group.
 
     at, length: of the docno in the buffer, int32; hash: of its bytes; score: float64. group_start:
     first entry of each group, one more for the end; group_at, group_length: of the topic's id;

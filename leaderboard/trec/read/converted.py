@@ -1,5 +1,6 @@
-"""Runs and judgments of other forms as lines of the usual one, each on the line that it had."""
+"""Runs and judgments of other forms as lines of the usual form, with unchanged line numbers."""
 
+import csv
 import io
 import json
 import re
@@ -19,6 +20,7 @@ from leaderboard.trec.read.plain import plain_blocks
 
 MOST_JSON = 2**28
 """Bytes of a file that is one JSON value: it is read as a whole."""
+QUERIES = "Topics are named by their queries; blanks in these were read as _."
 TAG = b"run"
 """Stands for the tag of a run that has none."""
 NBSP = b"\xc2\xa0"
@@ -52,7 +54,7 @@ class Converted:
     numbered: bool = True
     tagged: bool = True
     columns: tuple[str, ...] = ()
-    """What the columns were taken for unasked, where neither a heading nor the usual number tells."""
+    """Guessed meanings of the columns, where neither a heading nor the usual number decides."""
 
     def open(self, mode: Literal["rb"]) -> io.BufferedReader:
         """The lines from the beginning."""
@@ -60,7 +62,7 @@ class Converted:
 
     @property
     def guessed(self) -> tuple[str, ...]:
-        """What was taken for granted, as a mapping says it."""
+        """The assumptions made, as a mapping."""
         columns = (f"columns={','.join(self.columns)}",) if self.columns else ()
         return columns + tuple(
             f"{word.decode('utf-8', 'replace')}={grade}" for word, grade in self.grades.guessed.items()
@@ -68,7 +70,7 @@ class Converted:
 
     @property
     def notes(self) -> tuple[Problem, ...]:
-        """What was made of the file, for its sender."""
+        """Notes for the sender on how the file was read."""
         return (*self.said, *self.grades.notes())
 
 
@@ -103,14 +105,14 @@ class _Grades:
         """Give each word a number; raises Invalid where some have none. firsts: grade -> its first line."""
         words = [text for text in firsts if not self._plain(text) and re.search(rb"[A-Za-z]", text)]
         unknown = [word for word in words if word not in self.words]
-        # Beside numbers a word is more likely a slip, and its number would not be one of a scale of words.
+        # Among numbers a word is more likely a slip, and its number would not be one of a scale of words.
         guess = None if any(map(self._plain, firsts)) else proposed(words)
         if not unknown:
             return
         if guess is None:
             maps = " ".join(f"--map {shown(word)}=NUMBER" for word in unknown[:5])
             rule = "A grade is a whole number of at most 9 digits, or L0 to L9."
-            remedy = f"If these are words for grades, say which number each is: {maps}."
+            remedy = f"If these words stand for grades, map each to a number: {maps}."
             some = tuple(map(shown, unknown[:5])) if len(unknown) > 1 else ()
             first = firsts[unknown[0]] or None
             problem = Problem(rule, remedy, first, "grade", shown(unknown[0]), len(unknown), some)
@@ -123,7 +125,7 @@ class _Grades:
         return is_grade(text) or _WHOLE_DECIMAL.fullmatch(text) is not None
 
     def of(self, text: bytes) -> bytes:
-        """The grade as the usual form has it; what is none is left for the reader to refuse."""
+        """The grade in the usual form; an invalid one is left for the reader to refuse."""
         if text in self.words:
             return b"%d" % self.words[text]
         if whole := _WHOLE_DECIMAL.fullmatch(text):
@@ -132,7 +134,7 @@ class _Grades:
         return text
 
     def notes(self) -> Iterator[Problem]:
-        """What is to be said of it."""
+        """Notes on how the grades were read."""
         if self.decimals:
             first = next(iter(self.decimals))
             count = self.decimals.total()
@@ -141,9 +143,7 @@ class _Grades:
         if self.words:
             pairs = ", ".join(f"{shown(word)}={grade}" for word, grade in self.words.items())
             remedy = f"To change this, send the file again with other numbers (--map {pairs.split(', ')[0]})."
-            yield Problem(
-                f"Grades in words were read as {pairs}.", remedy if self.guessed else "", None, "", ""
-            )
+            yield Problem(f"Grade words were read as {pairs}.", remedy if self.guessed else "", None, "", "")
 
 
 def proposed(words: list[bytes]) -> dict[bytes, int] | None:
@@ -157,10 +157,10 @@ def proposed(words: list[bytes]) -> dict[bytes, int] | None:
         word: next((place for place, tier in enumerate(_TIERS) if plain in tier), None)
         for word, plain in tiers.items()
     }
-    found = [place for place in places.values() if place is not None]
-    if len(found) < len(places):
+    present = [place for place in places.values() if place is not None]
+    if len(present) < len(places):
         return None
-    positive = sorted({place for place in found if place > 1})
+    positive = sorted({place for place in present if place > 1})
     numbers = {0: -1, 1: 0, **{place: number for number, place in enumerate(positive, 1)}}
     return {word: numbers[place] for word, place in places.items() if place is not None}
 
@@ -172,22 +172,28 @@ def converted(source: Source, head: Head, kind: Kind, limits: Limits, asked: Ask
         return _json_lines(source, head, kind, limits, asked) or _json(source, kind, limits, asked)
     if kind == "qrels" and all(_LETOR.fullmatch(line) for line in head.lines):
         return _letor(source, limits, asked)
-    found = _columns(head, kind, asked)
-    return None if found is None else _table(source, found, kind, limits, asked)
+    columns = _columns(head, kind, asked)
+    return None if columns is None else _table(source, columns, kind, limits, asked)
 
 
 @dataclass(frozen=True)
 class _Columns:
-    """What the columns of a table hold, what separates them, whether the first line is a heading."""
+    """The roles of a table's columns, their separator, and whether the first line is a heading."""
 
     roles: tuple[str, ...]
     separator: bytes | None
     heading: bool
     said: str = ""
+    queries: bool = False
+    """Whether topics are named by the text of their query, as Quepid does."""
 
     def parted(self, line: bytes) -> list[bytes]:
         if self.separator is None:
             return line.replace(NBSP, b" ").split() if NBSP in line and self.said == "nbsp" else line.split()
+        if self.queries:
+            text, separator = line.decode("utf-8", "surrogateescape"), self.separator.decode()
+            cells = next(csv.reader([text], delimiter=separator), [])
+            return [cell.strip().encode("utf-8", "surrogateescape") for cell in cells]
         return [part.strip().strip(b'"') for part in line.split(self.separator)]
 
 
@@ -197,6 +203,9 @@ def _columns(head: Head, kind: Kind, asked: Asked) -> _Columns | None:
             continue
         plain = _Columns((), separator, heading=False)
         rows = [plain.parted(line) for line in head.lines]
+        if separator is not None and _names_queries(rows[0], kind):
+            named = tuple(role_of(name, kind) for name in rows[0])
+            return _Columns(named, separator, heading=True, queries=True)
         if len({len(row) for row in rows}) > 1 or len(rows[0]) < 2:
             continue
         named = tuple(role_of(name, kind) for name in rows[0])
@@ -214,25 +223,31 @@ def _columns(head: Head, kind: Kind, asked: Asked) -> _Columns | None:
     return None
 
 
+def _names_queries(heading: list[bytes], kind: Kind) -> bool:
+    """Whether a heading names topics by the text of their query: in such a file cells may be quoted."""
+    named = tuple(role_of(name, kind) for name in heading)
+    return kind == "qrels" and b"query" in map(bytes.lower, heading) and _is_heading(named, [], kind)
+
+
 def fits(head: Head, kind: Kind) -> bool:
     """Whether the lines are a table that is read as a run or judgments, each cell one word."""
-    found = _columns(head, kind, forms.USUAL) if head.lines else None
-    return found is not None and all(
-        len(cell.split()) == 1 for line in head.lines for cell in found.parted(line)
+    columns = _columns(head, kind, forms.USUAL) if head.lines else None
+    return columns is not None and all(
+        len(cell.split()) == 1 for line in head.lines for cell in columns.parted(line)
     )
 
 
 def _is_heading(named: tuple[str, ...], rows: list[list[bytes]], kind: Kind) -> bool:
     if "topic" not in named or "docno" not in named:
         return False
-    wanted = ("score", "rank") if kind == "run" else ("grade",)
-    return any(role in named for role in wanted) and len(set(filter(None, named))) == len(
+    roles = ("score", "rank") if kind == "run" else ("grade",)
+    return any(role in named for role in roles) and len(set(filter(None, named))) == len(
         list(filter(None, named))
     )
 
 
 def _of_run(rows: list[list[bytes]], asked: Asked) -> tuple[str, ...] | None:
-    """What the columns of a run without a heading hold."""
+    """The column roles of a run without a heading."""
     second = all(row[1] in (b"Q0", b"q0", b"0") for row in rows)
     numbers = [all(is_number(row[place]) for row in rows) for place in range(len(rows[0]))]
     whole = [all(row[place].isdigit() for row in rows) for place in range(len(rows[0]))]
@@ -260,7 +275,7 @@ def _of_run(rows: list[list[bytes]], asked: Asked) -> tuple[str, ...] | None:
 
 
 def _of_qrels(rows: list[list[bytes]], asked: Asked) -> tuple[str, ...] | None:
-    """What the columns of judgments without a heading hold."""
+    """The column roles of judgments without a heading."""
     last = [row[-1] for row in rows]
     match len(rows[0]):
         case 2 if asked.grade is not None:
@@ -281,7 +296,7 @@ def _of_qrels(rows: list[list[bytes]], asked: Asked) -> tuple[str, ...] | None:
 
 
 def _five(rows: list[list[bytes]]) -> tuple[str, ...] | None:
-    """Judgments of a sample: NIST's prels, or a probability or a stratum beside the grade."""
+    """Judgments of a sample: NIST's prels, or a probability or a stratum after the grade."""
     chances = all(_PROBABILITY.fullmatch(row[4]) for row in rows)
     methods = all(is_whole(row[2]) and row[3] in (b"0", b"1", b"2") for row in rows)
     if chances and methods and not all(row[1] in (b"0", b"Q0") for row in rows):
@@ -302,7 +317,7 @@ def _are_grades(texts: list[bytes], asked: Asked, second: Iterable[bytes] = ()) 
     words = [text for text in texts if not _Grades._plain(text)]
     if all(text in asked.words for text in words) or proposed(words) is not None:
         return True
-    # Words that nobody knows are grades behind a second column of zeros, or where few come again and again.
+    # Unknown words are grades behind a second column of zeros, or where few come again and again.
     is_repeated = len(set(words)) < len(words) / 2
     return len(set(words)) <= MOST_WORDS and (is_repeated or {*second} in ({b"0"}, {b"Q0"}))
 
@@ -326,8 +341,8 @@ def _table(source: Source, columns: _Columns, kind: Kind, limits: Limits, asked:
         yield from _spaced((number, _line(row, places, kind, grades, asked)) for number, row in rows())
 
     is_guess = kind == "qrels" and len(names) > 4 and not (columns.heading or asked.columns)
-    said = _said(columns, kind, asked)
-    return Converted(lines, kind, said, grades, tagged="tag" in places, columns=names if is_guess else ())
+    notes = _said(columns, kind, asked)
+    return Converted(lines, kind, notes, grades, tagged="tag" in places, columns=names if is_guess else ())
 
 
 def _spaced(numbered: Iterable[tuple[int, bytes]]) -> Iterator[bytes]:
@@ -345,10 +360,10 @@ def _rows(
 
     A comment is one field: the reader counts it.
     """
-    problems, wanted, heading = Problems(forms.NAMES[kind]), len(columns.roles), columns.heading
+    problems, width, heading = Problems(forms.NAMES[kind]), len(columns.roles), columns.heading
     for number, line in raw_lines(source, limits):
         row = columns.parted(line)
-        if line.startswith(b"#") and not (dialect == 9 and len(row) == wanted and len(row[0]) > 1):
+        if line.startswith(b"#") and not (dialect == 9 and len(row) == width and len(row[0]) > 1):
             yield number, [line]
             continue
         if not line.strip():
@@ -356,10 +371,12 @@ def _rows(
         if heading:
             heading = False
             continue
-        if len(row) != wanted:
-            rule = f"This file has {wanted} columns ({_names(columns.roles)}); this line has {len(row)}."
+        if len(row) != width:
+            rule = f"This file has {width} columns ({_names(columns.roles)}); this line has {len(row)}."
             problems.add(Problem(rule, "Write the line like the others.", number, "", shown(line)))
             continue
+        if columns.queries:
+            row[columns.roles.index("topic")] = _as_topic(row[columns.roles.index("topic")])
         for name, value in zip(columns.roles, row, strict=True):
             if name in ("topic", "docno") and len(value.split()) != 1:
                 rule = f"A {name} is one word."
@@ -367,6 +384,19 @@ def _rows(
         if not problems.found:
             yield number, row
     problems.stop()
+
+
+def as_topic(query: str) -> str:
+    """The text of a query as a topic id, which is one word.
+
+    >>> as_topic(" red  dress")
+    'red_dress'
+    """
+    return "_".join(query.split())
+
+
+def _as_topic(query: bytes) -> bytes:
+    return as_topic(query.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 
 def _line(row: list[bytes], places: dict[str, int], kind: Kind, grades: _Grades, asked: Asked) -> bytes:
@@ -395,20 +425,20 @@ def _said(columns: _Columns, kind: Kind, asked: Asked) -> tuple[Problem, ...]:
         return ()
     separated = {b"\t": "tabs", b",": "commas", b";": "semicolons", None: "blanks"}[columns.separator]
     rule = f"The columns were read as {_names(columns.roles)}, separated by {separated}."
-    said = []
+    remarks = []
     if columns.heading:
-        said.append("The first line is a heading and was skipped.")
+        remarks.append("The first line is a heading and was skipped.")
     if kind == "run" and "score" not in columns.roles:
-        said.append("Minus the rank was taken as the score.")
+        remarks.append("The negative rank was used as the score.")
+    if columns.queries:
+        remarks.append(QUERIES)
     if "probability" in columns.roles or (kind == "qrels" and len(columns.roles) > 4):
-        said.append(SAMPLED)
+        remarks.append(SAMPLED)
     if kind == "qrels" and "grade" not in columns.roles:
-        said.append(f"Every document has grade {asked.grade}.")
+        remarks.append(f"Every document has grade {asked.grade}.")
     if kind == "qrels":
-        said.append(
-            "If they hold something else, say so with map columns=topic,iteration,docno,grade (--map)."
-        )
-    return (Problem(rule, " ".join(said)),)
+        remarks.append("If this is wrong, set map columns=topic,iteration,docno,grade (--map).")
+    return (Problem(rule, " ".join(remarks)),)
 
 
 SAMPLED = (
@@ -426,20 +456,20 @@ def _letor(source: Source, limits: Limits, asked: Asked) -> Converted:
             if line.startswith(b"#"):
                 yield number, line
                 continue
-            found = _LETOR.fullmatch(line)
-            comment = (found[4] or b"") if found else b""
+            match = _LETOR.fullmatch(line)
+            comment = (match[4] or b"") if match else b""
             docid = _DOCID.match(comment)
             docno = docid[1] if docid else next(iter(comment.split()), b"")
-            if found is None or not docno:
+            if match is None or not docno:
                 rule = "A line of LETOR or RankLib judgments is `grade qid:TOPIC features # docno`."
-                problems.add(Problem(rule, "Write the docno behind the `#`.", number, "", shown(line)))
+                problems.add(Problem(rule, "Write the docno after the `#`.", number, "", shown(line)))
             elif not problems.found:
-                yield number, b" ".join((found[2], b"0", docno, found[1]))
+                yield number, b" ".join((match[2], b"0", docno, match[1]))
         problems.stop()
 
     rule = "These are LETOR or RankLib judgments: grade, qid:topic, features, # docno."
-    said = (Problem(rule, "The features were skipped."),)
-    return Converted(lambda: _spaced(lines()), "qrels", said, _Grades(asked))
+    notes = (Problem(rule, "The features were skipped."),)
+    return Converted(lambda: _spaced(lines()), "qrels", notes, _Grades(asked))
 
 
 def _json_lines(source: Source, head: Head, kind: Kind, limits: Limits, asked: Asked) -> Converted | None:
@@ -527,7 +557,8 @@ def _json(source: Source, kind: Kind, limits: Limits, asked: Asked) -> Converted
         raise Invalid(f"The {forms.NAMES[kind]} cannot be read: {problem}", [problem]) from error
     except (ValueError, RecursionError):
         return None
-    topics = _dictionary(loaded, kind, asked)
+    lists = _judgment_lists(loaded) if kind == "qrels" else None
+    topics = lists or _dictionary(loaded, kind, asked)
     if topics is None:
         return None
     entries = list(_entries(topics, kind))
@@ -546,8 +577,31 @@ def _json(source: Source, kind: Kind, limits: Limits, asked: Asked) -> Converted
 
     what = "score" if kind == "run" else "grade"
     rule = f"This is a JSON dictionary: topic, docno and {what}."
-    said = (Problem(rule, "Lists were read from the best document down." if not entries[0][3] else ""),)
-    return Converted(lines, kind, said, grades, numbered=False, tagged=False)
+    notes = (Problem(rule, "Lists were read from the best document down." if not entries[0][3] else ""),)
+    if lists is not None:
+        notes = (Problem(f"This is a judgment list of OpenSearch. {QUERIES}"),)
+    return Converted(lines, kind, notes, grades, numbered=False, tagged=False)
+
+
+def _judgment_lists(loaded: object) -> Pairs | None:
+    """The ratings of a judgment list of OpenSearch as topic -> docno -> grade; None for another value."""
+    found = dict(loaded).get("judgmentRatings") if isinstance(loaded, _Object) else None
+    if not isinstance(found, list) or not all(isinstance(each, _Object) for each in found):
+        return None
+    topics: Pairs = []
+    for each in map(dict, found):
+        ratings = each.get("ratings")
+        if not isinstance(each.get("query"), str) or not isinstance(ratings, list) or not ratings:
+            return None
+        pairs = [dict(rating) for rating in ratings if isinstance(rating, _Object)]
+        cells = [(str(rating.get("docId", "")), rating.get("rating")) for rating in pairs]
+        is_rating = all(
+            isinstance(cell, int | float | str) and not isinstance(cell, bool) for _, cell in cells
+        )
+        if len(cells) < len(ratings) or not is_rating:
+            return None
+        topics.append((as_topic(each["query"]), _Object(cells)))
+    return topics or None
 
 
 def _dictionary(loaded: object, kind: Kind, asked: Asked) -> Pairs | None:
@@ -555,12 +609,12 @@ def _dictionary(loaded: object, kind: Kind, asked: Asked) -> Pairs | None:
         return None
     values = [value for _, value in loaded]
     if all(isinstance(value, _Object) for value in values):
-        inner = [one for value in values for _, one in value]
+        inner = [cell for value in values for _, cell in value]
         taken = int | float | str if kind == "qrels" else int | float
-        if inner and all(isinstance(one, taken) and not isinstance(one, bool) for one in inner):
+        if inner and all(isinstance(cell, taken) and not isinstance(cell, bool) for cell in inner):
             return loaded
     is_list = all(isinstance(value, list) and not isinstance(value, _Object) for value in values)
-    if is_list and any(values) and all(isinstance(one, str) for value in values for one in value):
+    if is_list and any(values) and all(isinstance(docno, str) for value in values for docno in value):
         return loaded if kind == "run" or asked.grade is not None else None
     return None
 
@@ -568,8 +622,8 @@ def _dictionary(loaded: object, kind: Kind, asked: Asked) -> Pairs | None:
 def _entries(topics: Pairs, kind: Kind) -> Iterator[tuple[bytes, bytes, int, bytes]]:
     """Topic, docno, place and value of each entry; of a list the value is empty. Places are by score."""
     problems = Problems(forms.NAMES[kind])
-    for topic, held in topics:
-        pairs = held if isinstance(held, _Object) else [(docno, "") for docno in held]
+    for topic, documents in topics:
+        pairs = documents if isinstance(documents, _Object) else [(docno, "") for docno in documents]
         for place, (docno, value) in enumerate(pairs, 1):
             for name, text in (("topic", topic), ("docno", docno)):
                 if len(text.split()) != 1:

@@ -31,7 +31,7 @@ class Decoder(Protocol):
 
     @property
     def unused_data(self) -> bytes:
-        """What was given beyond the member's end."""
+        """Input beyond the member's end."""
         ...
 
     def decompress(self, data: bytes, max_length: int = -1) -> bytes:
@@ -87,7 +87,7 @@ def _zstd(memory: int) -> Decoder:
 
 
 DECODERS: Mapping[str, Callable[[int], Decoder]] = {"gzip": _gzip, "bzip2": _bzip2, "xz": _xz, "zstd": _zstd}
-"""Name of a codec -> what makes the decoder of one member, which may ask for so many bytes of memory."""
+"""Name of a codec -> what makes the decoder of one member, which may use this number of bytes of memory."""
 ERRORS = (
     zlib.error,
     _igzip.error if _igzip else zlib.error,
@@ -97,4 +97,4 @@ ERRORS = (
     EOFError,
     ValueError,
 )
-"""What a decoder raises where the file is damaged."""
+"""Exceptions of a decoder for a damaged file."""

@@ -23,7 +23,7 @@ LOOSE_ID_BYTES = 4096
 """trec_eval has no limit; this one keeps an array of docnos at some hundred MB."""
 RANK_DIGITS = 15
 GRADE_DIGITS = 9
-"""What a grade may have; the database keeps grades as 32-bit numbers."""
+"""Maximum digits of a grade; the database keeps grades as 32-bit numbers."""
 SCORE_BYTES = b"0123456789+-.eE"
 CONTROL_BYTES = bytes({*range(1, 9), *range(14, 32), 127})
 
@@ -34,7 +34,7 @@ _FIELDS = {0: "topic", 2: "docno", 5: "tag"}
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a run file is written: six columns, or MS MARCO's three; strict as the upload or as trec_eval."""
+    """Format of a run file: six columns, or MS MARCO's three; strict as for uploads or as trec_eval."""
 
     columns: int
     strict: bool
@@ -70,19 +70,19 @@ def hides_entries(line: bytes, count: int, columns: int) -> bool:
 
 
 def hidden_entries(number: int, line: bytes) -> Problem:
-    """The problem of such a line: what follows the CR would be passed over."""
-    rule = "A CR stands inside the line, and what follows it would be passed over."
+    """The problem of such a line: the text after the CR would be ignored."""
+    rule = "A CR stands inside the line, and the text after it would be ignored."
     return Problem(rule, OLD_MAC, number, "", shown(line))
 
 
 def unfit_text(number: int, line: bytes) -> Problem | None:
-    """What keeps a line from being stored as text: bytes that are not UTF-8, or control characters."""
+    """The problem of a line that is not storable text: invalid UTF-8, or control characters."""
     try:
         line.decode("utf-8")
     except UnicodeDecodeError as error:
         return undecodable(number, line, error)
     if len(line.translate(None, CONTROL_BYTES)) < len(line):
-        rule = "The line holds a control character."
+        rule = "The line contains a control character."
         return Problem(rule, "Remove it; ids are printable text.", number, "", shown(line))
     return None
 
@@ -116,7 +116,7 @@ def explain(
         _check_twice(problems, form, number, fields, seen.setdefault(current, {}))
     if form is None:
         problems.add(
-            Problem("The file has no entries.", "Write one line an entry: topic Q0 docno rank score tag.")
+            Problem("The file has no entries.", "Write one line per entry: topic Q0 docno rank score tag.")
         )
     problems.stop()
     raise AssertionError("bulk reading refused a file in which no line breaks a rule")
@@ -158,7 +158,7 @@ def _check_rank(problems: Problems, number: int, rank: bytes) -> None:
 
 def _check_score(problems: Problems, number: int, score: bytes) -> None:
     if _NOT_FINITE.fullmatch(score):
-        rule, remedy = "A score is a finite number.", "Find out why the system scored this document so."
+        rule, remedy = "A score is a finite number.", "Find out why the system gave the document this score."
     elif not _NUMBER.fullmatch(score):
         rule = "A score is a decimal number such as 12.5 or 1.2e-3."
         remedy = "Write a point, not a comma." if b"," in score else "The fifth column is the score."
@@ -200,5 +200,5 @@ def _count_remedy(line: bytes, fields: list[bytes]) -> str:
     if len(fields) == 5:
         return "Often the second column (Q0) or the tag is missing."
     if len(fields) > 6:
-        return "Take the blanks out of docnos and tags."
-    return "Add what is missing."
+        return "Remove the blanks from docnos and tags."
+    return "Add the missing fields."

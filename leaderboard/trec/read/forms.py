@@ -1,8 +1,9 @@
-"""What lines of runs and judgments look like, and what was asked for about their columns and grades."""
+"""The forms of lines of runs and judgments, and the requested mapping of columns and grades."""
 
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Literal, NamedTuple
 
 from leaderboard.errors import Invalid, Problem, TooLarge
@@ -12,7 +13,7 @@ from leaderboard.trec.read.plain import plain_blocks
 
 Kind = Literal["run", "qrels"]
 NAMES = {"run": "run", "qrels": "qrels file"}
-"""What messages call a file of each kind."""
+"""Names of each kind of file in messages."""
 _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _GRADE = re.compile(rb"[+-]?\d{1,9}|L\d")
 _WHOLE = re.compile(rb"[+-]?\d+")
@@ -30,7 +31,7 @@ ROLES: Mapping[str, Collection[str]] = {
     "iteration": ("iter", "iteration", "q0", "0", "unused", "dummy", "zero", "round", "subtopic"),
     "grade": (
         "grade", "rel", "relevance", "label", "judgment", "judgement", "score", "relevancegrade",
-        "relevancelabel", "relevancescore", "qrel",
+        "relevancelabel", "relevancescore", "qrel", "rating",
     ),
     "score": ("score", "sim", "similarity", "rsv"),
     "rank": ("rank", "position", "pos"),
@@ -41,7 +42,7 @@ ROLES: Mapping[str, Collection[str]] = {
 
 @dataclass(frozen=True)
 class Asked:
-    """How a file is to be read: the version of trec_eval, and what the sender says of grades and columns.
+    """Options for reading a file: the version of trec_eval, and the sender's mapping of grades and columns.
 
     dialect: 9 takes a line that begins with `#` for an entry where it has the fields of one; 10 skips it.
     words: grade as written -> number; columns: names of the columns in order, `-` for one to ignore;
@@ -61,35 +62,35 @@ MAP_REMEDY = "Write WORD=NUMBER, grade=NUMBER, columns=topic,iteration,docno,gra
 
 
 def asked(texts: Collection[str], dialect: int = 10) -> Asked:
-    """What `--map` and the fields of the same name say; raises Invalid for anything else.
+    """The mapping in `--map` and the fields of the same name; raises Invalid for anything else.
 
     >>> made = asked(["relevant=1, highly relevant=2", "columns=topic,-,docno,grade"])
     >>> made.words, made.columns
     ({b'relevant': 1, b'highly relevant': 2}, ('topic', '-', 'docno', 'grade'))
     """
-    made = Asked(dialect)
-    for text in (line for one in texts for line in one.splitlines()):
+    mapping = Asked(dialect)
+    for text in (line for given in texts for line in given.splitlines()):
         parts = [text] if text.strip().startswith("columns=") else re.split(r"[,;]", text)
         for part in parts:
             if part.strip():
-                made = _said(made, part.strip())
-    return made
+                mapping = _said(mapping, part.strip())
+    return mapping
 
 
-def _said(made: Asked, part: str) -> Asked:
+def _said(mapping: Asked, part: str) -> Asked:
     name, sign, value = (word.strip() for word in part.rpartition("="))
     if name == "columns":
         columns = tuple(re.split(r"[,\s]+", value))
-        known = {"-", "probability", *ROLES}
-        if {"topic", "docno"} <= set(columns) <= known:
-            return replace(made, columns=columns)
+        allowed = {"-", "probability", *ROLES}
+        if {"topic", "docno"} <= set(columns) <= allowed:
+            return replace(mapping, columns=columns)
     elif name == "topics" and value == "task":
-        return replace(made, task_topics=True)
+        return replace(mapping, task_topics=True)
     elif name and sign and re.fullmatch(r"[+-]?\d{1,9}", value):
         if name == "grade":
-            return replace(made, grade=int(value))
-        return replace(made, words={**made.words, name.encode(): int(value)})
-    rule = "This says nothing about grades, columns or topics."
+            return replace(mapping, grade=int(value))
+        return replace(mapping, words={**mapping.words, name.encode(): int(value)})
+    rule = "This maps no grades, columns or topics."
     raise Invalid(
         f"{shown(part)}: {rule} {MAP_REMEDY}", [Problem(rule, MAP_REMEDY, None, "map", shown(part))]
     )
@@ -108,7 +109,9 @@ class Head(NamedTuple):
         if b"\0" in block or block.startswith((b"\xff\xfe", b"\xfe\xff")):
             return cls(block, [])
         lines = (line.removesuffix(b"\r") for line in block.split(b"\n"))
-        kept = [line for line in lines if line.strip() and not line.startswith(b"#")]
+        told = (line for line in lines if line.strip() and not line.startswith(b"#"))
+        # One more than is checked: the last one of the block may be cut off.
+        kept = list(islice(told, SAMPLED_LINES + 1))
         whole = kept if len(block) < SAMPLED_BYTES - len(BOM) or len(kept) < 2 else kept[:-1]
         return cls(block, whole[:SAMPLED_LINES])
 
@@ -159,12 +162,14 @@ def looks_ranked(lines: list[bytes], least: int = 1) -> bool:
         return False
     ranks = [int(row[3]) for row in rows]
     steps = zip(rows, rows[1:], ranks, ranks[1:], strict=False)
-    counts = all(rank == before + 1 if one[0] == other[0] else rank < 2 for one, other, before, rank in steps)
+    counts = all(
+        rank == before + 1 if above[0] == below[0] else rank < 2 for above, below, before, rank in steps
+    )
     return counts and ranks[0] < 2 and max(ranks) >= least
 
 
 def role_of(name: bytes, kind: Kind) -> str:
-    """What a column of a heading holds, '' where that is not known.
+    """The role of a column by its heading, '' if unknown.
 
     >>> role_of(b"Query-ID", "qrels"), role_of(b"score", "run"), role_of(b"colour", "run")
     ('topic', 'score', '')

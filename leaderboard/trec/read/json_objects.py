@@ -1,4 +1,4 @@
-"""Objects of JSON lines: what stands under a key, of the type that it has to have, or what is wrong."""
+"""Objects of JSON lines: typed access to their keys, with problems for wrong values."""
 
 import json
 import math
@@ -11,9 +11,9 @@ from leaderboard.errors import Problem
 from leaderboard.trec.read.archives import DEFAULT_LIMITS, Source
 from leaderboard.trec.read.lines import Problems, numbered_lines, shown
 
-ONE_OBJECT = "Write one JSON object a line."
+ONE_OBJECT = "Write one JSON object per line."
 LONG_LINES = replace(DEFAULT_LIMITS, line_bytes=4_000_000)
-"""For lines that may hold the documents of a whole answer beside it."""
+"""For lines that may also hold the documents of a whole answer."""
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _KINDS = ((bool, "true or false"), (str, "text"), (int, "a whole number"), (float, "a number with a point"))
@@ -21,7 +21,7 @@ _KINDS = ((bool, "true or false"), (str, "text"), (int, "a whole number"), (floa
 
 @dataclass(eq=False)
 class Fault(Exception):
-    """What is wrong with one object; the reader of the file knows the line, unless the fault does."""
+    """A problem of one object; the reader of the file adds the line unless the fault has it."""
 
     rule: str
     remedy: str = ""
@@ -35,7 +35,7 @@ class Fault(Exception):
 
 
 def not_json(error: Exception, text: str = "", start: int = 0) -> Fault:
-    """The fault of text that json refused, on its line and with what stands there.
+    """The fault of invalid JSON, with its line and text.
 
     Of text over several lines start is where the value begins; without text the reader knows the line.
     """
@@ -47,7 +47,7 @@ def not_json(error: Exception, text: str = "", start: int = 0) -> Fault:
 
 
 def object_of(line: str) -> dict[str, Any]:
-    """The JSON object on a line; raises Fault where there is none."""
+    """The JSON object on a line; raises Fault if it is not one."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -58,7 +58,7 @@ def object_of(line: str) -> dict[str, Any]:
 
 
 def objects(path: Source, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Every object of a file with its line's number; blank lines are passed over, faults become problems."""
+    """Every object of a file with its line's number; blank lines are skipped, faults become problems."""
     for number, line in numbered_lines(path, LONG_LINES):
         if not line.strip():
             continue
@@ -79,7 +79,7 @@ def read_each(path: Source, problems: Problems, take: Callable[[int, dict[str, A
 
 
 def kind_of(value: object) -> str:
-    """What a value is, in the words of a message.
+    """The type of a value, as text for a message.
 
     >>> kind_of("7"), kind_of(True), kind_of(1.0), kind_of([]), kind_of(None)
     ('text', 'true or false', 'a number with a point', 'a list', 'null')
@@ -92,7 +92,7 @@ def kind_of(value: object) -> str:
 
 
 def required(record: dict[str, Any], key: str, within: str = "") -> Any:
-    """What stands under the key; raises Fault where the key is missing."""
+    """The value of the key; raises Fault where the key is missing."""
     if key not in record:
         raise Fault(f"The key {within}{key} is missing.", "Add it to the line.", "key", f"{within}{key}")
     return record[key]
@@ -133,7 +133,7 @@ def text_value(value: object, name: str) -> str:
     if not isinstance(value, str):
         raise wrong_kind(name, "text", value)
     if _UNSTORABLE.search(value):
-        raise Fault(f"{name} holds NUL or half a surrogate pair.", "Remove it.", name, shown(value))
+        raise Fault(f"{name} contains NUL or half a surrogate pair.", "Remove it.", name, shown(value))
     return value
 
 
@@ -144,7 +144,7 @@ def id_value(value: object, name: str) -> str:
     if not isinstance(value, str):
         raise wrong_kind(name, "text or a whole number", value)
     if not value.strip() or _CONTROL.search(value):
-        rule = f"{name} is empty or holds control characters."
+        rule = f"{name} is empty or contains control characters."
         raise Fault(rule, "Name it in plain text.", name, shown(value))
     return value
 
@@ -172,6 +172,6 @@ def place_value(value: object, name: str) -> int:
 
 
 def wrong_kind(name: str, asked: str, value: object) -> Fault:
-    """The fault of a value that is not of the kind that is asked for, such as `a list`."""
+    """The fault of a value of the wrong type; asked is the expected one, such as `a list`."""
     text = value if isinstance(value, str) else json.dumps(value)
     return Fault(f"{name} must be {asked}, not {kind_of(value)}.", f"Write {asked} there.", name, shown(text))

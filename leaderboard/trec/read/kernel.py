@@ -4,21 +4,17 @@ Everything works on a block: a buffer of whole lines with SLACK readable bytes b
 `Columns`, where each entry's docno lies in the buffer, its hash and its score, grouped by topic.
 """
 
-import os
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from leaderboard.measures.judged import IntArray
+from leaderboard.measures.judged import FloatArray, IntArray
+from leaderboard.trec.read import native as which
 from leaderboard.trec.read.columns import Columns, Index, Int32, Words
 
-try:
-    from leaderboard.trec.read import _kernel as _built
-except ImportError:
-    _built = None  # type: ignore[assignment]
-
-native: Any = None if os.environ.get("LEADERBOARD_KERNEL") == "off" else _built
-"""The C module, None where it was not built or LEADERBOARD_KERNEL is off."""
+native: Any = which.native
+"""The C module, None where numpy alone works."""
 
 SLACK = 16
 """Bytes that must be readable behind a block: words of 8 bytes are loaded whole."""
@@ -37,12 +33,12 @@ def _numpy() -> Any:
 
 
 def name() -> str:
-    """Which of the two runs: `C` or `numpy`."""
+    """Name of the kernel in use: `C` or `numpy`."""
     return "numpy" if native is None else "C"
 
 
 class Parsed(NamedTuple):
-    """What `columns` found: ok is 0 where some line could not be taken; consumed and lines are what was
+    """Result of `columns`: ok is 0 where some line could not be read; consumed and lines are what was
     taken of the block; the tag is the last line's, in qrels its iteration."""
 
     ok: int
@@ -91,6 +87,33 @@ def doubled(body: bytes | bytearray, block: Columns) -> int:
     return group
 
 
+class Gathered(NamedTuple):
+    """Documents of dictionaries one after the other: their letters with SLACK bytes behind them, where each
+    docno lies in them, its hash and its score."""
+
+    letters: bytes
+    at: Int32
+    length: Int32
+    hash: Words
+    score: FloatArray
+
+
+def gathered(topics: list[Mapping[str, float]], id_bytes: int) -> Gathered | None:
+    """The documents (docno -> score) of all topics, in their order; None where one breaks a rule.
+
+    Docnos are text of at most so many bytes; scores are finite numbers.
+    """
+    entries = sum(map(len, topics))
+    at, length = np.empty(entries, np.int32), np.empty(entries, np.int32)
+    hashed, score = np.empty(entries, np.uint64), np.empty(entries, np.float64)
+    arrays = (at, length, hashed, score)
+    letters = None if native is None else native.gathered(topics, id_bytes, *arrays)
+    if letters is None:
+        # Also for what is right and unusual, such as scores of numpy's types.
+        letters = _numpy().gathered(topics, id_bytes, *arrays)
+    return None if letters is None else Gathered(letters, *arrays)
+
+
 def hashes(body: bytes | bytearray, at: Int32, length: Int32) -> Words:
     """The hash of each docno of a buffer that has SLACK bytes behind the last one, (docnos,)."""
     values = np.empty(len(at), np.uint64)
@@ -122,10 +145,10 @@ def match(
     """
     deepest = MANY if depth is None else depth
     if native is None:
-        found: tuple[IntArray, IntArray, IntArray] = _numpy().match(
+        matched: tuple[IntArray, IntArray, IntArray] = _numpy().match(
             body, block.at, block.length, block.hash, best, block.group_start, place, deepest, index
         )
-        return found
+        return matched
     judged = place[place >= 0]
     sizes = np.diff(block.group_start)[place >= 0]
     room = int(np.minimum(np.diff(index.starts)[judged], sizes).sum())
@@ -142,7 +165,7 @@ def among(
 ) -> IntArray:
     """The places in which of the docnos that an index of one topic has, ascending, (hits,).
 
-    at, length, hashed: of each docno of the body; which: those that are looked at, any number of times.
+    at, length, hashed: of each docno of the body; which: those to look up, any number of times.
     """
     whole, only = np.array([0, len(which)], np.int32), np.zeros(1, np.int32)
     if native is None:
@@ -154,6 +177,18 @@ def among(
         index.letters, index.at, index.length, index.hash, *index.tables, topic, rank, document,
     )  # fmt: skip
     return rank[:count] - 1
+
+
+def printed(
+    heads: list[bytes], topics: list[bytes], values: FloatArray, digits: Int32, texts: dict[int, list[bytes]]
+) -> bytes:
+    """For every topic a line for each head: head, topic, tab, and the value to so many digits.
+
+    values: (lines, topics); digits: (lines,), with which a number takes six characters at least, with 0 as
+    many as it needs. texts: line -> what stands there for every topic instead of a number.
+    """
+    written: bytes = (native or _numpy()).printed(heads, topics, values, digits, texts)
+    return written
 
 
 def joined(body: bytes | bytearray, at: Int32, length: Int32, which: Int32, separator: bytes = b"") -> bytes:

@@ -65,7 +65,10 @@ def shown(text: bytes | str, length: int = SHOWN_CHARACTERS) -> str:
     if isinstance(text, bytes):
         text = text[: 4 * length].decode("utf-8", "backslashreplace")
     text = text.replace("\t", " ")
-    text = "".join(one if one.isprintable() else f"\\x{ord(one):02x}" for one in text[: length + 1])
+    text = "".join(
+        character if character.isprintable() else f"\\x{ord(character):02x}"
+        for character in text[: length + 1]
+    )
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
@@ -174,7 +177,9 @@ def _refuse_nul(number: int, block: bytes) -> None:
     line = number + block.count(b"\n", 0, position)
     raise _invalid(
         Problem(
-            "The line holds a NUL byte.", "Save the file as plain UTF-8 text (not UTF-16, not binary).", line
+            "The line contains a NUL byte.",
+            "Save the file as plain UTF-8 text (not UTF-16, not binary).",
+            line,
         )
     )
 

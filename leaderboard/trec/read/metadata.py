@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 MAX_LINES = 2000
-"""Comment lines looked at; a header has about a hundred."""
+"""The number of comment lines read; a header has about a hundred."""
 MAX_DEPTH = 20
 MAX_CHARACTERS = 60_000
 MOST_FILE_CHARACTERS = 2**20
 LONGEST_LINE = 4000
-"""What is kept of a header and of each of its lines: a page that lists runs by metadata reads it all."""
+"""Characters kept of a header and of each of its lines: a page that lists runs by metadata reads it all."""
 
 _START, _END = "ir_metadata.start", "ir_metadata.end"
 _KEY = re.compile(r"""("[^"]*"|'[^']*'|[^\s:#"'\[{-][^:#]*)\s*:(?:\s+(.*))?$""")
@@ -28,11 +28,11 @@ _CREDENTIALS = re.compile(r"(?<=://)[^\s/@]{1,1000}@")
 _NEVER_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 Line = tuple[int, str]
-"""How far a line is indented, and what it says."""
+"""Indentation of a line, and its content."""
 
 
 def parse(comments: Sequence[str]) -> dict[str, Any]:
-    """The header in a run's comment lines as nested dicts, lists and strings; {} where there is none.
+    """The header in a run's comment lines as nested dicts, lists and strings; {} without a header.
 
     A header that cannot be read is kept whole under the key "text". Name and password in an address, such as
     the token that a tracker copies from a repository's remote, are left out: a header is shown to others.

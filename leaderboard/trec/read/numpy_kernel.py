@@ -3,6 +3,8 @@
 `columns` refuses more than the C kernel does: the reader then goes line by line.
 """
 
+from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,8 @@ from leaderboard.trec.read.numpy_words import (
 )
 
 FILTER_BITS = 20
+SLACK = 16
+"""As kernel.SLACK."""
 
 REFUSED = (0, 0, 0, 0, 0, 0, 0, 0)
 
@@ -107,7 +111,7 @@ def order(
 def doubled(
     body: bytes | bytearray, at: Int32, length: Int32, hash_: Words, group_start: Int32, groups: int
 ) -> int:
-    """As kernel.doubled: equal hashes are looked at byte by byte."""
+    """As kernel.doubled: equal hashes are compared byte by byte."""
     entries = int(group_start[groups])
     group = _groups(group_start, groups)
     keys = np.sort(hash_[:entries] ^ mixed(group.astype(np.uint64)))
@@ -119,6 +123,25 @@ def doubled(
         if len(set(docnos)) < len(docnos):
             return place
     return -1
+
+
+def gathered(
+    topics: list[Mapping[str, float]], id_bytes: int, at: Int32, length: Int32, hash_: Words, score: Floats
+) -> bytes | None:
+    """As kernel.gathered, for any mappings and numbers; bytes that are not UTF-8 stand as escapes."""
+    docnos = [docno for documents in topics for docno in documents]
+    values = [value for documents in topics for value in documents.values()]
+    is_text = all(isinstance(docno, str) for docno in docnos)
+    if not is_text or not all(isinstance(value, Real) for value in values):
+        return None
+    letters = [docno.encode("utf-8", "surrogateescape") for docno in docnos]
+    length[:], score[:] = list(map(len, letters)), values
+    if not np.isfinite(score).all() or length.max(initial=0) > id_bytes:
+        return None
+    at[:] = np.cumsum(length) - length
+    body = b"".join((*letters, bytes(SLACK)))
+    hashes(body, at, length, hash_)
+    return body
 
 
 def hashes(body: bytes | bytearray, at: Int32, length: Int32, hash_: Words) -> None:
@@ -178,13 +201,30 @@ def match(
 def _same_docnos(
     body: bytes | bytearray, at: Int32, length: Int32, line: Int32, index: Index, document: Places
 ) -> NDArray[np.bool_]:
-    """Whether each line's docno is that of the document beside it."""
+    """Whether each line's docno is that of its document."""
     ours, theirs = words_of(body), words_of(index.letters)
     same: NDArray[np.bool_] = length[line] == index.length[document]
     for done in range(0, int(length[line].max(initial=0)), 8):
         word = loaded(ours, at[line], length[line], done)
         same = same & (word == loaded(theirs, index.at[document], index.length[document], done))
     return same
+
+
+def printed(
+    heads: list[bytes], topics: list[bytes], values: Floats, digits: Int32, texts: dict[int, list[bytes]]
+) -> bytes:
+    """As kernel.printed, by a template for all lines of a topic."""
+    forms = [
+        b"%s" if line in texts else b"%%6.%df" % each if each else b"%.0f" for line, each in enumerate(digits)
+    ]
+    template = b"".join(
+        head.replace(b"%", b"%%") + b"\0\t" + form + b"\n" for head, form in zip(heads, forms, strict=True)
+    )
+    columns = [texts.get(line) or row.tolist() for line, row in enumerate(values)]
+    rows = zip(*columns, strict=True) if columns else iter(lambda: (), None)
+    return b"".join(
+        [(template % row).replace(b"\0", topic) for topic, row in zip(topics, rows, strict=False)]
+    )
 
 
 def joined(body: bytes | bytearray, at: Int32, length: Int32, which: Int32, separator: int) -> bytes:
@@ -236,7 +276,7 @@ LONGEST_NUMBER = 20
 
 
 def fields_of(text: Bytes, end: int, fields: int) -> tuple[Places, Places, Places, Places] | None:
-    """Where the fields of every entry begin and how long they are, (entries, fields); the line of each
+    """Starts and lengths of the fields of every entry, (entries, fields); the line of each
     entry and where that begins, (entries,). None unless every line has this number of fields or none."""
     if not (text[:end] > 32).any():
         return None
@@ -308,7 +348,7 @@ def _plain_numbers(text: Bytes, start: Places, size: Places) -> tuple[Floats, ND
     mantissa = np.zeros(len(start), np.uint64)
     digits, point = np.zeros(len(start), np.int64), np.full(len(start), -1, np.int64)
     first = text[start]
-    other = np.zeros(len(start), np.bool_)
+    is_other = np.zeros(len(start), np.bool_)
     for place in range(int(size.max())):
         here = size > place
         byte = text[np.minimum(start + place, len(text) - 1)]
@@ -320,16 +360,16 @@ def _plain_numbers(text: Bytes, start: Places, size: Places) -> tuple[Floats, ND
         if rest.any():
             is_point = rest & (byte == 46) & (point < 0)
             point[is_point] = place
-            other |= rest ^ is_point ^ (rest & ((byte == 45) | (byte == 43)) if place == 0 else False)
+            is_other |= rest ^ is_point ^ (rest & ((byte == 45) | (byte == 43)) if place == 0 else False)
     places = np.where(point < 0, 0, size - 1 - point)
-    other |= (digits == 0) | (digits > 19)
+    is_other |= (digits == 0) | (digits > 19)
     values: Floats = mantissa.astype(np.float64) / POWERS[places]
     long = mantissa > EXACT
     if long.any():
         values[long], doubtful = _long_quotients(mantissa[long], places[long])
-        other[long] |= doubtful
+        is_other[long] |= doubtful
     values[first == 45] *= -1.0
-    return values, other
+    return values, is_other
 
 
 def _long_quotients(mantissa: Words, places: Places) -> tuple[Floats, NDArray[np.bool_]]:
@@ -369,7 +409,7 @@ def run_flags(
     same: NDArray[np.bool_],
     strict: int,
 ) -> int:
-    """The oddities of a run's lines; ranks and bytes are looked at only if strict."""
+    """The oddities of a run's lines; ranks and bytes are checked only if strict."""
     second = (sizes[:, 1] == 2) & (text[starts[:, 1]] == ord("Q")) & (text[starts[:, 1] + 1] == ord("0"))
     flags = 0 if second.all() else SECOND
     if not same_as_before(words, starts[:, 5], sizes[:, 5])[1:].all():

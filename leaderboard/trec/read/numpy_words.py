@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 MASKS = np.array([(1 << 8 * size) - 1 for size in range(9)], np.uint64)
-"""Which bits of a word its first n bytes are, by n."""
+"""Masks of a word's first n bytes, by n."""
 
 
 def words_of(body: bytes | bytearray) -> Words:

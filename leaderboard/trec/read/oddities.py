@@ -1,4 +1,4 @@
-"""What is odd about a run's lines, and reading lines too irregular for the kernel."""
+"""Oddities of a run's lines, and the reader of lines too irregular for the kernel."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ from leaderboard.trec.read.lines import shown
 
 TAGS_KEPT = 5
 FRUITLESS = 4
-"""How often a block is looked through in vain for an oddity that the kernel saw beyond its last topic."""
+"""The number of unsuccessful searches of a block for an oddity that the kernel saw beyond its last topic."""
 
 Column = Sequence[bytes]
 """One field of every entry of a block."""
 
 
 class Doubtful(Exception):
-    """Bulk reading met something that needs a look line by line."""
+    """Bulk reading met a line that must be read on its own."""
 
     def __init__(self, *topics: bytes) -> None:
         super().__init__()
@@ -123,7 +123,7 @@ class Oddities:
             topics, docnos, ranks = columns[:3]
             scores = _scores_of_ranks(ranks)
             rule = "The file has three columns, topic docno rank."
-            self.note(numbers[0], "", b"", rule, "Minus the rank was taken as the score.")
+            self.note(numbers[0], "", b"", rule, "The negative rank was used as the score.")
         else:
             topics, _, docnos, _, texts, tags = columns[:6]
             scores = _scores(texts)
@@ -149,7 +149,7 @@ class Oddities:
         return [skipped(self._skipped, *self._example)] if self._skipped else []
 
     def is_comment(self, line: bytes) -> bool:
-        """Whether a line is none of the entries because it begins with `#`."""
+        """Whether a line is not an entry because it begins with `#`."""
         return is_comment(line, self.dialect)
 
     def _texts(self, lines: list[bytes]) -> list[bytes]:

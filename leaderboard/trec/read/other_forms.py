@@ -1,4 +1,4 @@
-"""What a file is, whatever it was sent as: the one list of forms, each with the one step that leads on."""
+"""Recognition of files of other types: one list of forms, each with its remedy."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from leaderboard.trec.read.forms import ROLES, SAMPLED_BYTES, Head, Kind, is_gra
 from leaderboard.trec.read.lines import shown
 
 Sent = Literal["run", "qrels", "topics"]
-"""What a file was sent as."""
+"""Kind that a file was sent as."""
 RUN_LINE, QRELS_LINE = "topic Q0 docno rank score tag", "topic 0 docno grade"
 _BLANKS = rb"^[\s\xef\xbb\xbf]*"
 
@@ -33,12 +33,12 @@ _AS_TOPICS = "Send it as topics."
 OTHERS = (
     Other(
         re.compile(rb"^version https://git-lfs"),
-        "a Git LFS pointer, which stands for the file",
+        "a Git LFS pointer instead of the file itself",
         "Run `git lfs pull` and send the file that it fetches.",
     ),
     Other(
         re.compile(_BLANKS + rb"(?>(<!--(?s:.*?)-->\s*)*)<(!doctype\s+)?html\b", re.IGNORECASE),
-        "a web page (HTML), perhaps one that says why a download failed",
+        "a web page (HTML), perhaps the error page of a failed download",
         "Open it in a browser, download the file again and send that.",
     ),
     Other(re.compile(rb"^PAR1"), "a Parquet table", "Write it as lines, for example with pandas: {write}"),
@@ -81,8 +81,8 @@ OTHERS = (
     ),
     Other(
         re.compile(rb'"(mteb_version|mteb_dataset_name|dataset_revision)"|"task_name"(?s:.*)"scores"'),
-        "a file of MTEB results: scores, no rankings",
-        "Send what was ranked; MTEB writes it with `save_predictions=True`.",
+        "a file of MTEB results, which has scores but no rankings",
+        "Submit the rankings; MTEB writes them with `save_predictions=True`.",
         "Send the topics: one line `{line}` each.",
     ),
     Other(
@@ -138,7 +138,7 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
     "topics": {"line": "id, a tab and the title", "write": "df.to_json('topics.jsonl', orient='records', "
                "lines=True)"},
 }  # fmt: skip
-"""What stands in remedies, by what the file was sent as."""
+"""Words for remedies, by the kind the file was sent as."""
 BY_LINES: Mapping[str, tuple[str, str]] = {
     "run": ("a run", "Send it as a run."),
     "qrels": ("a qrels file", "Send it as judgments."),
@@ -146,8 +146,8 @@ BY_LINES: Mapping[str, tuple[str, str]] = {
     "topics": ("a topics file", _AS_TOPICS),
     "pairs": ("a list of two columns without scores, ranks or grades", "Write one line `{line}` each."),
 }
-"""What lines can be -> its name, and what to do where it was sent as something else."""
-_GRADES = "If each pair is relevant, say so: map grade=1 (--map grade=1); else add the column of grades."
+"""Possible formats of lines -> the name, and the remedy where the file was sent as something else."""
+_GRADES = "If each pair is relevant, use map grade=1 (--map grade=1); else add the column of grades."
 
 _LETOR = re.compile(rb"[+-]?\d+(?:\.\d+)?\s+qid:\S+(?:\s+\d+:\S+)*(?:\s*#.*)?")
 _RANKED = re.compile(rb"\S+\s+Q0\s+\S+\s+\S+\s+\S+\s+\S+|\S+\t\S+\t\d+\t[+-]?\d*\.\d+", re.IGNORECASE)
@@ -168,11 +168,11 @@ A_FEW = 3
 
 
 def problem_of(head: Head, sent: Sent) -> Problem | None:
-    """What the file is instead of what it was sent as, None where nothing is known of it."""
-    found = named(head.block, sent) or _by_lines(head, sent)
-    if found is None:
+    """The problem of a file of another type than expected, None if its type is unknown."""
+    form = named(head.block, sent) or _by_lines(head, sent)
+    if form is None:
         return None
-    name, remedy = found
+    name, remedy = form
     for word, text in _WORDS[sent].items():
         remedy = remedy.replace(f"{{{word}}}", text)
     first = head.lines[0] if head.lines else head.block.split(b"\n", 1)[0]
@@ -182,9 +182,9 @@ def problem_of(head: Head, sent: Sent) -> Problem | None:
 
 def named(block: bytes, sent: Sent) -> tuple[str, str] | None:
     """Name and remedy of the form that first bytes show, None where they show none that matters."""
-    for one in OTHERS:
-        if (sent != "topics" or one.of_topics is not None) and one.pattern.search(block):
-            return one.name, (sent == "topics" and one.of_topics) or one.remedy
+    for form in OTHERS:
+        if (sent != "topics" or form.of_topics is not None) and form.pattern.search(block):
+            return form.name, (sent == "topics" and form.of_topics) or form.remedy
     return None
 
 
@@ -197,16 +197,16 @@ def _by_lines(head: Head, sent: Sent) -> tuple[str, str] | None:
 
 
 def kind_of(head: Head, *, tables: bool = True) -> str:
-    """What the lines are: a key of BY_LINES, or '' where they do not tell.
+    """The type of the lines: a key of BY_LINES, or '' if unknown.
 
     tables: whether every table that can be read as a run, or as judgments, is one; topics may look so.
 
     >>> kind_of(Head(b"", [b"1 Q0 a 1 0.5 t"])), kind_of(Head(b"", [b"1 0 a 1"])), kind_of(Head(b"", [b"a"]))
     ('run', 'qrels', '')
     """
-    found = _DICTIONARY.match(head.block)
-    if found and (head.block[found.end() :].lstrip()[:1] == b"}" or len(head.block) >= SAMPLED_BYTES):
-        return "run" if re.search(rb":\s*[\d+-]*[.eE]", found[1]) else "qrels"
+    match = _DICTIONARY.match(head.block)
+    if match and (head.block[match.end() :].lstrip()[:1] == b"}" or len(head.block) >= SAMPLED_BYTES):
+        return "run" if re.search(rb":\s*[\d+-]*[.eE]", match[1]) else "qrels"
     lines = [line.strip() for line in head.lines]
     if not lines:
         return ""
@@ -238,7 +238,7 @@ def kind_of(head: Head, *, tables: bool = True) -> str:
 
 
 def _by_heading(lines: list[bytes]) -> str:
-    """What the names of columns, or the keys of an object, say."""
+    """The type by the names of columns or the keys of an object."""
     line = lines[0].decode("utf-8", "replace")
     if line.startswith("{"):
         try:
@@ -251,7 +251,7 @@ def _by_heading(lines: list[bytes]) -> str:
     if names.isdisjoint(ROLES["docno"]) or names.isdisjoint(ROLES["topic"]):
         return ""
     last = [re.split(rb"[\s,;]+", row)[-1] for row in lines[1:]]
-    if names & _RANKS or ("score" in names and any(is_number(one) and not is_grade(one) for one in last)):
+    if names & _RANKS or ("score" in names and any(is_number(cell) and not is_grade(cell) for cell in last)):
         return "run"
     # Topics in JSON may have a passage with them; judgments have a grade.
     return "qrels" if names & _GRADED or not line.startswith("{") else ""

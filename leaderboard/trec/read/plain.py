@@ -45,7 +45,7 @@ def plain_blocks(path: Source, limits: Limits = DEFAULT_LIMITS) -> Iterator[byte
 
 @contextmanager
 def plain_filler(path: Source, limits: Limits = DEFAULT_LIMITS) -> Iterator[Callable[[memoryview], int]]:
-    """What fills a room with the file's next plain bytes and says how many they were: fewer at the end only.
+    """Filler of a buffer with the file's next plain bytes; returns their number, less at the end.
 
     Bytes of a file that is not packed are copied nowhere else. Refuses what `plain_blocks` refuses.
     """

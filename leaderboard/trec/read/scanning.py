@@ -27,7 +27,7 @@ C = TypeVar("C", bound=Consumer)
 
 @dataclass(frozen=True, eq=False)
 class Scanned(Generic[C]):
-    """What is known of a run file once all of it was read; consumer took its blocks.
+    """The result of reading a whole run file; consumer took its blocks.
 
     tag is the last line's and tags the first few distinct ones; split_topics came in several parts,
     which were joined; metadata is the ir_metadata header, {} without one; notes are oddities.
@@ -44,7 +44,7 @@ class Scanned(Generic[C]):
 
 @dataclass(frozen=True)
 class Ahead:
-    """What threads, so many, work out of a block before its turn, in any order; the block keeps it.
+    """Work on a block in this number of threads before its turn; the block keeps the result.
 
     alone: blocks that are read before the first thread is started.
     """
@@ -168,7 +168,7 @@ class _Reader:
         return self._counted(block_in(entries.body, entries.columns), entries.lines)
 
     def _counted(self, block: Block, lines: int) -> Block:
-        """The block with the lines of the file, of which it has taken so many."""
+        """The block with line numbers of the file, after this number of lines."""
         numbers = [self.line + line for line in block.lines]
         self.line, self.entries = self.line + lines, self.entries + len(block.columns.at)
         return replace(block, lines=numbers)
@@ -199,7 +199,7 @@ class _Reader:
 
 
 def _roomy(room: Columns, size: int) -> Columns:
-    """The columns, or larger ones where entries of so many bytes may not fit."""
+    """The columns, or larger ones where entries of this size may not fit."""
     entries = size // SHORTEST_ENTRY + 1
     return room if len(room.at) >= entries else Columns.with_room(entries, entries)
 

@@ -12,6 +12,8 @@ from leaderboard.trec.read.columns import Columns, Int32
 
 Number = TypeVar("Number", bound=np.generic)
 
+Whole = tuple[bytes, Columns, list[bytes], list[int]]
+"""Body, columns, topics and first lines of whole topics."""
 GROUP_ENTRIES = 50_000
 """About how many entries are put together at a time."""
 
@@ -45,8 +47,8 @@ class Scattered:
         self._scores.append(columns.score.copy())
         self._owners.append(np.repeat(owners, np.diff(columns.group_start)))
 
-    def together(self) -> Iterator[tuple[bytes, Columns, list[bytes], list[int]]]:
-        """Body, columns, topics and first lines of whole topics, in order of arrival."""
+    def together(self) -> Iterator[Whole]:
+        """Whole topics, in order of arrival."""
         if not self._topics:
             return
         letters = b"".join((*self._letters, bytes(kernel.SLACK)))

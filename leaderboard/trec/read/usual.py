@@ -1,4 +1,4 @@
-"""The form of a file of runs or judgments, seen in its first block before anything is said about its lines.
+"""The form of a file of runs or judgments, recognised from its first block before its lines are checked.
 
 Every reader of runs and qrels calls `usual`. It gives back the file where its lines are of the usual form, a
 `Converted` one where they can be turned into that form line by line, and raises Invalid with one sentence for
@@ -51,9 +51,9 @@ def usual(
     if head.lines:
         from leaderboard.trec.read.converted import converted
 
-        made = converted(source, head, kind, limits, asked)
-        if made is not None:
-            return made
+        conversion = converted(source, head, kind, limits, asked)
+        if conversion is not None:
+            return conversion
     from leaderboard.trec.read.other_forms import problem_of
 
     problem = problem_of(head, kind)
@@ -64,7 +64,7 @@ def usual(
 
 @contextmanager
 def unnumbered(source: "Source | Converted") -> Iterator[None]:
-    """Take the numbers of lines out of what is said of a file that has no such lines."""
+    """Remove line numbers from the problems of a file without numbered lines."""
     try:
         yield
     except Invalid as error:

@@ -24,7 +24,7 @@ _VARYING = re.compile(r"\S*\d\S*")
 
 @dataclass(frozen=True)
 class Report:
-    """What was found in a run file: problems reject it, warnings do not; facts describe it.
+    """The report on a run file: problems reject it, warnings do not; facts describe it.
 
     facts, {} where the file was not read to its end: tag, tags, entries, topics (found), missing (number of
     topics without documents), depth {min, median, max}, ties (share), metadata (whether it has any),
@@ -42,13 +42,13 @@ class Report:
 
     @property
     def fixes(self) -> tuple[str, ...]:
-        """The names of the fixes that mend something in the file, those of problems first."""
-        found = (problem.fix for problem in (*self.problems, *self.warnings))
-        return tuple(dict.fromkeys(name for name in found if name))
+        """The names of the fixes that apply to the file, those of problems first."""
+        fixes = (problem.fix for problem in (*self.problems, *self.warnings))
+        return tuple(dict.fromkeys(name for name in fixes if name))
 
     @property
     def verdict(self) -> str:
-        """The outcome in words."""
+        """The outcome as text."""
         if self.problems:
             return "rejected"
         return "accepted with warnings" if self.warnings else "accepted"
@@ -92,13 +92,13 @@ def _one_for(alike: list[Problem]) -> Problem:
     if len(alike) == 1:
         return alike[0]
     values = dict.fromkeys(problem.value for problem in alike if problem.value)
-    return replace(alike[0], count=sum(one.count for one in alike), examples=tuple(values)[:EXAMPLES])
+    return replace(alike[0], count=sum(problem.count for problem in alike), examples=tuple(values)[:EXAMPLES])
 
 
 MANY_TIES = 0.2
 """Share of neighbours of equal score in the sorted rankings from which a run is warned about."""
 NAMED = 20
-"""How many topics a message names."""
+"""Maximum number of topics that a message names."""
 MOST_REFUSED = 10_000
 """Topics that break a rule up to which a file is read on, to count them; the largest tasks have 7,000."""
 UNKNOWN_NAMED = 5
@@ -109,7 +109,7 @@ UnknownDocnos = Callable[[bytes | bytearray, Int32, Int32], IntArray]
 
 @dataclass(frozen=True)
 class Rules:
-    """What a task asks of a run.
+    """The rules of a task for a run.
 
     topics: the ids it may hold, None for any; depth: most documents a topic, None for any;
     tag_pattern: a regular expression for the whole tag, None or '' for any; unknown_docnos: takes a
@@ -137,7 +137,7 @@ class Rules:
 def read_and_check(
     path: Source, rules: Rules, limits: Limits = DEFAULT_LIMITS, *others: Callable[[], Consumer]
 ) -> tuple["Scanned[Checked] | None", Report]:
-    """What a file holds, None where it cannot be read, and the report; never raises Invalid or TooLarge.
+    """The contents of a file, None if unreadable, and the report; never raises Invalid or TooLarge.
 
     others make further consumers of the run's blocks: the file is read once for all of them. Reading stops
     at 10,000 topics that the task lacks or that are too deep. Raises TooSlow beyond limits.buffer_bytes.
@@ -160,7 +160,7 @@ def read_and_check(
 
 
 class _Enough(Exception):
-    """So many topics break a rule that the rest of the file need not be read."""
+    """Enough topics break a rule, so the rest of the file need not be read."""
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         super().__init__()
@@ -168,7 +168,7 @@ class _Enough(Exception):
 
 
 class Checked:
-    """What the checker keeps of a run's blocks, and the other consumers they were given to."""
+    """The data that the checker keeps of a run's blocks, and the further consumers."""
 
     def __init__(self, rules: Rules, others: list[Consumer]) -> None:
         self.others = others
@@ -251,12 +251,12 @@ def _unknown_topics(run: Checked, rules: Rules) -> Iterator[Problem]:
 
     One for all that differ from the task's in the same way, one for all that stand for none.
     """
-    known: Collection[str] | None = rules.topics
-    if known is None:
-        known = rules.judged if rules.judged and not set(rules.judged) & run.depths.keys() else None
-    if known is None:
+    task_topics: Collection[str] | None = rules.topics
+    if task_topics is None:
+        task_topics = rules.judged if rules.judged and not set(rules.judged) & run.depths.keys() else None
+    if task_topics is None:
         return
-    names = TopicNames(known)
+    names = TopicNames(task_topics)
     unknown = {topic: names.meant(topic) for topic in run.depths if topic not in names}
     kinds: defaultdict[str, list[str]] = defaultdict(list)
     for topic, meant in unknown.items():
@@ -269,7 +269,7 @@ def _unknown_topics(run: Checked, rules: Rules) -> Iterator[Problem]:
     for difference, topics in kinds.items():
         first, meant = topics[0], unknown[topics[0]]
         rule = f"{owner} has no such topic."
-        remedy = f"Did you mean {shown(meant)}?" if meant else f"Its topics are such as {names.examples()}."
+        remedy = f"Did you mean {shown(meant)}?" if meant else f"Valid topic ids include {names.examples()}."
         if meant and len(topics) > 1:
             whole = "All" if len(topics) == len(run.depths) else f"Of {len(run.depths):,} topic ids"
             ids = f" {len(topics):,} topic ids" if whole == "All" else f" {len(topics):,}"
@@ -335,13 +335,13 @@ def _several_tags(run: Scanned[Checked]) -> Iterator[Problem]:
     if len(run.tags) > 1:
         more = ", ..." if len(run.tags) == TAGS_KEPT else ""
         rule = f"The file has more than one tag ({', '.join(map(shown, run.tags))}{more})."
-        yield Problem(rule, "The last line's is taken.", None, "tag", shown(run.tag))
+        yield Problem(rule, "The tag of the last line is used.", None, "tag", shown(run.tag))
 
 
 def _split_topics(run: Scanned[Checked]) -> Iterator[Problem]:
     if run.split_topics:
         rule = f"The lines of {_topics(run.split_topics)} are not all together."
-        yield Problem(rule, "They were joined; check that no part is another topic's.")
+        yield Problem(rule, "They were joined; check that no part belongs to another topic.")
 
 
 def _missing_topics(run: Checked, rules: Rules) -> Iterator[Problem]:
@@ -356,7 +356,7 @@ def _missing_topics(run: Checked, rules: Rules) -> Iterator[Problem]:
 def _unjudged_topics(run: Checked, rules: Rules) -> Iterator[Problem]:
     judged = set(rules.judged)
     unjudged = [topic for topic in run.depths if topic not in judged]
-    # Where the task's topics are known, rankings of those that nobody judged are no fault of the run.
+    # Where the task's topics are known, rankings of unjudged topics are not a fault of the run.
     if rules.topics is None and judged and 0 < len(unjudged) < len(run.depths):
         yield Problem(f"There are no judgments for {_topics(unjudged)}.", "They do not count in the means.")
 

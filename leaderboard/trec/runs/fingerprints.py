@@ -1,4 +1,4 @@
-"""What tells that two runs rank alike: a digest of all rankings, and a sketch of their top documents."""
+"""Similarity of runs: a digest of all rankings, and a sketch of their top documents."""
 
 import hashlib
 
@@ -64,12 +64,12 @@ class Sketch:
         return with_checksum(self._smallest.astype("<u8").tobytes())
 
 
-def similarity(one: bytes, other: bytes) -> float:
+def similarity(left: bytes, right: bytes) -> float:
     """The estimated share of top documents two sketches have in common (Jaccard, bottom-k estimate).
 
     Source: Broder 1997, On the Resemblance and Containment of Documents.
     """
-    first, second = _hashes_in(one), _hashes_in(other)
+    first, second = _hashes_in(left), _hashes_in(right)
     union = np.union1d(first, second)[:SKETCH_SIZE]
     if not len(union):
         return 1.0

@@ -1,4 +1,4 @@
-"""Fixes of a run file that keep what it ranks: each is applied line by line, and counted.
+"""Fixes of a run file that keep its rankings: each is applied line by line, and counted.
 
 A fix never invents an order: the documents of a topic stay in the order in which they were scored, or, where
 that is what is asked for, in the order of the rank column.
@@ -20,10 +20,10 @@ from leaderboard.trec.topics.names import TopicNames
 
 FIXES = {
     "topics": "Write topic ids as the task does",
-    "duplicates": "Drop documents that a topic has twice, keeping the best ranked",
+    "duplicates": "Remove duplicate documents of a topic, keeping the best ranked one",
     "ranks": "Order documents by the rank column",
-    "depth": "Keep the best documents of each topic, as many as the task takes",
-    "tag": "Change the tag to one that the task takes",
+    "depth": "Keep the best documents of each topic, up to the task's depth",
+    "tag": "Change the tag to one that the task accepts",
 }
 """Name -> what it does, in the order in which fixes are applied."""
 OF_RANKINGS = frozenset({"duplicates", "ranks", "depth"})
@@ -53,7 +53,7 @@ class Fixing:
         self.counts = {name: 0 for name in FIXES if name in self.names}
 
     def log(self) -> list[dict[str, str | int]]:
-        """What was done, in order, as it is stored."""
+        """The applied fixes, in order, for storage."""
         return [{"fix": name, "lines": lines} for name, lines in self.counts.items()]
 
 
@@ -122,22 +122,22 @@ class _Topics:
             return
         sent = entries[0].fields[0]
         topic = text_of(sent)
-        wanted = sent if topic in self._names else bytes_of(self._names.meant(topic) or topic)
-        if self._sent.setdefault(wanted, sent) != sent:
-            rule = f"Topics {shown(self._sent[wanted])} and {shown(sent)} would both become {shown(wanted)}."
-            problem = Problem(
-                rule, "Say in the file which is which.", entries[0].number, "topic", shown(sent)
+        renamed = sent if topic in self._names else bytes_of(self._names.meant(topic) or topic)
+        if self._sent.setdefault(renamed, sent) != sent:
+            rule = (
+                f"Topics {shown(self._sent[renamed])} and {shown(sent)} would both become {shown(renamed)}."
             )
+            problem = Problem(rule, "Correct the ids in the file.", entries[0].number, "topic", shown(sent))
             raise Invalid(problem.rule, [problem])
         for entry in entries:
-            self._fixing.counts["topics"] += entry.put(0, wanted)
+            self._fixing.counts["topics"] += entry.put(0, renamed)
 
 
 def _retag(entry: _Entry, fixing: Fixing) -> None:
     if len(entry.fields) > 5 and fixing.rules.tag_pattern:
         tag = text_of(entry.fields[5])
-        wanted = fitting_tag(tag, fixing.rules.tag_pattern)
-        fixing.counts["tag"] += entry.put(5, bytes_of(wanted or tag))
+        fitting = fitting_tag(tag, fixing.rules.tag_pattern)
+        fixing.counts["tag"] += entry.put(5, bytes_of(fitting or tag))
 
 
 def _is_split(source: Source, limits: Limits, dialect: int) -> bool:
@@ -164,7 +164,7 @@ def _joined(parts: Iterator[list[_Entry]]) -> Iterator[list[_Entry]]:
         size += sum(len(entry.line) for entry in part)
         if size > JOINED_BYTES:
             raise Invalid(
-                "The lines of topics are not all together, and too many to join. Sort the file by topic."
+                "The lines of topics are scattered, and there are too many to join. Sort the file by topic."
             )
     yield from joined.values()
 
@@ -221,7 +221,7 @@ def _by_rank(entries: list[_Entry], fixing: Fixing) -> bool:
     scores = [entry.score(9) for entry in ordered]
     if len(ordered[:1]) and len(ordered[0].fields) == 3:
         return False
-    if all(one > other for one, other in pairwise(scores)):
+    if all(above > below for above, below in pairwise(scores)):
         return False
     for place, entry in enumerate(ordered):
         fixing.counts["ranks"] += entry.put(4, b"%d" % (len(ordered) - place))
@@ -247,5 +247,5 @@ def _cut(entries: list[_Entry], fixing: Fixing) -> list[_Entry]:
 
 
 def _unreadable(entry: _Entry, name: str, value: bytes) -> Invalid:
-    rule, remedy = f"The {name} cannot be read, so the fix cannot be applied.", "Mend this line first."
+    rule, remedy = f"The {name} cannot be read, so the fix cannot be applied.", "Fix this line first."
     return Invalid(f"{rule} {remedy}", [Problem(rule, remedy, entry.number, name, shown(value))])

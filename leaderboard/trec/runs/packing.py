@@ -48,7 +48,7 @@ class PackedBlocks:
         finalize(self, self._file.close)
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Number of rankings."""
         return len(self._sizes)
 
     def append(self, block: bytes) -> None:
@@ -79,7 +79,7 @@ class RunPacker:
         self._index: dict[str, tuple[int, int, int]] = {}
         self._waiting = bytearray()
         self._compressor = compressor(_LEVEL)
-        # Compressing needs no interpreter: it goes on beside the reading.
+        # Compressing does not need the interpreter, so it runs in parallel with reading.
         self._beside = ThreadPoolExecutor(max_workers=1)
         self._pending: deque[Future[bytes]] = deque()
 

@@ -17,7 +17,7 @@ _OF_ONE_DOCUMENT = frozenset({"relstring", "utility", "rbp_resid"})
 
 @dataclass(frozen=True, eq=False)
 class Missed:
-    """What trec_eval prints of missed topics where that is not the score of an empty ranking.
+    """The values that trec_eval prints for missed topics where they differ from an empty ranking's.
 
     topics: (topics,) those that are missed; dialect: of trec_eval; of_one_document: for the measures of some
     families, the scores of rankings of one unjudged document; num_rel: the number printed for all topics.
@@ -50,7 +50,7 @@ def missed(
     judged_only: bool = False,
     places: IntArray | None = None,
 ) -> Missed:
-    """What trec_eval makes of the topics that a run misses.
+    """trec_eval's values for the topics that a run misses.
 
     places: the topics that scores are of, None for all. Version 9 prints no line for missed topics and adds 0
     to every sum; version 10 scores a ranking of one unjudged document instead and puts that right under some

@@ -3,18 +3,19 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import compress
+
+import numpy as np
 
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.judged import FloatArray
+from leaderboard.measures.record import Measure
 from leaderboard.measures.trec_lines import Line
+from leaderboard.trec.read import kernel
+from leaderboard.trec.read.lines import bytes_of, text_of
 from leaderboard.trec.scores.missed import Missed
 
 _TOPICS_AT_A_TIME = 256
 """Topics whose lines make one piece of text: few enough for flat memory, enough for few writes."""
-
-_TOPIC = "\0"
-"""Stands for the topic in the template of its lines; no topic and no score holds it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +51,13 @@ class RunScores:
 def trec(
     reports: Iterable[RunScores], lines: Sequence[Line], *, per_topic: bool = False, summary: bool = True
 ) -> Iterator[str]:
+    """The same as `trec_bytes` as text."""
+    return map(text_of, trec_bytes(reports, lines, per_topic=per_topic, summary=summary))
+
+
+def trec_bytes(
+    reports: Iterable[RunScores], lines: Sequence[Line], *, per_topic: bool = False, summary: bool = True
+) -> Iterator[bytes]:
     """The lines of every run as trec_eval prints them, several to a piece: those of topics, then of all.
 
     lines: what is printed, in order; the scores hold a value for the measure of each. summary: not with
@@ -61,7 +69,7 @@ def trec(
         if per_topic:
             yield from _topic_lines(report, by_topic)
         if summary:
-            yield "".join(_summary_lines(report, over_all))
+            yield bytes_of("".join(_summary_lines(report, over_all)))
 
 
 def tsv(reports: Iterable[RunScores], *, per_topic: bool = False) -> Iterator[str]:
@@ -104,15 +112,31 @@ def _run_object(report: RunScores, per_topic: bool) -> dict[str, object]:
     return data
 
 
-def _topic_lines(report: RunScores, lines: Sequence[Line]) -> Iterator[str]:
-    template = "".join(f"{line.name.replace('%', '%%'):<22}\t{_TOPIC}\t{line.form}\n" for line in lines)
-    shown = [True] * len(report.topics) if report.missed is None else (~report.missed.unprinted).tolist()
+def _topic_lines(report: RunScores, lines: Sequence[Line]) -> Iterator[bytes]:
+    heads = [bytes_of(f"{line.name:<22}\t") for line in lines]
+    digits = np.array([_measure(line).digits for line in lines], np.int32)
     columns = [report.printed(line) for line in lines]
-    for start in range(0, len(report.topics), _TOPICS_AT_A_TIME):
+    topics = list(map(bytes_of, report.topics))
+    for start in range(0, len(topics), _TOPICS_AT_A_TIME):
         part = slice(start, start + _TOPICS_AT_A_TIME)
-        rows = zip(*(column[part].tolist() for column in columns), strict=True)
-        filled = compress(zip(report.topics[part], rows, strict=False), shown[part])
-        yield "".join([(template % row).replace(_TOPIC, topic) for topic, row in filled])
+        kept = np.arange(len(topics))[part]
+        if report.missed is not None:
+            kept = kept[~report.missed.unprinted[part]]
+        texts = {
+            place: [bytes_of(line.form % value) for value in column[kept].tolist()]
+            for place, (line, column) in enumerate(zip(lines, columns, strict=True))
+            if _measure(line).text
+        }
+        values = np.zeros((len(lines), len(kept)))
+        for place, column in enumerate(columns):
+            if place not in texts:
+                values[place] = column[kept]
+        yield kernel.printed(heads, [topics[place] for place in kept.tolist()], values, digits, texts)
+
+
+def _measure(line: Line) -> Measure:
+    assert line.measure is not None, "the tag has no lines of topics"
+    return line.measure.measure
 
 
 def _summary_lines(report: RunScores, lines: Iterable[Line]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Run files scored against a qrels file, one after the other.
+"""Runs scored against judgments, one after the other: files of both, or what is in memory.
 
 A command waits for what is imported here, for a small run longer than for all else: what only some measures
 need is imported where it is used.
@@ -21,11 +21,13 @@ from leaderboard.measures.selection import select
 from leaderboard.measures.trec_lines import Line, requested
 from leaderboard.trec.qrels.align import Aligner, CompiledJudgments
 from leaderboard.trec.qrels.arrays import read_judgments
-from leaderboard.trec.read.ahead import available_threads
+from leaderboard.trec.read import kernel
+from leaderboard.trec.read.ahead import available_threads, in_order
 from leaderboard.trec.read.blocks import Block
 from leaderboard.trec.read.forms import USUAL, Asked
 from leaderboard.trec.read.lines import DEFAULT_LIMITS, shown, text_of
 from leaderboard.trec.read.scanning import Ahead, scan_run
+from leaderboard.trec.scores.held import HeldFile, HeldQrels, HeldRun, NamedFile
 from leaderboard.trec.scores.missed import missed
 from leaderboard.trec.scores.report import RunScores
 
@@ -34,32 +36,38 @@ if TYPE_CHECKING:
     from leaderboard.trec.qrels.remaining import DocumentsByTopic
 
 Read = TypeVar("Read")
+Origin = TypeVar("Origin", bound=object)
+
+Judging = Path | HeldFile | HeldQrels
+"""Sources of judgments."""
+Ranked = Path | HeldFile | NamedFile | HeldRun
+"""Sources of a run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What runs are scored against: a qrels file, and what some measures need beside it."""
+    """The inputs of scoring: a qrels file, and further files that some measures need."""
 
-    qrels: Path
+    qrels: Judging
     collection_size: int | None = None
     preferences: Path | None = None
     documents: Path | None = None
     dissimilarities: Path | None = None
     second: str = ""
-    """What the second column of the qrels is: `subtopics`, `rounds`, or empty for what is seen in it."""
+    """Meaning of the second column of the qrels: `subtopics`, `rounds`, or empty to detect it."""
     left_out: Sequence[Path] = ()
     """Lists of documents that are left out by topic."""
     changed_docnos: Path | None = None
-    """What docnos of those lists are today."""
+    """Current docnos for those in the lists."""
     asked: Asked = USUAL
-    """What is said of grades, columns and topic ids of the qrels."""
+    """Options for grades, columns and topic ids of the qrels."""
     without_query: bool = False
     """Whether the document whose docno is the topic's id is left out, as BEIR does."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How they are scored: names of measures, trec_eval's -l, whose dialect, and its -M, -J and -c.
+    """The options of scoring: names of measures, trec_eval's -l, dialect, -M, -J and -c.
 
     as_trec_eval: names are taken as trec_eval takes them after -m, and `Scorer.lines` are what it prints.
     threads: how many read a large run, None for as many as there are cores, at most 2; of no influence on
@@ -76,7 +84,7 @@ class Options:
     as_trec_eval: bool = False
 
 
-def score_runs(inputs: Inputs, runs: Iterable[Path], options: Options) -> Iterator[RunScores]:
+def score_runs(inputs: Inputs, runs: Iterable[Ranked], options: Options) -> Iterator[RunScores]:
     """The scores of every run, in order; memory does not grow with the size of a run.
 
     A run is named by its tag, or by its file where an earlier one has the same tag. Raises Invalid
@@ -95,7 +103,7 @@ class Scorer:
     def __init__(self, inputs: Inputs, options: Options) -> None:
         self._inputs, self._options = inputs, options
         self.notes: list[str] = []
-        """What is to be known of how files were read, for standard error."""
+        """Notes on how files were read, for standard error."""
         asked = replace(inputs.asked, dialect=options.dialect)
         self.left_out = _left_out(inputs, asked)
         compiled = _judgments(inputs, self.left_out, asked, self._note_qrels)
@@ -103,8 +111,10 @@ class Scorer:
             raise Invalid(
                 f"{inputs.qrels} holds no judgments; give a qrels file with topic, 0, docno and grade."
             )
-        judgments = replace(compiled.judgments, collection_size=inputs.collection_size)
-        self._compiled = replace(compiled, judgments=judgments)
+        if compiled.judgments.collection_size != inputs.collection_size:
+            judgments = replace(compiled.judgments, collection_size=inputs.collection_size)
+            compiled = replace(compiled, judgments=judgments)
+        self._compiled = compiled
         self._absent: DocumentsByTopic | None = None
         if self.left_out is not None:
             from leaderboard.trec.qrels.left_out import compiled_left_out
@@ -137,27 +147,45 @@ class Scorer:
 
         return without_relevant(self._compiled, self._options.level)
 
-    def scores(self, path: Path) -> RunScores:
+    def scores(self, run: Ranked) -> RunScores:
         """The scores of a run, named by its tag; raises Invalid where it has no judged topic."""
-        tag, judged, topics = _read(self._aligned, path)
+        return self._scored(run, *_read(self._aligned, run))
+
+    def _scored(self, run: Ranked, name: str, judged: Judged, topics: list[str]) -> RunScores:
         if not judged.retrieved.any():
-            raise _nothing_common(path, topics, self._inputs.qrels, self.topics)
-        return _scores(tag or path.stem, judged, self.measures, self._options)
+            raise _nothing_common(run, topics, self._inputs.qrels, self.topics)
+        return _scores(name, judged, self.measures, self._options)
+
+    def _seen(self, runs: Sequence[Ranked]) -> "Iterator[tuple[str, Judged, list[str]]]":
+        """Every run as the judgments see it, in order; the C kernel reads two runs at a time."""
+        threads = self._options.threads or available_threads()
+        if len(runs) == 1 or threads == 1 or kernel.native is None:
+            return map(partial(_read, self._aligned), runs)
+        alone = partial(self._aligned, threads=1)
+        return in_order(iter(runs), partial(_read, alone), threads, alone=1)
+
+    def scores_if_common(self, run: Ranked) -> RunScores | None:
+        """The same, None where the run has no judged topic."""
+        tag, judged, _ = _read(self._aligned, run)
+        return _scores(tag, judged, self.measures, self._options) if judged.retrieved.any() else None
 
     def _note_qrels(self, problem: Problem) -> None:
         self.notes.append(f"{self._inputs.qrels}: {problem}")
 
-    def all(self, runs: Iterable[Path]) -> Iterator[RunScores]:
+    def all(self, runs: Iterable[Ranked]) -> Iterator[RunScores]:
         """The scores of every run as score_runs gives them."""
         names: set[str] = set()
-        for path in runs:
-            report = self.scores(path)
-            name = str(path) if report.run in names else report.run
+        listed = list(runs)
+        for run, seen in zip(listed, self._seen(listed), strict=True):
+            report = self._scored(run, *seen)
+            name = report.run
+            if name in names:
+                name = f"{name} ({len(names) + 1})" if isinstance(run, HeldRun) else str(run)
             names.add(name)
             yield replace(report, run=name)
 
     def left_out_facts(self) -> dict[str, object]:
-        """What was left out, for files: how many documents, whether judged before, topics that score 0."""
+        """The facts on documents left out, for files: number, whether judged before, topics that score 0."""
         if self.left_out is None:
             return {}
         return {
@@ -182,15 +210,36 @@ class Scorer:
         judged = Aligner(self._compiled, dialect=self._options.dialect).judged()
         return _scores("", judged, self.measures, replace(self._options, complete=True))
 
-    def _aligned(self, path: Path) -> tuple[str, Judged, list[str]]:
-        """The tag of the run in a file, what the judgments see of it, and the first of its topics."""
+    def _aligned(self, run: Ranked, threads: int | None = None) -> tuple[str, Judged, list[str]]:
+        """The name of a run, what the judgments see of it, and the first of its topics."""
         options, depth = self._options, self._unlike.depth
-        absent = self._absent
 
-        def aligner() -> Aligner:
+        def aligner() -> _Aligner:
             return _Aligner(self._compiled, dialect=options.dialect, depth=options.depth, top=depth)
 
-        ahead = Ahead(lambda block: block.best(options.dialect), options.threads or available_threads())
+        if isinstance(run, HeldRun):
+            name, seen = run.name, self._taking(run, aligner)
+        else:
+            name, seen = self._scanned(run, aligner, threads or self._options.threads)
+        judged = seen.judged()
+        if depth:
+            docnos = {topic: seen.top.get(place, []) for place, topic in enumerate(self.topics)}
+            judged = replace(judged, dissimilarity=self._unlike.of(docnos))
+        return name, judged, getattr(seen, "first", [])
+
+    def _taking(self, run: HeldRun, aligner: "Callable[[], _Aligner]") -> "_Aligner":
+        if self._absent is None:
+            return run.given_to(aligner())
+        from leaderboard.trec.qrels.left_out import Leaving
+
+        return run.given_to(Leaving(aligner(), self._absent)).consumer
+
+    def _scanned(
+        self, path: Path | HeldFile | NamedFile, aligner: "Callable[[], _Aligner]", threads: int | None
+    ) -> "tuple[str, _Aligner]":
+        """The tag of the run in a file, or the file's name, and what took its blocks."""
+        options, absent = self._options, self._absent
+        ahead = Ahead(lambda block: block.best(options.dialect), threads or available_threads())
         scan = partial(scan_run, path, strict=False, limits=DEFAULT_LIMITS, dialect=options.dialect)
         if absent is None:
             whole = scan(aligner, ahead=ahead)
@@ -203,11 +252,8 @@ class Scorer:
             tag, seen, notes = part.tag, part.consumer.consumer, part.notes
         # What trec_eval ignores in a line, such as its rank, is not said here.
         self.notes += [f"{path}: {note}" for note in notes if not note.field]
-        judged = seen.judged()
-        if depth:
-            docnos = {topic: seen.top.get(place, []) for place, topic in enumerate(self.topics)}
-            judged = replace(judged, dissimilarity=self._unlike.of(docnos))
-        return tag, judged, getattr(seen, "first", [])
+        is_named = isinstance(path, NamedFile)
+        return path.stem if is_named or not tag else tag, seen
 
 
 class _Aligner(Aligner):
@@ -225,7 +271,7 @@ class _Aligner(Aligner):
 EXAMPLES = 3
 
 
-def _nothing_common(path: Path, topics: list[str], qrels: Path, judged: Sequence[str]) -> Invalid:
+def _nothing_common(run: Ranked, topics: list[str], qrels: Judging, judged: Sequence[str]) -> Invalid:
     """The error of a run without a judged topic: ids of both, and how to make them the same."""
     from leaderboard.trec.topics.names import TopicNames
 
@@ -233,11 +279,13 @@ def _nothing_common(path: Path, topics: list[str], qrels: Path, judged: Sequence
     ids = f"the run has {', '.join(map(shown, topics))}; the qrels have {names.examples()}"
     remedy = "Check that both belong together."
     if topics and (meant := names.meant(topics[0])):
-        remedy = (
-            f"The run's ids {names.difference(topics[0], meant)}: `leaderboard check {path} --qrels {qrels} "
-            "--fix FILE` writes them as the qrels do."
-        )
-    return Invalid(f"{path} has no topic that {qrels} judges: {ids}. {remedy}")
+        remedy = f"The run's ids {names.difference(topics[0], meant)}"
+        if isinstance(run, Path) and isinstance(qrels, Path):
+            command = f"leaderboard check {run} --qrels {qrels} --fix FILE"
+            remedy = f"{remedy}: `{command}` writes them as the qrels do."
+        else:
+            remedy = f"{remedy}: write them alike."
+    return Invalid(f"{run} has no topic that {qrels} judges: {ids}. {remedy}")
 
 
 def _left_out(inputs: Inputs, asked: Asked) -> "LeftOut | None":
@@ -252,6 +300,7 @@ def _left_out(inputs: Inputs, asked: Asked) -> "LeftOut | None":
     changed = None if inputs.changed_docnos is None else _read(read_renamed, inputs.changed_docnos)
     left_out = read_left_out(inputs.left_out, changed)
     if inputs.without_query:
+        assert not isinstance(inputs.qrels, HeldQrels), "only commands leave out queries"
         from leaderboard.trec.qrels.qrels import read_qrels
 
         judged = _read(partial(read_qrels, second=inputs.second, asked=asked), inputs.qrels).judgments
@@ -262,6 +311,9 @@ def _left_out(inputs: Inputs, asked: Asked) -> "LeftOut | None":
 def _judgments(
     inputs: Inputs, left_out: "LeftOut | None", asked: Asked, say: Callable[[Problem], None]
 ) -> CompiledJudgments:
+    if isinstance(inputs.qrels, HeldQrels):
+        assert (inputs.preferences, left_out) == (None, None), "only commands give these"
+        return inputs.qrels.compiled
     if inputs.preferences is None and left_out is None:
         return _read(partial(read_judgments, second=inputs.second, asked=asked, say=say), inputs.qrels)
     from leaderboard.trec.qrels.compiling import compile_qrels
@@ -295,7 +347,7 @@ def _selected(
 
 
 class _Unlikeness:
-    """How unlike the top documents of rankings are, for the measures that ask; read as far as needed."""
+    """Dissimilarities of the top documents of rankings, for the measures that need them; read on demand."""
 
     def __init__(self, inputs: Inputs, measures: list[BoundMeasure]) -> None:
         asking = [measure for measure in measures if "documents" in measure.measure.needs]
@@ -355,10 +407,10 @@ def _kept(report: RunScores, chosen: "np.ndarray[tuple[int], np.dtype[np.bool_]]
     return RunScores(report.run, topics, scores, parts)
 
 
-def _read(reader: Callable[[Path], Read], path: Path) -> Read:
-    """What the reader makes of the file; its errors say which file it was."""
+def _read(reader: Callable[[Origin], Read], origin: Origin) -> Read:
+    """The result of reading a file; errors name the file."""
     try:
-        return reader(path)
+        return reader(origin)
     except LeaderboardError as error:
         problems = error.problems if isinstance(error, Invalid) else ()
-        raise Invalid(f"{path}: {error.message}", problems) from error
+        raise Invalid(f"{origin}: {error.message}", problems) from error

@@ -17,8 +17,8 @@ SEMICOLONS = "semicolon-separated columns"
 BARS = "columns separated by |"
 JSON_LINES = "JSON lines"
 JSON = "JSON"
-COLON = "an id, a colon and a title a line"
-BLANK = "an id, a blank and a title a line"
+COLON = "an id, a colon and a title on each line"
+BLANK = "an id, a blank and a title on each line"
 IDS = "ids only"
 LABELLED = "labelled lines"
 EMPTY = "an empty file"
@@ -27,7 +27,7 @@ DELIMITERS = {TABS: "\t", COMMAS: ",", SEMICOLONS: ";", BARS: "|"}
 
 TEXT = "plain text"
 REFUSED: Mapping[str, tuple[str, str]] = {
-    EMPTY: ("The file has no topics.", "Write TREC SGML, XML, JSON, or an id, a tab and the title a line."),
+    EMPTY: ("The file has no topics.", "Write TREC SGML, XML, JSON, or lines of an id, a tab and the title."),
     TEXT: (
         "The lines do not begin with topic ids, so this is plain text and not topics.",
         "Write an id, a tab and the title on each line.",
@@ -45,7 +45,7 @@ def form(head: bytes) -> str:
     """The name of the form of a topics file, from its first bytes.
 
     >>> form(b"1\\tone\\n"), form(b'[{"qid": "1"}]'), form(b"1:one"), form(b"one")
-    ('tab-separated columns', 'JSON', 'an id, a colon and a title a line', 'ids only')
+    ('tab-separated columns', 'JSON', 'an id, a colon and a title on each line', 'ids only')
     """
     text = head.removeprefix(BOM).decode("utf-8", "replace")
     start = text.lstrip()

@@ -51,12 +51,12 @@ def sgml_topics(lines: Iterable[tuple[int, str]], problems: Problems) -> Content
     for number, line in lines:
         position = 0
         for tag in _TAG.finditer(line):
-            closing, found = tag[1] == "/", tag[2].lower()
+            closing, tag_name = tag[1] == "/", tag[2].lower()
             begins = not closing and not line[: tag.start()].strip()
-            if found not in _KNOWN and not begins and not (closing and found == name):
+            if tag_name not in _KNOWN and not begins and not (closing and tag_name == name):
                 continue
             parts.setdefault(name, []).append(line[position : tag.start()])
-            position, name = tag.end(), found
+            position, name = tag.end(), tag_name
             if name == "top":
                 if start:
                     content.records.append(_sgml_record(start, parts))
@@ -119,10 +119,10 @@ def xml_topics(text: str, problems: Problems) -> Content:
         remedy = 'Write <topics><topic number="1"><title>...</title></topic></topics>.'
         problems.add(Problem(rule, remedy))
     if bare:
-        said = f"{bare:,} & that begin no character reference are kept as text."
+        note = f"{bare:,} & that begin no character reference are kept as text."
         if bare == 1:
-            said = "1 & that begins no character reference is kept as text."
-        content.notes.append(Note(said, asks=False))
+            note = "1 & that begins no character reference is kept as text."
+        content.notes.append(Note(note, asks=False))
     return content
 
 
@@ -177,7 +177,7 @@ class _Tree:
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         line = self.parser.CurrentLineNumber
         if len(self.open) > DEEPEST:
-            rule = f"The XML has more than {DEEPEST} elements within each other; no topics do."
+            rule = f"The XML has more than {DEEPEST} nested elements; no topics file has that many."
             raise _Refused(rule, "Check that this is the topics file.", line)
         self.open.append(_Element(name.rpartition(":")[2].lower(), attributes, line, len(self.open)))
 
@@ -210,13 +210,15 @@ def _walk(elements: list[_Element]) -> Iterator[_Element]:
 
 def _topics_in(roots: list[_Element]) -> list[_Element]:
     """The outermost elements called like topics that have an id, else the most common children of roots."""
-    known = [
-        one for one in _walk(roots) if one.name in _RECORDS and (_has_id(one) or one.name in ("topic", "top"))
+    candidates = [
+        element
+        for element in _walk(roots)
+        if element.name in _RECORDS and (_has_id(element) or element.name in ("topic", "top"))
     ]
-    if known:
-        depth = min(one.depth for one in known)
-        name = Counter(one.name for one in known if one.depth == depth).most_common(1)[0][0]
-        return [one for one in known if one.depth == depth and one.name == name]
+    if candidates:
+        depth = min(element.depth for element in candidates)
+        name = Counter(element.name for element in candidates if element.depth == depth).most_common(1)[0][0]
+        return [element for element in candidates if element.depth == depth and element.name == name]
     children = [child for root in roots for child in root.children if _has_id(child)]
     common = Counter(child.name for child in children).most_common(1)
     return [child for child in children if child.name == common[0][0]]
@@ -231,14 +233,18 @@ def _xml_record(element: _Element) -> Record:
     values: dict[str, str] = {name.lower(): value.strip() for name, value in element.attributes.items()}
     if not element.children:
         values.setdefault("text", element.content())
-    subtopics = [one for one in _walk(element.children) if one.name == "subtopic"]
+    subtopics = [child for child in _walk(element.children) if child.name == "subtopic"]
     _add(element.children, "", values)
     return Record(
         element.line,
         values,
         tuple(
-            (one.attributes.get("number", str(place)), one.content(), one.attributes.get("type", ""))
-            for place, one in enumerate(subtopics, 1)
+            (
+                subtopic.attributes.get("number", str(place)),
+                subtopic.content(),
+                subtopic.attributes.get("type", ""),
+            )
+            for place, subtopic in enumerate(subtopics, 1)
         ),
     )
 
@@ -256,5 +262,7 @@ def _add(children: list[_Element], prefix: str, values: dict[str, str]) -> None:
         language = next((value for key, value in child.attributes.items() if key.endswith("lang")), "")
         if language and name in values:
             name = f"{name}.{language}"
-        said = child.content()
-        values[name] = f"{values[name]}; {said}" if values.get(name) and said else values.get(name) or said
+        content = child.content()
+        values[name] = (
+            f"{values[name]}; {content}" if values.get(name) and content else values.get(name) or content
+        )

@@ -1,4 +1,4 @@
-"""Topic ids that differ only by padding, prefix, suffix or case: which one was meant."""
+"""Matching of topic ids that differ only by padding, prefix, suffix or case."""
 
 import re
 from collections import defaultdict
@@ -38,13 +38,13 @@ class TopicNames:
 
     @staticmethod
     def difference(topic: str, meant: str) -> str:
-        """How an id is written otherwise than the one that is meant, after "the ids".
+        """Difference between an id and the likely one, to follow "the ids".
 
         >>> TopicNames.difference("51", "051"), TopicNames.difference("51", "MB051")
         ('lack leading zeros', 'lack the prefix MB0')
         """
         if topic.lstrip("0") == meant.lstrip("0"):
-            return "lack leading zeros" if len(topic) < len(meant) else "have leading zeros too many"
+            return "lack leading zeros" if len(topic) < len(meant) else "have extra leading zeros"
         if topic.casefold() == meant.casefold():
             return "differ in case"
         if meant.endswith(topic):
@@ -55,7 +55,7 @@ class TopicNames:
             return f"have the suffix {shown(topic.removeprefix(meant))} too many"
         if meant.startswith(topic):
             return f"lack the suffix {shown(meant.removeprefix(topic))}"
-        return "are written otherwise"
+        return "are written differently"
 
     def examples(self) -> str:
         """The first few ids, for a message."""
@@ -63,7 +63,7 @@ class TopicNames:
 
 
 def _keys(topic: str) -> list[str]:
-    """What stays of an id without case and signs, then its last number without zeros; most telling first."""
+    """The keys of an id: without case and signs, then its last number without zeros; most specific first."""
     letters = re.sub(r"[\W_]+", "", topic.casefold())
     number = _NUMBER_AT_END.search(topic)
     without_zeros = re.sub(r"(?<!\d)0+(?=\d)", "", letters)

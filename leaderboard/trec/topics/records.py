@@ -1,4 +1,4 @@
-"""Topics as their file has them: named fields, and which of them is the id, the title and the rest."""
+"""Records of a topics file: named fields, and their roles as id, title and so on."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ _NARRATIVES = ("narrative", "narr", "topicnarrative", "background")
 # fmt: on
 _NAMES = {"id": _IDS, "title": _TITLES, "description": _DESCRIPTIONS, "narrative": _NARRATIVES}
 _OF_A_LANGUAGE = re.compile(r"^[a-z]{2}(?=(?:title|desc|narr)$)")
-"""What CLEF puts before the names of its fields."""
+"""Prefix of field names at CLEF."""
 _KINDS = frozenset({"type", "template", "lang", "language", "category", "source", "task", "time", "date"})
 """Fields that say of which kind a topic is, not what it asks for."""
 MOST_JOINED = 12
@@ -58,7 +58,7 @@ class Note:
 
 @dataclass
 class Content:
-    """The records of a file and what there is to say of how they were read."""
+    """The records of a file and notes on how they were read."""
 
     records: list[Record]
     notes: list[Note] = field(default_factory=list)
@@ -95,14 +95,14 @@ def is_heading(cells: Sequence[str]) -> bool:
     names = [squeezed(cell) for cell in cells]
     texts = {name for part in PARTS[1:] for name in _NAMES[part]}
     return len(set(names)) == len(names) > 1 and any(
-        name in _IDS and any(other in texts for other in names[:place] + names[place + 1 :])
+        name in _IDS and any(heading in texts for heading in names[:place] + names[place + 1 :])
         for place, name in enumerate(names)
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the sender of a file says of its fields; headings None: what is seen in the file."""
+    """The sender's mapping of fields; headings None: detected from the file."""
 
     sources: Sources = field(default_factory=dict, hash=False)
     headings: bool | None = None
@@ -128,15 +128,17 @@ def parse_fields(text: str) -> Wanted:
                 "reads the first line of a table as a topic."
             )
             raise Invalid(f"{rule} {remedy}", [Problem(rule, remedy, field="fields")])
-        alternatives = (tuple(filter(None, map(str.strip, one.split("+")))) for one in names.split("|"))
+        alternatives = (
+            tuple(filter(None, map(str.strip, alternative.split("+")))) for alternative in names.split("|")
+        )
         given[part] = tuple(filter(None, alternatives))
     return Wanted(given, headings)
 
 
 def written(sources: Sources) -> str:
     """A mapping as `parse_fields` reads it."""
-    said = {part: "|".join("+".join(names) for names in sources.get(part, ())) for part in PARTS}
-    return ", ".join(f"{part}={names}" for part, names in said.items() if names)
+    by_part = {part: "|".join("+".join(names) for names in sources.get(part, ())) for part in PARTS}
+    return ", ".join(f"{part}={names}" for part, names in by_part.items() if names)
 
 
 def all_fields(sources: Sources) -> list[str]:
@@ -145,12 +147,12 @@ def all_fields(sources: Sources) -> list[str]:
 
 
 def sources_of(content: Content, given: Sources, notes: list[Note]) -> dict[str, tuple[tuple[str, ...], ...]]:
-    """Where each part stands: as given, else as the names of the fields say; notes get what was guessed.
+    """Position of each part: as given, else by the names of the fields; guesses are added to notes.
 
     Raises Invalid where a field is given that no topic has.
     """
     names = list(dict.fromkeys(name for record in content.records for name in record.values))
-    unknown = [one for one in all_fields(given) if one not in names]
+    unknown = [field for field in all_fields(given) if field not in names]
     if unknown:
         rule = f"No topic has the field {unknown[0][:60]!r}."
         remedy = f"The fields of this file are {', '.join(names[:40])}."
@@ -176,9 +178,9 @@ def _by_name(records: list[Record], names: list[str], part: str) -> tuple[tuple[
     for name in names:
         steps = [_OF_A_LANGUAGE.sub("", squeezed(step)) for step in name.split(".")]
         keys = [(0 if len(steps) == 1 else 1, steps[-1]), *((2, step) for step in steps[:-1])]
-        found = [(depth, _NAMES[part].index(key)) for depth, key in keys if key in _NAMES[part]]
-        if found:
-            ranks.append((*min(found), name))
+        matches = [(depth, _NAMES[part].index(key)) for depth, key in keys if key in _NAMES[part]]
+        if matches:
+            ranks.append((*min(matches), name))
     ranks.sort(key=lambda rank: rank[:2])
     if ranks and ranks[0][0] == 0:
         # What stands inside of other fields belongs to these.
@@ -205,7 +207,7 @@ def _in_place_of_a_title(
             notes.append(Note(f"No field is called a title: {_names(chosen[part])} is taken as title."))
             taken, chosen[part] = chosen[part], ()
             return taken
-    ids = {one for each in chosen["id"] for one in each}
+    ids = {name for each in chosen["id"] for name in each}
     others = tuple(
         name
         for name in names
@@ -225,11 +227,11 @@ def _names(alternatives: tuple[tuple[str, ...], ...]) -> str:
 
 
 def value_of(record: Record, alternatives: tuple[tuple[str, ...], ...]) -> tuple[str, str]:
-    """What a record has for a part, and the fields it came from; empty where it has nothing."""
+    """A record's value for a part, and its source fields; empty if none."""
     for names in alternatives:
-        said = [record.values[name] for name in names if record.values.get(name)]
-        if said:
-            return ("; " if len(names) > 1 else "").join(said), "+".join(names)
+        values = [record.values[name] for name in names if record.values.get(name)]
+        if values:
+            return ("; " if len(names) > 1 else "").join(values), "+".join(names)
     return "", ""
 
 

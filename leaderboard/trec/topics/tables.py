@@ -28,8 +28,8 @@ def columns(lines: Iterable[Line], form: str, problems: Problems, headings: bool
                 cell if has_headings and cell else f"column{place}" for place, cell in enumerate(cells, 1)
             ]
             if has_headings:
-                said = ", ".join(cells)
-                content.notes.append(Note(f"The first line is read as headings ({said}).", asks=False))
+                words = ", ".join(cells)
+                content.notes.append(Note(f"The first line is read as headings ({words}).", asks=False))
                 continue
             content.columns = tuple(names[:4])
         while len(cells) > len(names) and not cells[-1]:
@@ -39,8 +39,8 @@ def columns(lines: Iterable[Line], form: str, problems: Problems, headings: bool
             continue
         content.records.append(Record(number, dict(zip(names, cells, strict=False))))
     if quoted:
-        said = counted(len(quoted), "cell", quoted, "stood in quotes, which are removed")
-        content.notes.append(Note(said))
+        words = counted(len(quoted), "cell", quoted, "were in quotes, which are removed")
+        content.notes.append(Note(words))
     return content
 
 
@@ -72,7 +72,7 @@ def _quoted(lines: Iterable[Line], delimiter: str, problems: Problems) -> Iterat
                 yield numbers[start], [" ".join(cell.split()) for cell in cells]
             start = len(numbers)
     except csv.Error as error:
-        rule = f"The quotes of this row do not fit: {error}."
+        rule = f"The quotes of this row do not match: {error}."
         problems.add(Problem(rule, "Write a quote within quotes twice.", numbers[start]))
 
 
@@ -81,7 +81,7 @@ def _other_width(number: int, cells: list[str], width: int) -> Problem:
         rule = f"A topic has 2 columns, id and title, separated by a tab; this line has {len(cells)}."
     else:
         rule = f"The first line has {width} columns; this line has {len(cells)}."
-    remedy = "Put a tab after the id." if len(cells) == 1 else "Take the tabs out of the title."
+    remedy = "Put a tab after the id." if len(cells) == 1 else "Remove the tabs from the title."
     return Problem(rule, remedy, number, "", shown(" ".join(cells)))
 
 
@@ -101,7 +101,7 @@ def id_and_text(lines: Iterable[Line], form: str, problems: Problems) -> Content
         values = {"column2": first, "column3": rest.strip()} if has_number else {"column2": rest}
         content.records.append(Record(number, {"column1": match[1], **values}))
     separator = "colon" if form == forms.COLON else "blank"
-    content.notes.append(Note(f"What stands before the first {separator} of a line is read as the id."))
+    content.notes.append(Note(f"The text before the first {separator} of a line is read as the id."))
     return content
 
 

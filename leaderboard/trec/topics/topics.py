@@ -47,15 +47,15 @@ _SUBTOPIC_TEXTS = ("text", "title", "query", "description")
 def json_forms_lines(numbered: Iterable[tuple[int, str]], problems: Problems) -> Content:
     """One object a line."""
     content = Content([])
-    found: list[tuple[int, dict[str, Any]]] = []
+    objects: list[tuple[int, dict[str, Any]]] = []
     for number, line in numbered:
         if not line.strip():
             continue
         try:
-            found.append((number, object_of(line)))
+            objects.append((number, object_of(line)))
         except Fault as fault:
             problems.add(fault.problem(number))
-    _take(found, content, problems)
+    _take(objects, content, problems)
     return content
 
 
@@ -72,13 +72,13 @@ def document(text: str, problems: Problems) -> Content:
         ((line, whole),) = values
         # Of the topics within one value no line is known.
         items = [(line if item is whole else 0, item) for item in _items(whole)]
-    found = [(line, item) for line, item in items if isinstance(item, dict)]
-    if len(found) < len(items):
-        other = next(item for _, item in items if not isinstance(item, dict))
-        rule = f"{len(items) - len(found):,} of {len(items):,} values of the array are not objects."
+    objects = [(line, item) for line, item in items if isinstance(item, dict)]
+    if len(objects) < len(items):
+        example = next(item for _, item in items if not isinstance(item, dict))
+        rule = f"{len(items) - len(objects):,} of {len(items):,} values of the array are not objects."
         remedy = 'Write each topic as {"id": "1", "title": "..."}.'
-        problems.add(Problem(rule, remedy, value=shown(json.dumps(other))))
-    _take(found, content, problems)
+        problems.add(Problem(rule, remedy, value=shown(json.dumps(example))))
+    _take(objects, content, problems)
     return content
 
 
@@ -102,7 +102,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record: dict[str, Any] = {}
     for key, value in pairs:
         if key in record:
-            raise Fault("The key is there twice in one object.", "Keep one of them.", "key", shown(key))
+            raise Fault("The key occurs twice in one object.", "Keep one of them.", "key", shown(key))
         record[key] = value
     return record
 
@@ -117,24 +117,28 @@ def _items(value: Any) -> list[Any]:
         return [value]
     if all(map(is_part, value)):
         return [value]
-    within = [key for key, one in value.items() if isinstance(one, list) and one and isinstance(one[0], dict)]
+    within = [
+        key
+        for key, entry in value.items()
+        if isinstance(entry, list) and entry and isinstance(entry[0], dict)
+    ]
     if within:
         return list(value[within[0]])
     return [
-        {"key": key, **one} if isinstance(one, dict) else {"key": key, "value": one}
-        for key, one in value.items()
+        {"key": key, **entry} if isinstance(entry, dict) else {"key": key, "value": entry}
+        for key, entry in value.items()
     ]
 
 
-def _take(found: list[tuple[int, dict[str, Any]]], content: Content, problems: Problems) -> None:
+def _take(objects: list[tuple[int, dict[str, Any]]], content: Content, problems: Problems) -> None:
     several: set[str] = set()
     turns, passed = 0, list[str]()
-    for number, record in found:
+    for number, record in objects:
         talk = next((record[key] for key in _TURNS if _is_objects(record.get(key))), None)
         if talk is not None:
-            made = list(_turns(number, record, talk, passed))
-            turns += len(made)
-            content.records.extend(made)
+            of_record = list(_turns(number, record, talk, passed))
+            turns += len(of_record)
+            content.records.extend(of_record)
             continue
         try:
             limit = None if record.get("limit") is None else place_value(record["limit"], "limit")
@@ -151,16 +155,16 @@ def _take(found: list[tuple[int, dict[str, Any]]], content: Content, problems: P
     content.several = frozenset(several)
     if turns:
         example = next(record.values["id"] for record in content.records if "id" in record.values)
-        said = f"Each turn of a conversation is read as a topic, {turns:,} in all (such as {example})."
-        content.notes.append(Note(said))
+        sentence = f"Each turn of a conversation is read as a topic, {turns:,} in all (such as {example})."
+        content.notes.append(Note(sentence))
     if passed:
         without = "without a user's words"
-        said = counted(len(passed), "turn", passed, f"{without} is no topic", f"{without} are no topics")
-        content.notes.append(Note(said))
+        sentence = counted(len(passed), "turn", passed, f"{without} is no topic", f"{without} are no topics")
+        content.notes.append(Note(sentence))
 
 
 def _is_objects(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
+    return isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)
 
 
 def _turns(
@@ -172,8 +176,8 @@ def _turns(
     for place, turn in enumerate(talk, 1):
         own = next((str(turn[key]) for key in _TURN_IDS if isinstance(turn.get(key), str | int)), str(place))
         topic_id = own if own.startswith(f"{whole}_") else f"{whole}_{own}"
-        said = any(isinstance(turn.get(key), str) and turn[key].strip() for key in _UTTERANCES)
-        if str(turn.get("participant", "")).casefold() == "system" or not said:
+        has_text = any(isinstance(turn.get(key), str) and turn[key].strip() for key in _UTTERANCES)
+        if str(turn.get("participant", "")).casefold() == "system" or not has_text:
             passed.append(topic_id)
             continue
         values: dict[str, str] = {}
@@ -191,12 +195,12 @@ def _flatten(
             continue
         if isinstance(value, list) and value and isinstance(value[0], dict):
             several.add(name)
-            value = next((one for one in value if _is_english(one)), value[0])
+            value = next((item for item in value if _is_english(item)), value[0])
         if isinstance(value, dict):
             if name.count(".") < DEEPEST:
                 _flatten(value, f"{name}.", values, unfit, several)
         elif isinstance(value, list):
-            values[name] = "; ".join(str(one).strip() for one in value if not isinstance(one, list | dict))
+            values[name] = "; ".join(str(item).strip() for item in value if not isinstance(item, list | dict))
         else:
             values[name] = str(value).strip()
             if isinstance(value, bool | float):
@@ -274,13 +278,16 @@ class TopicsFile:
     notes: tuple[Note, ...] = ()
 
     def __str__(self) -> str:
-        """How the file was read, in sentences."""
-        said = [f"{self.form[0].upper()}{self.form[1:]}: {self.fields}.", *(note.text for note in self.notes)]
-        return " ".join(said)
+        """Sentences on how the file was read."""
+        sentences = [
+            f"{self.form[0].upper()}{self.form[1:]}: {self.fields}.",
+            *(note.text for note in self.notes),
+        ]
+        return " ".join(sentences)
 
     @property
     def stamp(self) -> str:
-        """What changes with how the file was read."""
+        """A digest of how the file was read."""
         return sha256(str(self).encode()).hexdigest()[:16]
 
     @property
@@ -315,7 +322,7 @@ def read(path: Path, fields: str = "", limits: Limits = DEFAULT_LIMITS) -> Topic
     Raises Invalid with up to 25 problems: what the file is where it holds no topics, ids that are doubled or
     missing, lines that are not as the others.
     """
-    wanted = parse_fields(fields)
+    requested = parse_fields(fields)
     head, problems = Head.of_file(path, limits), Problems("topics file")
     if problem := problem_of(head, "topics"):
         problems.add(problem)
@@ -326,10 +333,10 @@ def read(path: Path, fields: str = "", limits: Limits = DEFAULT_LIMITS) -> Topic
     if form in forms.REFUSED:
         problems.add(Problem(*forms.REFUSED[form]))
         problems.stop()
-    content = _content(path, form, wanted.headings, limits, problems)
+    content = _content(path, form, requested.headings, limits, problems)
     notes = list(content.notes)
-    sources = sources_of(content, wanted.sources, notes) if content.records else {}
-    notes.extend(_said(content, form, sources, wanted.sources))
+    sources = sources_of(content, requested.sources, notes) if content.records else {}
+    notes.extend(_said(content, form, sources, requested.sources))
     topics = _checked(content, sources, problems)
     if not topics and not problems.found:
         problems.add(Problem(*forms.REFUSED[forms.EMPTY]))
@@ -360,26 +367,28 @@ def _content(path: Path, form: str, headings: bool | None, limits: Limits, probl
 
 
 def _bounded(lines: Iterator[Line], form: str) -> Iterator[Line]:
-    """The same lines of a file that is held as a whole, up to so many bytes."""
+    """The same lines of a file read as a whole, up to this number of bytes."""
     size = 0
     for number, line in lines:
         size += len(line) + 1
         if size > WHOLE_BYTES:
             raise TooLarge(
-                f"Topics in {form} are read up to {WHOLE_BYTES:,} bytes. Write one JSON object a line."
+                f"Topics in {form} are read up to {WHOLE_BYTES:,} bytes. Write one JSON object per line."
             )
         yield number, line
 
 
 def _said(content: Content, form: str, sources: Sources, given: Sources) -> Iterator[Note]:
-    """What there is to say of the fields that were chosen, and of those that were not."""
+    """Notes on the chosen fields and on the unused ones."""
     used = set(all_fields(sources))
     if len(content.columns) > 2 and not given:
         yield Note("The columns have no headings, so their order says what they are.")
     one_of = sorted(name for name in content.several if any(each.startswith(f"{name}.") for each in used))
     if one_of:
         yield Note(f"Where a topic has several {one_of[0]}, the English one is read, or else the first.")
-    names = dict.fromkeys(name for record in content.records for name, said in record.values.items() if said)
+    names = dict.fromkeys(
+        name for record in content.records for name, value in record.values.items() if value
+    )
     left = [name for name in names if name not in used]
     if left:
         shown_names = ", ".join(left[:SHOWN_FIELDS])
@@ -388,7 +397,7 @@ def _said(content: Content, form: str, sources: Sources, given: Sources) -> Iter
 
 
 def _checked(content: Content, sources: Sources, problems: Problems) -> tuple[Topic, ...]:
-    """The records as topics, after each id was looked at."""
+    """The records as topics, with checked ids."""
     lines: dict[str, int] = {}
     topics = []
     for record in content.records:
@@ -401,14 +410,14 @@ def _checked(content: Content, sources: Sources, problems: Problems) -> tuple[To
             problems.add(Problem(*fault, line, "topic id", value))
         elif topic_id in lines:
             first = lines[topic_id]
-            rule = f"The topic is already on line {first}." if first else "The topic is there twice."
+            rule = f"The topic is already on line {first}." if first else "The topic is listed twice."
             problems.add(Problem(rule, "Give each topic its own id.", line, "topic id", value))
         lines.setdefault(topic_id, record.line)
         title, description, narrative = (value_of(record, sources[part])[0] for part in PARTS[1:])
         if any(
             map(_UNSTORABLE.search, (title, description, narrative, *chain.from_iterable(record.subtopics)))
         ):
-            rule = "The topic's text holds NUL or half a surrogate pair."
+            rule = "The topic's text contains NUL or half a surrogate pair."
             problems.add(Problem(rule, "Remove it.", line, "topic id", value))
         subtopics = tuple(Subtopic(*subtopic) for subtopic in record.subtopics)
         topics.append(Topic(topic_id, title, description, narrative, subtopics, record.limit))
@@ -419,11 +428,11 @@ def _without_id(record: Record, sources: Sources) -> Problem:
     where = [name for names in sources.get("id", ()) for name in names]
     if where:
         rule = f"The topic has no id: {' or '.join(where)} must be text or a whole number."
-        said = shown(next((record.values[name] for name in where if record.values.get(name)), ""))
-        return Problem(rule, "Number it.", record.line or None, where[0] if said else "", said)
+        value = shown(next((record.values[name] for name in where if record.values.get(name)), ""))
+        return Problem(rule, "Number it.", record.line or None, where[0] if value else "", value)
     names = ", ".join(list(record.values)[:SHOWN_FIELDS])
     rule = f"A topic needs an id, as text, under one of {', '.join(ID_KEYS)}."
-    remedy = f"Say which field it is, as in id=NAME; this topic has {names or 'no fields'}."
+    remedy = f"Name the field, as in id=NAME; this topic has {names or 'no fields'}."
     return Problem(rule, remedy, record.line or None)
 
 
@@ -432,9 +441,9 @@ def fault_of_id(topic_id: str) -> tuple[str, str] | None:
     if not topic_id:
         return "The topic has no id.", "Number it."
     if _CONTROL.search(topic_id) or _UNSTORABLE.search(topic_id):
-        return "A topic id may not hold control characters.", "Remove them."
+        return "A topic id may not contain control characters.", "Remove them."
     if len(topic_id.split()) > 1:
-        return "A topic id may not hold blanks: runs separate their columns by them.", "Use an underscore."
+        return ("A topic id may not contain blanks: they separate the columns of runs.", "Use an underscore.")
     if len(topic_id.encode()) > ID_BYTES:
         return f"A topic id has at most {ID_BYTES} bytes.", "Shorten it."
     return None

@@ -6,15 +6,15 @@ from types import MappingProxyType
 from typing import Any
 
 from leaderboard import fields
-from leaderboard.services.actions import Action
+from leaderboard.core.actions import Action
 from leaderboard.web.api.operations import Done, Operation
 from leaderboard.web.rules import SIGNED_IN, Rule
 from leaderboard.web.session import settings, viewer, wake, writing
 
 Answer = tuple[type, Callable[..., Any]]
-"""What an operation answers, and the function that makes it of what the action returned and placeholders."""
+"""Type of an operation's answer, and the function that makes it of the action's result and placeholders."""
 Before = Callable[..., object]
-"""What is required first of the token that asks, of the placeholders."""
+"""Check of the token before anything else, given the placeholders."""
 NONE: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -34,10 +34,10 @@ def operations(
 
 def _operation(action: Action, answer: Answer | None, before: Before | None) -> Operation:
     def act(body: Any = None, **placeholders: Any) -> Any:
-        asker, said = viewer(), asdict(body) if action.record else None
+        asker, body_values = viewer(), asdict(body) if action.record else None
         if before is not None:
             before(**placeholders)
-        outcome = action.do(writing, asker, placeholders, said, settings())
+        outcome = action.do(writing, asker, placeholders, body_values, settings())
         wake()
         return answer[1](outcome.result, **placeholders) if answer else Done(done=outcome.done)
 

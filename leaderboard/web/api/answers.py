@@ -1,4 +1,4 @@
-"""What the API answers: plain records, each made of a page or of what a service returned."""
+"""Response records of the API, each built from a page or a service result."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,6 @@ from typing import Any
 from msgspec import convert
 
 from leaderboard.errors import Problem
-from leaderboard.pages.webhooks import WebhookRow
 from leaderboard.zones import Moment
 
 
@@ -31,7 +30,7 @@ def findings(problems: Sequence[Problem]) -> tuple[Finding, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckAnswer:
-    """What a task says to a file; state is accepted or rejected."""
+    """A task's check of a file; state is accepted or rejected."""
 
     state: str
     problems: tuple[Finding, ...]
@@ -55,7 +54,7 @@ class LeaderAnswer:
     """The best ranked run of an open task; tied: how many share its place.
 
     may_be_best: how many runs may be the best, 0 where the topics are too few to order them. rank_high: the
-    lowest rank that the leader may have. Both are null where runs cannot be compared, or where nobody has
+    lowest rank that the leader may have. Both are null where runs cannot be compared, or where no one has
     had a large board compared yet.
     """
 
@@ -87,7 +86,7 @@ class TaskAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskList:
-    """Some of the tasks that who asks may know of; total: of all."""
+    """Some of the tasks visible to you; total: of all."""
 
     tasks: tuple[TaskAnswer, ...]
     total: int
@@ -109,13 +108,15 @@ class PhaseAnswer:
     ranked: bool
     runs_per_day: int | None
     runs_in_all: int | None
+    agent_runs_per_day: int | None
+    agent_review: bool
     largest_bytes: int
     """Most bytes of a file as it is sent, by the phase's limit and the site's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskDetails:
-    """What a sender has to know of a task; organisers: in their own words."""
+    """Facts about a task for participants; organisers: in their own words."""
 
     task: str
     name: str
@@ -155,7 +156,7 @@ class BoardRow:
     best_set: bool | None
     """Whether it may be the best on topics like these; false for all where they are too few to order runs."""
     named: int | None
-    """How many runs are named that beat it; 0 also where it is open which one does."""
+    """Number of runs named that beat it; 0 also where it is open which one does."""
     moved: int | None
     """By how many ranks it went up since the edition before, among the runs ranked in both."""
 
@@ -175,7 +176,7 @@ class BoardAnswer:
     measure_versions: Mapping[str, int]
     sentences: tuple[str, ...]
     why: str
-    """What is held back and until when, in a sentence; empty where nothing is."""
+    """Sentence on what is held back and until when; empty if nothing is."""
     moved_since_edition: int | None
     """The edition that `moved` counts from; null where there is nothing to compare."""
     left_out: Mapping[str, Any] | None
@@ -185,7 +186,7 @@ class BoardAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunAnswer:
-    """A run as who asks may see it: whose it is, its state, and its scores on the board."""
+    """A run as visible to you: its team, its state, and its scores on the board."""
 
     run_id: int
     run: str
@@ -193,6 +194,7 @@ class RunAnswer:
     kind: str
     filed: str
     """By whom a run was filed that nobody of its team sent, in a sentence; empty of all others."""
+    agent: bool
     task: str
     state: str
     rank: int | None
@@ -211,7 +213,7 @@ class ChangedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuotaAnswer:
-    """What a team may still submit; null means no limit."""
+    """Runs that a team may still submit; null means no limit."""
 
     team: int
     """The team's number, as `team_id`; from 2.0 on its name."""
@@ -219,18 +221,18 @@ class QuotaAnswer:
     left_today: int | None
     """The smallest of what all limits leave: those of the team and of the account, a day and in all."""
     left_in_all: int | None
-    """What is left of the limits in all."""
+    """Runs left in all."""
     limit: str
-    """The limit that leaves least, in words; empty where nothing is limited."""
+    """The limit that leaves least, as text; empty where nothing is limited."""
     next_at: Moment
     """When the next day of runs begins."""
     rejections_left: int
-    """How many more of your files, of any team, may be rejected this hour before they are checked in turn."""
+    """Further files from you, for any team, that may be rejected this hour before others wait in turn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UploadAnswer:
-    """What became of a file: received (its check is coming), held, accepted or rejected."""
+    """State of a file: received (its check is coming), held, accepted or rejected."""
 
     upload: int
     run_id: int | None
@@ -262,14 +264,14 @@ class PartialUploadAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartialUploadList:
-    """The files that who asks has begun to send in pieces."""
+    """Your uploads in pieces."""
 
     uploads: tuple[PartialUploadAnswer, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TeamAnswer:
-    """A team that who asks may send runs for."""
+    """A team that you may submit runs for."""
 
     team: int
     """The team's number, as `team_id`; from 2.0 on its name."""
@@ -279,7 +281,7 @@ class TeamAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountAnswer:
-    """Who asks: the owner of the token, and what the token is for."""
+    """The owner of the token, and the token's purpose."""
 
     account: str
     teams: tuple[TeamAnswer, ...]
@@ -295,7 +297,7 @@ class AccountAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceCodesAnswer:
-    """What a device gets that begins: the short code is typed by its owner at the address."""
+    """Codes for a device that signs in: its owner types the short one at the address."""
 
     device_code: str
     user_code: str
@@ -306,7 +308,7 @@ class DeviceCodesAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceTokenAnswer:
-    """Where a device's login stands; the token comes once, when the state is done."""
+    """State of a device's sign-in; the token comes once, when the state is done."""
 
     state: str
     token: str | None = None
@@ -314,44 +316,40 @@ class DeviceTokenAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WebhookList:
-    """The webhooks of a task or a team."""
+class DraftAnswer:
+    """A draft of a revision, kept for a day: what it would change, and why it cannot be published, if so.
 
-    webhooks: tuple[WebhookRow, ...]
+    answers: what it holds of nuggets and labels, who made them, what was noticed; null of other judgments.
+    left_out: documents left out by topic, before and after, and what the runs have of them; null for none.
+    """
+
+    draft: str
+    line: str
+    base: int
+    """The number of the newest revision, 0 for none."""
+    added: int
+    changed: int
+    removed: int
+    refused: str
+    answers: Mapping[str, Any] | None = None
+    left_out: Mapping[str, Any] | None = None
+    lacking: tuple[str, ...] = ()
+    """Judged documents that the collection does not have."""
+    read_as: tuple[str, ...] = ()
+    """Notes on how the file was read, with the skipped lines."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptEntry:
-    """One try to send an event; status is null where nothing was answered, said the answer's beginning."""
+class RevisionMade:
+    """A revision that was published; every run is scored under it."""
 
-    at: Moment
-    status: int | None
-    milliseconds: int
-    said: str
+    line: str
+    number: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeliveryEntry:
-    """One event for a webhook: waiting, sent or failed; message is its `webhook-id`."""
+class PoolMade:
+    """A pool and its state: draft, open or closed."""
 
-    message: str
-    event: str
+    pool: int
     state: str
-    created_at: Moment
-    attempts: tuple[AttemptEntry, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WebhookDetails:
-    """A webhook with its newest deliveries."""
-
-    webhook: WebhookRow
-    deliveries: tuple[DeliveryEntry, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WebhookSecretAnswer:
-    """A webhook's new secret, given this once."""
-
-    webhook: int
-    secret: str

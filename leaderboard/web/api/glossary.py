@@ -1,4 +1,4 @@
-"""What parameters and properties of the API mean: the words of openapi.json and of the reference at /api.
+"""Meanings of the API's parameters and properties: the words of openapi.json and of the reference at /api.
 
 The docstring below a dataclass field goes first. What many classes have in common stands here once, by its
 name; where a class or a path means something else by it, by `Class.name` or `segment/name`.
@@ -20,7 +20,10 @@ WORDS = {
     "added": "How many are new.",
     "address": "The web address.",
     "affiliation": "Where the team works.",
-    "agreed": "The version of the data agreement that the team agreed to; null where there is none.",
+    "agent": "Whether an agent submitted it, by its kind of token.",
+    "agent_review": "Whether runs by agents wait until an organiser accepts them.",
+    "agent_runs_per_day": "Runs that agents may submit a day for a team; null means no limit of its own.",
+    "agreed": "The version of the data agreement that the team agreed to; null if missing.",
     "agreed_at": "When the team agreed to it.",
     "alt": "What the picture shows, for those who cannot see it.",
     "announcement": "The number of the announcement; null where it was only previewed.",
@@ -68,7 +71,7 @@ WORDS = {
     "edition": "The number of an edition of the board; the current one where it is left out.",
     "entries": "The teams of the task.",
     "event": "What happened, such as `run.scored`.",
-    "events": "The events that the webhook is told of.",
+    "events": "The events that the webhook receives.",
     "examples": "Some of the values.",
     "excluded": "Why the topic does not count; empty where it does.",
     "expires_at": "When it stops working.",
@@ -126,18 +129,18 @@ WORDS = {
     "language": "The language of the members, for suites that group them.",
     "largest_bytes": "Most bytes of a file as it is sent; null means the site's own limit only.",
     "later": "The number of the later revision; the newest where it is left out.",
-    "leader": "The best ranked run; null where there is none, or it is held back.",
+    "leader": "The best ranked run; null if missing, or it is held back.",
     "lease_s": "Seconds after which a silent worker loses the job.",
     "least": "How often a pair must be seen at least; empty for the usual choice.",
     "leaves_out": "Whether topics without vital nuggets are left out of the measures that need them.",
     "left": "The left ranking or its rating.",
-    "left_out": "Documents left out by topic, before and after; null where there are none.",
+    "left_out": "Documents left out by topic, before and after; null if missing.",
     "length": "Bytes of the whole file.",
     "level": "The lowest grade that counts as relevant.",
     "limit": "Most rows to answer with.",
     "limit_s": "Seconds that the job may take.",
     "line": "The line of the file, from 1; null for the whole file.",
-    "line_id": "The number of a further line of judgments.",
+    "line_id": "The number of a further judgment series.",
     "link": "The address, which is shown this once.",
     "log": "The number of the query log.",
     "logo": "The task's logo; null where it has none.",
@@ -194,7 +197,7 @@ WORDS = {
     "ranked": "Whether runs of the phase have ranks.",
     "reading": "How clicks are read; empty for the usual way.",
     "reason": "Why, for the list of changes.",
-    "recipients": "Who is told: everybody, entered, without_run, or teams.",
+    "recipients": "Recipients: everybody, entered, without_run, or teams.",
     "refused": "Why the draft cannot be published; empty where it can.",
     "remedy": "What to do about it.",
     "removed": "How many are removed.",
@@ -204,7 +207,7 @@ WORDS = {
     "reuse": "Whether documents that are judged already are left out.",
     "reused": "Whether judgments made before are used again.",
     "reveal_at": "When scores are shown, where `at_close` is `sealed`; null means at the reveal.",
-    "revision": "The number of the revision of the judgments; null where there is none or it is held back.",
+    "revision": "The number of the revision of the judgments; null if missing or it is held back.",
     "revision_sha256": "The SHA-256 of the revision.",
     "right": "The right ranking or its rating.",
     "rows": "The rows.",
@@ -223,7 +226,7 @@ WORDS = {
     "seconds": "Seconds that a judgment takes.",
     "secret": "The secret that signs deliveries, which is shown this once.",
     "seed": "The seed of the random draw.",
-    "sentences": "What the board says of the runs.",
+    "sentences": "What the board states about the runs.",
     "sessions": "How many sessions it holds.",
     "settings": "Settings by their keys, as their fields show them.",
     "share": "Share of the documents, from .05 to 1.",
@@ -299,7 +302,7 @@ WORDS = {
     "DeliveryEntry.message": "Its `webhook-id`.",
     "DeliveryEntry.state": "waiting, sent or failed.",
     "DeviceTokenAnswer.state": "authorization_pending, slow_down, access_denied, expired_token or done.",
-    "DraftAnswer.line": "The line of judgments that the draft belongs to; empty for the board's.",
+    "DraftAnswer.line": "The judgment series that the draft belongs to; empty for the board's.",
     "Entered.state": "entered, waiting or refused.",
     "EntryAnswer.runs": "How many runs the team has in the task.",
     "EntryAnswers.rule": "How teams enter: free, approval or code.",
@@ -319,7 +322,7 @@ WORDS = {
     "ImportQuery.team": "The name of the team that runs without one belong to.",
     "ImportQuery.topics": "The path of the topics file among the files.",
     "JobAnswer.run": "The number of the run.",
-    "JudgmentsQuery.line": "The line of judgments it belongs to; empty for the board's.",
+    "JudgmentsQuery.line": "The judgment series it belongs to; empty for the board's.",
     "JudgmentsQuery.second": "What the second column of graded judgments means; empty for nothing.",
     "LabelBody.grade": "The grade; null skips the document.",
     "ImportedLabels.assessor": "The name of the assessor whose labels they are.",
@@ -328,6 +331,7 @@ WORDS = {
     "Naming.is_sure": "Confirms pseudonyms for teams whose names were public already.",
     "NewSuiteRun.runs": "A run for each member.",
     "PairQuery.first": "The number of the first run.",
+    "PairQuery.margin": "By how much the first run may be worse than the second, its baseline.",
     "People.people": "Everybody with a role in the task.",
     "PersonAnswer.account": "The number of the account.",
     "PoolMade.state": "draft, open or closed.",
@@ -390,7 +394,7 @@ WORDS = {
     "GroupBody.name": "The name of the group; an existing name replaces its members.",
     "Guidelines.text": "The guidelines, in Markdown.",
     "ImportAnswer.name": "The name of the task.",
-    "ImportAnswer.facts": "What is in the files, in words.",
+    "ImportAnswer.facts": "What is in the files, as text.",
     "ImportAnswer.runs": "The runs that were found.",
     "ImportedRun.topics": "How many topics the run answers.",
     "Joining.team_id": "The number of your team that joins the other one.",
@@ -416,11 +420,17 @@ WORDS = {
     "PhaseAnswer.topics": "On how many topics the phase takes runs.",
     "PictureAnswer.kind": "logo or picture.",
     "RunReason.why": "Why; it stays on the run's page.",
-    "RevisionMade.line": "The line of judgments it belongs to; empty for the board's.",
+    "RevisionMade.line": "The judgment series it belongs to; empty for the board's.",
     "RevisionMade.number": "The number of the revision.",
     "SearchPage.runs": "The runs that were found, by the names you know.",
     "SearchPage.teams": "The teams that were found.",
+    "SearchPage.topics": "Topics that were found by their id or title.",
+    "SearchPage.documents": "The document with this id, once for each task on its collection.",
     "FoundTask.name": "The name of the task.",
+    "FoundTopic.task": "The name of the task.",
+    "FoundTopic.title": "The topic's title.",
+    "FoundDocument.task": "The name of the task.",
+    "FoundDocument.title": "The document's title.",
     "FoundSuite.title": "The title of the suite.",
     "FoundRun.name": "The name of the run.",
     "FoundRun.task": "The name of the task.",
@@ -438,7 +448,7 @@ WORDS = {
     "WebhookSecretAnswer.webhook": "The number of the webhook.",
     "WebhookRow.state": "active, paused or stopped.",
     "WebhookRow.why": "What keeps it from being told; empty where nothing does.",
-    "Problem.title": "The type of problem, in words.",
+    "Problem.title": "The type of problem, as text.",
     "NewTask.name": "The name of the task.",
     "NewTask.description": "What the task is about, in Markdown.",
     "NewTask.kind": "What runs are: rankings, answers or judges.",
@@ -453,27 +463,27 @@ EXAMPLES = {"slug": "robots", "measure": "nDCG@10", "topic_id": "301", "at": "20
 @cache
 def of_fields(kind: type) -> dict[str, str]:
     """The docstrings below the fields of a dataclass, its bases' included."""
-    said: dict[str, str] = {}
-    for one in reversed(kind.__mro__[:-1]):
-        if declared.words(one):
+    words: dict[str, str] = {}
+    for base in reversed(kind.__mro__[:-1]):
+        if declared.words(base):
             continue  # Made of a record: there is no source to read.
-        (definition,) = ast.parse(textwrap.dedent(inspect.getsource(one))).body
+        (definition,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
         assert isinstance(definition, ast.ClassDef)
         for before, after in zip(definition.body, definition.body[1:], strict=False):
             is_text = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
             if is_text and isinstance(before, ast.AnnAssign) and isinstance(before.target, ast.Name):
-                said[before.target.id] = inspect.cleandoc(str(ast.literal_eval(after.value)))  # type: ignore[attr-defined]
-    return said
+                words[before.target.id] = inspect.cleandoc(str(ast.literal_eval(after.value)))  # type: ignore[attr-defined]
+    return words
 
 
 def of_property(kind: type, name: str) -> str:
-    """What a property of a body or answer, or a parameter, means; empty where nothing says it."""
-    own = next((WORDS[key] for one in kind.__mro__ if (key := f"{one.__name__}.{name}") in WORDS), "")
+    """Meaning of a property of a body or answer, or of a parameter; empty if none is given."""
+    own = next((WORDS[key] for base in kind.__mro__ if (key := f"{base.__name__}.{name}") in WORDS), "")
     return declared.words(kind).get(name) or of_fields(kind).get(name) or own or WORDS.get(name, "")
 
 
 def of_placeholder(path: str, name: str) -> str:
-    """What a placeholder of a path means, by the segment before it."""
+    """Meaning of a path's placeholder, by the segment before it."""
     segments = path.split("/")
     place = next(at for at, segment in enumerate(segments) if name in segment and segment.startswith("<"))
     return WORDS.get(f"{segments[place - 1]}/{name}") or WORDS.get(name, "")

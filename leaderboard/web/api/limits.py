@@ -15,7 +15,7 @@ Filled = Annotated[str, Meta(extra_json_schema={"pattern": FILLED})]
 
 
 def told(**schema: Any) -> Meta:
-    """What JSON Schema says of a limit."""
+    """JSON Schema of a limit."""
     return Meta(extra_json_schema=schema)
 
 

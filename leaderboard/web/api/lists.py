@@ -26,14 +26,14 @@ class Rows:
     rows: tuple[Mapping[str, str | int | float | bool | None], ...]
     """Each row as keys and plain values; null where a cell is empty."""
     total: int
-    """How many rows the whole table has."""
+    """Number of rows of the whole table."""
     next: str | None
     """The cursor of the next part, null at the end; the header `Link` has its address."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListQuery:
-    """How many rows, and from where on: the cursor of the answer before."""
+    """Page of a list: the number of rows, and the cursor of the answer before."""
 
     limit: Annotated[int, Meta(ge=1, le=MOST)] = USUAL
     cursor: Annotated[str, Meta(pattern="^[A-Za-z0-9_-]*$")] = ""
@@ -42,7 +42,7 @@ class ListQuery:
 def part(table: Table[Any], query: ListQuery, key: str) -> Reply:
     """The rows that the query asks for; key: the column by which a row is known again.
 
-    Raises Invalid for a cursor that is none of this list.
+    Raises Invalid for a cursor that is not one of this list.
     """
     rows = table.facts()
     cut = cut_of([row[key] for row in rows], query.limit, query.cursor)
@@ -68,7 +68,7 @@ def cut_of(keys: Sequence[Any], limit: int, cursor: str) -> Cut:
     """The part of a list whose rows are known again by these keys.
 
     A cursor names the last row that was read, so that rows that come or go meanwhile neither repeat nor
-    hide others. Raises Invalid for a cursor that is none of this list.
+    hide others. Raises Invalid for a cursor that is not one of this list.
     """
     start = _start(keys, cursor) if cursor else 0
     end = min(start + limit, len(keys))
@@ -82,12 +82,12 @@ def _start(keys: Sequence[Any], cursor: str) -> int:
     except (binascii.Error, ValueError, TypeError, RecursionError):
         of = None
     if of != _list() or type(end) is not int or end < 0:
-        rule = "is no cursor of this list."
-        remedy = "Take `next` of an answer to the same request, or leave it out."
+        rule = "is not a valid cursor for this list."
+        remedy = "Use `next` from a response to the same request, or leave it out."
         raise Invalid(f"The cursor {rule}", [Problem(rule, remedy, field="cursor")])
-    known = next((place for place, key in enumerate(keys, 1) if key == last), None)
+    start = next((place for place, key in enumerate(keys, 1) if key == last), None)
     # A row that went away meanwhile leaves its place, which is the best there is then.
-    return end if known is None else known
+    return end if start is None else start
 
 
 def _cursor(end: int, last: Any) -> str:
@@ -96,7 +96,7 @@ def _cursor(end: int, last: Any) -> str:
 
 
 def _list() -> str:
-    """What a cursor belongs to: the path and what it was asked with, so that it is used for nothing else."""
+    """Identity of a cursor: the path and its query, so that it is used for nothing else."""
     return hashlib.sha256(urlencode([("", request.path), *_asked()]).encode()).hexdigest()[:12]
 
 
@@ -109,3 +109,11 @@ def _asked() -> list[tuple[str, str]]:
 def _address(cursor: str) -> str:
     limit = [("limit", request.args["limit"])] if "limit" in request.args else []
     return f"{request.path}?{urlencode([*_asked(), *limit, ('cursor', cursor)])}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasureQuery(ListQuery):
+    """By which measure; none for the primary one."""
+
+    measure: str | None = None
+    phase: str | None = None

@@ -6,8 +6,8 @@ from typing import Any
 
 from flask import Blueprint, Response
 
+from leaderboard.core.policy import Scope
 from leaderboard.errors import Invalid, NotFound
-from leaderboard.services.policy import Scope
 from leaderboard.web import conditions, responses
 from leaderboard.web.api import repeats, values
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, Body, Rule
@@ -26,7 +26,7 @@ LOOK = (Scope.READ, Scope.SUBMIT)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """What was done, in a few words; where there is more to know, the object's own address says it."""
+    """Short confirmation of a change; the object's own address has the details."""
 
     done: str
 
@@ -59,7 +59,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """What may be asked of one address by one method."""
+    """An API operation: one method at one address."""
 
     method: str
     path: str
@@ -69,7 +69,7 @@ class Operation:
     description: str
     rule: Rule
     scopes: tuple[Scope, ...]
-    """Of a token that asks, one of these; none are needed of who asks without."""
+    """Scopes, of which a token needs one; requests without a token need none."""
     answer: type
     """The dataclass of its JSON; dict for facts as the page's own JSON has them, bytes for a file."""
     query: type | None
@@ -113,7 +113,7 @@ def operation(
     status: int = 200,
     headers: Sequence[Header] = (),
 ) -> Callable[[Act], Operation]:
-    """A decorator that makes a function an operation; its docstring is what the reference says of it.
+    """A decorator that makes a function an operation; its docstring is its text in the reference.
 
     The function takes the placeholders of the path, and `query`, `body` and `file` where there are such, and
     returns an `answer`, what has the attributes of one, or a Reply. Without a rule reading is open to all
@@ -145,83 +145,91 @@ def operation(
 def add_to(blueprint: Blueprint, operations: Iterable[Operation]) -> None:
     """Give every operation its route."""
     table = list(operations)
-    reads = {one.path: one for one in table if one.method == "GET"}
-    for one in table:
+    reads = {operation.path: operation for operation in table if operation.method == "GET"}
+    for operation in table:
         # Two slashes would be redirected to one, and nothing under the API is ever redirected.
-        options = {"methods": [one.method], "merge_slashes": False, "strict_slashes": True}
-        blueprint.add_url_rule(one.path, one.name, _view(one, reads.get(one.path)), **options)  # type: ignore[arg-type]
+        options = {"methods": [operation.method], "merge_slashes": False, "strict_slashes": True}
+        view = _view(operation, reads.get(operation.path))
+        blueprint.add_url_rule(operation.path, operation.name, view, **options)  # type: ignore[arg-type]
 
 
-def _view(one: Operation, read: Operation | None) -> Callable[..., Response]:
+def _view(operation: Operation, read: Operation | None) -> Callable[..., Response]:
     """The view of an operation; read: what GET of its address answers, whose entity tag conditions name."""
 
     def view(**placeholders: Any) -> Response:
         asking = token()
-        if asking is not None and one.scopes:
-            asking.require_any(one.scopes)
-        given = placeholders | values.given(one.query, one.body, takes_file=one.takes_file)
-        if one is read:
-            return conditions.applied(_answered(one, _found(one, given)))
+        if asking is not None and operation.scopes:
+            asking.require_any(operation.scopes)
+        given = placeholders | values.given(operation.query, operation.body, takes_file=operation.takes_file)
+        if operation is read:
+            return conditions.applied(_answered(operation, _found(operation, given)))
 
         def act() -> Response:
-            conditions.set_condition(lambda: _tag(read, one, placeholders, given))
-            answer = _answered(one, _found(one, given) if one.only_computes else one.act(**given))
+            conditions.set_condition(lambda: _tag(read, operation, placeholders, given))
+            answer = _answered(
+                operation, _found(operation, given) if operation.only_computes else operation.act(**given)
+            )
             conditions.meet_condition()
             return answer
 
         # A run that is sent by PUT brings its key to its upload.
-        return repeats.once(act, given.get("file")) if one.method == "POST" else act()
+        return repeats.once(act, given.get("file")) if operation.method == "POST" else act()
 
-    view.rule = one.rule  # type: ignore[attr-defined]
-    view.operation = one  # type: ignore[attr-defined]
+    view.rule = operation.rule  # type: ignore[attr-defined]
+    view.operation = operation  # type: ignore[attr-defined]
     # What goes on record of a page's view goes on record of the operation.
-    if (recorded := getattr(one.act, "recorded", None)) is not None:
+    if (recorded := getattr(operation.act, "recorded", None)) is not None:
         view.recorded = recorded  # type: ignore[attr-defined]
     return view
 
 
-def _found(one: Operation, given: Mapping[str, Any]) -> Any:
-    """What an operation answers that only reads or computes.
+def _found(operation: Operation, given: Mapping[str, Any]) -> Any:
+    """Answer of an operation that only reads or computes.
 
     Well-formed parameters that name nothing here are not found.
     """
     try:
-        return one.act(**given)
+        return operation.act(**given)
     except Invalid as error:
         raise NotFound(error.message, **error.facts) from error
 
 
 def _tag(
-    read: Operation | None, one: Operation, placeholders: Mapping[str, Any], given: Mapping[str, Any]
+    read: Operation | None, operation: Operation, placeholders: Mapping[str, Any], given: Mapping[str, Any]
 ) -> conditions.Tag:
     """The entity tag that GET of the address gives now; none where it is not found, or has none."""
     if read is None:
         return None, None
-    said = {"query": given["query"] if read.query is one.query else read.query()} if read.query else {}
+    asked = {"query": given["query"] if read.query is operation.query else read.query()} if read.query else {}
     try:
-        response = _answered(read, read.act(**placeholders, **said))
+        response = _answered(read, read.act(**placeholders, **asked))
     except NotFound:
         return None, None
     response.close()
     return response.get_etag()
 
 
-def _answered(one: Operation, answer: Any) -> Response:
+def _answered(operation: Operation, answer: Any) -> Response:
     if isinstance(answer, Response):
         return answer
-    reply = answer if isinstance(answer, Reply) else Reply(answer=answer, status=one.status, headers={})
+    reply = answer if isinstance(answer, Reply) else Reply(answer=answer, status=operation.status, headers={})
     response = Response(status=reply.status, headers=reply.headers)
     if reply.status != 204:
         response.mimetype = "application/json"
-        response.set_data(values.encoded(reply.answer, one.answer))
-    if one.method == "GET":
+        response.set_data(values.encoded(reply.answer, operation.answer))
+    if operation.method == "GET":
         response.set_etag(responses.tag_of(response.get_data()))
     return response
 
 
+PIECE = "application/offset+octet-stream"
+"""The type by which clients of tus name a piece."""
 PIECE_OF_FILE = Rule(SIGNED_IN, Body.PIECE)
 """A piece of a file, at most as large as uploads may be."""
 BODY_OF_FILE = Rule(SIGNED_IN, Body.UPLOAD)
 """A file as it is, as large as uploads may be."""
 FILE_TO_CHECK = Rule(PUBLIC, Body.CHECK)
-"""A file as it is that anybody may have checked."""
+"""A plain file that anyone may have checked."""
+
+
+ORGANISE = (Scope.ORGANISE,)

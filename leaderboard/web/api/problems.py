@@ -30,138 +30,137 @@ TYPES = {
         ProblemType(
             "malformed",
             400,
-            "The request cannot be read",
-            "It is cut off, or holds characters that no address or text here may have.",
-            "Compare it with the reference of the operation.",
+            "Malformed request",
+            "It is truncated, or contains characters that are not allowed.",
+            "Compare the request with the API reference.",
         ),
         ProblemType(
             "token-needed",
             401,
-            "A token is needed",
-            "The operation is not open to everybody, or the token that came with it is not in force.",
-            "Make a token on the page of your account and send it as `Authorization: Bearer lb_...`.",
+            "Token required",
+            "The operation is not public, or the token is not valid.",
+            "Create a token on your account page and send it as `Authorization: Bearer lb_...`.",
         ),
         ProblemType(
             "not-allowed",
             403,
             "Not allowed",
-            "The token, or its owner, may not do this here; `detail` says who may.",
-            "Ask with a token that has the scope, or ask the organisers.",
+            "The token or its owner is not allowed to do this; `detail` says who is.",
+            "Use a token with the required scope, or ask the organisers.",
         ),
         ProblemType(
             "not-joined",
             403,
-            "The team has not entered the task",
-            "Teams enter this task before they send runs.",
-            "Enter on the task's page, which says how; its address is in `detail`.",
+            "Team not entered",
+            "Teams must enter this task before they submit runs.",
+            "Enter on the task page; its address is in `detail`.",
         ),
         ProblemType(
             "not-found",
             404,
             "Not found",
-            "There is nothing at this address, or it is not open to you: both look the same.",
-            "Compare the address with the reference; ask with a token if it may be yours.",
+            "The resource does not exist, or you do not have access to it.",
+            "Compare the address with the API reference. For private resources, send a token.",
         ),
         ProblemType(
             "unknown-task",
             404,
             "Unknown task",
-            "There is no task of that name, or it is a draft of others.",
+            "There is no task with this name, or it is a draft that you cannot see.",
             "List the tasks with GET /api/v1/tasks.",
         ),
         ProblemType(
             "wrong-method",
             405,
-            "Not possible here",
-            "The address does not take this method; `Allow` says which it takes.",
+            "Method not allowed",
+            "The address does not support this method; `Allow` lists those it supports.",
             "Use one of the methods in the header `Allow`.",
         ),
         ProblemType(
             "conflict",
             409,
-            "Not possible now",
-            "It contradicts what is stored already, or the same request is still running.",
-            "Read the present state, then decide.",
+            "Conflict",
+            "The request conflicts with stored data, or the same request is still running.",
+            "Read the current state, then try again.",
         ),
         ProblemType(
             "closed",
             409,
             "Closed",
-            "The task or phase does not take this now; `detail` says since when or until when.",
-            "Look at the task's dates.",
+            "The task or phase is closed for this request; `detail` gives the dates.",
+            "Check the dates of the task.",
         ),
         ProblemType(
             "changed-meanwhile",
             412,
-            "Changed meanwhile",
-            "`If-Match` does not name the entity tag that GET of the address gives now, "
-            "or `If-None-Match` does.",
-            "Read the address again and send the request with its new ETag.",
+            "Precondition failed",
+            "`If-Match` differs from the current entity tag of the resource, or `If-None-Match` equals it.",
+            "Read the resource again and repeat the request with its new ETag.",
         ),
         ProblemType(
             "wrong-version",
             412,
-            "Another version of the protocol",
-            "`Tus-Resumable` names a version of tus that this site does not speak; see `Tus-Version`.",
+            "Unsupported protocol version",
+            "This site does not support the tus version in `Tus-Resumable`; see `Tus-Version`.",
             "Use a client of tus 1.0.0.",
         ),
         ProblemType(
             "too-large",
             413,
             "Too large",
-            "The body is larger than the operation takes.",
+            "The request body is larger than the operation allows.",
             "Compress the file.",
         ),
         ProblemType(
             "wrong-content",
             415,
-            "This kind of content is not taken",
-            "The operation takes JSON, or a file as it is; no forms.",
+            "Unsupported content type",
+            "The operation accepts JSON, or the bytes of a file, but no forms.",
             "Send `Content-Type: application/json`, or the file as the body.",
         ),
         ProblemType(
             "invalid",
             422,
-            "Something needs fixing",
+            "Validation failed",
             "A parameter, field or file breaks a rule; `problems` lists line, value, rule and remedy.",
-            "Correct what `problems` lists.",
+            "Correct the entries listed in `problems`.",
         ),
         ProblemType(
             "over-quota",
             429,
-            "Over quota",
-            "More often than the rules of the task or the site allow.",
-            "Wait as long as `Retry-After` says, or until the day of runs in `detail` begins.",
+            "Limit reached",
+            "The rules of the task or the site allow no more such requests now.",
+            "Wait for the time in `Retry-After`, or until the next submission day given in `detail`.",
         ),
         ProblemType(
             "failed",
             500,
-            "Something went wrong on our side",
-            "Nothing was changed; the site's log has the reason under the number in `request`.",
-            "Try again later; tell the operator the number if it goes on.",
+            "Internal error",
+            "Nothing was changed. The site's log has the cause under the number in `request`.",
+            "Try again later. If the error persists, report the number to the operator.",
         ),
         ProblemType(
             "not-available",
             503,
-            "Not available just now",
-            "The database does not answer, or too much is going on.",
-            "Try again after the seconds that `Retry-After` says.",
+            "Temporarily unavailable",
+            "The database does not answer, or the site is overloaded.",
+            "Try again after the number of seconds in `Retry-After`.",
         ),
         ProblemType(
             "no-room",
             507,
-            "No room left",
+            "Disk full",
             "The server's disk is full; nothing was stored.",
-            "Tell the operator of the site.",
+            "Report this to the operator of the site.",
         ),
     )
 }
 WAITS = {429: "86400", 503: "30"}
 """Status -> the seconds to wait where nothing better is known: what is used up for good is not soon free."""
 FACTS = ("did_you_mean", "upload", "retry_after_s")
-"""What else an error may say, by name."""
+"""Names of further facts in an error."""
 OF_STATUS = {kind.status: kind for kind in reversed(TYPES.values())}
-"""Where several have one status, the first."""
+"""Problem type of a status; the first where several have the same."""
 OF_ERROR: tuple[tuple[type[errors.LeaderboardError], str], ...] = (
     (errors.Closed, "closed"),
     (errors.NotEntered, "not-joined"),
@@ -193,24 +192,25 @@ def as_answer_of_the_api(response: Response) -> Response:
 
 def _as_problem(answer: Response) -> Response:
     error: errors.LeaderboardError | None = g.get("error")
-    said = msgspec.json.decode(answer.get_data()) if answer.mimetype == "application/json" else {}
+    body = msgspec.json.decode(answer.get_data()) if answer.mimetype == "application/json" else {}
     kind = _kind(error, answer.status_code)
-    remedies = [row["remedy"] for row in said.get("problems", ()) if row["remedy"]]
-    usual = kind.remedy if said.get("problems") or kind.name != "invalid" else "Correct what `detail` says."
+    remedies = [row["remedy"] for row in body.get("problems", ()) if row["remedy"]]
+    has_rows = body.get("problems") or kind.name != "invalid"
+    usual = kind.remedy if has_rows else "Correct the request as described in `detail`."
     facts: dict[str, Any] = {
         "type": f"{ADDRESS}/{kind.name}",
         "title": kind.title,
         "status": answer.status_code,
-        "detail": said.get("error") or kind.meaning,
+        "detail": body.get("error") or kind.meaning,
         "remedy": remedies[0] if len(remedies) == 1 else usual,
     }
     for key in ("problems", "request"):
-        if said.get(key):
-            facts[key] = said[key]
+        if body.get(key):
+            facts[key] = body[key]
     if isinstance(error, errors.Invalid) and len(error.problems) == 1 and error.problems[0].line is not None:
         facts["line"] = error.problems[0].line
-    known = error.facts if error is not None else {}
-    facts |= {key: known[key] for key in FACTS if known.get(key) is not None}
+    error_facts = error.facts if error is not None else {}
+    facts |= {key: error_facts[key] for key in FACTS if error_facts.get(key) is not None}
     response = Response(msgspec.json.encode(facts) + b"\n", answer.status_code, mimetype=MEDIA_TYPE)
     for name, value in answer.headers.items():
         if name in ("Allow", "Retry-After") or name.startswith(("Tus-", "Upload-", "X-")):

@@ -29,7 +29,7 @@ KEPT_HEADERS = ("Content-Type", "Location")
 
 
 def once(act: Callable[[], Response], file: Path | None = None) -> Response:
-    """What act answers, or what it answered when the same request came with this key before.
+    """Response of act, or its earlier response if the same request came with this key before.
 
     file: where the body lies that was a file.
     """
@@ -62,8 +62,10 @@ def given_key() -> str:
     """The request's key, empty where it has none; raises Invalid for a long one."""
     key = request.headers.get(HEADER, "")
     if len(key) > LONGEST or not key.isascii() or not (key == "" or key.isprintable()):
-        problem = Problem(f"has at most {LONGEST} printable ASCII characters.", "Send a UUID.", field=HEADER)
-        raise Invalid(f"{HEADER} has at most {LONGEST} printable ASCII characters.", [problem])
+        problem = Problem(
+            f"must have at most {LONGEST} printable ASCII characters.", "Send a UUID.", field=HEADER
+        )
+        raise Invalid(f"{HEADER} must have at most {LONGEST} printable ASCII characters.", [problem])
     return key
 
 
@@ -82,19 +84,19 @@ def _begun(session: Session, token_id: int, key: str, digest: str) -> Response |
         created_at=at,
     )
     # What 1.0 stored counted for all addresses; who was cut off by the upgrade may ask again.
-    known = session.get(IdempotencyKey, (token_id, key))
-    if known is None or known.request_sha256 != digest:
+    stored = session.get(IdempotencyKey, (token_id, key))
+    if stored is None or stored.request_sha256 != digest:
         if add_unless_taken(session, row):
             return None
-        known = session.get(IdempotencyKey, (token_id, row.key))
-    if known is None:
-        raise Conflict("The first request with this key failed just now; send it again.")
-    if known.request_sha256 != digest:
-        raise Invalid(f"This {HEADER} was used for another request; take a new one for each.")
-    if known.state == "running":
-        raise Conflict("The first request with this key is still running; ask again in a moment.")
-    response = Response(known.body, known.status)
-    response.headers.update(known.headers)
+        stored = session.get(IdempotencyKey, (token_id, row.key))
+    if stored is None:
+        raise Conflict("The first request with this key failed. Send it again.")
+    if stored.request_sha256 != digest:
+        raise Invalid(f"This {HEADER} was already used for another request. Use a new key for each request.")
+    if stored.state == "running":
+        raise Conflict("The first request with this key is still running. Try again in a moment.")
+    response = Response(stored.body, stored.status)
+    response.headers.update(stored.headers)
     return response
 
 
@@ -115,8 +117,8 @@ def _digest(file: Path | None) -> str:
     """Of method, address, body and what headers say of a file: it tells two requests of one key apart."""
     body = hashlib.sha256(request.get_data(cache=True)) if file is None else _digest_of(file)
     described = "".join(request.headers.get(name, "") for name in DESCRIBING)
-    said = (request.method.encode(), request.full_path.encode(), described.encode(), body.digest())
-    return hashlib.sha256(b"\0".join(said)).hexdigest()
+    parts = (request.method.encode(), request.full_path.encode(), described.encode(), body.digest())
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
 
 def _digest_of(file: Path) -> "hashlib._Hash":

@@ -44,44 +44,44 @@ def encoded(answer: Any, kind: type) -> bytes:
 
 
 def given(query: type | None, body: type | None, *, takes_file: bool) -> dict[str, Any]:
-    """What a request says, read as its operation declares; raises Invalid for what it does not take."""
-    said: dict[str, Any] = {}
+    """Values of a request, read as its operation declares; raises Invalid for undeclared ones."""
+    arguments: dict[str, Any] = {}
     asked = _read_query(query)
     if query is not None:
-        said["query"] = asked
+        arguments["query"] = asked
     if takes_file:
-        said["file"] = _read_file()
+        arguments["file"] = _read_file()
     elif body is not None:
-        said["body"] = _read_json(body)
-    return said
+        arguments["body"] = _read_json(body)
+    return arguments
 
 
-def _read_query(wanted: type | None) -> Any:
-    kinds = get_type_hints(wanted) if wanted is not None else {}
+def _read_query(record: type | None) -> Any:
+    kinds = get_type_hints(record) if record is not None else {}
     asked = _with_team_id(dict(request.args.lists()), kinds)
     _refuse_unknown(asked, kinds, "parameter")
     for name, kind in kinds.items():
-        said = asked.get(name, [])
-        if len(said) > 1 and get_origin(kind) is not tuple:
+        texts = asked.get(name, [])
+        if len(texts) > 1 and get_origin(kind) is not tuple:
             raise _unreadable(name, "is given more than once.", "Give it once.")
         # The converter would take the word for null, which no parameter is.
-        if "null" in map(str.lower, said) and NoneType in get_args(kind) and str not in get_args(kind):
-            raise _unreadable(name, "is never null.", "Leave it out.")
-    if wanted is None:
+        if "null" in map(str.lower, texts) and NoneType in get_args(kind) and str not in get_args(kind):
+            raise _unreadable(name, "must not be null.", "Leave it out.")
+    if record is None:
         return None
     values = {
         name: asked[name] if get_origin(kinds[name]) is tuple else asked[name][0]
         for name in kinds
         if name in asked
     }
-    return _converted(values, wanted, strict=False)
+    return _converted(values, record, strict=False)
 
 
-def from_texts(texts: Mapping[str, str], wanted: type, what: str) -> Any:
-    """Texts by name as the dataclass `wanted`; raises Invalid for a name it has not, called a `what`."""
-    values = _with_team_id(texts, get_type_hints(wanted))
-    _refuse_unknown(values, get_type_hints(wanted), what)
-    return _converted(values, wanted, strict=False)
+def from_texts(texts: Mapping[str, str], record: type, what: str) -> Any:
+    """Texts by name as the dataclass `record`; raises Invalid for a name it has not, called a `what`."""
+    values = _with_team_id(texts, get_type_hints(record))
+    _refuse_unknown(values, get_type_hints(record), what)
+    return _converted(values, record, strict=False)
 
 
 def _with_team_id(values: Mapping[str, Any], kinds: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,23 +94,25 @@ def _unreadable(name: str, rule: str, remedy: str) -> Invalid:
     return Invalid(f"The parameter {name} {rule}", [Problem(rule, remedy, field=name)])
 
 
-def _read_json(wanted: type) -> Any:
+def _read_json(record: type) -> Any:
     if request.mimetype != JSON:
         raise UnsupportedMediaType
     try:
         values = DECODER.decode(request.get_data())
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise Invalid("The body is no JSON.", [Problem(f"cannot be read: {reason}.", field="body")]) from None
+        raise Invalid(
+            "The body is not valid JSON.", [Problem(f"is not valid JSON: {reason}.", field="body")]
+        ) from None
     if not isinstance(values, dict):
         raise Invalid(
             "The body must be one JSON object.", [Problem("must be one JSON object.", field="body")]
         )
     if not all(map(is_storable, _texts(values))):
-        raise Invalid("The body holds characters that cannot be stored, such as NUL; leave them out.")
-    values = _with_team_id(values, get_type_hints(wanted))
-    _refuse_unknown_parts(values, wanted)
-    return _converted(values, wanted, strict=True)
+        raise Invalid("The body contains characters that cannot be stored, such as NUL. Remove them.")
+    values = _with_team_id(values, get_type_hints(record))
+    _refuse_unknown_parts(values, record)
+    return _converted(values, record, strict=True)
 
 
 def _refuse_unknown_parts(value: Any, kind: Any) -> None:
@@ -151,21 +153,25 @@ def _read_file() -> Path:
         while piece := request.stream.read(PIECE):
             file.write(piece)
     if path.stat().st_size == 0:
-        raise Invalid("The body is empty.", [Problem("is empty.", "Send the file as it is.", field="body")])
+        raise Invalid(
+            "The body is empty.", [Problem("is empty.", "Send the bytes of the file.", field="body")]
+        )
     return path
 
 
-def _refuse_unknown(names: Iterable[str], known: Mapping[str, Any], what: str) -> None:
+def _refuse_unknown(names: Iterable[str], allowed: Mapping[str, Any], what: str) -> None:
     for name in names:
-        if name not in known:
-            near = get_close_matches(name, known, 1)
+        if name not in allowed:
+            near = get_close_matches(name, allowed, 1)
             takes = (
-                f"This operation takes {', '.join(known)}." if known else f"This operation takes no {what}."
+                f"This operation has the {what}s {', '.join(allowed)}."
+                if allowed
+                else f"This operation has no {what}s."
             )
             remedy = f"Did you mean {near[0]}?" if near else takes
             raise Invalid(
-                f"There is no {what} {name[:64]!r} here. {remedy}",
-                [Problem(f"is no {what} of this operation.", remedy, field=name[:64])],
+                f"Unknown {what} {name[:64]!r}. {remedy}",
+                [Problem(f"is not a {what} of this operation.", remedy, field=name[:64])],
                 did_you_mean=near[0] if near else None,
             )
 
@@ -176,29 +182,29 @@ def _stored(read: Any) -> Any:
     while waiting:
         name, value = waiting.pop()
         if isinstance(value, int) and abs(value) > MAX_ID:
-            rule = f"is from -{MAX_ID} to {MAX_ID}."
+            rule = f"must be from -{MAX_ID} to {MAX_ID}."
             raise Invalid(f"{name} {rule}", [Problem(rule, field=name, value=str(value)[:40])])
         if isinstance(value, Mapping):
-            waiting += [(name, one) for one in value.values()]
+            waiting += [(name, part) for part in value.values()]
         elif isinstance(value, tuple | list):
-            waiting += [(name, one) for one in value]
+            waiting += [(name, part) for part in value]
         elif is_dataclass(value):
             waiting += [(field.name, getattr(value, field.name)) for field in fields(value)]
     return read
 
 
-def _converted(values: dict[str, Any], wanted: type, *, strict: bool) -> Any:
+def _converted(values: dict[str, Any], record: type, *, strict: bool) -> Any:
     try:
-        return _stored(msgspec.convert(values, wanted, strict=strict))
+        return _stored(msgspec.convert(values, record, strict=strict))
     except msgspec.ValidationError as error:
         text = str(error)
         place = PLACE.search(text)
         rule = text[: place.start()] if place else text
         needed = [
-            field.name for field in fields(wanted) if field.default is MISSING and field.name not in values
+            field.name for field in fields(record) if field.default is MISSING and field.name not in values
         ]
         field = place["field"] if place else (needed[0] if needed else "")
         raise Invalid(
-            f"{field or 'The request'} cannot be read: {rule}.",
+            f"{field or 'The request'} is not valid: {rule}.",
             [Problem(f"{rule}.", "See the reference at /api.", field=field)],
         ) from None

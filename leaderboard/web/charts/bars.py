@@ -99,12 +99,12 @@ def signed_bars(differences: Sequence[Difference], *, digits: int = 4) -> BarCha
 
 
 def _merged(group: Sequence[Difference], first: int, digits: int) -> tuple[Difference, str]:
-    """What one bar shows of the differences it stands for, and what it says."""
+    """The difference that one bar shows for those it stands for, and its label."""
     if len(group) == 1:
         return group[0], f"{group[0].name}: {signed(group[0].value, digits)}"
     mean = sum(difference.value for difference in group) / len(group)
     ends = f"{signed(group[0].value, digits)} to {signed(group[-1].value, digits)}"
-    return Difference("", mean), f"places {first} to {first + len(group) - 1}: {ends}"
+    return Difference("", mean), f"positions {first} to {first + len(group) - 1}: {ends}"
 
 
 def _bar(difference: Difference, label: str, place: int, count: int, scale: Scale) -> Bar:
@@ -124,7 +124,7 @@ def _bar(difference: Difference, label: str, place: int, count: int, scale: Scal
 
 RIGHT = 97.0
 LETTER, BESIDE = 1.9, 4.0
-"""Room for a letter of a name in a narrow drawing, and beside the name, in percent of its width."""
+"""Room for a letter of a name in a narrow drawing, and next to the name, in percent of its width."""
 HEAD, FOOT, LINE = 34.0, 8.0, 14.0
 ROOMY, DENSE = 18.0, 14.0
 MOST_ROOMY = 60

@@ -49,6 +49,30 @@ class LineChart:
     across: tuple[Tick, ...]
     down: tuple[Tick, ...]
     lines: tuple[Line, ...]
+    curves: tuple[Curve, ...]
+
+    def highest(self, count: int | None = None) -> tuple[int, int, int]:
+        """Of the first curves (all unless given): which is alone highest most often, where, and of how many.
+
+        >>> line_chart([Curve("a", [(0.0, 1.0), (1.0, 0.0)]), Curve("b", [(0.0, 0.5), (1.0, 0.0)])]).highest()
+        (0, 1, 2)
+        """
+        values = [dict(curve.points) for curve in self.curves[:count]]
+        shared = set.intersection(*map(set, values)) if values else set()
+        leads = [
+            sum(all(one[x] > other[x] for other in values if other is not one) for x in shared)
+            for one in values
+        ]
+        most = max(leads, default=0)
+        return (leads.index(most) if leads else 0, most, len(shared))
+
+    def ahead(self, one: str, other: str) -> int:
+        """At how many places of both curves the first is higher."""
+        first, second = (
+            dict(next((curve.points for curve in self.curves if curve.name == name), ()))
+            for name in (one, other)
+        )
+        return sum(value > second[x] for x, value in first.items() if x in second)
 
 
 def line_chart(
@@ -66,7 +90,7 @@ def line_chart(
     'M50 10L448 260'
     """
     if len(curves) > MOST_CURVES:
-        raise ValueError(f"{len(curves)} curves cannot be told apart; draw at most {MOST_CURVES}")
+        raise ValueError(f"{len(curves)} curves are too many to distinguish; draw at most {MOST_CURVES}")
     points = [point for curve in curves for point in curve.points] or [(0.0, 0.0), (1.0, 1.0)]
     ranges = x or _range([point[0] for point in points], rounding=False)
     across = Scale(*ranges, LEFT, WIDTH - RIGHT)
@@ -82,6 +106,7 @@ def line_chart(
         across=across.ticks(6),
         down=down.ticks(5),
         lines=tuple(_line(curve, series, across, down) for series, curve in enumerate(curves)),
+        curves=tuple(curves),
     )
 
 
@@ -113,7 +138,7 @@ HEAD, FOOT = 26.0, 10.0
 LINE = 15.0
 """The height a label needs."""
 CROWDED_HEIGHT = 620.0
-"""How tall the plot is where there is no room for a label a run."""
+"""Height of the plot where there is no room for a label a run."""
 MOST_ROOMY = 40
 SLOPES_LONGEST = 18, 8
 

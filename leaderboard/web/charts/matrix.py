@@ -12,7 +12,7 @@ KINDS = {1: ("better", "▲"), 0: ("undecided", "·"), -1: ("worse", "▼")}
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A row's run against a column's: kind, its sign, what it says in words, and lines of numbers."""
+    """A row's run against a column's: kind, its sign, what it says as text, and lines of numbers."""
 
     kind: str
     sign: str
@@ -56,7 +56,7 @@ def matrix(
 
     >>> found = matrix(["a", "b"], [[0, 1], [-1, 0]], notes=[["", "p = .01"], ["p = .01", ""]])
     >>> [cell.label for cell in found.rows[0].cells]
-    ['', 'a is better than b: p = .01']
+    ['', 'a is significantly better than b: p = .01']
     """
     count = len(names)
     if len(verdicts) != count or any(len(row) != count for row in verdicts):
@@ -66,16 +66,16 @@ def matrix(
         if row == column:
             return Cell("self", "", "", (), None)
         kind, sign = KINDS[verdicts[row][column]]
-        said = {
-            "better": "is better than",
-            "worse": "is worse than",
-            "undecided": "cannot be told apart from",
+        phrases = {
+            "better": "is significantly better than",
+            "worse": "is significantly worse than",
+            "undecided": "is not significantly different from",
         }
         note = f": {notes[row][column]}" if notes else ""
         return Cell(
             kind=kind,
             sign=sign,
-            label=f"{names[row]} {said[kind]} {names[column]}{note}",
+            label=f"{names[row]} {phrases[kind]} {names[column]}{note}",
             lines=lines[row][column] if lines else (),
             href=cell_hrefs[row][column] if cell_hrefs else None,
         )

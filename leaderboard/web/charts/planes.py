@@ -125,7 +125,7 @@ def _cloud(pairs: Sequence[Pair], across: Scale, down: Scale) -> tuple[tuple[str
 
 
 def _notes(pairs: Sequence[Pair], points: Sequence[Point], named: int) -> tuple[Note, ...]:
-    """Names beside the widest gaps, on the side away from the diagonal unless the edge is there."""
+    """Names next to the widest gaps, on the side away from the diagonal unless the edge is there."""
     order = sorted(range(len(pairs)), key=lambda at: -abs(pairs[at].first - pairs[at].second))
     notes: list[Note] = []
     for at in order[:named]:
@@ -135,14 +135,16 @@ def _notes(pairs: Sequence[Pair], points: Sequence[Point], named: int) -> tuple[
         wide = LETTER * len(pairs[at].name)
         after = point.x + 8 + wide <= SIZE if point.kind == "first" else point.x - 8 - wide < LETTER
         note = Note(point.x + (8 if after else -8), point.y + 4, pairs[at].name, "start" if after else "end")
-        if all(_apart(note, other) for other in notes):
+        if all(_apart(note, placed) for placed in notes):
             notes.append(note)
     return tuple(notes)
 
 
-def _apart(one: Note, other: Note) -> bool:
+def _apart(first: Note, second: Note) -> bool:
     return (
-        abs(one.y - other.y) >= LINE or extent(one)[1] < extent(other)[0] or extent(other)[1] < extent(one)[0]
+        abs(first.y - second.y) >= LINE
+        or extent(first)[1] < extent(second)[0]
+        or extent(second)[1] < extent(first)[0]
     )
 
 
@@ -174,11 +176,11 @@ def plane_chart(reproductions: Sequence[Pair], *, named: int = 8) -> PlaneChart:
     >>> (chart.points[0].x, chart.points[0].y) == (chart.x, chart.y)
     True
     """
-    dris = [PERFECT[0], *(one.first for one in reproductions)]
-    ers = [PERFECT[1], 0.0, *(one.second for one in reproductions)]
+    dris = [PERFECT[0], *(reproduction.first for reproduction in reproductions)]
+    ers = [PERFECT[1], 0.0, *(reproduction.second for reproduction in reproductions)]
     across = Scale(*rounded(min(dris), max(dris), 6), LEFT, WIDTH - RIGHT)
     down = Scale(*rounded(min(ers), max(ers), 5), HEIGHT - BOTTOM, TOP)
-    points = [_point(one, across, down) for one in reproductions]
+    points = [_point(reproduction, across, down) for reproduction in reproductions]
     order = sorted(zip(reproductions, points, strict=True), key=lambda pair: pair[0].kind != "this")
     x, y = across(PERFECT[0]), down(PERFECT[1])
     return PlaneChart(
@@ -191,17 +193,19 @@ def plane_chart(reproductions: Sequence[Pair], *, named: int = 8) -> PlaneChart:
         across=across.ticks(6, signed=True),
         down=down.ticks(5),
         points=tuple(points),
-        notes=beside([(one.name, point) for one, point in order[:named]], points, LEFT, WIDTH - RIGHT),
+        notes=beside(
+            [(reproduction.name, point) for reproduction, point in order[:named]], points, LEFT, WIDTH - RIGHT
+        ),
         x=x,
         y=y,
         ring=outline("circle", x, y, 7.0),
     )
 
 
-def _point(one: Pair, across: Scale, down: Scale) -> Point:
-    x, y = across(one.first), down(one.second)
-    label = f"{one.name}: DRI {one.first:.4f}, ER {one.second:.4f}"
-    return Point(x, y, outline(SHAPE_OF[one.kind], x, y, 4.0), one.kind, label, one.href)
+def _point(pair: Pair, across: Scale, down: Scale) -> Point:
+    x, y = across(pair.first), down(pair.second)
+    label = f"{pair.name}: DRI {pair.first:.4f}, ER {pair.second:.4f}"
+    return Point(x, y, outline(SHAPE_OF[pair.kind], x, y, 4.0), pair.kind, label, pair.href)
 
 
 PARETO_WIDTH, PLOT, PARETO_LEFT, PARETO_TOP, PARETO_RIGHT, AXIS = 460.0, 290.0, 50.0, 18.0, 12.0, 40.0
@@ -381,7 +385,7 @@ def _means_point(run: Pair, across: Scale, down: Scale, digits: tuple[int, int])
     return Point(x, y, outline("circle", x, y, 3.6), "none", label, run.href)
 
 
-BOARD_MEANS_WIDTH, BOARD_MEANS_HEIGHT, MARGIN = 180.0, 18.0, 14.0
+BOARD_MEANS_WIDTH, BOARD_MEANS_HEIGHT, MARGIN = 160.0, 36.0, 14.0
 BOARD_MEANS_MOST_TICKS = 4
 
 
@@ -405,7 +409,7 @@ class MeanCell:
 
 @dataclass(frozen=True, slots=True)
 class BoardMeans:
-    """What every cell has, which is the axis, the field and the baselines; and the cells, by run id."""
+    """Parts shared by all cells (axis, field and baselines), and the cells, by run id."""
 
     width: float
     height: float
@@ -418,7 +422,7 @@ class BoardMeans:
 
     @property
     def middle(self) -> float:
-        """Where the marks of a cell stand, from its top."""
+        """Height of a cell's marks, from its top."""
         return self.height / 2
 
 
@@ -429,7 +433,7 @@ def board_means(
 
     >>> drawn = board_means({1: MeanOfRun(0.5, 0.1), 2: MeanOfRun(0.3, 0.1)}, [0.25])
     >>> drawn.cells[1].label, drawn.cells[1].x, [tick.label for tick in drawn.ticks]
-    ('0.5000, 95% interval 0.4000 to 0.6000', 128.0, ['0.2', '0.3', '0.4', '0.5', '0.6'])
+    ('0.5000, 95% interval 0.4000 to 0.6000', 113.0, ['0.2', '0.3', '0.4', '0.5', '0.6'])
     """
     if len(ranked) < 2:
         return None

@@ -32,7 +32,7 @@ MOST_NAMED = 75
 LONGEST_NAME = 8
 
 KINDS = {1: "plus", 0: "none", -1: "minus"}
-WORDS = {1: "better than", 0: "level with", -1: "worse than"}
+WORDS = {1: "better than", 0: "equal to", -1: "worse than"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,15 +243,15 @@ def interval_chart(
     """
     if not all(math.isfinite(interval.value) for interval in intervals):
         raise ValueError("an interval plot needs finite values")
-    known = [
+    ends = [
         end
         for interval in intervals
         for end in (interval.value, interval.low, interval.high)
         if math.isfinite(end)
     ]
-    if differences or not known:
-        known.append(0.0)
-    scale = Scale(*rounded(min(known), max(known), 5), INTERVALS_LEFT, INTERVALS_RIGHT)
+    if differences or not ends:
+        ends.append(0.0)
+    scale = Scale(*rounded(min(ends), max(ends), 5), INTERVALS_LEFT, INTERVALS_RIGHT)
     pitch = ROOMY if len(intervals) <= MOST_ROOMY else DENSE
     end = HEAD + pitch * len(intervals)
     foot = end + LINE if len(intervals) > MOST_WITHOUT_FOOT else None

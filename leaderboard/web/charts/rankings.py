@@ -104,13 +104,13 @@ def _height(rank: int) -> float:
     return HEAD + ROW * (rank - 0.5)
 
 
-def _entry(document: Ranked, rank: int, level: int, other: Mapping[str, int]) -> Entry:
-    alone = document.docno not in other
-    elsewhere = other.get(document.docno, document.deeper)
+def _entry(document: Ranked, rank: int, level: int, other_ranks: Mapping[str, int]) -> Entry:
+    alone = document.docno not in other_ranks
+    elsewhere = other_ranks.get(document.docno, document.deeper)
     kind = "unjudged" if document.grade is None else "relevant" if document.grade >= level else "irrelevant"
-    judged = "not judged" if document.grade is None else f"grade {document.grade}"
-    where = "the other ranking lacks it" if elsewhere is None else f"rank {elsewhere} in the other"
-    known = f"{document.title} ({document.docno})" if document.title else document.docno
+    judged = "unjudged" if document.grade is None else f"grade {document.grade}"
+    where = "not in the other ranking" if elsewhere is None else f"rank {elsewhere} in the other"
+    name = f"{document.title} ({document.docno})" if document.title else document.docno
     return Entry(
         y=_height(rank),
         rank=rank,
@@ -120,6 +120,6 @@ def _entry(document: Ranked, rank: int, level: int, other: Mapping[str, int]) ->
         kind=kind,
         alone=alone,
         elsewhere="–" if elsewhere is None else str(elsewhere),
-        label=f"{rank}. {known}: {judged}, {where}",
+        label=f"{rank}. {name}: {judged}, {where}",
         href=document.href,
     )

@@ -13,7 +13,7 @@ TIE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """Where a grid line stands and what it says."""
+    """Position of a grid line, and its label."""
 
     place: float
     label: str
@@ -232,9 +232,9 @@ def _stroke(*points: tuple[float, float]) -> str:
 LETTER, LINE = 9.0, 13.0
 """At most the width of a letter and the height of a line of a label."""
 NEAR = 9.0
-"""How far apart two marks are at least, so that a name between them is not taken for the other's."""
+"""Minimum distance of two marks, so that a name between them is not taken for the other's."""
 Side = tuple[float, float, str]
-"""How far a name stands to the right of its mark and below it, and which end of it that is."""
+"""Offset of a name to the right of its mark and below it, and its text anchor."""
 LEVEL_WITH: tuple[Side, ...] = ((8.0, 4.0, "start"), (-8.0, 4.0, "end"))
 
 
@@ -252,7 +252,7 @@ class Placed(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A name written beside its mark."""
+    """A name written next to its mark."""
 
     x: float
     y: float
@@ -273,7 +273,7 @@ def beside(
     right: float,
     sides: Sequence[Side] = LEVEL_WITH,
 ) -> tuple[Note, ...]:
-    """Names beside their marks, on the first side with room; one that would cover something is left out.
+    """Names next to their marks, on the first side with room; one that would cover something is left out.
 
     The names come in the order of their importance; points are all marks, left and right the bounds.
     """
@@ -292,8 +292,8 @@ def beside(
 def _covers(note: Note, notes: Sequence[Note], points: Sequence[Placed]) -> bool:
     low, high = extent(note)
     over_note = any(
-        abs(other.y - note.y) < LINE and extent(other)[0] <= high and low <= extent(other)[1]
-        for other in notes
+        abs(placed.y - note.y) < LINE and extent(placed)[0] <= high and low <= extent(placed)[1]
+        for placed in notes
     )
     return over_note or any(
         abs(point.y + 4 - note.y) < NEAR and low - NEAR / 2 <= point.x <= high + NEAR / 2 for point in points

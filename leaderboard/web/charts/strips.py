@@ -1,4 +1,4 @@
-"""Where the relevant documents are in a ranking: one cell a rank, a hundred ranks a line."""
+"""Positions of the relevant documents in a ranking: one cell a rank, a hundred ranks a line."""
 
 import math
 from collections.abc import Sequence
@@ -240,7 +240,7 @@ def _column(place: float) -> float:
 
 
 def _levels(places: Sequence[float], order: Sequence[int]) -> list[int]:
-    """How many dots lie below each in its pile, the best of a pile at its foot."""
+    """Number of dots below each in its pile, the best of a pile at its foot."""
     levels, piles = [0] * len(places), dict[float, int]()
     for at in order:
         levels[at] = piles.get(places[at], 0)

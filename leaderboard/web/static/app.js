@@ -67,9 +67,49 @@
     }
   }
 
+  // A PNG is drawn here from the SVG file, at twice its size: the site needs no program that draws.
+  function offerPngs(root) {
+    for (const link of root.querySelectorAll("a[data-png]")) {
+      link.parentElement.hidden = false;
+      if (link.dataset.offered) continue;
+      link.dataset.offered = "yes";
+      link.addEventListener("click", (event) => {
+        event.preventDefault();
+        const image = new Image();
+        image.addEventListener("load", () => {
+          const canvas = document.createElement("canvas");
+          [canvas.width, canvas.height] = [2 * image.naturalWidth, 2 * image.naturalHeight];
+          canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+          canvas.toBlob((blob) => {
+            const made = document.createElement("a");
+            made.href = URL.createObjectURL(blob);
+            made.download = `${link.dataset.png}.png`;
+            made.click();
+            URL.revokeObjectURL(made.href);
+          });
+        });
+        image.src = link.href;
+      });
+    }
+  }
+
+  // A menu closes when something else is chosen, as menus do.
+  document.addEventListener("click", (event) => {
+    for (const menu of document.querySelectorAll("details.menu[open]")) {
+      if (!menu.contains(event.target)) menu.open = false;
+    }
+  });
+  document.addEventListener("keydown", (event) => {
+    const menu = event.key === "Escape" && document.activeElement?.closest("details.menu[open]");
+    if (!menu) return;
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  });
+
   function start(root) {
     if (format) showTimes(root);
     offerCopies(root);
+    offerPngs(root);
   }
 
   start(document);

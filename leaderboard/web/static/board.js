@@ -15,7 +15,7 @@
   function count() {
     if (!bar()) return;
     const runs = ticked();
-    bar().querySelector("output").textContent = runs.length ? `${runs.length} chosen:` : "Tick runs to compare them.";
+    bar().querySelector("output").textContent = runs.length ? `${runs.length} selected:` : "Select runs to compare.";
     for (const button of bar().querySelectorAll("button, a")) button.hidden = !runs.length;
     const address = withTicks(new URL(location));
     if (address.href !== location.href) history.replaceState(history.state, "", address);

@@ -122,7 +122,7 @@
       byId("progress").value += step;
       const pace = took.length < 3 ? Number(form.dataset.pace) : [...took].sort((a, b) => a - b)[took.length >> 1];
       const minutes = Math.ceil((pace * Math.max(total - byId("progress").value, 0)) / 60);
-      if (pace) byId("pace").textContent = `${Math.round(pace)} s a document, about ${minutes} min left`;
+      if (pace) byId("pace").textContent = `${pace < 1 ? "under 1" : Math.round(pace)} s per document, about ${minutes} min left`;
     }
 
     function judge(value) {

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from leaderboard.cli import main
-from tests.services.judges.boards import ERRATIC, GOOD, NAMES, SCORES, FloatArray
+from tests.judges.ops.boards import ERRATIC, GOOD, NAMES, SCORES, FloatArray
 
 
 def write(path: Path, scores: FloatArray, measure: str = "M") -> None:
@@ -62,10 +62,10 @@ def test_one_judge_has_all_that_is_said_of_it(folder: Path) -> None:
     assert "oak by M against the reference by nDCG@10 (8 runs, 12 topics): 8 common runs, 12 topics" in text
     for said in (
         *("at least", "ceiling", "τ_AP,b", "Spearman's ρ", "Pearson's r", "RBO (p .9)", "pairwise accuracy"),
-        *("τ_b of the top", "τ_b, guaranteed", "Agreement by topic: mean τ_b", "decided by both"),
+        *("τ_b of the top", "τ_b, guaranteed", "Agreement by topic: mean τ_b", "significant in both"),
         *("the judge finds", "range by judge", "Trees", "the judge's family"),
-        "oak: The judge saw what the reference rests on.",
-        "oak: The judge shares a family of models with run run2.",
+        "oak: The judge saw the judgments behind the reference.",
+        "oak: The judge shares a model family with run run2.",
         "τ_b without these runs is",
     ):
         assert said in text, said
@@ -104,10 +104,7 @@ def test_measures_are_named_for_all_or_one_a_judge(folder: Path) -> None:
     files = ("--reference", "reference.txt", "--judge", "oak.txt", "--judge", "fir.txt")
     facts = json.loads(answered(folder, *files, "-m", "M", "-m", "N", "--format", "json"))
     assert [judge["measure"] for judge in facts["judges"]] == ["N", "M"]
-    for names, said in (
-        (("M", "N", "M"), "3 measures were named for 2 judges"),
-        (("M",), "fir has no measure M"),
-    ):
+    for names, said in ((("M", "N", "M"), "3 measures for 2 judges"), (("M",), "fir has no measure M")):
         result = invoke(folder, *files, *(part for name in names for part in ("-m", name)))
         assert result.exit_code == 1
         assert said in result.output
@@ -124,7 +121,7 @@ def test_autojudge_has_its_ways_with_missing_runs(folder: Path) -> None:
     assert (zeroed["runs"], skipped["runs"], ours["runs"]) == (8, 7, 7)
     assert (zeroed["rank"], skipped["rank"], ours["rank"]) == (1, 1, None)
     assert skipped["tau_b"] == ours["tau_b"] != zeroed["tau_b"]
-    assert "give --as autojudge with them" in invoke(folder, *files, "--recompute").output
+    assert "need --as autojudge" in invoke(folder, *files, "--recompute").output
 
 
 def test_files_of_one_name_are_told_apart_by_their_folders(folder: Path) -> None:
@@ -138,7 +135,7 @@ def test_files_of_one_name_are_told_apart_by_their_folders(folder: Path) -> None
     assert "a/board" in text
     assert "b/board" in text
     result = invoke(folder, "--reference", "reference.txt", "--judge", "oak.txt", "--judge", "oak.txt")
-    assert "A judge is given twice" in result.output
+    assert "A judge is listed twice" in result.output
 
 
 def test_warnings_are_told_and_what_is_left_out(folder: Path) -> None:
@@ -149,12 +146,12 @@ def test_warnings_are_told_and_what_is_left_out(folder: Path) -> None:
     text = answered(folder, "--reference", "reference.txt", "--judge", "part.txt")
     assert "part: 1 topic left out: t3" in text
     assert "part: missing runs: run7" in text
-    assert "No rank: 1 of the reference's runs are missing." in text
+    assert "Unranked: missing runs of the reference: 1." in text
     bare = [line for line in lines if " all " in line]
     (folder / "bare.txt").write_text("\n".join(bare))
     said = answered(folder, "--reference", "reference.txt", "--judge", "bare.txt")
-    assert "Only values over all topics are there" in said
-    assert "decided by both" not in said
+    assert "The file has values over all topics only" in said
+    assert "significant in both" not in said
 
 
 class TestLabels:
@@ -207,10 +204,10 @@ class TestLabels:
             None,
             None,
         )
-        assert "Say with --scale which label is which grade." in answered(qrels, *files)
+        assert "Map labels to grades with --scale." in answered(qrels, *files)
         mapped = json.loads(answered(qrels, *files, "--scale", "0=0", "--scale", "1=2", "--format", "json"))
         assert (mapped["same_scale"], mapped["overall"]["mae"] is None) == (True, False)
-        assert "says nothing of label 1" in invoke(qrels, *files, "--scale", "0=0").output
+        assert "The scale lacks label 1" in invoke(qrels, *files, "--scale", "0=0").output
         assert "two whole numbers" in invoke(qrels, *files, "--scale", "low=1").output
 
     def test_nothing_in_common_is_an_error(self, qrels: Path) -> None:
@@ -218,7 +215,7 @@ class TestLabels:
         (qrels / "other.txt").write_text("9 0 d1 1\n")
         result = invoke(qrels, "labels", "--reference", "qrels.txt", "--judge", "other.txt")
         assert result.exit_code == 1
-        assert "judged by both; see that topics and docnos are the same" in result.output
+        assert "judged by both. Check that topics and docnos match" in result.output
 
 
 def test_real_judges_are_held_against_real_references(shared_data: Path) -> None:

@@ -7,9 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from leaderboard.demo import answers
 from leaderboard.trec.answers.dialects import DIALECTS
-from tests.conftest import ROOT
+from tests import ROOT
 
 DOCUMENT = ROOT / "docs" / "answers.md"
 BLOCK = re.compile(r"^```sh\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", re.DOTALL | re.MULTILINE)
@@ -30,6 +32,7 @@ ROWS = {
 }
 
 
+@pytest.mark.trial
 def test_every_command_prints_what_the_document_says(tmp_path: Path) -> None:
     """In one folder, in order; where no output is shown, the command works."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

@@ -75,7 +75,7 @@ def test_options_of_rankings_are_refused(tmp_path: Path, option: str) -> None:
     """They would do nothing."""
     done = check(jsonl(tmp_path / "run.jsonl", [line("rag24")]), option)
     assert done.exit_code == 2
-    assert "does nothing with --kind answers; leave it out." in done.stderr
+    assert "has no effect with --kind answers. Leave it out." in done.stderr
 
 
 def test_options_of_answers_are_refused_for_rankings(tmp_path: Path) -> None:
@@ -83,4 +83,4 @@ def test_options_of_answers_are_refused_for_rankings(tmp_path: Path) -> None:
     (tmp_path / "run").write_text("1 Q0 a 1 2 tag\n")
     done = CliRunner().invoke(main, ["check", str(tmp_path / "run"), "--limit", "400"])
     assert done.exit_code == 2
-    assert "--limit does nothing with --kind rankings" in done.stderr
+    assert "--limit has no effect with --kind rankings" in done.stderr

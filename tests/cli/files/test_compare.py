@@ -199,16 +199,17 @@ def test_what_is_undefined_is_null_or_a_sentence(tmp_path: Path) -> None:
     assert "undefined" in call(*of(tmp_path, "one", "two")).stdout
     many = call(*of(tmp_path, "one", "two", "three"), "--format", "json").stdout
     assert json.loads(many)["pairs"][0]["effect_size"] is None
-    assert "With one topic no test can tell runs apart." in call(*of(tmp_path, "one", "two", "three")).stdout
+    told = call(*of(tmp_path, "one", "two", "three")).stdout
+    assert "With one topic, no test can find a significant difference." in told
 
 
 def test_a_test_that_can_find_nothing_says_so(files: Path) -> None:
     """With too few topics for a test a sentence offers the paired t test."""
     text = call(*of(files, "one", "two", "three"), "-m", "P@5", "--test", "sign").stdout
-    assert "cannot tell any pair apart here" not in text
+    assert "cannot find significant differences here" not in text
     (files / "qrels").write_text("".join(f"{topic} 0 r 1\n" for topic in TOPICS[:4]))
     text = call(*of(files, "one", "two", "three"), "-m", "RR", "--test", "sign").stdout
-    assert "cannot tell any pair apart here" in text
+    assert "cannot find significant differences here" in text
     assert "--test t" in text
 
 
@@ -228,12 +229,12 @@ def test_dialect_and_level_reach_the_scores(tmp_path: Path) -> None:
     ("names", "options", "message"),
     [
         (("one",), (), "at least two runs"),
-        (("one", "one", "one"), (), "is given twice"),
-        (("one", "two"), ("-m", "NumRet"), "no better or worse"),
-        (("one", "two"), ("-m", "GMAP"), "not a mean of its topics' scores"),
+        (("one", "one", "one"), (), "is listed twice"),
+        (("one", "two"), ("-m", "NumRet"), "has no direction"),
+        (("one", "two"), ("-m", "GMAP"), "is not a mean over topics"),
         (("one", "two"), ("-m", "nonsense"), "nonsense"),
-        (("one", "two"), ("-m", "AP", "-m", "RR"), "These are 2 measures: AP, RR."),
-        (("one", "two"), ("--baseline", "none"), "none is none of the runs: one, two."),
+        (("one", "two"), ("-m", "AP", "-m", "RR"), "--measure has 2 measures: AP, RR."),
+        (("one", "two"), ("--baseline", "none"), "none is not one of the runs: one, two."),
         (("one", "qrels"), (), "qrels"),
     ],
 )

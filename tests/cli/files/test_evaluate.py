@@ -266,7 +266,7 @@ def test_the_summary_may_be_left_out(files: Path) -> None:
     assert {topic for _, topic in values(done)} == {"1", "2"}
     done = call(files / "qrels", files / "run", "-n", "--format", "json")
     assert done.exit_code == 2
-    assert "--no-summary goes with --format trec." in done.stderr
+    assert "--no-summary needs --format trec." in done.stderr
 
 
 def test_the_collection_size_reaches_measures_that_need_it(files: Path) -> None:

@@ -105,10 +105,10 @@ def test_options_of_the_other_kind_are_refused(files: dict[str, Path]) -> None:
     """They would do nothing; and rankings need judgments before runs."""
     done = evaluate(files, "--depth", 5)
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "--depth does nothing with --kind answers; leave it out." in done.stderr
+    assert "--depth has no effect with --kind answers. Leave it out." in done.stderr
     run = str(files["run"])
     done = CliRunner().invoke(main, ["evaluate", run, run, "--nuggets", run])
-    assert "--nuggets does nothing with --kind rankings" in done.stderr
+    assert "--nuggets has no effect with --kind rankings" in done.stderr
     done = CliRunner().invoke(main, ["evaluate", run])
     assert done.exit_code == 2
     assert "Missing argument 'RUN...'." in done.stderr

@@ -30,7 +30,7 @@ def test_every_command_names_the_form(road: str, tmp_path: Path, monkeypatch: py
     arguments, wanted = ROADS[road]
     done = CliRunner().invoke(main, list(arguments))
     assert done.exit_code == 1, done.output
-    sentence = f"This is a Git LFS pointer, which stands for the file, not {wanted}. Run `git lfs pull`"
+    sentence = f"This is a Git LFS pointer instead of the file itself, not {wanted}. Run `git lfs pull`"
     assert done.stderr.count(sentence) == 1
 
 
@@ -67,7 +67,7 @@ def test_every_command_says_how_it_read_judgments_and_takes_a_mapping(
     assert (refused.exit_code, "--map awful=NUMBER" in refused.stderr) == (1, True), refused.output
     done = CliRunner().invoke(main, [*READERS[road], "--map", "good=2", "--map", "awful=0"])
     assert done.exit_code == 0, done.output
-    for said in ("1 line that begins with # was skipped", "Grades in words were read as good=2, awful=0."):
+    for said in ("1 line that begins with # was skipped", "Grade words were read as good=2, awful=0."):
         (line,) = [line for line in done.stderr.splitlines() if said in line]
         assert line.startswith("note: qrels: ")
 

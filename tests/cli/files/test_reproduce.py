@@ -87,13 +87,13 @@ def test_words_and_thresholds_for_people() -> None:
     lines = call().stdout.splitlines()
     assert lines[0] == "AP on 4 topics, trec_eval 10"
     assert "KTU: same from 0.95, close from 0.5, else off" in lines
-    assert "  topics that only the original has: 4" in lines
+    assert "  topics only in the original: 4" in lines
     assert any(line.startswith("topics     nRMSE") and line.endswith("off") for line in lines)
     loose = facts("--threshold", "nrmse", "0.5", "0.5", "--margin", "0.9")
     assert loose["words"]["topics"] == "same"
     assert loose["words"]["test"] == "same"
     assert loose["thresholds"]["nrmse"] == {"same": 0.5, "close": 0.5}
-    assert "write the smaller one first" in call("--threshold", "er", "0.5", "0.1").stderr
+    assert "Write the smaller value first" in call("--threshold", "er", "0.5", "0.1").stderr
 
 
 def test_another_collection_compares_means(folder: Path) -> None:

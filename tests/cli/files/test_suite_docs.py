@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from leaderboard.cli import main
-from tests.conftest import ROOT
+from tests import ROOT
 from tests.make import suites
 
 WORLDS = {"suites": suites.of_demo, "reproductions": suites.of_reproduction}

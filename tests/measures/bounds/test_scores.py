@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from leaderboard.measures.grammar import parse
@@ -35,7 +35,6 @@ def extremes(name: str, topic: Topic, grades: range) -> tuple[float, float]:
 
 
 @given(SMALL, st.sampled_from(["", "@2", "@5"]), st.sampled_from([1, 2]))
-@settings(max_examples=150, deadline=None)
 def test_binary_measures_reach_their_bounds(topic: Topic, at: str, rel: int) -> None:
     """No way to judge gives less or more, and some way gives just that."""
     judged = scored(topic)
@@ -51,7 +50,6 @@ FEWER = SMALL.filter(lambda topic: sum(grade in (None, -1) for grade in (*topic.
 
 
 @given(FEWER, st.sampled_from(["", "@2", "@5"]), st.sampled_from(["log2", "exp-log2"]))
-@settings(max_examples=100, deadline=None)
 def test_ndcg_reaches_its_bounds(topic: Topic, at: str, dcg: str) -> None:
     """With grades from 0 to 3 for all unjudged documents; the judged ones have up to 2."""
     low, high = extremes(f"nDCG(dcg={dcg!r}){at}", topic, range(4))

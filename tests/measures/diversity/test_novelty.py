@@ -43,7 +43,6 @@ def score(name: str, topic: Diverse) -> float:
 
 @pytest.mark.parametrize("name", ["alpha_DCG", "alpha_nDCG", "ERR_IA", "nERR_IA"])
 @given(topic=drawn(), rel=RELS, alpha=ALPHAS, cutoff=CUTOFFS)
-@settings(max_examples=60)
 def test_novelty_by_rank_is_the_definition(
     name: str, topic: Diverse, rel: int, alpha: float, cutoff: int
 ) -> None:
@@ -54,7 +53,6 @@ def test_novelty_by_rank_is_the_definition(
 
 @pytest.mark.parametrize("name", ["NRBP", "nNRBP"])
 @given(topic=drawn(), rel=RELS, alpha=ALPHAS, beta=st.sampled_from([0.0, 0.5, 0.9]))
-@settings(max_examples=60)
 def test_rank_biased_novelty_is_the_definition(
     name: str, topic: Diverse, rel: int, alpha: float, beta: float
 ) -> None:
@@ -64,7 +62,6 @@ def test_rank_biased_novelty_is_the_definition(
 
 
 @given(topic=drawn(), rel=RELS, cutoff=CUTOFFS)
-@settings(max_examples=60)
 def test_means_over_subtopics_are_the_definition(topic: Diverse, rel: int, cutoff: int) -> None:
     """Every subtopic scored by itself."""
     for name, level in (
@@ -77,7 +74,6 @@ def test_means_over_subtopics_are_the_definition(topic: Diverse, rel: int, cutof
 
 
 @given(topic=drawn(), rel=RELS, cutoff=CUTOFFS)
-@settings(max_examples=60)
 def test_coverage_and_d_measures_are_the_definition(topic: Diverse, rel: int, cutoff: int) -> None:
     """Subtopic recall, the gain of all subtopics together, and both weighed."""
     assert score(f"StRecall(rel={rel})@{cutoff}", topic) == diverse.subtopic_recall(topic, rel, cutoff)

@@ -107,7 +107,6 @@ RANKINGS = st.permutations("abcdefxyz").flatmap(
 
 
 @given(RANKINGS, st.lists(PAIRS, max_size=3), st.sampled_from(FORMS))
-@settings(max_examples=100)
 def test_shares_are_the_definition(ranking: str, judges: list[Judge], form: str) -> None:
     """Preference by preference; by pair of documents; by judge."""
     run, given_pairs = preferred(ranking, *judges), [pair for judge in judges for pair in judge]
@@ -125,7 +124,6 @@ def test_shares_are_the_definition(ranking: str, judges: list[Judge], form: str)
 
 
 @given(RANKINGS, PAIRS, st.integers(1, 10))
-@settings(max_examples=100)
 def test_precision_and_recall_are_the_definition(ranking: str, pairs: Judge, cutoff: int) -> None:
     """Rank by rank."""
     run, top = preferred(ranking, pairs), ranking[:cutoff]

@@ -104,6 +104,7 @@ def test_too_little_to_tell_favour() -> None:
         favours(labels, gain_of, placed, [[0, 2]])
 
 
+@pytest.mark.trial
 @pytest.mark.parametrize("how", ["up", "down", "popular up"])
 def test_machines_that_know_no_team_favour_none(how: str) -> None:
     """Hardly any of 25 boards by P@10, whichever way they err, even by how many runs have a document."""

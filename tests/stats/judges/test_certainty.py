@@ -13,6 +13,7 @@ REFERENCE = RUN / 16 + (7 * RUN * RUN + 5 * TOPIC * RUN + 3 * TOPIC) % 13 / 20
 JUDGE = REFERENCE + (3 * RUN * RUN + 2 * TOPIC * RUN + 9 * TOPIC) % 11 / 20
 
 
+@pytest.mark.trial
 def test_the_bound_is_the_5th_percentile_of_both_boards_on_the_same_topics() -> None:
     """Against a loop of its own, with its own draws: near, as both draw at random."""
     random = np.random.default_rng(1)

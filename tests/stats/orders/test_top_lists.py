@@ -82,6 +82,7 @@ def test_the_footrule_is_a_metric(one: str, two: str, three: str, k: int) -> Non
     assert direct <= top_lists.footrule(one, three, k) + top_lists.footrule(three, two, k)
 
 
+@pytest.mark.trial
 def test_kendall_is_no_metric() -> None:
     """Over a third list the way can be shorter: ab to cd is 4 pairs, over ac only 3."""
     lists = ["".join(letters) for letters in permutations("abcde", 2)]

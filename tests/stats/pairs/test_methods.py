@@ -176,7 +176,7 @@ def test_progress_ends_at_one() -> None:
 def test_scores_that_are_missing_are_refused() -> None:
     """No p comes of them."""
     for scores in (np.array([[0.1, np.nan], [0.2, 0.3]]), np.array([[0.1, np.inf], [0.2, 0.3]]), np.ones(3)):
-        with pytest.raises(ValueError, match="none of which is missing"):
+        with pytest.raises(ValueError, match="none missing"):
             all_pairs(scores, method("t+holm"), seed=1)
     with pytest.raises(ValueError, match="without a topic"):
         all_pairs(np.empty((3, 0)), method("t+holm"), seed=1)
@@ -185,7 +185,7 @@ def test_scores_that_are_missing_are_refused() -> None:
 def test_no_resamples_are_refused() -> None:
     """None at all is not as many as it takes."""
     for key in ("randomisation+holm", "bootstrap+bh", "randomised_tukey"):
-        with pytest.raises(ValueError, match="says nothing"):
+        with pytest.raises(ValueError, match="is empty"):
             all_pairs(WORKED, method(key), seed=1, resamples=0)
 
 

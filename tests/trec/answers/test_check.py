@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from leaderboard.trec.answers.check import MOST_TOPICS, AnswerRules, check_answers
+from leaderboard.trec.answers import check
+from leaderboard.trec.answers.check import AnswerRules, check_answers
 from leaderboard.trec.answers.dialects import DIALECTS
 from leaderboard.trec.answers.record import Answer
 from leaderboard.trec.answers.topics import AnswerTopic
@@ -278,7 +279,7 @@ def test_at_most_25_errors_are_shown_and_alike_warnings_are_one(tmp_path: Path) 
     assert (warning.count, warning.line, warning.examples) == (17, 1, ("d9", "d4"))
 
 
-def test_files_that_are_no_answers(tmp_path: Path) -> None:
+def test_files_that_are_no_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty file, one in another dialect than asked for, one of too many topics."""
     assert [one.rule for one in checked(tmp_path, []).problems] == ["The file has no answers."]
     assert [one.rule for one in checked(tmp_path, ["", " "], dialects=("rag24",)).problems] == [
@@ -289,10 +290,12 @@ def test_files_that_are_no_answers(tmp_path: Path) -> None:
         "The file is in the dialect report; rag24, rag25 can be sent."
     ]
     report = checked(tmp_path, [line("report"), "\x00"])
-    assert [one.rule for one in report.problems] == ["The line holds a NUL byte."]
+    assert [one.rule for one in report.problems] == ["The line contains a NUL byte."]
     short = '{"metadata":{"team_id":"u","run_id":"r","topic_id":%d},"responses":[],"references":[]}'
-    many = [short % number for number in range(MOST_TOPICS + 1)]
-    assert checked(tmp_path, list(many)).problems[0].rule == "The file answers more than 100,000 topics."
+    monkeypatch.setattr(check, "MOST_TOPICS", 1000)
+    many = [short % number for number in range(1001)]
+    assert checked(tmp_path, list(many)).problems[0].rule == "The file answers more than 1,000 topics."
+    assert checked(tmp_path, many[1:]).problems == ()
 
 
 def test_every_dialect_has_a_column() -> None:

@@ -123,7 +123,7 @@ def test_topics_of_all_forms(tmp_path: Path) -> None:
         ({"title": "no id"}, "A topic needs an id"),
         ({"id": "7", "limit": -1}, "limit is negative."),
         ({"id": "7", "limit": 2.5}, "limit must be a whole number"),
-        ({"id": "a b"}, "A topic id may not hold blanks"),
+        ({"id": "a b"}, "A topic id may not contain blanks"),
     ):
         with pytest.raises(Invalid) as caught:
             read_answer_topics(jsonl(path, [broken]))

@@ -125,7 +125,7 @@ def test_text_that_cannot_be_stored_is_refused() -> None:
     """NUL, half a surrogate pair, and confidences that are not finite."""
     for text in ("a\x00b", "\ud800"):
         assert read("report", line("report", "responses.0.text", text))[1] == [
-            "text holds NUL or half a surrogate pair."
+            "text contains NUL or half a surrogate pair."
         ]
     record = json.loads('{"metadata":{"team_id":"u","run_id":"r","topic_id":"7"},"references":["d4"],'
                         '"responses":[{"text":"One.","citations":{"d4":NaN}}]}')  # fmt: skip

@@ -31,7 +31,7 @@ def test_autojudges_kiddie_runs(shared_data: Path) -> None:
     for path in runs:
         report = check_answers(path, AnswerRules(topics=known))
         assert [one.rule for one in report.warnings] == [
-            "The line has no references; those cited take their place."
+            "The line has no references; the cited documents are used instead."
         ]
         assert (report.verdict, report.facts["answers"]) == ("accepted with warnings", 5)
 

@@ -76,7 +76,7 @@ def test_texts_of_the_top_documents_make_a_matrix_a_topic() -> None:
     assert [matrix.shape for matrix in matrices] == [(2, 2), (2, 2), (0, 0)]
     assert matrices[0][0, 1] == 1.0
     assert matrices[1][0, 1] == pytest.approx(0.5, abs=1e-12)
-    with pytest.raises(MissingInput, match="no text of document d9"):
+    with pytest.raises(MissingInput, match="No text was given for document d9"):
         from_texts(texts, {"1": [b"d1", b"d9"]})
 
 
@@ -124,7 +124,10 @@ def test_a_pair_that_was_not_supplied_is_not_guessed(written: Written) -> None:
         ("1 a b -0.1\n", "value '-0.1': A dissimilarity is a number from 0 up."),
         ("1 a b nan\n", "value 'nan': A dissimilarity is a number from 0 up."),
         ("1 a b 1e999\n", "value '1e999': A dissimilarity is a number from 0 up."),
-        ("1 a a 0.5\n", "value '0.5': A document is not unlike itself. Leave the line out, or write 0."),
+        (
+            "1 a a 0.5\n",
+            "value '0.5': A document has no dissimilarity to itself. Remove the line, or write 0.",
+        ),
         (
             "1 a b 0.5\n1 b a 0.25\n",
             "line 2: docno 'a, b': The two documents have dissimilarity 0.5 on line 1;",

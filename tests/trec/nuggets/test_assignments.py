@@ -81,7 +81,7 @@ def test_what_else_is_wrong(tmp_path: Path) -> None:
     ]
     assert rules(tmp_path, good, good, assigned("9", {"blue": ("vital", "support")})) == [
         "line 2: run_id 'one': There are assignments of this run for topic 7 already. "
-        "Keep one line a run and topic.",
+        "Keep one line per run and topic.",
         "line 3: qid '9': The nugget set does not have this topic. Add it, or leave the line out.",
     ]
 

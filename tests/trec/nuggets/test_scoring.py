@@ -83,7 +83,7 @@ def test_without_vital_nuggets_v_is_0(tmp_path: Path) -> None:
     lines = [assigned("2", {"c": ("okay", "failed"), "f": ("failed", "support")})]
     one, notes = scored(tmp_path, RUN, "V", "A", "W", nuggets=given, assignments=lines)
     assert [mean(one, place) for place in range(3)] == [0.0, 0.5, 0.5]
-    assert "50.0% of all assignments failed; they count as not held." in notes
+    assert "50.0% of all assignments failed; they count as not contained." in notes
     assert "No vital nuggets in 1 topic (2); V and V_strict are 0 there." in notes
 
 
@@ -98,7 +98,7 @@ def test_support_is_over_the_topics_that_anybody_was_judged_on(tmp_path: Path) -
     one, notes = scored(tmp_path, run, "SupportP", "SupportR", support=labels)
     assert by_topic(one) == {"1": 1.0, "2": 0.0, "3": None}
     assert by_topic(one, 1) == {"1": 0.5, "2": 0.0, "3": None}
-    assert "Judgments of runs that are not scored were passed over: 1 (two)." in notes
+    assert "Judgments of runs that are not scored were ignored: 1 (two)." in notes
     labels[2] = supported("3", [-1])
     assert by_topic(scored(tmp_path, run, "SupportP", support=labels)[0])["3"] is None
 

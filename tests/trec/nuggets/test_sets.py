@@ -82,9 +82,9 @@ def test_what_is_wrong_has_line_value_and_remedy(tmp_path: Path) -> None:
         "line 10: each of nugget_bank 'Why?': each of nugget_bank must be an object, not text. "
         "Write an object there.",
         "line 11: '{': The line is not valid JSON: Expecting property name enclosed in double quotes. "
-        "Write one JSON object a line.",
+        "Write one JSON object per line.",
     ]
     assert rules(tmp_path / "empty.jsonl", []) == [
-        "The file has no nuggets. Write one JSON object a topic, each on a line."
+        "The file has no nuggets. Write one JSON object per topic, one per line."
     ]
     assert len(rules(tmp_path / "many.jsonl", ["{"] * 30)) == 25

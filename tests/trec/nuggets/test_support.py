@@ -93,4 +93,4 @@ def test_what_is_wrong(tmp_path: Path) -> None:
         "line 11: sentence_index '0': The citation has another label already. Keep one.",
         "line 12: support_label \"['FS']\": A support label is FS, PS or NS. Write one of them, or a status.",
     ]  # fmt: skip
-    assert rules(tmp_path) == ["The file has no support labels. Write one JSON object a line."]
+    assert rules(tmp_path) == ["The file has no support labels. Write one JSON object per line."]

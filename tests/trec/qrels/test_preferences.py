@@ -97,7 +97,7 @@ def test_compressed_files_are_read(written: Written) -> None:
             "1 u s a 1\n1 u s b 2\n1 u s a 3\n",
             "line 3: docno 'a': The group has this document already on line 1",
         ),
-        ("1 a\x01 b\n", "line 1: '1 a\\\\x01 b': The line holds a control character."),
+        ("1 a\x01 b\n", "line 1: '1 a\\\\x01 b': The line contains a control character."),
     ],
 )
 def test_problems_name_line_value_and_remedy(written: Written, text: str, problem: str) -> None:
@@ -110,7 +110,7 @@ def test_a_judge_must_not_contradict_themselves(written: Written) -> None:
     lines = "1 u1 s1 a 2\n1 u1 s1 b 1\n1 u1 s2 b 2\n1 u1 s2 c 1\n1 u1 s3 c 2\n1 u1 s3 a 1\n"
     (problem,) = _problems(written(lines))
     assert "Judge u1 prefers " in problem
-    assert problem.endswith("round in a circle. Make these two judges, or leave out one of the groups.")
+    assert problem.endswith("which is a circle. Use two judges, or remove one of the groups.")
     circle = problem.split("prefers ")[1].split(",")[0].split(" to ")
     assert "".join(circle) in {"abca", "bcab", "cabc"}
     assert read_preferences(written(lines.replace("1 u1 s3", "1 u2 s3"))).pairs["1"]["u2"] == {

@@ -87,7 +87,7 @@ def test_equal_double_is_noted(written: Written) -> None:
     qrels = read_qrels(written("1 0 a 1\n1 0 a 1\n"))
     assert qrels.judgments == {"1": {b"a": 1}}
     assert [str(note) for note in qrels.notes] == [
-        "line 2: docno 'a': The same judgment comes twice. It was taken once."
+        "line 2: docno 'a': The judgment is listed twice. It was counted once."
     ]
 
 
@@ -111,7 +111,7 @@ def test_grade_is_a_whole_number(grade: str, written: Written) -> None:
     ("line", "remedy"),
     [
         ("1 Q0 a 1 0.5 tag", "This looks like a run; send the qrels."),
-        ("1 0 a 1 0.25", "Say what the columns are: map columns=topic,iteration,docno,-,grade (--map)."),
+        ("1 0 a 1 0.25", "Name the columns: map columns=topic,iteration,docno,-,grade (--map)."),
         ("1 a", "Separate the fields by blanks or tabs."),
     ],
 )

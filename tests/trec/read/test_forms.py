@@ -26,7 +26,7 @@ QRELS = {
     "grades with a point": ("1 0 a 1.0\n1 0 b 0.0\n2 0 a 2.0\n", "3 grades are written with a point"),
     "words": (
         "1 0 a relevant\n1 0 b not_relevant\n2 0 a highly_relevant\n",
-        "Grades in words were read as relevant=1, not_relevant=0, highly_relevant=2.",
+        "Grade words were read as relevant=1, not_relevant=0, highly_relevant=2.",
     ),
     "LETOR": (
         "1 qid:1 1:0.3 #docid = a inc = 1\n0 qid:1 1:0.2 #docid = b\n2 qid:2 1:1 #docid = a\n",
@@ -179,11 +179,11 @@ def test_a_mapping_says_how_a_file_is_read(tmp_path: Path) -> None:
     other = asked(["columns=topic,iteration,docno,grade,-"])
     path.write_text("1 0 a 3 1\n1 0 b 2 0\n")
     assert read_qrels(path, asked=other).judgments == {"1": {b"a": 3, b"b": 2}}
-    with pytest.raises(Invalid, match=r"Say what the columns are: map columns="):
+    with pytest.raises(Invalid, match=r"Name the columns: map columns="):
         read_qrels(path)
     path.write_text("1 a\n2 b\n")
     assert read_qrels(path, asked=asked(["grade=1"])).judgments == {"1": {b"a": 1}, "2": {b"b": 1}}
-    with pytest.raises(Invalid, match="This says nothing about grades, columns or topics"):
+    with pytest.raises(Invalid, match="This maps no grades, columns or topics"):
         asked(["columns=topic,colour"])
 
 

@@ -1,17 +1,23 @@
 """The two kernels: every number correctly rounded, every order and match right, and the same from both."""
 
+import importlib.util
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from fractions import Fraction
 from itertools import pairwise
+from types import MappingProxyType, ModuleType
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from leaderboard.cli import main
 from leaderboard.trec.read import kernel
+from leaderboard.trec.read import native as choice
 from leaderboard.trec.read.columns import Columns
 from leaderboard.trec.read.kernel import SLACK, Parsed
 from leaderboard.trec.runs.runs import Ranking, block_of
@@ -281,3 +287,114 @@ def test_a_document_that_comes_twice_is_found_in_rankings_of_any_length(size: in
         for found, letters in ((-1, docnos), (0, twice)):
             block = block_of([Ranking("1", letters, np.zeros(len(letters)))])
             assert kernel.doubled(block.body, block.columns) == found
+
+
+documents_by_topic = st.lists(
+    st.dictionaries(
+        st.text(st.characters(codec="utf-8"), max_size=20),
+        st.one_of(
+            st.floats(allow_nan=False, allow_infinity=False), st.integers(-(2**60), 2**60), st.booleans()
+        ),
+        max_size=40,
+    ),
+    max_size=4,
+)
+
+
+@needs_c
+@given(documents_by_topic)
+def test_dictionaries_are_gathered_alike(topics: list[dict[str, float]]) -> None:
+    """Letters, places, lengths, hashes and scores are those of numpy alone, and those of the dictionaries."""
+    native = kernel.gathered(topics, 255)
+    with without_c():
+        plain = kernel.gathered(topics, 255)
+    assert native is not None
+    assert plain is not None
+    assert native.letters == plain.letters
+    for one, other in zip(native[1:], plain[1:], strict=True):
+        assert np.array_equal(one, other)
+    docnos = [docno.encode() for documents in topics for docno in documents]
+    ends = (native.at + native.length).tolist()
+    assert [native.letters[at:end] for at, end in zip(native.at.tolist(), ends, strict=True)] == docnos
+    assert native.score.tolist() == [float(score) for each in topics for score in each.values()]
+
+
+@needs_c
+@pytest.mark.parametrize(
+    "documents",
+    [
+        {"a": float("nan")},
+        {"a": float("inf")},
+        {"a": "1"},
+        {1: 1.0},
+        {b"a": 1.0},
+        {"a": None},
+        {"a" * 256: 1.0},
+    ],
+    ids=str,
+)
+def test_documents_that_break_a_rule_are_refused_by_both(documents: dict[str, float]) -> None:
+    """Numbers that are not finite, ids that are no text or too long."""
+    assert kernel.gathered([{"fine": 1.0}, documents], 255) is None
+    with without_c():
+        assert kernel.gathered([{"fine": 1.0}, documents], 255) is None
+
+
+def test_documents_of_unusual_kinds_are_gathered() -> None:
+    """Numbers of numpy, any mapping, and bytes that are not UTF-8 as escapes."""
+    topics = [MappingProxyType({"a\udcff": np.float32(0.5), "b": np.int64(3)})]
+    found = kernel.gathered(topics, 255)
+    with without_c():
+        plain = kernel.gathered(topics, 255)
+    for each in (found, plain):
+        assert each is not None
+        assert (each.letters[:3], each.score.tolist()) == (b"a\xffb", [0.5, 3.0])
+
+
+printed_values = st.one_of(
+    st.floats(allow_nan=True, allow_infinity=True),
+    st.floats(0, 1),
+    st.integers(0, 20_000).map(lambda value: value / 20_000),
+    st.integers(0, 20_000).map(lambda value: (value + 0.5) / 10_000),
+    st.integers(0, 10**9).map(float),
+)
+
+
+@given(st.lists(printed_values, min_size=1, max_size=30), st.sampled_from([0, 1, 2, 4, 6, 9]))
+@example([0.00005, 0.00015, 0.12345, 0.5, 1e-320, -0.0, 1e300, 99999.99995], 4)
+def test_numbers_are_printed_as_c_does(values: list[float], digits: int) -> None:
+    """To the last digit, half-way cases too, by both kernels."""
+    heads, topics = [b"name\t"], [b"t%d" % place for place in range(len(values))]
+    form = f"%6.{digits}f" if digits else "%.0f"
+    expected = "".join(f"name\tt{place}\t{form % value}\n" for place, value in enumerate(values))
+    array, places = np.array([values]), np.array([digits], np.int32)
+    assert kernel.printed(heads, topics, array, places, {}).decode() == expected
+    with without_c():
+        assert kernel.printed(heads, topics, array, places, {}).decode() == expected
+
+
+@needs_c
+def test_text_is_printed_in_place_of_numbers() -> None:
+    """By line; names may hold signs of templates and any bytes."""
+    given_ = ([b"100%\t", b"s\t"], [b"q\xff", b"r"], np.array([[0.5, 1], [0, 0]]), np.array([2, 0], np.int32))
+    texts = {1: [b"'%s'", b""]}
+    expected = b"100%\tq\xff\t  0.50\ns\tq\xff\t'%s'\n100%\tr\t  1.00\ns\tr\t\n"
+    assert kernel.printed(*given_, texts) == expected
+    with without_c():
+        assert kernel.printed(*given_, texts) == expected
+    assert kernel.printed([], [], np.empty((0, 0)), np.empty(0, np.int32), {}) == b""
+
+
+def test_a_kernel_of_older_source_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A checkout that moved on without a new build reads with numpy, and `--version` says why."""
+    package = importlib.import_module("leaderboard.trec.read")
+    monkeypatch.setitem(sys.modules, "leaderboard.trec.read._kernel", ModuleType("_kernel"))
+    monkeypatch.setattr(package, "_kernel", ModuleType("_kernel"), raising=False)
+    spec = importlib.util.spec_from_file_location("choice_again", choice.__file__)
+    assert spec
+    assert spec.loader
+    again = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(again)
+    assert (again.native, again.is_stale, again.name()) == (None, True, "numpy")
+    monkeypatch.setattr(choice, "is_stale", True)
+    assert "out of date, install again" in CliRunner().invoke(main, ["--version"]).output

@@ -50,7 +50,7 @@ def test_utf16_is_refused_with_the_remedy(encoding: str, written: Written) -> No
 
 def test_nul_is_refused_with_its_line(written: Written) -> None:
     """A NUL byte is refused with the line it is on."""
-    with pytest.raises(Invalid, match="line 2: The line holds a NUL byte"):
+    with pytest.raises(Invalid, match="line 2: The line contains a NUL byte"):
         list(numbered_lines(written(b"a\nb\0c\n")))
 
 

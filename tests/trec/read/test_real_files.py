@@ -11,6 +11,7 @@ from leaderboard.trec.qrels.qrels import read_qrels
 from leaderboard.trec.runs.check import Rules, read_and_check
 from leaderboard.trec.runs.runs import read_run
 from leaderboard.trec.topics.topics import read_topics
+from tests.make.loops import some
 
 RUNS = {
     "robust03/runs/rutcor03100.gz": (100_000, 100, "rutcor03100"),
@@ -46,7 +47,9 @@ TOPICS = {
 }
 
 
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize(
+    "name", some(RUNS, [name for name, (entries, *_) in RUNS.items() if entries < 20_000])
+)
 def test_real_run_is_read(name: str, shared_data: Path) -> None:
     """Entries, topics and tag are those of the file, strictly and leniently read."""
     for strict in (True, False):
@@ -55,6 +58,7 @@ def test_real_run_is_read(name: str, shared_data: Path) -> None:
         assert sum(len(ranking.docnos) for ranking in run.rankings.values()) == run.entries
 
 
+@pytest.mark.trial
 @pytest.mark.parametrize("name", ["robust03/runs/THUIRr0301.gz", "clef-tar2017/runs/amc.run.gz"])
 def test_every_entry_of_a_real_run_is_kept(name: str, shared_data: Path) -> None:
     """Against splitting the file line by line: the same topics, docnos and scores."""
@@ -94,6 +98,7 @@ def test_rank_zero_everywhere_is_no_contradiction(shared_data: Path) -> None:
     assert run.notes == ()
 
 
+@pytest.mark.trial
 def test_real_oddities_are_warned_of(shared_data: Path) -> None:
     """Ties, several tags, missing topics and contradicting ranks of real runs are found."""
     warnings = {
@@ -108,7 +113,7 @@ def test_real_oddities_are_warned_of(shared_data: Path) -> None:
         assert any(text in str(warning) for warning in report.warnings), (name, report.warnings)
 
 
-@pytest.mark.parametrize("name", QRELS)
+@pytest.mark.parametrize("name", some(QRELS, [name for name, (topics, _) in QRELS.items() if topics == 3]))
 def test_real_qrels_are_read(name: str, shared_data: Path) -> None:
     """Topics and grades are those of the file; negative grades are kept."""
     qrels = read_qrels(shared_data / name)

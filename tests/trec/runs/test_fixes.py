@@ -14,7 +14,7 @@ from leaderboard.trec.runs.fixes import FIXES, Fixing, fixed
 Line = tuple[str, str, int, float]
 """Topic, document, rank, score."""
 Orders = dict[str, list[str]]
-QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 SCORES = st.sampled_from([0.0, 1.0, 1.00000001, 2.5, -3.0, 7.0])
 DOCUMENTS = st.sampled_from([f"d{number}" for number in range(8)])
 

@@ -123,7 +123,7 @@ def test_score_too_large_is_refused(written: Written) -> None:
     ("line", "remedy"),
     [
         ("1 Q0 a 1 1", "Often the second column (Q0) or the tag is missing."),
-        ("1 Q0 a 1 1 my tag", "Take the blanks out of docnos and tags."),
+        ("1 Q0 a 1 1 my tag", "Remove the blanks from docnos and tags."),
         ("1 0 a 1", "This looks like a judgment; send the run, not the qrels."),
         ("1,Q0,a,1,1,t", "Separate the fields by blanks or tabs, not by commas."),
         ('{"1": {"a": 1.0}}', "This is JSON; write plain lines of six columns."),
@@ -155,7 +155,7 @@ def test_document_twice_in_a_split_topic_is_refused(written: Written) -> None:
 
 def test_control_characters_are_refused(written: Written) -> None:
     """An escape sequence in a docno never reaches a terminal."""
-    assert "The line holds a control character." in refusal(written, "1 Q0 a\x1b[31m 1 1 t\n")
+    assert "The line contains a control character." in refusal(written, "1 Q0 a\x1b[31m 1 1 t\n")
 
 
 def test_undecodable_bytes_are_refused(written: Written) -> None:
@@ -167,7 +167,7 @@ def test_undecodable_bytes_are_refused(written: Written) -> None:
 def test_empty_file_is_refused(content: str | bytes, written: Written) -> None:
     """A file without entries is refused, with how an entry looks."""
     message = refusal(written, content)
-    assert "The file has no entries. Write one line an entry: topic Q0 docno rank score tag." in message
+    assert "The file has no entries. Write one line per entry: topic Q0 docno rank score tag." in message
 
 
 @pytest.mark.parametrize(("place", "name"), [(0, "topic"), (2, "docno"), (5, "tag")])
@@ -199,7 +199,7 @@ def test_lenient_reading_takes_what_trec_eval_takes(written: Written) -> None:
 def test_a_nul_behind_the_last_field_is_refused(content: str, written: Written) -> None:
     """What is ignored of a line is text too, in comments as well."""
     for line in ("1 Q0 a 1 1 t more\0\n", "1 Q0 a 1 1 t \0\n", "# \0\n1 Q0 a 1 1 t\n"):
-        assert "The line holds a NUL byte." in refusal(written, content.format(line), strict=False)
+        assert "The line contains a NUL byte." in refusal(written, content.format(line), strict=False)
 
 
 @pytest.mark.parametrize("strict", [True, False])

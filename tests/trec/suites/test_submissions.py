@@ -57,7 +57,7 @@ def test_a_missing_member_is_no_error(tmp_path: Path) -> None:
         ("snapshot1/run.txt", "no such member. Did you mean snapshot-1?"),
         ("snapshot-1/result.txt", "named run.txt or run.txt.gz"),
         ("run.txt", "folder of its member"),
-        ("mine/snapshot-1/run.txt", "stands at the top"),
+        ("mine/snapshot-1/run.txt", "at the top level"),
         ("/snapshot-1/run.txt", "absolute or has `..`"),
         ("../snapshot-1/run.txt", "absolute or has `..`"),
         ("C:\\snapshot-1\\run.txt", "absolute or has `..`"),
@@ -68,7 +68,7 @@ def test_names_that_lead_elsewhere_are_refused(tmp_path: Path, name: str, said: 
     content = {**suites.files({"snapshot-2": 1}), name: b"1 Q0 a 1 1 t\n"}
     message = refused(tmp_path, suites.zipped(tmp_path / "sent.zip", content))
     assert said in message
-    assert "nothing of it counts" in message
+    assert "none of it counts" in message
 
 
 def test_links_are_refused(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def test_members_in_order(tmp_path: Path) -> None:
         ('shared_topics = "yes"', "", "is true or false"),
         ('missing = "emty"', "", "Did you mean empty?"),
         ("", 'langauge = "fr"', "Did you mean language?"),
-        ("", "leave_out = ['none.txt']", "needs a file that is not there"),
+        ("", "leave_out = ['none.txt']", "needs a file that does not exist"),
         ("not toml", "", "is not TOML"),
     ],
 )

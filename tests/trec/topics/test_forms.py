@@ -125,12 +125,12 @@ SHAPES: dict[str, tuple[str, str, str, tuple[Topic, ...]]] = {
     "microblog": ("<top>\n<num> Number: MB001 </num>\n<query> BBC staff cuts </query>\n"
         "<querytime> Tue Feb 08 </querytime>\n</top>\n", "TREC SGML", "id=num, title=query", (
         Topic("MB001", "BBC staff cuts"),)),
-    "million queries": ("1:after school\n4:stockley\n", "an id, a colon and a title a line",
+    "million queries": ("1:after school\n4:stockley\n", "an id, a colon and a title on each line",
         "id=column1, title=column2", (Topic("1", "after school"), Topic("4", "stockley"))),
     "million queries with priorities": ("20001:1:obama family\n20002:2:what: now\n",
-        "an id, a colon and a title a line", "id=column1, title=column3", (
+        "an id, a colon and a title on each line", "id=column1, title=column3", (
         Topic("20001", "obama family"), Topic("20002", "what: now"))),
-    "blank": ("1 one two\n2 three\n", "an id, a blank and a title a line", "id=column1, title=column2", (
+    "blank": ("1 one two\n2 three\n", "an id, a blank and a title on each line", "id=column1, title=column2", (
         Topic("1", "one two"), Topic("2", "three"))),
     "ids": ("Taste/Aftertaste\nTaste/Sweet\n", "ids only", "id=column1", (
         Topic("Taste/Aftertaste", ""), Topic("Taste/Sweet", ""))),
@@ -190,9 +190,9 @@ OTHERS = {
     b"PK\x03\x04\x14\x00\x00\x00[Content_Types].xml": "This is a spreadsheet, not topics. Save the sheet as CSV and send that.",
     b"%PDF-1.7\n": "This is a PDF document, not topics.",
     b"\x89PNG\r\n\x1a\n": "This is a picture, not topics. Send the plain text file: one line `id, a tab and the title`",
-    b'{"mteb_version": "1.0", "scores": {"test": []}}': "This is a file of MTEB results: scores, no rankings, not topics.",
+    b'{"mteb_version": "1.0", "scores": {"test": []}}': "This is a file of MTEB results, which has scores but no rankings, not topics.",
     b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n": "Run `git lfs pull` and send the file that it fetches.",
-    b"<!DOCTYPE html>\n<html><head></head></html>": "This is a web page (HTML), perhaps one that says why a download failed, not topics.",
+    b"<!DOCTYPE html>\n<html><head></head></html>": "This is a web page (HTML), perhaps the error page of a failed download, not topics.",
     b"topics:\n  - id: 1\n    title: one\n": "This is a YAML file, not topics. Write one line `id, a tab and the title` each.",
     b"- id: 1\n  title: one\n": "This is a YAML file, not topics.",
     b"2 qid:1 1:0.5 2:0.25 # d1\n0 qid:1 1:0.1 # d2\n": "This is a file of LETOR or RankLib judgments, not topics.",
@@ -222,9 +222,9 @@ def test_what_holds_no_topics_is_named(content: bytes, written: Written) -> None
 SAID = {
     "query-id\ttext\n1\tone\n": ("The first line is read as headings (query-id, text).", False),
     '1\t"she wrote ""now"" twice"\n2\ttwo\n': (
-        '1 cell stood in quotes, which are removed (for example "she wrote ""now"" twice").', True),
+        '1 cell were in quotes, which are removed (for example "she wrote ""now"" twice").', True),
     "1\tone\tabout\n": ("The columns have no headings, so their order says what they are.", True),
-    "1 one\n2 two\n": ("What stands before the first blank of a line is read as the id.", True),
+    "1 one\n2 two\n": ("The text before the first blank of a line is read as the id.", True),
     "a1\nb2\n": ("2 topics have no title (for example a1).", True),
     '{"id": "1", "title": "a"}\n{"id": "2"}\n': ("1 topic has no title (for example 2).", True),
     DECISIONS.replace("summary", "note"): ("No field is called a title: description is taken as title.", True),

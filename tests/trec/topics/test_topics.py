@@ -111,9 +111,9 @@ def test_doubled_ids_are_refused(content: str, written: Written) -> None:
 @pytest.mark.parametrize(
     ("topic_id", "message"),
     [
-        ("a\x07b", "A topic id may not hold control characters."),
-        ("a\x00b", "A topic id may not hold control characters."),
-        ("a b", "A topic id may not hold blanks: runs separate their columns by them."),
+        ("a\x07b", "A topic id may not contain control characters."),
+        ("a\x00b", "A topic id may not contain control characters."),
+        ("a b", "A topic id may not contain blanks: they separate the columns of runs."),
         ("x" * 256, "A topic id has at most 255 bytes."),
         ("", "The topic has no id: id must be text or a whole number. Number it."),
     ],
@@ -125,7 +125,7 @@ def test_ids_that_no_run_can_have_are_refused(topic_id: str, message: str, writt
 
 def test_text_the_database_cannot_hold_is_refused(written: Written) -> None:
     """NUL and half surrogate pairs, which JSON can write, are refused."""
-    assert "The topic's text holds NUL" in refusal(written, '{"id": "1", "title": "a\\u0000b"}')
+    assert "The topic's text contains NUL" in refusal(written, '{"id": "1", "title": "a\\u0000b"}')
     assert "half a surrogate pair" in refusal(written, '{"id": "1", "narrative": "\\ud800"}')
 
 
@@ -156,7 +156,7 @@ def test_broken_xml_is_refused_with_its_line(written: Written) -> None:
     message = refusal(written, '<topics>\n<topic number="1">a<br></topic>\n</topics>')
     assert "line 2: This is not well-formed XML: mismatched tag." in message
     deep = "<topics>" + "<a>" * 200 + "</a>" * 200 + "</topics>"
-    assert "The XML has more than 100 elements within each other" in refusal(written, deep)
+    assert "The XML has more than 100 nested elements" in refusal(written, deep)
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_broken_xml_is_refused_with_its_line(written: Written) -> None:
         ("1\t0\td1\tL2\n", "This is a qrels file"),
         ("query-id\tcorpus-id\tscore\n1\td1\t1\n", "This is a qrels file"),
         ("1 Q0 d1 1 3.0 tag\n", "This is a run, not topics."),
-        ("1\ta\n2\tb\tc\n", "Take the tabs out of the title."),
+        ("1\ta\n2\tb\tc\n", "Remove the tabs from the title."),
         ('{"id": "1"}\n{"id": \n', "line 2: '{\"id\": ': The line is not valid JSON"),
         ('[{"id": "1",\n "title": "one"},\n {"id": "2" "title": "two"}]\n', "line 3: "),
         ('{\n"topics": [\n{"id": "1"},\n]}\n', "line 4: "),
@@ -179,7 +179,7 @@ def test_broken_xml_is_refused_with_its_line(written: Written) -> None:
         ('{"id": true}\n', "id 'True': The topic has no id: id must be text or a whole number."),
         ('{"title": "t"}\n', "A topic needs an id, as text, under one of"),
         ('[{"id": "1"}, 7]\n', "'7': 1 of 2 values of the array are not objects."),
-        ('{"1": "a", "1": "b"}', "key '1': The key is there twice in one object. Keep one of them."),
+        ('{"1": "a", "1": "b"}', "key '1': The key occurs twice in one object. Keep one of them."),
         ("<top>\n<num> 1\n", "line 1: The last topic has no </top>."),
         ("", "The file has no topics."),
         ("<html></html>", "This is a web page (HTML)"),

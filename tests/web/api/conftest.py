@@ -9,10 +9,10 @@ import pytest
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from leaderboard.services.accounts import tokens
-from leaderboard.services.accounts.tokens import TokenRequest
-from leaderboard.services.policy import viewer_of
-from leaderboard.web.api import reference
+from leaderboard import reference
+from leaderboard.accounts.ops import tokens
+from leaderboard.accounts.ops.tokens import TokenRequest
+from leaderboard.core.policy import viewer_of
 from leaderboard.web.api.operations import Operation
 from tests.web.conftest import Site
 

@@ -5,7 +5,12 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from leaderboard.web.api import actions, assessors, bundles, clicks, people, pools, revisions, tasks, topics
+from leaderboard.bundles import api as bundles
+from leaderboard.judges import api as judges
+from leaderboard.judging.api import assessors, clicks, pools
+from leaderboard.qrels.api import revisions, topics
+from leaderboard.tasks.api import people, tasks
+from leaderboard.web.api import actions
 from tests.web.sent_forms import RUN, TOPICS
 
 ORGANISED = frozenset(
@@ -19,7 +24,7 @@ ORGANISED = frozenset(
             pools.OPERATIONS,
             clicks.OPERATIONS,
         ),
-        *(revisions.OPERATIONS, revisions.REFERENCES, assessors.OPERATIONS, assessors.SIDE_BY_SIDE),
+        *(revisions.OPERATIONS, judges.OPERATIONS, assessors.OPERATIONS, assessors.SIDE_BY_SIDE),
         bundles.OPERATIONS,
     )
     for one in operations

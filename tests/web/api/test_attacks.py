@@ -10,11 +10,11 @@ from flask import Flask
 from sqlalchemy import func, select, update
 from waitress.buffers import TempfileBasedBuffer
 
+from leaderboard import reference
+from leaderboard.accounts.ops import tokens
+from leaderboard.accounts.ops.tokens import TokenRequest
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Audit, Phase, Run
-from leaderboard.services.accounts import tokens
-from leaderboard.services.accounts.tokens import TokenRequest
-from leaderboard.web.api import reference
 from leaderboard.web.rules import PUBLIC
 from tests.make import build, people, worlds
 from tests.make.servers import ending, served
@@ -36,6 +36,7 @@ def test_a_tag_of_one_token_is_none_of_another(site: Site, program: Programs) ->
     assert anybody.ask("GET", "/tasks/draft", headers={"If-None-Match": "*"}).status_code == 404
 
 
+@pytest.mark.trial
 def test_other_methods_say_and_change_nothing_more(site: Site, program: Programs) -> None:
     """HEAD is GET without its body; OPTIONS names the methods to who may come in; neither acts."""
     faults = []

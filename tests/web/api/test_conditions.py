@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from leaderboard.web.api import reference
+from leaderboard import reference
 from leaderboard.web.api.operations import Operation
 from tests.make.worlds import RUN
 from tests.web.api.conftest import Program, Programs, path_of
@@ -40,6 +40,7 @@ def _statuses(program: Program, path: str, header: str, *values: str) -> list[in
     return [program.ask("GET", path, {header: value}).status_code for value in values]
 
 
+@pytest.mark.trial
 def test_reading_honours_both_headers(site: Site, program: Programs) -> None:
     """Strong comparison for If-Match, weak for If-None-Match, `*` for whatever there is."""
     olga, tagged = program("Olga", *SCOPES), []
@@ -59,6 +60,7 @@ def test_reading_honours_both_headers(site: Site, program: Programs) -> None:
     assert len(tagged) > 25
 
 
+@pytest.mark.trial
 def test_every_change_is_refused_under_a_stale_tag(site: Site, program: Programs) -> None:
     """Whatever is done without If-Match is not done under one that does not hold; other refusals stay."""
     done = set()
@@ -91,7 +93,7 @@ def test_a_stale_tag_names_what_is_there_now(site: Site, program: Programs) -> N
     assert (refused.status_code, refused.json["type"]) == (412, CHANGED)
     assert refused.json["detail"] == (
         f'If-Match is "x", but the entity tag is now {tag}. '
-        "Read it again and send the request with its new ETag."
+        "Read the resource again and repeat the request with its new ETag."
     )
     assert olga.ask("GET", SETTINGS).data == before.data
     made = olga.ask("PATCH", SETTINGS, {"If-Match": tag}, **change)
@@ -122,8 +124,7 @@ def test_an_address_without_a_tag_refuses_if_match(site: Site, program: Programs
     answer = berta.ask("POST", path, {"If-Match": "*"}, json={"why": "A test."})
     assert answer.status_code == 412
     assert (
-        answer.json["detail"]
-        == "If-Match cannot hold: GET gives no entity tag at this address. Leave it out."
+        answer.json["detail"] == "If-Match cannot be used here: this address has no entity tag. Leave it out."
     )
     assert berta.ask("GET", f"/runs/{site.world.run}").json["withdrawn"] == ""
 
@@ -137,7 +138,7 @@ def test_make_a_task_only_where_there_is_none(site: Site, program: Programs) -> 
     topics = olga.ask("PUT", "/tasks/fresh/topics", nothing_yet, data=b"1\tOther words\n")
     assert (topics.status_code, topics.json["detail"].partition(".")[0]) == (
         412,
-        "If-None-Match names what is there already",
+        "If-None-Match matches the current version",
     )
 
 

@@ -8,8 +8,8 @@ import pytest
 from markupsafe import escape
 from sqlalchemy import update
 
+from leaderboard import reference
 from leaderboard.db.tables import Account, ApiToken
-from leaderboard.web.api import reference
 from leaderboard.web.api.operations import Operation
 from leaderboard.web.api.problems import TYPES
 from leaderboard.web.rules import PUBLIC
@@ -147,6 +147,7 @@ def test_a_whole_number_may_be_written_with_a_point(site: Site, program: Program
     assert [answer.status_code for answer in asked] == [200, 422]
 
 
+@pytest.mark.trial
 def test_cookies_mean_nothing(site: Site, program: Programs) -> None:
     """A browser that is signed in is a visitor here, and no page elsewhere can act for it."""
     browser = site.browser("Olga")
@@ -218,7 +219,7 @@ def test_the_remedy_names_problems_only_where_there_are_some(site: Site, program
     """A refusal in one sentence says to correct what it says."""
     path = f"/tasks/robots/runs/x?team_id={site.world.owls}&kind=nonsense"
     alone = program("Berta").ask("PUT", path, data=worlds.RUN).json
-    assert ("problems" in alone, alone["remedy"]) == (False, "Correct what `detail` says.")
+    assert ("problems" in alone, alone["remedy"]) == (False, "Correct the request as described in `detail`.")
 
 
 def test_the_reference_names_every_operation_and_problem(site: Site) -> None:

@@ -46,7 +46,8 @@ def test_what_is_no_moment_is_refused(text: str) -> None:
     with pytest.raises(Invalid) as refused:
         zones.read(text, "AoE", "closes")
     assert str(refused.value.problems[0]) == (
-        f"closes {text!r}: must be a date, or a date and time. Write it like 2026-05-31 or 2026-05-31T23:59."
+        f"closes {text!r}: must be a date, or a date and time. Use a form like 2026-05-31 or "
+        "2026-05-31T23:59."
     )
 
 

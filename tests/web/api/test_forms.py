@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from leaderboard.web.api import reference
+from leaderboard import reference
 from tests.web.conftest import Site
 
 PERSON = "it is how a person proves who they are"
@@ -12,8 +12,6 @@ PAGE = "it only has computed what the page then shows"
 DONE_BY = {
     "uploads.send": "send_run",
     "uploads.fix": "fix_upload",
-    "pieces.begin": "begin_upload",
-    "pieces.drop": "drop_upload",
     "checks.check": "check_run",
     "run_facts.describe": "describe_run",
     "reproduction_links.save": "say_what_a_run_reproduces",

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from leaderboard.services.tasks.settings import SETTINGS
+from leaderboard import reference
+from leaderboard.tasks.ops.settings import SETTINGS
 from leaderboard.trec.facts import FIELD_OF
 from leaderboard.trec.runs.fixes import FIXES
-from leaderboard.web.api import reference
 from leaderboard.web.api.limits import FILLED
 from tests.web.api.conftest import Programs
 from tests.web.conftest import Site

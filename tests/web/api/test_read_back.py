@@ -13,16 +13,18 @@ from flask import Flask
 from werkzeug.routing import Rule
 from werkzeug.test import TestResponse
 
-from leaderboard.pages.revisions.revision import PARTS
-from leaderboard.services.labelling import decisions, labels
-from leaderboard.services.labelling.decisions import SentNugget
-from leaderboard.services.policy import OPERATOR
-from leaderboard.services.tasks import roles
+from leaderboard.core.policy import OPERATOR
+from leaderboard.judging.ops.labelling import decisions, labels
+from leaderboard.judging.ops.labelling.decisions import SentNugget
+from leaderboard.qrels.page.revisions.revision import PARTS
+from leaderboard.tasks.ops import roles
 from tests.make import answers, build, labelled, of_judges, pages
 from tests.make.worlds import RUN
 from tests.trec.nuggets import argued
 from tests.web.api.conftest import Program, Programs
 from tests.web.conftest import Site
+
+pytestmark = pytest.mark.trial
 
 POOL = "/tasks/robots/pools/1"
 LOG = "session,topic,docno,rank,clicked\na,1,d1,1,0\na,1,d2,2,1\na,2,d3,1,1\n"
@@ -107,6 +109,8 @@ EXPORTS: dict[str, tuple[Callable[[Program, bytes], object], object]] = {
     ),
     "/tasks/robots/topics.json": (_new_topics, "3 topics. JSON: id=topic, title=title."),
     "/tasks/robots/revisions/1/qrels.txt": (_revision("graded&second=rounds"), (0, 0, 0)),
+    "/tasks/robots/revisions/1/quepid.csv": (_revision("graded"), (0, 0, 0)),
+    "/tasks/robots/revisions/1/opensearch.json": (_revision("graded"), (0, 0, 0)),
     "/tasks/robots/revisions/lines/1/1.txt": (_revision("graded&second=rounds"), (0, 0, 0)),
     f"{POOL}/settled.qrels": (_revision("graded&second=rounds"), (0, 1, 2)),
     f"{POOL}/settled.qrels?columns=probability": (
@@ -155,6 +159,8 @@ def test_what_the_site_writes_it_reads(address: str, site: Site, olga: Program) 
 
 OF_RANKINGS = {
     "qrels": ("graded&second=rounds", "1 0 d1 1\n1 0 d2 2\n"),
+    "quepid": ("graded&second=rounds", "query,docid,rating\n1,d1,1\n1,d2,2\n"),
+    "opensearch": ("graded&second=rounds", "1 0 d1 1\n1 0 d2 2\n"),
     "subtopics": ("graded&second=subtopics", "1 1 d1 1\n1 2 d1 0\n1 2 d2 1\n"),
     "preferences": ("preference", "1 d1 d2 2\n2 d3 d1 1\n"),
     "distractors": ("distractors", "d2\n"),
@@ -203,7 +209,7 @@ def test_every_part_of_a_revision_is_read_as_what_it_was(
     number = _publish(olga, task, holds, body.encode())
     written = site.browser("Olga").get(f"{task}/revisions/{number}/{part}.txt")
     assert (written.status_code, written.data.strip() != b"") == (200, True), written.text
-    assert "Nothing is new" in _draft(olga, task, holds, written.data)["refused"]
+    assert "identical to the newest revision" in _draft(olga, task, holds, written.data)["refused"]
 
 
 @pytest.mark.parametrize("kind", ["nuggets", "assignments", "support"])
@@ -309,7 +315,8 @@ REASONS = {
         run_sections.curves_export run_sections.explained_export run_sections.measures_export
         run_sections.origin_export run_sections.ties_export run_sections.topics_export
         settled.export side_by_side.compared_export snapshots.history_export suites.export
-        suites.run_export topics.export""",
+        suites.run_export topics.export signatures.keys snapshots.edition
+        snapshots.edition_signature snapshots.show_signature tasks.croissant tasks.hub_benchmark""",
     CARRIED: """answers.export assessors.export clicks.export entries.export labelling.index_export
         members.export news.export phases.export pools.export pools.index_export
         pools.topic_export revisions.index_export run_outward.metadata runs.export
@@ -317,7 +324,7 @@ REASONS = {
     HERE: """accounts.export activity.export measures.export measures.show_json my.export
         search.export site.mail_export site.queue_export site.storage_export
         site_accounts.export site_audit.export uploads.show_json""",
-    POINTS: """badges.of_run badges.of_task bundles.cite feeds.of_site feeds.of_task feeds.of_team
+    POINTS: """badges.of_run badges.of_task tasks.cite feeds.of_site feeds.of_task feeds.of_team
         phases.calendar phases.site_calendar snapshots.show_bib""",
     PROOF: "snapshots.export",
     DRAWN: "naming.export",

@@ -59,6 +59,7 @@ def _all(program: Program, path: str, limit: int) -> list[dict[str, Any]]:
     return rows
 
 
+@pytest.mark.trial
 def test_lists_are_the_files_of_pages_in_parts(scored: Site, program: Programs) -> None:
     """The same rows and values, whatever the length of the parts."""
     olga, browser = program("Olga", "read"), scored.browser("Olga")

@@ -9,13 +9,14 @@ from itertools import count
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
+import pytest
 from sqlalchemy import update
 
+from leaderboard import reference
+from leaderboard.accounts.ops import tokens
+from leaderboard.accounts.ops.tokens import GUARDED, PERSONAL, RUNNER, TokenRequest
+from leaderboard.core.policy import Scope, viewer_of
 from leaderboard.db.tables import ApiToken
-from leaderboard.services.accounts import tokens
-from leaderboard.services.accounts.tokens import GUARDED, PERSONAL, RUNNER, TokenRequest
-from leaderboard.services.policy import Scope, viewer_of
-from leaderboard.web.api import reference
 from leaderboard.web.api.operations import Operation
 from leaderboard.web.rules import PUBLIC
 from tests.make import people
@@ -198,6 +199,7 @@ def test_organisers_may_what_no_other_token_may(site: Site) -> None:
     assert faults == []
 
 
+@pytest.mark.trial
 def test_without_the_factor_an_organiser_is_a_plain_account(site: Site) -> None:
     """By every kind of token: no operation answers it otherwise than an account without any role."""
     walk = Walk(site, has_factor=False)

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from flask import Flask, Response, request, request_finished
 
-from leaderboard.web.api import reference
+from leaderboard import reference
+from tests.judging.web.test_clicks import SESSIONS
 from tests.make import build, judging
 from tests.make.worlds import QRELS, RUN, TOPICS
 from tests.web.api.conftest import Program, Programs
 from tests.web.api.organising import ORGANISED
 from tests.web.conftest import Site
-from tests.web.test_clicks import SESSIONS
 
 DOCUMENTS = "".join(f'{{"_id": "d{n}", "title": "Title {n}", "text": "Text {n}"}}\n' for n in range(1, 10))
 OTHER_RUN = RUN.replace("d1 1 3.0", "d1 2 1.0")
@@ -282,6 +282,7 @@ class _Season:
             assert olga("POST", path, {"base": base})["number"] == base + 1
 
 
+@pytest.mark.trial
 def test_a_season(site: Site, program: Programs, done: set[str], tmp_path: Path) -> None:
     """Made, settled, entered, sent to, judged, revised, revealed and archived, by every operation."""
     olga = _Asking(program("Olga", "read", "organise", "judge"))

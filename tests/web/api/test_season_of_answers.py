@@ -102,7 +102,7 @@ def test_parts_are_published_one_by_one_and_read_back(site: Site, olga: Program,
     gone = olga.ask("GET", f"{file}argue")
     assert (gone.status_code, "has no argue" in gone.text) == (404, True)
     again = _done(olga, "POST", f"{TASK}/revisions/drafts?note=again&holds=support", support)
-    assert "Nothing is new" in again["refused"]
+    assert "identical to the newest revision" in again["refused"]
 
 
 def test_parts_come_together_in_a_zip(site: Site, olga: Program, run: int) -> None:
@@ -121,7 +121,7 @@ def test_parts_come_together_in_a_zip(site: Site, olga: Program, run: int) -> No
             archive.writestr(f"{part}.jsonl", text)
     query = "note=again&holds=parts&origin=both&origin_name=GPT-4o"
     draft = _done(olga, "POST", f"{TASK}/revisions/drafts?{query}", again.getvalue())
-    assert "Nothing is new" in draft["refused"]
+    assert "identical to the newest revision" in draft["refused"]
 
 
 def test_cited_documents_are_pooled_judged_and_published_beside_the_board(
@@ -147,9 +147,9 @@ def test_cited_documents_are_pooled_judged_and_published_beside_the_board(
 @pytest.mark.parametrize(
     ("query", "file", "said"),
     [
-        ("holds=graded", "1 0 d1 1\n", "takes answers: its board does not rest on grades"),
-        ("holds=parts", "no archive", "a zip or tar of files named"),
-        ("holds=support&origin=machine", "{}\n", "Say which machine"),
+        ("holds=graded", "1 0 d1 1\n", "takes answers, so its board cannot use grades"),
+        ("holds=parts", "no archive", "a zip or tar with files named"),
+        ("holds=support&origin=machine", "{}\n", "Enter the name of the machine"),
         ("holds=nuggets", "{}\n", "nuggets (nuggets)"),
     ],
 )

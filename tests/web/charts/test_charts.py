@@ -111,7 +111,7 @@ def test_thousands_of_topics_are_means_of_neighbours() -> None:
     """6,980 differences become at most 400 bars that say which places they cover; the counts stay exact."""
     chart = charts.signed_bars([Difference(str(at), (at - 3000) / 6980) for at in range(6980)], digits=2)
     assert (chart.merged, len(chart.bars)) == (18, 388)
-    assert chart.bars[0].label == "places 1 to 18: +0.57 to +0.57"
+    assert chart.bars[0].label == "positions 1 to 18: +0.57 to +0.57"
     assert (chart.above, chart.below) == (3979, 3000)
 
 
@@ -287,7 +287,7 @@ def test_grades_are_told_apart_from_no_judgment() -> None:
     ]
     assert [entry.grade for entry in chart.first] == ["2", "1", "0", "–", "−2"]
     assert [join.kind for join in chart.joins][-1] == "relevant"
-    assert chart.first[3].label == "4. d: not judged, rank 4 in the other"
+    assert chart.first[3].label == "4. d: unjudged, rank 4 in the other"
 
 
 def test_a_document_shown_on_one_side_says_where_the_other_has_it() -> None:
@@ -295,7 +295,7 @@ def test_a_document_shown_on_one_side_says_where_the_other_has_it() -> None:
     chart = charts.rankings_chart([Ranked("a", 1, deeper=40), Ranked("b", 0)], [])
     assert [(entry.elsewhere, entry.label) for entry in chart.first] == [
         ("40", "1. a: grade 1, rank 40 in the other"),
-        ("–", "2. b: grade 0, the other ranking lacks it"),
+        ("–", "2. b: grade 0, not in the other ranking"),
     ]
     assert (chart.second, chart.joins) == ((), ())
 
@@ -309,8 +309,8 @@ def test_a_matrix_says_each_verdict_from_its_rows_side() -> None:
     )
     signs = [[cell.sign for cell in row.cells] for row in found.rows]
     assert signs == [["", "▲", "·"], ["▼", "", "·"], ["·", "·", ""]]
-    assert found.rows[1].cells[0].label == "b is worse than a: p = .01"
-    assert found.rows[2].cells[0].label == "c cannot be told apart from a: p = .4"
+    assert found.rows[1].cells[0].label == "b is significantly worse than a: p = .01"
+    assert found.rows[2].cells[0].label == "c is not significantly different from a: p = .4"
     with pytest.raises(ValueError, match="2 runs need 2 rows"):
         charts.matrix(["a", "b"], [[0, 1]])
 

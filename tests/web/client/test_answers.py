@@ -34,7 +34,7 @@ def test_what_is_no_answer_is_not_sent(task: Site, command: Command) -> None:
     """The line is named; the site is not asked."""
     sent = command("submit", "said", command.file("bad.jsonl", '{"metadata": {}}\n\nnothing\n["a"]\n'))
     assert sent.exit_code == 1
-    assert "A line of answers is one JSON object." in sent.stderr
+    assert "Every line of answers must be one JSON object." in sent.stderr
     assert [one["line"] for one in precheck.problems(Path("bad.jsonl"))] == [3, 4]
 
 

@@ -97,7 +97,7 @@ def test_errors_have_kinds(
         Client("http://127.0.0.1:9", sleep=lambda _: None).tasks()
     with pytest.raises(Refused, match="plain http"):
         Client("http://example.org", "lb_x")
-    with pytest.raises(Refused, match="no address"):
+    with pytest.raises(Refused, match="not a valid site address"):
         Client("example.org")
 
 

@@ -20,6 +20,8 @@ from tests.make.worlds import BAD_RUN, RUN
 from tests.web.client.conftest import Command
 from tests.web.conftest import Site
 
+pytestmark = pytest.mark.trial
+
 ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -84,7 +86,7 @@ def test_a_rejected_file_ends_with_one_and_the_others_are_sent(command: Command)
     sent = command("submit", "robots", bad, worse, good)
     assert sent.exit_code == 1
     assert "line 2" in sent.stderr
-    assert "so it was not sent" in sent.stderr
+    assert "so it was not submitted" in sent.stderr
     assert "good: accepted" in sent.stdout
     checked = command("check", "robots", bad, good)
     assert (checked.exit_code, f"{good}: accepted" in checked.stdout) == (1, True)
@@ -183,26 +185,24 @@ def test_what_the_task_refuses_is_not_sent(
     for verb in ("submit", "check"):
         refused = command(verb, "robots", deep, other)
         assert refused.exit_code == 1, refused.output
-        said = (
-            "line 3: '1': The topic has more than 2 documents, the most that the task takes. Keep the 2 best."
-        )
+        said = "line 3: '1': The topic has more than 2 documents, the maximum in this task. Keep the top 2."
         assert said in refused.stderr
-        assert "line 1: '77': The task has no such topic. Its topics are such as 1, 2, 3." in refused.stderr
+        assert "line 1: '77': The task has no such topic. Valid topic ids include 1, 2, 3." in refused.stderr
     with site.database.write() as session:
         session.execute(update(Phase).values(largest_bytes=20))
     refused = command("check", "robots", deep)
-    assert f"The file has {deep.stat().st_size:,} bytes; the task takes at most 20." in refused.stderr
+    assert f"The file has {deep.stat().st_size:,} bytes; the task accepts at most 20." in refused.stderr
 
 
 def test_a_run_is_named_by_its_tag(command: Command) -> None:
     """The name is said; where files share a tag each is named by its file, and --name decides."""
     tagged = command.file("1.run", RUN.replace(" tag\n", " BM25+RM3\n"))
     sent = command("submit", "robots", tagged)
-    assert f"{tagged} is submitted as BM25-RM3; --name gives another name." in sent.stderr
+    assert f"{tagged} was already submitted as BM25-RM3. Use --name for another name." in sent.stderr
     assert "BM25-RM3: accepted" in sent.stdout
     sent = command("submit", "robots", command.file("2.run", RUN), "--name", "mine", "--again")
     assert "mine: accepted" in sent.stdout
-    assert "is submitted as" not in sent.stderr
+    assert "was already submitted as" not in sent.stderr
     same = [command.file(f"{name}.run", RUN.replace(" tag\n", " same\n")) for name in ("a1", "b2")]
     sent = command("submit", "robots", *same, "--again")
     assert ("a1: accepted" in sent.stdout, "b2: accepted" in sent.stdout) == (True, True), sent.output

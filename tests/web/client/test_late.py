@@ -18,13 +18,15 @@ from tests.make import build, pages, people, worlds
 from tests.web.api.conftest import Program, Programs
 from tests.web.conftest import Site
 
+pytestmark = pytest.mark.trial
+
 TASK = "robots"
 SUBMIT = f"/tasks/{TASK}/submit"
 CLOSED = datetime(2026, 1, 31, 23, 59, 59, tzinfo=UTC)
 WHY = "The upload failed through our fault."
 ORGANISERS = (
-    "Robots closed at 2026-01-31 23:59:59 UTC, so a run sent now is late. Send it as a late or baseline run, "
-    "or say why it counts (late, --late); the reason is shown with the run."
+    "Robots closed at 2026-01-31 23:59:59 UTC, so a run submitted now is late. Submit it as a late or "
+    "baseline run, or give the reason why it counts (late, --late). The reason is shown with the run."
 )
 
 

@@ -40,6 +40,7 @@ def _made(olga: Program) -> None:
     _ask(olga, "POST", f"{TASK}/publish")
 
 
+@pytest.mark.trial
 def test_a_blind_season_by_client(
     site: Site, program: Programs, client: Client, clients: Callable[..., Client], address: str
 ) -> None:

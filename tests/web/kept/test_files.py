@@ -12,9 +12,9 @@ from sqlalchemy import update
 
 from benchmarks.pages import counted
 from leaderboard import shared
+from leaderboard.application import create_app
 from leaderboard.db.tables import Task
 from leaderboard.shared import Memory, Shared
-from leaderboard.web import create_app
 from leaderboard.web import kept as kept_views
 from leaderboard.web.kept import KeptFiles, SentBody
 from tests.web.conftest import Site, browser, enter
@@ -92,6 +92,7 @@ def test_nobody_who_is_signed_in_leaves_or_finds_a_file(site: Site, start: Start
     assert "Berta" not in second.get(BOARD).get_data(as_text=True)
 
 
+@pytest.mark.trial
 @pytest.mark.parametrize(
     "damage", [lambda content: content[:-1], lambda content: content[:20], lambda _: b""]
 )

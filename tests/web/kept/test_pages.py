@@ -12,10 +12,10 @@ from flask.testing import FlaskClient
 from sqlalchemy import delete, select, text, update
 
 from benchmarks.pages import counted
+from leaderboard.core.phase_rules import DATES
 from leaderboard.db.base import UtcDateTime
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Phase, Run, SiteVersion, Task, Worker, metadata
-from leaderboard.pages.tasks.phases import DATES
 from leaderboard.web import kept
 from leaderboard.web.kept import ROOMS, KeptPage, KeptPages, SentBody
 from leaderboard.web.rules import PUBLIC, rule_of
@@ -31,7 +31,7 @@ PASSED = {
     *("webhook", "webhook_delivery", "webhook_attempt", "idempotency_key", "mail", "qrels_revision"),
     *("edition", "pool", "assessment", "run", "snapshot", "statistic", "evaluation", "announcement"),
     *("side_by_side", "side_by_side_pair", "task_picture", "stored_object"),
-    *("suite", "suite_run"),
+    *("suite", "suite_run", "signing_key"),
     *("side_by_side", "side_by_side_pair", "task_picture", "stored_object", "reproduction"),
     *("labelling_round", "labelling_share", "answer_label", "written_nugget"),
 }

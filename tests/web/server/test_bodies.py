@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from waitress.buffers import TempfileBasedBuffer
 
+from leaderboard import server
 from leaderboard.errors import Busy
-from leaderboard.web import security, server
-from leaderboard.web.server import OpenBodies, OpenBody
+from leaderboard.server import OpenBodies, OpenBody
+from leaderboard.web import security
 from tests.make import pages
 from tests.make.apps import application
 from tests.make.servers import ending, served
@@ -170,12 +171,12 @@ def test_open_bodies_have_a_number_and_a_sum(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(Busy, match="Your account"):
         bodies.add(OpenBody(11, "a"))
     bodies.add(OpenBody(700, "b"))
-    with pytest.raises(Busy, match="More files"):
+    with pytest.raises(Busy, match="Too many files"):
         bodies.add(OpenBody(11, "c"))
     bodies.remove(first)
     for owner in "cdefghij":
         bodies.add(OpenBody(1, owner))
-    with pytest.raises(Busy, match="More files"):
+    with pytest.raises(Busy, match="Too many files"):
         bodies.add(OpenBody(1, "k"))
     bodies.add(OpenBody(server.SMALL_BODIES))
     with pytest.raises(Busy, match="forms"):

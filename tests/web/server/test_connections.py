@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from leaderboard.web import server
+from leaderboard import server
 from tests.make.servers import TIMEOUT_S, Served, ending, served
 from tests.web.conftest import Site
 

@@ -13,12 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard.web import create_app
-from tests.conftest import ROOT
+from leaderboard.application import create_app
+from tests import ROOT
 from tests.make.people import PASSWORD
 from tests.make.servers import HOST, TIMEOUT_S, ending, served
 from tests.make.sites import free_port
 from tests.web.conftest import Site
+
+pytestmark = pytest.mark.trial
 
 CONFIGURATION = ROOT / "docs" / "nginx.conf"
 NAME = "board.example.org"

@@ -1,0 +1,1 @@
+"""Accounts: signing in, second factors, tokens, invitations and teams."""

@@ -1,0 +1,1 @@
+"""Accounts and tokens: rules, changes and queries."""

@@ -1,0 +1,1 @@
+"""Records for the pages and API responses on accounts and tokens."""

@@ -1,0 +1,1 @@
+"""The addresses of accounts and tokens: pages and forms."""

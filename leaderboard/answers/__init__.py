@@ -1,0 +1,1 @@
+"""Generated answers as a kind of run, and nuggets, by which they are scored."""

@@ -1,0 +1,1 @@
+"""Operations on answers and nuggets: rules, changes and queries."""

@@ -1,0 +1,1 @@
+"""Nuggets: reading judgments and scoring answers."""

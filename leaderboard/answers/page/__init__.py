@@ -1,0 +1,1 @@
+"""Records shown on pages of answers and nuggets and in API answers."""

@@ -1,0 +1,1 @@
+"""Routes of answers and nuggets: pages and forms."""

@@ -1,0 +1,1 @@
+"""Boards: rows, ranks, intervals, history, snapshots, badges and frames."""

@@ -1,0 +1,1 @@
+"""Operations on boards: rules, changes and queries."""

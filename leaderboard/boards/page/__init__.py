@@ -1,0 +1,1 @@
+"""Records shown on board pages and in API answers."""

@@ -1,0 +1,1 @@
+"""Scores of all runs by topic and by measure."""

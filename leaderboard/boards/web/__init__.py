@@ -1,0 +1,1 @@
+"""Routes of boards: pages and forms."""

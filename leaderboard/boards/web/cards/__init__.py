@@ -1,0 +1,1 @@
+"""Badges, frames and the data for other sites."""

@@ -1,0 +1,1 @@
+"""The addresses of scores by topic and by measure."""

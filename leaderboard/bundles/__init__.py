@@ -1,0 +1,1 @@
+"""Bundles: a task exported, imported and described as one file."""

@@ -1,0 +1,227 @@
+"""`leaderboard import`: a task made of an export, or of a folder of files."""
+
+import json
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from leaderboard.bundles.cli import datasets as dataset_roads
+from leaderboard.bundles.cli.datasets import DatasetAnswers
+from leaderboard.bundles.ops import found, imports, opening
+from leaderboard.bundles.ops.checking import ImportRequest
+from leaderboard.bundles.ops.found import FolderRequest, FoundChoice
+from leaderboard.bundles.ops.imports import ImportedTask
+from leaderboard.bundles.ops.opening import BundleFiles
+from leaderboard.bundles.page import UnderstoodTask, of_folder
+from leaderboard.core.cli.site import FILE, data_option, keep_private, opened
+from leaderboard.core.policy import OPERATOR
+from leaderboard.db.engine import Database
+from leaderboard.errors import Invalid
+from leaderboard.runs.ops.prepare import suggested_name
+from leaderboard.tables.words import counted
+from leaderboard.tasks.ops import datasets, roles
+from leaderboard.tasks.ops.datasets import DatasetRequest
+from leaderboard.tasks.page import settings as pages
+from leaderboard.trec.read.lines import Limits
+
+MOST_LISTED = 20
+"""Lines of a kind that the page has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """Options of a folder import, in addition to the files."""
+
+    choice: FoundChoice
+    wanted: FolderRequest
+    organiser: str | None
+    is_sure: bool
+    dry_run: bool
+
+
+def bring_in(database: Database, files: BundleFiles, answers: Answers) -> None:
+    """Print what the folder was understood as, then make the task unless something is in doubt."""
+    understood = found.look(files, answers.choice, lambda path: click.echo(f"  {path}", err=True))
+    with tempfile.TemporaryDirectory(prefix="topics-") as folder:
+        task = found.prepared(files, understood, answers.wanted, Path(folder))
+    click.echo("\n".join(page(of_folder(understood, task))))
+    if answers.dry_run:
+        click.echo("Dry run: nothing was stored.")
+        return
+    if understood.doubts and not answers.is_sure:
+        raise Invalid("Nothing was stored. If everything above is right, use --yes.")
+    with database.write() as session:
+        found.make_bundle(session, OPERATOR, files, task, understood.runs, answers.wanted.limits)
+        if answers.organiser:
+            roles.give(session, OPERATOR, answers.wanted.slug, answers.organiser, "organiser")
+        else:
+            roles.adopt(session, OPERATOR)
+    click.echo(
+        f"Task {answers.wanted.slug} is published; its {len(understood.runs):,} runs are queued for scoring."
+    )
+
+
+def page(understood: UnderstoodTask) -> Iterator[str]:
+    """The one-page preview of a folder import."""
+    yield f"{understood.name} ({understood.slug})"
+    yield from (f"{head}: {said.removesuffix('.')}." for head, said in understood.facts)
+    yield from _listed(
+        [f"{run.name} ({run.team}): {run.topics:,} topics, {run.path}" for run in understood.runs]
+    )
+    if understood.left_out:
+        yield "Not imported:"
+        yield from _listed([f"{why}: {paths}" for why, paths in understood.left_out])
+    yield from (f"Please check: {doubt}" for doubt in understood.doubts)
+
+
+def _listed(items: list[str]) -> Iterator[str]:
+    yield from (f"  {item}" for item in items[:MOST_LISTED])
+    if len(items) > MOST_LISTED:
+        yield f"  and {len(items) - MOST_LISTED:,} more"
+
+
+def _source(context: click.Context, parameter: click.Parameter, value: str) -> Path | str:
+    """A path that is there, or the id of a dataset of ir_datasets as it is written."""
+    if value.startswith(datasets.PREFIX):
+        return value
+    path: Path = click.Path(exists=True, path_type=Path).convert(value, parameter, context)
+    return path
+
+
+@click.command("import")
+@click.argument("source", callback=_source)
+@click.option("--slug", default="", help="Slug of the task [from the export, else the folder name].")
+@click.option("--map", "map_file", type=FILE, help="Map file of an export with pseudonyms, to restore names.")
+@click.option("--organiser", help="Account that organises the task [the only organiser account].")
+@click.option("--dry-run", is_flag=True, help="Show a preview and store nothing.")
+@click.option("--name", default="", help="Folder: name of the task [the slug].")
+@click.option("--topics", default="", help="Folder: topics file.")
+@click.option("--qrels", default="", help="Folder: qrels file.")
+@click.option(
+    "--team", default=found.TEAM, show_default=True, help="Team of runs missing from the team list."
+)
+@click.option("--no-documents", is_flag=True, help="ir_datasets: do not import document texts.")
+@click.option("--yes", "is_sure", is_flag=True, help="Folder: import even if findings need confirmation.")
+@data_option
+def import_(
+    source: Path | str,
+    slug: str,
+    map_file: Path | None,
+    data: Path | None,
+    no_documents: bool,
+    **options: Any,
+) -> None:
+    """Import a task from SOURCE, a folder, .zip or .tar.gz: an export, or topics, qrels and runs.
+
+    ir_datasets:ID imports a dataset of ir_datasets with its documents, for example ir_datasets:vaswani.
+
+    A mirror of one task is an export of its public data. All checksums of an export are verified first. For
+    any other folder, a one-page preview shows the role of each file, detected from content and usual names;
+    findings that need confirmation need --yes. Either everything is stored or nothing. Runs are scored again,
+    which reproduces the leaderboard of an export.
+    """
+    if isinstance(source, str):
+        with opened(data) as (database, settings):
+            keep_private(settings)
+            dataset_roads.bring_in(database, _dataset(source, slug, no_documents, options))
+        return
+    with opened(data) as (database, settings), opening.opened(opening.in_mirror(source)) as files:
+        keep_private(settings)
+        limits = Limits(plain_bytes=settings.plain_bytes)
+        if files.is_bundle:
+            opening.require_whole(files)
+            request = ImportRequest(slug=slug, names=_names(map_file), limits=limits)
+            _bring_in(database, files, request, options["organiser"], dry_run=options["dry_run"])
+            return
+        bring_in(database, files, _answers(source, slug, limits, **options))
+
+
+def _dataset(source: str, slug: str, no_documents: bool, options: dict[str, Any]) -> DatasetAnswers:
+    dataset = source.removeprefix(datasets.PREFIX)
+    slug = slug or dataset.lower().replace("/", "-").replace("_", "-").replace(".", "-")
+    dataset_request = DatasetRequest(
+        dataset=dataset, slug=slug, name=options["name"] or dataset, has_documents=not no_documents
+    )
+    return DatasetAnswers(wanted=dataset_request, organiser=options["organiser"], dry_run=options["dry_run"])
+
+
+def _answers(
+    source: Path,
+    slug: str,
+    limits: Limits,
+    *,
+    organiser: str | None,
+    dry_run: bool,
+    name: str,
+    topics: str,
+    qrels: str,
+    team: str,
+    is_sure: bool,
+) -> Answers:
+    slug = slug or suggested_name(source.resolve().name).lower().replace(".", "-").replace("_", "-")
+    return Answers(
+        choice=FoundChoice(topics=topics, qrels=qrels, team=team, limits=limits),
+        wanted=FolderRequest(slug=slug, name=name or slug, limits=limits),
+        organiser=organiser,
+        is_sure=is_sure,
+        dry_run=dry_run,
+    )
+
+
+class _NotKept(Exception):
+    """Ends the transaction of a dry run without a change."""
+
+
+def _bring_in(
+    database: Database, files: BundleFiles, wanted: ImportRequest, organiser: str | None, *, dry_run: bool
+) -> None:
+    try:
+        with database.write() as session:
+            task = imports.bring_in(session, OPERATOR, files, wanted, _told)
+            if organiser:
+                roles.give(session, OPERATOR, task.slug, organiser, "organiser")
+            else:
+                roles.adopt(session, OPERATOR)
+            people = [row.name for row in pages.people(session, OPERATOR, task.slug).people]
+            if dry_run:
+                raise _NotKept
+    except _NotKept:
+        click.echo("Dry run: nothing was stored. Without --dry-run:")
+    click.echo("\n".join(_lines(task, people)))
+
+
+def _lines(made: ImportedTask, people: list[str]) -> list[str]:
+    lines = [f"Task {made.slug}: {made.runs:,} runs, {made.revisions:,} revisions of judgments."]
+    if made.teams_known:
+        lines.append(f"Runs added to existing teams: {', '.join(made.teams_known)}.")
+    if made.teams_new:
+        lines.append(f"Teams created without members: {', '.join(made.teams_new)}.")
+    if made.unscored:
+        lines.append(
+            f"Labels of {counted(made.unscored, 'judge')} cannot be scored again, because the runs of their "
+            "reference are not on this site. Their imported leaderboards are used unchanged."
+        )
+    lines += made.left_behind
+    lines.append(f"Organisers: {', '.join(people) or 'none yet'}.")
+    lines.append(f"{made.jobs:,} evaluations are queued; they reproduce the exported leaderboard.")
+    return lines
+
+
+def _names(path: Path | None) -> dict[str, str]:
+    """Pseudonym -> name of teams and of runs, of the file that an export wrote with --map."""
+    if path is None:
+        return {}
+    try:
+        known = json.loads(path.read_text(encoding="utf-8"))
+        named = (*known["teams"], *known["runs"], *known.get("references", []))
+        return {each["pseudonym"]: each["name"] for each in named}
+    except (ValueError, KeyError, TypeError) as error:
+        raise Invalid(f"{path} is not a map written by `leaderboard export --map`.") from error
+
+
+def _told(what: str) -> None:
+    click.echo(f"  {what}", err=True)

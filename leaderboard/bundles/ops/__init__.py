@@ -1,0 +1,1 @@
+"""Bundles: rules, changes and queries."""

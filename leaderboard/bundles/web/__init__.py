@@ -1,0 +1,1 @@
+"""The addresses of bundles: pages and forms."""

@@ -1,1 +1,0 @@
-"""Commands that change a task there is: its settings, its people, what becomes of it."""

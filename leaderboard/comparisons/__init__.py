@@ -1,0 +1,1 @@
+"""Comparisons of runs: pairs, many at once, curves."""

@@ -1,0 +1,1 @@
+"""Records shown on comparison pages and in API answers."""

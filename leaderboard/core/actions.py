@@ -1,0 +1,112 @@
+"""One declaration of what may be done: its form, its operation of the API and its command are made of it."""
+
+import re
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from sqlalchemy.orm import Session
+
+from leaderboard import fields
+from leaderboard.core import policy
+from leaderboard.core.policy import Scope, Viewer
+from leaderboard.settings import Settings
+
+Writing = Callable[[], AbstractContextManager[Session]]
+"""Opens a transaction that writes."""
+PLACEHOLDER = re.compile(r"<(?:\w+:)?(\w+)>")
+
+
+def by_account(_session: Session, viewer: Viewer, *_: object) -> None:
+    """Raise SignInNeeded for visitors; for actions that any signed-in account can do on its own data."""
+    if not viewer.is_operator:
+        policy.require_account(viewer)
+
+
+class Outcome(NamedTuple):
+    """Outcome of an action: a short description, the function's result and the request."""
+
+    done: str
+    result: Any
+    asked: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """Something an account may do, on every surface alike.
+
+    A surface that it has no address or command for does not have it.
+    """
+
+    name: str
+    """Name of the API operation, and of the command unless `command` gives another."""
+    summary: str
+    """Short description, without a full stop."""
+    more: str = ""
+    method: str = "POST"
+    path: str = ""
+    """Its address below /api/v1. Its placeholders are what `act` takes first, in order."""
+    form: str = ""
+    """Form address; its placeholders equal those of `path` if both are given."""
+    page: str = ""
+    """The endpoint of the page that has the form, and that is shown when it is done."""
+    act: Callable[..., Any]
+    """`act(session, viewer, *placeholders, record)`, without a record where none is asked for."""
+    done: str | Callable[[Any, Any], str] = ""
+    """Success message, or a function that makes it from the record and the result of `act`."""
+    record: type | None = None
+    """Record class of the request, with declared fields."""
+    scopes: tuple[Scope, ...] = (Scope.ORGANISE,)
+    """Token scopes; one of them is required."""
+    status: int = 200
+    may: Callable[..., object] = policy.own_task
+    """`may(session, viewer, first placeholder)`: raises unless the viewer may; before anything is read."""
+    count: Callable[..., object] | None = None
+    """`count(session, viewer, *placeholders, record)`: what is counted in a transaction of its own first.
+
+    A try counts though what it tries is refused.
+    """
+    site: Callable[[Settings], Mapping[str, Any]] | None = None
+    """`site(settings)`: what `act` takes by name of how the site is set up."""
+    named: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Placeholder -> the field of the form that says it, where the form's address does not."""
+    command: str = ""
+    now: Callable[..., Any] | None = None
+    """`now(session, viewer, *placeholders)`: the record as it is; a command changes what is given of it."""
+    warning: Callable[..., str] | None = None
+    """`warning(session, viewer, *placeholders)`: what a command says on stderr afterwards; may be empty."""
+
+    @property
+    def placeholders(self) -> tuple[str, ...]:
+        """The names of what it is done to, in order."""
+        return tuple(PLACEHOLDER.findall(self.path or self.form))
+
+    def do(
+        self,
+        writing: Writing,
+        viewer: Viewer,
+        given: Mapping[str, Any],
+        said: Mapping[str, Any] | None = None,
+        settings: Settings | None = None,
+    ) -> Outcome:
+        """Do what is said, in texts or values, to what the placeholders name.
+
+        Raises as `act` does, and Invalid with every field that is not as declared.
+        """
+        names = [given[name] for name in self.placeholders]
+        extra = self.site(settings) if self.site and settings else {}
+        with writing() as session:
+            self.may(session, viewer, *names[:1])
+            asked: list[Any] = [] if self.record is None else [fields.read(self.record, said or {})]
+            if self.count is None:
+                return self._outcome(asked, self.act(session, viewer, *names, *asked, **extra))
+            self.count(session, viewer, *names, *asked)
+        with writing() as session:
+            return self._outcome(asked, self.act(session, viewer, *names, *asked, **extra))
+
+    def _outcome(self, asked: list[Any], result: Any) -> Outcome:
+        record = asked[0] if asked else None
+        done = self.done if isinstance(self.done, str) else self.done(record, result)
+        return Outcome(done, result, record)

@@ -1,0 +1,92 @@
+"""The commands of declared actions: done by the operator, with an option a field."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from leaderboard import fields
+from leaderboard.core.actions import Action
+from leaderboard.core.cli.site import data_option, opened
+from leaderboard.core.policy import OPERATOR
+from leaderboard.fields import Asked
+
+FIELD = "field_"
+"""Before the names of what options say: an argument may have the name of a field."""
+
+
+def command(
+    action: Action, *, say: Callable[..., str] | None = None, asks: Callable[..., str] | None = None
+) -> click.Command:
+    """The command of an action; what is not given of a record that is there already stays as it is.
+
+    say: what is printed if not what was done, if that has words, of the outcome and the names of what it was
+    done to; asks: what has to be confirmed first unless `--yes` says so, of these names.
+    """
+
+    def run(data: Path | None, yes: bool = False, **given: Any) -> None:
+        options = {
+            key.removeprefix(FIELD): value
+            for key, value in given.items()
+            if key.startswith(FIELD) and value not in (None, ())
+        }
+        at = {name: given[name] for name in action.placeholders}
+        if asks is not None and not yes:
+            click.confirm(asks(**at), abort=True)
+        with opened(data) as (database, settings):
+            with database.read() as session:
+                current = fields.values(action.now(session, OPERATOR, *at.values())) if action.now else {}
+            asked = current | _chosen(action.record, options) if action.record else None
+            outcome = action.do(database.write, OPERATOR, at, asked, settings)
+            usual = f"{at['slug']}: {outcome.done}." if "slug" in at else f"{outcome.done}."
+            if say is not None or outcome.done:
+                click.echo(usual if say is None else say(outcome, **at))
+            if action.warning is not None:
+                with database.read() as session:
+                    if warning := action.warning(session, OPERATOR, *at.values()):
+                        click.echo(warning, err=True)
+
+    decorated = data_option(run)
+    if asks:
+        decorated = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")(decorated)
+    for each in reversed(_flat(action.record) if action.record else []):
+        decorated = _parameter(each, has_more=action.now is not None)(decorated)
+    for name in reversed(action.placeholders):
+        is_number = f"<id:{name}>" in (action.path or action.form)
+        decorated = click.argument(name, type=int if is_number else str)(decorated)
+    more = action.more if action.now is None else "Omitted settings keep their values."
+    name = action.command or action.name.partition("_")[0]
+    return click.command(name, help=f"{action.summary}. {more}".strip())(decorated)
+
+
+def _flat(record: type) -> list[Asked]:
+    flat: list[Asked] = []
+    for each in fields.of(record):
+        flat += _flat(each.type) if each.kind == "record" else [] if each.about.is_carried else [each]
+    return flat
+
+
+def _parameter(each: Asked, *, has_more: bool) -> Any:
+    """The argument or option of a field; has_more: what is not given is known from elsewhere."""
+    about, name = each.about, f"{FIELD}{each.name}"
+    if about.is_argument and not has_more:
+        return click.argument(name, metavar=each.name.upper(), type=int if each.kind == "number" else str)
+    option = f"--{about.option or each.name.replace('_', '-')}"
+    help = about.help or f"{about.title}."
+    choices = click.Choice([choice for choice in about.choices if choice]) if about.choices else None
+    if each.kind == "tick":
+        return click.option(option, name, is_flag=True, default=None, help=help)
+    if each.kind == "ticks":
+        return click.option(option, name, type=choices, multiple=True, help=help)
+    kind = click.INT if each.kind == "number" else None if about.otherwise else choices
+    return click.option(option, name, type=kind, help=help, required=each.is_required and not has_more)
+
+
+def _chosen(record: type, options: dict[str, Any]) -> dict[str, Any]:
+    """Values of options, where a value that is not among a field's choices belongs to another field."""
+    for each in _flat(record):
+        if each.about.otherwise and options.get(each.name, "") not in ("", *each.about.choices):
+            choice, field = each.about.otherwise
+            options = {**options, field: options[each.name], each.name: choice}
+    return options

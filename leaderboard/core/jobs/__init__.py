@@ -1,0 +1,1 @@
+"""The queue of work for evaluators: jobs, leases, progress and its health."""

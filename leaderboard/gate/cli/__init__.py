@@ -1,0 +1,1 @@
+"""The command of the gate, and the baseline that it takes from a site."""

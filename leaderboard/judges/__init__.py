@@ -1,0 +1,1 @@
+"""Judges: automatic judges as a kind of run, scored by their agreement with assessors."""

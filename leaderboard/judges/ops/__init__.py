@@ -1,0 +1,1 @@
+"""Operations of judges: rules, changes and queries."""

@@ -1,0 +1,1 @@
+"""Labels of judges, and the judgments they are compared with."""

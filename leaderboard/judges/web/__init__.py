@@ -1,0 +1,1 @@
+"""Routes of judges: pages and forms."""

@@ -1,0 +1,1 @@
+"""Judging: pools, judging pages, labels of answers, side-by-side comparisons, clicks and combined boards."""

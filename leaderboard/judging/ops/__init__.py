@@ -1,0 +1,1 @@
+"""Operations of judging: rules, changes and queries."""

@@ -1,0 +1,1 @@
+"""Assessors of documents: queues, labels, the event log and settling."""

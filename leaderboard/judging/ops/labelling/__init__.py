@@ -1,0 +1,1 @@
+"""Labels of answers by assessors: rounds, decisions and settled labels."""

@@ -1,0 +1,1 @@
+"""Records for the pages and responses about judging."""

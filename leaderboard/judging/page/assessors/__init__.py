@@ -1,0 +1,1 @@
+"""Pages of assessors of documents."""

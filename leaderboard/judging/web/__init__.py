@@ -1,0 +1,1 @@
+"""Routes of judging: pages and forms."""

@@ -1,0 +1,141 @@
+"""Adjudication: the list of disagreements, one document at a time, and the adjudicator's decisions."""
+
+import secrets
+from typing import Any
+
+from flask import Blueprint, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from leaderboard.errors import Invalid, LeaderboardError, Problem
+from leaderboard.judging.ops.assessors import log as decisions
+from leaderboard.judging.ops.assessors.log import Decision
+from leaderboard.judging.ops.judging import WHOSE
+from leaderboard.judging.page.assessors import adjudication
+from leaderboard.judging.page.assessors.adjudication import (
+    AdjudicationCase,
+    AdjudicationChoice,
+    AdjudicationPage,
+)
+from leaderboard.judging.web.desks import or_again
+from leaderboard.runs.web.rankings import highlighted
+from leaderboard.web import responses
+from leaderboard.web.addresses import kept
+from leaderboard.web.rules import SIGNED_IN, rule
+from leaderboard.web.session import reading, viewer, writing
+
+blueprint = Blueprint("adjudication", __name__)
+
+ROWS_AT_FIRST = 100
+STATE = ("shown", "order", "of", "whose")
+
+
+@blueprint.get("/tasks/<slug>/pools/<id:number>/adjudication")
+@rule(SIGNED_IN)
+def show(slug: str, number: int) -> ResponseReturnValue:
+    """The documents of a pool with disagreements."""
+    page = _page(slug, number)
+    html = render_template(
+        "judging/assessors/adjudication.html",
+        page=page,
+        table=adjudication.documents_table(page),
+        rows=page.rows if "all" in request.args else page.rows[:ROWS_AT_FIRST],
+        kinds=adjudication.SHOWN,
+        orders=adjudication.ORDERS,
+        whose=WHOSE,
+        args=_state(),
+    )
+    return responses.page(html)
+
+
+@blueprint.get("/tasks/<slug>/pools/<id:number>/adjudication.<form:form>")
+@rule(SIGNED_IN)
+def export(slug: str, number: int, form: str) -> ResponseReturnValue:
+    """The list as a file: one row per label, or per document with ?table=documents."""
+    return responses.export(form, adjudication.FILES, _page(slug, number))
+
+
+@blueprint.get("/tasks/<slug>/pools/<id:number>/adjudication/document")
+@rule(SIGNED_IN)
+def case(slug: str, number: int) -> ResponseReturnValue:
+    """A document to decide, by ?topic= and ?docno=."""
+    return _case_page(_case(slug, number))
+
+
+@blueprint.post("/tasks/<slug>/pools/<id:number>/adjudication/document")
+@rule(SIGNED_IN)
+@or_again(lambda slug, number, error: _case_page(_case(slug, number), error), Invalid)
+def decide(slug: str, number: int) -> ResponseReturnValue:
+    """Store a decision and redirect to the next document."""
+    asker, following = viewer(), _case(slug, number).next
+    with writing() as session:
+        decisions.decide(session, asker, slug, number, _decision())
+    if following is None:
+        return redirect(url_for("adjudication.show", slug=slug, number=number, **_state()), 303)
+    return redirect(_address(slug, number, *following), 303)
+
+
+@blueprint.post("/tasks/<slug>/pools/<id:number>/adjudication/undo")
+@rule(SIGNED_IN)
+def undo(slug: str, number: int) -> ResponseReturnValue:
+    """Undo the last decision and show its document again."""
+    asker = viewer()
+    with writing() as session:
+        topic_id, docno = decisions.undo(session, asker, slug, number)
+    return redirect(_address(slug, number, topic_id, docno), 303)
+
+
+def _case_page(case: AdjudicationCase, error: LeaderboardError | None = None) -> str:
+    return render_template(
+        "judging/assessors/disagreement.html",
+        case=case,
+        table=adjudication.case_table(case),
+        error=error,
+        sent=request.form,
+        key=secrets.token_urlsafe(16),
+        highlighted=highlighted,
+        args=_state(),
+    )
+
+
+def _page(slug: str, number: int) -> AdjudicationPage:
+    return adjudication.adjudication_page(reading(), viewer(), slug, number, _wish())
+
+
+def _case(slug: str, number: int) -> AdjudicationCase:
+    topic_id, docno = request.args.get("topic", ""), request.args.get("docno", "")
+    return adjudication.case(reading(), viewer(), slug, number, _wish(), topic_id, docno)
+
+
+def _wish() -> AdjudicationChoice:
+    given = request.args
+    return AdjudicationChoice(
+        shown=given.get("shown") or "open",
+        order=given.get("order") or "topic",
+        topic_id=given.get("of", ""),
+        whose=given.get("whose") or "human",
+    )
+
+
+def _decision() -> Decision:
+    """The form's decision on the document in the address; raises Invalid for a grade that is not a number."""
+    place, sent = request.args, request.form
+    try:
+        grade = int(sent.get("grade", ""))
+    except ValueError:
+        problem = Problem("must be a whole number.", field="grade", value=sent.get("grade", "")[:20])
+        raise Invalid("This decision cannot be stored.", [problem]) from None
+    return Decision(
+        topic=place.get("topic", ""),
+        docno=place.get("docno", ""),
+        grade=grade,
+        note=sent.get("note", ""),
+        key=sent.get("key", ""),
+    )
+
+
+def _address(slug: str, number: int, topic_id: str, docno: str) -> str:
+    return url_for("adjudication.case", slug=slug, number=number, topic=topic_id, docno=docno, **_state())
+
+
+def _state() -> dict[str, Any]:
+    return kept(STATE, flags=["all"])

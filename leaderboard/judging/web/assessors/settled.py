@@ -1,0 +1,85 @@
+"""Publish the labels of a pool: choose a rule, preview the judgments, create a draft revision."""
+
+from typing import Any
+
+from flask import Blueprint, Response, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from leaderboard.errors import LeaderboardError
+from leaderboard.judging.ops.assessors import settle
+from leaderboard.judging.ops.assessors.settle import BLANKS, MODES, OPEN, Choice, SettledPool
+from leaderboard.judging.page.assessors import settled as outcome
+from leaderboard.judging.web.desks import or_again
+from leaderboard.stats.assessors import RULES
+from leaderboard.web import responses
+from leaderboard.web.addresses import kept
+from leaderboard.web.requests import hands_out_judgments
+from leaderboard.web.rules import SIGNED_IN, rule
+from leaderboard.web.session import reading, viewer, writing
+
+blueprint = Blueprint("settled", __name__)
+
+STATE = ("rule", "whose", "open", "skipped", "unjudged", "reused", "mode")
+
+
+@blueprint.get("/tasks/<slug>/pools/<id:number>/publish")
+@rule(SIGNED_IN)
+def show(slug: str, number: int) -> ResponseReturnValue:
+    """The choice of a rule, with a preview of the judgments."""
+    return responses.page(_publish_page(slug, number))
+
+
+def _publish_page(slug: str, number: int, error: LeaderboardError | None = None) -> str:
+    settled = _settled(slug, number)
+    return render_template(
+        "judging/assessors/publish.html",
+        settled=settled,
+        fates=outcome.fates_table(settled),
+        grades=outcome.grades_table(settled),
+        rules={key: f"{rule.title}: {rule.question}" for key, rule in RULES.items()},
+        opens=OPEN,
+        blanks=BLANKS,
+        modes=MODES,
+        error=error,
+        sent=request.form,
+        args=kept(STATE),
+    )
+
+
+@blueprint.get("/tasks/<slug>/pools/<id:number>/publish.<form:form>")
+@rule(SIGNED_IN)
+def export(slug: str, number: int, form: str) -> ResponseReturnValue:
+    """The counts as JSON; the settled judgments, or another table, as CSV or LaTeX."""
+    return responses.export(form, outcome.FILES, _settled(slug, number))
+
+
+@blueprint.get("/tasks/<slug>/pools/<id:number>/settled.qrels")
+@hands_out_judgments
+@rule(SIGNED_IN)
+def qrels(slug: str, number: int) -> ResponseReturnValue:
+    """The settled judgments as a TREC qrels file; ?columns=both adds stratum and probability."""
+    text = "".join(outcome.qrels_lines(_settled(slug, number), request.args.get("columns", "")))
+    response = Response(text, mimetype="text/plain")
+    response.headers["Content-Disposition"] = f'attachment; filename="{slug}-pool-{number}.qrels"'
+    return response
+
+
+@blueprint.post("/tasks/<slug>/pools/<id:number>/publish")
+@rule(SIGNED_IN)
+@or_again(_publish_page)
+def publish(slug: str, number: int) -> ResponseReturnValue:
+    """Keep the judgments as a draft revision, and show its changes."""
+    asker, note = viewer(), request.form.get("note", "")
+    with writing() as session:
+        token = settle.keep(session, asker, slug, number, _choice(), note, "other_scale" in request.form)
+    return redirect(url_for("revisions.draft", slug=slug, token=token), 303)
+
+
+def _settled(slug: str, number: int) -> SettledPool:
+    return settle.settled_pool(reading(), viewer(), slug, number, _choice())
+
+
+def _choice() -> Choice:
+    """The settling choice in the address."""
+    given: dict[str, Any] = {name: value for name in STATE if (value := request.args.get(name))}
+    return Choice(**given | {"reused": given.get("reused") != "no"})

@@ -1,0 +1,115 @@
+"""Organisers' pages of a task's query logs and the preferences inferred from their clicks."""
+
+from flask import Blueprint, Response, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from leaderboard.errors import Invalid, LeaderboardError
+from leaderboard.judging.ops import clicks as clicks_services
+from leaderboard.judging.ops.clicks import Choice
+from leaderboard.judging.page import clicks
+from leaderboard.pooling.clicks import READINGS
+from leaderboard.trec.read.lines import Limits
+from leaderboard.web import actions, responses
+from leaderboard.web.addresses import kept
+from leaderboard.web.errors import status_of, wants_json
+from leaderboard.web.files import received
+from leaderboard.web.rules import SIGNED_IN, Body, rule
+from leaderboard.web.session import reading, settings, viewer, wake, writing
+
+blueprint = Blueprint("clicks", __name__)
+
+STATE = ("rule", "least", "keep", "count", "p")
+ROWS_AT_FIRST = 100
+
+
+@blueprint.get("/tasks/<slug>/clicks")
+@rule(SIGNED_IN)
+def show(slug: str) -> ResponseReturnValue:
+    """The logs, the preferences for the choice in the address, and the forms to import and publish."""
+    return _page(slug, _choice())
+
+
+@blueprint.get("/tasks/<slug>/clicks.<form:form>")
+@rule(SIGNED_IN)
+def export(slug: str, form: str) -> ResponseReturnValue:
+    """The logs and preferences as a file."""
+    page = clicks.click_page(reading(), viewer(), slug, _choice())
+    return responses.export(form, clicks.FILES, page)
+
+
+@blueprint.get("/tasks/<slug>/clicks.txt")
+@rule(SIGNED_IN)
+def show_file(slug: str) -> ResponseReturnValue:
+    """The preferences as a preference file."""
+    from_clicks = clicks_services.find_preference(reading(), viewer(), slug, _choice())
+    response = Response(clicks_services.as_file(from_clicks), mimetype="text/plain")
+    response.headers["Content-Disposition"] = f'attachment; filename="{slug}-preferences.txt"'
+    return response
+
+
+@blueprint.post("/tasks/<slug>/clicks")
+@rule(SIGNED_IN, Body.UPLOAD)
+def add(slug: str) -> ResponseReturnValue:
+    """Import a log."""
+    asker = viewer()
+    with writing() as session:
+        rules = clicks_services.rules_for(session, asker, slug)
+    try:
+        file = received("log")
+        if file is None:
+            raise Invalid("Choose a query log.")
+        limits = Limits(plain_bytes=settings().plain_bytes)
+        keep_users = "no_user" not in request.form
+        prepared = clicks_services.prepare_import(
+            file.path, file.name, rules, keep_users=keep_users, limits=limits
+        )
+        with writing() as session:
+            clicks_services.add_import(session, asker, slug, prepared)
+    except LeaderboardError as error:
+        if wants_json():
+            raise
+        return _page(slug, Choice(), error), status_of(error)
+    return redirect(url_for("clicks.show", slug=slug), 303)
+
+
+@blueprint.post("/tasks/<slug>/clicks/publish")
+@rule(SIGNED_IN)
+def publish(slug: str) -> ResponseReturnValue:
+    """Publish the preferences for the choice in the address as a revision."""
+    asker, choice = viewer(), _choice()
+    from_clicks = clicks_services.find_preference(reading(), asker, slug, choice)
+    try:
+        with writing() as session:
+            clicks_services.publish_preferences(
+                session, asker, slug, from_clicks, request.form.get("note", "")
+            )
+    except LeaderboardError as error:
+        if wants_json():
+            raise
+        return _page(slug, choice, error), status_of(error)
+    wake()
+    return redirect(url_for("revisions.index", slug=slug), 303)
+
+
+def _choice() -> Choice:
+    reading_key, least, keep, counted, p = (request.args.get(name, "").strip() for name in STATE)
+    return clicks_services.preference_choice(
+        reading_key, least, keep, counted, p, request.args.getlist("log")
+    )
+
+
+def _page(slug: str, choice: Choice, error: LeaderboardError | None = None) -> str:
+    page = clicks.click_page(reading(), viewer(), slug, choice)
+    return render_template(
+        "judging/clicks/show.html",
+        page=page,
+        tables={name: table(page) for name, table in clicks.TABLES.items()},
+        readings=tuple(READINGS.values()),
+        args=kept(STATE, lists=["log"]),
+        rows_at_first=ROWS_AT_FIRST,
+        error=error,
+        sent=request.form,
+    )
+
+
+actions.add_to(blueprint, clicks_services.ACTIONS)

@@ -1,0 +1,1 @@
+"""Notifications: mail and webhooks."""

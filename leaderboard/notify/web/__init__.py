@@ -1,0 +1,1 @@
+"""The addresses of mail and webhooks: pages and forms."""

@@ -1,1 +1,0 @@
-"""What pages show: read models as frozen dataclasses for one viewer. Reads only; nothing here writes."""

@@ -1,1 +1,0 @@
-"""The pages of a board: its views, history, snapshots, intervals and costs."""

@@ -1,1 +1,0 @@
-"""The pages that compare runs: two, several, and their curves."""

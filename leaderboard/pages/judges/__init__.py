@@ -1,1 +1,0 @@
-"""Pages of tasks of judges: the judges' board, one judge, one topic of a judge."""

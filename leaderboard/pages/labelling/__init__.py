@@ -1,1 +1,0 @@
-"""What organisers and assessors see of the making of nuggets and labels."""

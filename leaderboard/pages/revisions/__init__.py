@@ -1,1 +1,0 @@
-"""The pages of revisions of judgments: lists, previews, changes."""

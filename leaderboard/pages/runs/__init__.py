@@ -1,1 +1,0 @@
-"""The page of a run, part by part, and the form that sends one."""

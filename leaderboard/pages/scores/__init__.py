@@ -1,1 +1,0 @@
-"""Pages of all scores of a task: the field, the heat map, orders by measures."""

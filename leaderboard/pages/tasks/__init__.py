@@ -1,1 +1,0 @@
-"""The front page, a task at a glance, and the page of its organisers."""

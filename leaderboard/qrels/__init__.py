@@ -1,0 +1,1 @@
+"""Revisions of judgments, and what topics and judgments show."""

@@ -1,0 +1,120 @@
+"""`leaderboard nuggets`: nuggets and labels of a task of answers, as a new revision of its judgments."""
+
+import sys
+from pathlib import Path
+from typing import cast
+
+import click
+
+from leaderboard.answers.ops.nuggets import reading
+from leaderboard.answers.ops.nuggets.reading import PartFile, maker
+from leaderboard.answers.page.nuggets.facts import AnswersFacts
+from leaderboard.core.cli.site import FILE, data_option, opened
+from leaderboard.core.cli.usual import note_option
+from leaderboard.core.policy import OPERATOR
+from leaderboard.qrels import ops as revisions
+from leaderboard.qrels.page.revisions import rank_changes
+from leaderboard.scoring.ops.qrels.files import MAIN
+from leaderboard.trec.nuggets.packing import PARTS, MadeBy, Part
+
+MOST_TOPICS = 20
+"""Maximum number of topics named in a warning."""
+
+
+@click.group()
+def nuggets() -> None:
+    """Nuggets and labels of a task of answers; see also `qrels list` and `qrels export`."""
+
+
+@nuggets.command()
+@click.argument("slug")
+@click.option("--nuggets", type=FILE, help="Nugget set, one line per topic.")
+@click.option("--assignments", type=FILE, help="Nugget assignments, one line per run and topic.")
+@click.option("--support", type=FILE, help="Labels for whether cited documents support their segments.")
+@click.option("--argue", type=FILE, help="Auto-ARGUE's judgments, instead of assignments.")
+@click.option(
+    "--made-by",
+    "makers",
+    multiple=True,
+    metavar="[PART=]KIND[:NAME]",
+    help="Who made a part, or all of them: human, machine:NAME, or both:NAME for a machine edited by people; "
+    "may come several times.  [human]",
+)
+@click.option(
+    "--leave-out/--keep-all",
+    "leaves_out",
+    default=None,
+    help="Whether measures of vital nuggets are over topics without any.  [as before]",
+)
+@click.option("--line", default=MAIN, show_default=True, help="Name of a separate judgment series.")
+@note_option
+@click.option(
+    "--preview", "only_preview", is_flag=True, help="Show how the files were read, without adding anything."
+)
+@click.option("--yes", is_flag=True, help="Add without asking for confirmation.")
+@data_option
+def add(
+    slug: str,
+    makers: tuple[str, ...],
+    leaves_out: bool | None,
+    line: str,
+    note: str,
+    only_preview: bool,
+    yes: bool,
+    data: Path | None,
+    **sent: Path | None,
+) -> None:
+    """Show how the files were read, add a revision and queue all runs for scoring.
+
+    Asks for confirmation at a terminal only. Parts that are not given stay unchanged.
+    """
+    files = {part: PartFile(path, path.name) for part in PARTS if (path := sent[part]) is not None}
+    with opened(data) as (database, _):
+        with database.read() as session:
+            prepared = reading.prepare(
+                session, OPERATOR, slug, files, _made_by(makers), leaves_out=leaves_out, line=line
+            )
+        with database.write() as session:
+            token = revisions.keep_draft(session, OPERATOR, slug, prepared, note or "a preview", line=line)
+        with database.read() as session:
+            preview = rank_changes.preview(session, OPERATOR, slug, token)
+        assert preview.of_answers is not None, "the draft is of answers"
+        _tell(preview.of_answers)
+        asked = not yes and not preview.refused and sys.stdin.isatty() and not only_preview
+        if only_preview or (asked and not click.confirm("Add this revision?")):
+            with database.write() as session:
+                revisions.discard(session, OPERATOR, slug, token)
+            return
+        with database.write() as session:
+            revision = revisions.publish(session, OPERATOR, slug, token, base=preview.base)
+        of_answers, where = preview.of_answers, slug if line == MAIN else f"judgment series {line} of {slug}"
+        click.echo(
+            f"Revision {revision.number} of {where}: {of_answers.nuggets} nuggets, "
+            f"{revision.judgments} labels of {of_answers.runs} runs on {revision.topics} topics."
+        )
+        click.echo(f"{revision.jobs} runs are queued for scoring under it.")
+
+
+def _made_by(given: tuple[str, ...]) -> dict[Part, MadeBy]:
+    """The makers of the named parts, or of all; later values win."""
+    makers: dict[Part, MadeBy] = {}
+    for text in given:
+        named, equals, rest = text.partition("=")
+        kind, _, name = (rest if equals else text).partition(":")
+        if equals and named not in PARTS:
+            raise click.UsageError(f"--made-by must name one of {', '.join(PARTS)}, not {named!r}.")
+        made_by = maker(kind.strip(), name)
+        makers.update(dict.fromkeys([cast(Part, named)] if equals else PARTS, made_by))
+    return makers
+
+
+def _tell(of: AnswersFacts) -> None:
+    """Print how the files were read to stderr, since stdout is for the result alone."""
+    for part, made_by in of.made_by:
+        click.echo(f"{part[:1].upper()}{part[1:]} by {made_by}.", err=True)
+    for what, topics in (("vital nuggets", of.without_vital), ("nuggets", of.without_nuggets)):
+        if topics:
+            more = " ..." if len(topics) > MOST_TOPICS else ""
+            click.echo(f"warning: topics without {what}: {' '.join(topics[:MOST_TOPICS])}{more}", err=True)
+    for note in of.notes:
+        click.echo(f"warning: {note.rule} {note.remedy}".rstrip(), err=True)

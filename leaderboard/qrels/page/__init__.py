@@ -1,0 +1,1 @@
+"""Records shown on pages of judgments and topics and in API answers."""

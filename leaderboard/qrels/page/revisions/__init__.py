@@ -1,0 +1,1 @@
+"""Pages of revisions and their changes."""

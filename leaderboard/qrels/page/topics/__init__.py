@@ -1,0 +1,1 @@
+"""Pages of topics and their judgments."""

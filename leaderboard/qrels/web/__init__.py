@@ -1,0 +1,1 @@
+"""Routes of judgments and topics: pages and forms."""

@@ -1,0 +1,261 @@
+"""Revisions of judgments: preview, publishing and pages."""
+
+from typing import Any
+
+from flask import Blueprint, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+from werkzeug.datastructures import MultiDict
+
+from leaderboard.answers.web.nuggets import uploads as of_answers
+from leaderboard.core import policy
+from leaderboard.errors import Invalid, LeaderboardError
+from leaderboard.qrels import ops as revisions
+from leaderboard.qrels import slots
+from leaderboard.qrels.ops import Revision
+from leaderboard.qrels.page.revisions import lists, rank_changes, revision
+from leaderboard.qrels.page.revisions.rank_changes import ChangedJudgments, RankChanges
+from leaderboard.scoring.ops.qrels import files as qrels
+from leaderboard.scoring.ops.qrels.files import MAIN
+from leaderboard.scoring.ops.qrels.left_out import RevisionLeftOut
+from leaderboard.scoring.web.waiting import have_computed
+from leaderboard.trec.qrels.distractors import read_distractors
+from leaderboard.trec.read import forms
+from leaderboard.web import actions, responses
+from leaderboard.web.charts import Ranks, SlopeChart, slope_chart
+from leaderboard.web.errors import status_of, wants_json
+from leaderboard.web.files import number, received
+from leaderboard.web.requests import hands_out_judgments
+from leaderboard.web.rules import PUBLIC, SIGNED_IN, Body, rule
+from leaderboard.web.session import finish_reading, reading, viewer, writing
+
+blueprint = Blueprint("revisions", __name__)
+
+TOPICS_AT_FIRST = 200
+RUNS_AT_FIRST = 200
+SLOPES = 60
+"""Maximum number of runs in the chart of a revision: those that moved most."""
+
+
+@blueprint.get("/tasks/<slug>/revisions")
+@rule(PUBLIC)
+def index(slug: str) -> ResponseReturnValue:
+    """All revisions of a task's judgments, with the upload form for its organisers."""
+    return responses.page(_list_page(slug))
+
+
+def _list_page(slug: str, error: LeaderboardError | None = None) -> str:
+    page = lists.revision_list(reading(), viewer(), slug)
+    return render_template(
+        "qrels/revisions/index.html",
+        page=page,
+        table=lists.table(page),
+        lines=[(line, lists.line_table(page, line)) for line in page.lines],
+        error=error,
+        sent=request.form,
+    )
+
+
+@blueprint.get("/tasks/<slug>/revisions.<form:form>")
+@rule(PUBLIC)
+def index_export(slug: str, form: str) -> ResponseReturnValue:
+    """The revisions as a file."""
+    return responses.export(form, lists.FILES, lists.revision_list(reading(), viewer(), slug))
+
+
+@blueprint.get("/tasks/<slug>/revisions/<id:number>")
+@rule(PUBLIC)
+def show(slug: str, number: int) -> ResponseReturnValue:
+    """One revision: its changes, and the rank of every run before and after."""
+    page = _page(slug, number)
+    html = render_template(
+        "qrels/revisions/show.html", page=page, measure=request.args.get("measure"), **_of_changes(page)
+    )
+    return responses.page(html)
+
+
+@blueprint.get("/tasks/<slug>/revisions/<id:number>.<form:form>")
+@rule(PUBLIC)
+def export(slug: str, number: int, form: str) -> ResponseReturnValue:
+    """The revision as a file: the runs before and after, or the topics with `of=topics`."""
+    which = "topics" if request.args.get("of") == "topics" else None
+    return responses.export(form, revision.FILES, _page(slug, number), which)
+
+
+def _page(slug: str, number: int) -> revision.RevisionPage:
+    return revision.revision_page(reading(), viewer(), slug, number, request.args.get("measure"))
+
+
+def _of_changes(page: ChangedJudgments) -> dict[str, Any]:
+    """Template values for changed judgments: the first topics and runs, or all on request."""
+    is_cut = "all" not in request.args
+    return {
+        "tables": {name: table(page) for name, table in rank_changes.CHANGED_TABLES.items()},
+        "runs": page.ranks.rows[: RUNS_AT_FIRST if is_cut else None] if page.ranks else (),
+        "topics": page.changes.changed_topics[: TOPICS_AT_FIRST if is_cut else None],
+        "slopes": slopes_of(page.ranks) if page.ranks else None,
+    }
+
+
+def slopes_of(ranks: RankChanges) -> SlopeChart | None:
+    """Chart of the ranked runs, or those that moved most."""
+    ranked = [row for row in ranks.rows if row.old_rank is not None and row.new_rank is not None]
+    chosen = sorted(ranked, key=lambda row: -abs(row.moved))[:SLOPES]
+    if len(chosen) < 2:
+        return None
+    drawn = sorted(chosen, key=lambda row: (row.new_rank or 0, row.run.name))
+    return slope_chart(
+        [
+            Ranks(
+                row.run.name,
+                row.old_rank or 0,
+                row.new_rank or 0,
+                url_for("runs.show", run_id=row.run.run_id),
+            )
+            for row in drawn
+        ]
+    )
+
+
+@blueprint.get("/tasks/<slug>/revisions/<id:number>/<part>.txt")
+@hands_out_judgments
+@rule(PUBLIC)
+def part(slug: str, number: int, part: str) -> ResponseReturnValue:
+    """The qrels of a revision, or another part, in an accepted input format."""
+    text = revision.of_revision(reading(), viewer(), slug, number, part)
+    return responses.as_text(text, f"{slug}-{number}-{part}")
+
+
+@blueprint.get("/tasks/<slug>/revisions/<id:number>/quepid.csv", defaults={"part": "quepid"})
+@blueprint.get("/tasks/<slug>/revisions/<id:number>/opensearch.json", defaults={"part": "opensearch"})
+@hands_out_judgments
+@rule(PUBLIC)
+def judgment_list(slug: str, number: int, part: str) -> ResponseReturnValue:
+    """The qrels of a revision as search teams exchange them."""
+    text = revision.of_revision(reading(), viewer(), slug, number, part)
+    ending, mimetype = ("csv", "text/csv") if part == "quepid" else ("json", "application/json")
+    return responses.as_file(text, mimetype, f"{slug}-{number}-{part}.{ending}")
+
+
+@blueprint.get("/tasks/<slug>/revisions/lines/<id:line_id>/<id:number>.txt")
+@hands_out_judgments
+@rule(PUBLIC)
+def line(slug: str, line_id: int, number: int) -> ResponseReturnValue:
+    """A revision of a separate judgment series."""
+    text = revision.of_line(reading(), viewer(), slug, line_id, number)
+    return responses.as_text(text, f"{slug}-line-{line_id}-{number}")
+
+
+@blueprint.post("/tasks/<slug>/revisions")
+@rule(SIGNED_IN, Body.FILES)
+def send(slug: str) -> ResponseReturnValue:
+    """Store judgments as a draft, and show its preview."""
+    asker = viewer()
+    task = policy.own_task(reading(), asker, slug)
+    takes, dialect = task.kind, task.dialect
+    finish_reading()
+    try:
+        token = _keep(slug, dialect) if takes == "rankings" else _keep_others(slug, takes)
+    except LeaderboardError as error:
+        if wants_json():
+            raise
+        return _list_page(slug, error), status_of(error)
+    return redirect(url_for("revisions.draft", slug=slug, token=token), 303)
+
+
+def _keep_others(slug: str, takes: str) -> str:
+    read = (prepared(takes, slug, request.form) for prepared in slots.FORM)
+    revision = (
+        of_answers.prepared(slug, request.form)
+        if takes == "answers"
+        else next(given for given in read if given is not None)
+    )
+    finish_reading()
+    with writing() as session:
+        line = request.form.get("line", "").strip() or MAIN
+        return revisions.keep_draft(
+            session, viewer(), slug, revision, request.form.get("note", ""), line=line
+        )
+
+
+def _keep(slug: str, dialect: int) -> str:
+    form, asker = request.form, viewer()
+    file, listed, wish = received("qrels"), received("distractors"), _left_out(form)
+    if file is None and listed is None and wish is None and not form.get("no_distractors"):
+        raise Invalid("Choose a judgment file, a list of distractors or a list of documents left out.")
+    holds = form.get("holds", "")
+    kind, second = ("preference", "") if holds == "preference" else ("graded", holds)
+    asked = forms.asked([form.get("map", "")], dialect)
+    prepared = qrels.prepare(file.path, file.name, kind, second, asked) if file is not None else None
+    distractors = None
+    if listed is not None:
+        distractors = read_distractors(listed.path)
+    elif form.get("no_distractors"):
+        distractors = frozenset()
+    origin = form.get("origin") or None
+    if origin not in (None, "human", "machine"):
+        raise Invalid("The origin of judgments must be people or a machine.")
+    with writing() as session:
+        return revisions.keep_draft(
+            session,
+            asker,
+            slug,
+            prepared,
+            form.get("note", ""),
+            origin=origin,
+            origin_name=form.get("origin_name", "").strip(),
+            distractors=distractors,
+            left_out=wish,
+            line=form.get("line", "").strip() or MAIN,
+        )
+
+
+def _left_out(form: "MultiDict[str, str]") -> RevisionLeftOut | None:
+    """Documents left out as requested by the form; None: unchanged."""
+    file, changed = received("left_out"), received("changed_docnos")
+    return revisions.wished(
+        None if file is None else file.path,
+        None if changed is None else changed.path,
+        earlier=revisions.numbers(form.get("earlier", "")),
+        later=number("later", None),
+        drop=bool(form.get("no_left_out")),
+        query=bool(form.get("leave_out_query")),
+    )
+
+
+@blueprint.get("/tasks/<slug>/revisions/drafts/<token>")
+@rule(SIGNED_IN)
+def draft(slug: str, token: str) -> ResponseReturnValue:
+    """The preview of a draft."""
+    return _draft_page(slug, token)
+
+
+def _draft_page(slug: str, token: str, error: LeaderboardError | None = None) -> str:
+    page = rank_changes.preview(reading(), viewer(), slug, token)
+    return render_template("qrels/revisions/draft.html", page=page, error=error, **_of_changes(page))
+
+
+@blueprint.get("/tasks/<slug>/revisions/drafts/<token>.<form:form>")
+@rule(SIGNED_IN)
+def draft_export(slug: str, token: str, form: str) -> ResponseReturnValue:
+    """The preview of a draft, as a file."""
+    return responses.export(
+        form, rank_changes.PREVIEW_FILES, rank_changes.preview(reading(), viewer(), slug, token)
+    )
+
+
+@blueprint.post("/tasks/<slug>/revisions/drafts/<token>/ranks")
+@rule(SIGNED_IN)
+def ranks(slug: str, token: str) -> ResponseReturnValue:
+    """Queue the scoring of runs under a draft."""
+    waiting = rank_changes.preview(reading(), viewer(), slug, token).waiting
+    have_computed([waiting] if waiting is not None else [])
+    return redirect(url_for("revisions.draft", slug=slug, token=token), 303)
+
+
+def _made(made: Revision, slug: str, **_: str) -> ResponseReturnValue:
+    if made.line != MAIN:
+        return redirect(url_for("revisions.index", slug=slug, _anchor="lines"), 303)
+    return redirect(url_for("revisions.show", slug=slug, number=made.number), 303)
+
+
+actions.add_to(blueprint, revisions.ACTIONS, _draft_page, then={"publish_revision": _made})

@@ -1,0 +1,1 @@
+"""Reproductions: runs compared with the runs they repeat."""

@@ -1,0 +1,84 @@
+"""The reproductions feature: its pages, operations and commands."""
+
+from typing import TYPE_CHECKING
+
+from leaderboard.core.feature import Feature
+from leaderboard.core.slots import Tab
+from leaderboard.runs import slots
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from flask import Blueprint
+
+    from leaderboard.web.api.operations import Operation
+
+
+def _pages() -> "Iterable[Blueprint]":
+    from leaderboard.reproductions.web import links as reproduction_links
+    from leaderboard.reproductions.web import reproductions
+
+    modules = (reproduction_links, reproductions)
+    return (module.blueprint for module in modules)
+
+
+def _operations() -> "dict[str, tuple[Operation, ...]]":
+    from leaderboard.reproductions import api
+
+    return {"Comparisons": api.OPERATIONS}
+
+
+def _admitted() -> "slots.Admitted":
+    from leaderboard.reproductions import ops
+
+    return ops.require_sendable
+
+
+def _made() -> "slots.Made":
+    from leaderboard.reproductions import ops
+
+    return ops.link_sent
+
+
+def _form() -> "slots.Form":
+    from leaderboard.reproductions.web import links
+
+    return links.of_upload
+
+
+def _mentions() -> "slots.Mentions":
+    from leaderboard.reproductions.page import mentions
+
+    return mentions.parts
+
+
+def _command() -> "slots.Command":
+    from leaderboard.reproductions.cli import reproduces
+
+    return lambda: reproduces
+
+
+def _fill() -> None:
+    slots.ADMITTED.add(_admitted)
+    slots.MADE.add(_made)
+    slots.FORM.add(_form)
+    slots.MENTIONS.add(_mentions)
+    slots.COMMANDS.add(_command)
+
+
+FEATURE = Feature(
+    "reproductions",
+    pages=_pages,
+    operations=_operations,
+    fill=_fill,
+    parts={"runs/upload": "reproductions/upload.html", "runs/actions": "reproductions/action.html"},
+    tabs=(
+        Tab(
+            "Compare",
+            "Curves",
+            "Reproductions",
+            "reproductions.index",
+            lambda kind: bool(kind.ranks_documents),
+        ),
+    ),
+)

@@ -1,0 +1,96 @@
+"""The reproductions of a task, one of them level by level, and both as files."""
+
+from flask import Blueprint, redirect, request, url_for
+from flask.typing import ResponseReturnValue
+
+from leaderboard.comparisons.web.comparisons import MOST_LINKED
+from leaderboard.reproductions.page import show, tables
+from leaderboard.reproductions.page.show import (
+    PairRow,
+    ReproductionPage,
+    ReproductionsPage,
+    TopicScores,
+    place_of,
+)
+from leaderboard.scoring.web.waiting import have_computed
+from leaderboard.web import responses
+from leaderboard.web.addresses import kept
+from leaderboard.web.charts import Pair, PlaneChart, ScatterChart, plane_chart, scatter_chart
+from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
+from leaderboard.web.session import reading, viewer
+
+blueprint = Blueprint("reproductions", __name__)
+
+STATE = ("measure",)
+ROWS_AT_FIRST = 200
+
+
+@responses.with_files(
+    blueprint,
+    "/tasks/<slug>/reproductions",
+    "reproductions/index.html",
+    tables.ALL_FILES,
+    endpoint="export",
+    table=tables.reproductions,
+    plane=lambda page: _plane(page.rows, None),
+    args=lambda _: kept(STATE),
+)
+@rule(PUBLIC, is_computed=True)
+def index(slug: str) -> ReproductionsPage:
+    """Every reproduction of the task, its levels from left to right."""
+    return show.reproductions_page(reading(), viewer(), slug, request.args.get("measure") or None)
+
+
+@blueprint.post("/tasks/<slug>/reproductions")
+@rule(SIGNED_IN)
+def ask(slug: str) -> ResponseReturnValue:
+    """Have computed what the page of the reproductions waits for."""
+    have_computed(index(slug).waiting)
+    return redirect(url_for("reproductions.index", slug=slug, **kept(STATE)), 303)
+
+
+@responses.with_files(
+    blueprint,
+    "/tasks/<slug>/reproductions/<id:run_id>",
+    "reproductions/show.html",
+    tables.FILES,
+    tables=lambda page: responses.tables(tables.FILES, page),
+    scatter_chart=lambda page: _scatter(page),
+    plane=lambda page: _plane(page.plane, page.row.run.run_id),
+    rows=lambda page: page.topics if "all" in request.args else page.topics[:ROWS_AT_FIRST],
+    args=lambda _: kept(STATE),
+)
+@rule(PUBLIC, is_computed=True)
+def one(slug: str, run_id: int) -> ReproductionPage:
+    """One reproduction: its levels, topics, effect, metadata, and the other collections."""
+    return show.reproduction_page(reading(), viewer(), slug, run_id, request.args.get("measure") or None)
+
+
+def _scatter(page: ReproductionPage) -> ScatterChart | None:
+    if not page.topics:
+        return None
+    are_few = len(page.topics) <= MOST_LINKED
+    pairs = [
+        Pair(topic.topic_id, topic.original, topic.other, _both(page, topic) if are_few else None)
+        for topic in page.topics
+    ]
+    return scatter_chart(pairs, digits=page.measure.digits)
+
+
+def _both(page: ReproductionPage, topic: TopicScores) -> str:
+    """The address that shows both rankings of a topic side by side."""
+    a, b, key = page.row.original.run_id, page.row.run.run_id, page.measure.key
+    return url_for("comparisons.compare", slug=page.slug, a=a, b=b, topic=topic.topic_id, measure=key)
+
+
+def _plane(rows: tuple[PairRow, ...], this: int | None) -> PlaneChart | None:
+    placed = [(row, place) for row in rows if (place := place_of(row)) is not None]
+    if not placed:
+        return None
+    return plane_chart([_reproduced(row, place, this) for row, place in placed])
+
+
+def _reproduced(row: PairRow, place: tuple[float, float], this: int | None) -> Pair:
+    kind = "this" if row.run.run_id == this else tables.kind(row)
+    link = url_for("reproductions.one", slug=row.run.slug, run_id=row.run.run_id, **kept(STATE))
+    return Pair(row.run.name, *place, link, kind)

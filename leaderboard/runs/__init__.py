@@ -1,0 +1,1 @@
+"""Runs: limits, uploads, batches, withdrawals, and what a run's pages show."""

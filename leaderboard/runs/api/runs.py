@@ -1,0 +1,413 @@
+"""Operations on runs: sent, read, described, marked, withdrawn and restored."""
+
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from math import ceil
+from pathlib import Path
+from typing import Annotated
+
+from flask import Response, url_for
+
+from leaderboard.core.policy import Viewer
+from leaderboard.errors import Busy, Invalid, LeaderboardError, Problem
+from leaderboard.runs.ops import fixing, limits, reviews, runners, withdrawals
+from leaderboard.runs.ops.limits import Quota, RunRequest
+from leaderboard.runs.ops.uploads import Submission
+from leaderboard.runs.page import measures
+from leaderboard.runs.page import run as run_pages
+from leaderboard.runs.page import topics as run_topics
+from leaderboard.runs.page import upload as runs_upload
+from leaderboard.runs.page.head import ranked_documents, scored_run, seen_run
+from leaderboard.runs.page.rankings import ranking
+from leaderboard.runs.web import checks, uploads
+from leaderboard.runs.web.files import answer
+from leaderboard.scoring.ops import run_facts as facts
+from leaderboard.trec.facts import FIELD_OF
+from leaderboard.trec.read.bundles import base_name
+from leaderboard.trec.runs.fixes import FIXES
+from leaderboard.web.api import actions, repeats
+from leaderboard.web.api import limits as api_limits
+from leaderboard.web.api.answers import (
+    ChangedRun,
+    CheckAnswer,
+    QuotaAnswer,
+    RunAnswer,
+    UploadAnswer,
+    findings,
+)
+from leaderboard.web.api.limits import names_of
+from leaderboard.web.api.lists import ListQuery, MeasureQuery, Rows, part
+from leaderboard.web.api.operations import BODY_OF_FILE, FILE_TO_CHECK, LOOK, SUBMIT, WRITE, Reply, operation
+from leaderboard.web.files import Received
+from leaderboard.web.rules import SIGNED_IN, Rule
+from leaderboard.web.session import finish_reading, reading, token, viewer, wake, writing
+
+pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SendQuery:
+    """The team and the properties of the run; file_name: its extension gives the compression.
+
+    image and commit: what a runner executed, as `sha256:` with its digest and as a hash. reproduces: the
+    number of the reproduced run; original_baseline, baseline: those of the baselines.
+    """
+
+    team_id: int
+    kind: str = "official"
+    phase: str = ""
+    description: str = ""
+    file_name: str = ""
+    image: str = ""
+    commit: str = ""
+    reproduces: int | None = None
+    original_baseline: int | None = None
+    baseline: int | None = None
+    late: str = ""
+    """Reason to count the run after its phase has closed; for organisers only."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunChanges:
+    """Changes to the description of a run; facts by their keys, an empty text removes one."""
+
+    description: str | None = None
+    facts: Annotated[Mapping[str, str], names_of(FIELD_OF)] = field(default_factory=dict)
+
+
+@operation(
+    "PUT",
+    "/tasks/<slug>/runs/<name>",
+    UploadAnswer,
+    query=SendQuery,
+    rule=BODY_OF_FILE,
+    scopes=SUBMIT,
+    status=201,
+)
+def send_run(slug: str, name: str, query: SendQuery, file: Path) -> Reply:
+    """Submit a run
+
+    The body is the file itself, plain or compressed. A small file is checked at once: 201, or 422 with
+    every problem. A large one is checked by an evaluator: 202, and `Location` gives the address to query.
+    With
+    `Idempotency-Key` the same file sent again makes no second run.
+    """
+    key = repeats.given_key()
+    asking = token()
+    sender, execution = runners.sending(reading(), viewer(), slug, query.team_id, query.image, query.commit)
+    description = facts.require_short(query.description)
+    submission = uploads.deliver(
+        slug,
+        query.team_id,
+        Received(file, base_name(query.file_name) or name),
+        RunRequest(
+            name,
+            query.kind,
+            description,
+            {},
+            query.phase,
+            execution,
+            reproduces(query.reproduces, query.original_baseline, query.baseline),
+            late=query.late,
+        ),
+        f"api:{asking.token_id if asking else 0}:{key}" if key else None,
+        sender,
+    )
+    wake()
+    answer = upload_answer(submission)
+    if submission.state == "rejected":
+        report = submission.report
+        problems = report.problems if report else ()
+        left = limits.rejections_left(reading(), sender.account_id)
+        said = f"The file was rejected. {limits.rejections_in_words(left)}".strip()
+        raise Invalid(said, problems, upload=submission.upload_id)
+    if submission.state == "accepted":
+        return Reply(answer=answer, status=201, headers=_left(sender, slug, query))
+    address = url_for("api.upload", upload_id=submission.upload_id)
+    return Reply(answer=answer, status=202, headers={"Location": address})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckQuery:
+    """The phase that the file is for, if several take runs now."""
+
+    phase: str = ""
+
+
+@operation("POST", "/tasks/<slug>/check", CheckAnswer, query=CheckQuery, rule=FILE_TO_CHECK, scopes=LOOK)
+def check_run(slug: str, query: CheckQuery, file: Path) -> CheckAnswer:
+    """Check a file without sending it
+
+    By the rules for submitting it now. The body is the file as it is. Nothing of it is kept, and it counts
+    against no limit of runs.
+    """
+    report = checks.checked(slug, query.phase, file)
+    return CheckAnswer(
+        state="rejected" if report.problems else "accepted",
+        problems=findings(report.problems),
+        warnings=findings(report.warnings),
+        fixes=report.fixes,
+    )
+
+
+@operation("GET", "/runs/<id:run_id>", RunAnswer)
+def run(run_id: int) -> RunAnswer:
+    """A run with its scores
+
+    As you may see it; scores that are held back are missing.
+    """
+    return _run(run_pages.run_page(reading(), viewer(), run_id))
+
+
+@operation("PATCH", "/runs/<id:run_id>", RunAnswer, body=RunChanges, scopes=WRITE)
+def describe_run(run_id: int, body: RunChanges) -> RunAnswer:
+    """Describe a run
+
+    What is not given stays as it is.
+    """
+    unknown = next((key for key in body.facts if key not in FIELD_OF), None)
+    if unknown is not None:
+        problem = Problem(
+            "is not a known run attribute.", f"Use one of {', '.join(FIELD_OF)}.", field=unknown[:64]
+        )
+        raise Invalid(f"Unknown run attribute {unknown[:64]!r}.", [problem])
+    with writing() as session:
+        facts.describe_run(session, viewer(), run_id, body.facts, body.description)
+    return _run(run_pages.run_page(reading(), viewer(), run_id))
+
+
+def _state(state: str | None, run_id: int) -> ChangedRun:
+    """The run's state after the action; for a restored run, the state on its page."""
+    return ChangedRun(
+        run_id=run_id, state=state or run_pages.run_page(reading(), viewer(), run_id).state.state
+    )
+
+
+OPERATIONS = (
+    *(send_run, check_run, run, describe_run),
+    *actions.operations(
+        withdrawals.ACTIONS,
+        answers=dict.fromkeys((each.name for each in withdrawals.ACTIONS), (ChangedRun, _state)),
+    ),
+)
+
+
+def reproduces(
+    original: int | None, original_baseline: int | None, baseline: int | None
+) -> Mapping[str, int]:
+    """The runs that a run reproduces, by number; raises Invalid for a baseline without original."""
+    named = {"original": original, "original_baseline": original_baseline, "baseline": baseline}
+    given = {name: run_id for name, run_id in named.items() if run_id is not None}
+    if given and original is None:
+        problem = Problem("is missing.", "Name the run that this run reproduces.", field="reproduces")
+        raise Invalid("A baseline alone does not make a reproduction.", [problem])
+    return given
+
+
+def _left(sender: Viewer, slug: str, query: SendQuery) -> dict[str, str]:
+    """The remaining runs of the day; empty if unknown, as the run is accepted anyway."""
+    try:
+        left = limits.admission_quota(reading(), sender, slug, query.team_id, query.phase)
+    except LeaderboardError:
+        return {}
+    return rate_limit(left, datetime.now(UTC))
+
+
+def upload_answer(submission: Submission, sha256: str | None = None) -> UploadAnswer:
+    """The API answer for an upload."""
+    report = submission.report
+    return UploadAnswer(
+        upload=submission.upload_id,
+        run_id=submission.run_id,
+        state=submission.state,
+        problems=findings(report.problems) if report else (),
+        warnings=findings(report.warnings) if report else (),
+        sha256=sha256,
+    )
+
+
+def _run(page: run_pages.RunPage) -> RunAnswer:
+    primary = next((row for row in page.measures if row.column.key == page.by), None)
+    return RunAnswer(
+        run_id=page.id,
+        run=page.name,
+        team=page.team,
+        kind=page.kind,
+        filed=page.filed,
+        agent=page.agent,
+        task=page.slug,
+        state=page.state.state,
+        rank=primary.rank if primary else None,
+        scores={row.column.key: row.value for row in page.measures},
+        withdrawn=page.withdrawn_why or ("yes" if page.withdrawn_at else ""),
+    )
+
+
+@operation("GET", "/runs/<id:run_id>/topics", Rows, query=MeasureQuery)
+def run_by_topic(run_id: int, query: MeasureQuery) -> Reply:
+    """The scores of a run, topic by topic"""
+    page = run_topics.topics_page(reading(), scored_run(reading(), viewer(), run_id), query.measure, "topic")
+    return part(run_topics.table(page), query, "topic")
+
+
+@operation("GET", "/runs/<id:run_id>/measures", Rows, query=ListQuery)
+def run_by_measure(run_id: int, query: ListQuery) -> Reply:
+    """The scores of a run by every measure that fits its judgments"""
+    page = measures.measures_page(reading(), ranked_documents(reading(), viewer(), run_id))
+    return part(measures.table(page), query, "measure")
+
+
+@operation("GET", "/runs/<id:run_id>/origin", dict)
+def run_origin(run_id: int) -> dict[str, object]:
+    """Show the provenance of a run's scores
+
+    Digests of file, ranking and judgments, versions of measures, and near-duplicate runs.
+    """
+    page = measures.origin_page(reading(), seen_run(reading(), viewer(), run_id))
+    return dict(measures.ORIGIN_FILES.facts(page))
+
+
+@operation("GET", "/runs/<id:run_id>/file", bytes)
+def run_file(run_id: int) -> Response:
+    """The file of a run, as it was sent
+
+    Where you may see it; its ETag is its SHA-256.
+    """
+    return answer(runs_upload.sent_file(reading(), viewer(), run_id))
+
+
+READS = (run_by_topic, run_by_measure, run_origin, run_file)
+
+
+LONGEST_WAIT_S = 30
+LOOK_EVERY_S = 0.25
+WAITING_AT_ONCE = 2
+"""Requests that may wait at a time: each holds one of the server's threads, and pages need the others."""
+_turns = threading.BoundedSemaphore(WAITING_AT_ONCE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UploadQuery:
+    """wait: seconds, 30 at most, to wait for the check to be done."""
+
+    wait: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fixes:
+    """Names of fixes, as listed in `fixes` of the check."""
+
+    fixes: Annotated[tuple[Annotated[str, api_limits.one_of(FIXES)], ...], api_limits.told(minItems=1)]
+
+
+@operation(
+    "GET", "/uploads/<id:upload_id>", UploadAnswer, query=UploadQuery, rule=Rule(SIGNED_IN), scopes=LOOK
+)
+def upload(upload_id: int, query: UploadQuery) -> UploadAnswer:
+    """Show the state of an upload
+
+    While its state is received, the check is pending. With `wait` the answer is sent when the check is done,
+    or after that number of seconds. Scores follow later: query the run.
+    """
+    answer = _now(upload_id)
+    if answer.state != "received" or query.wait <= 0:
+        return answer
+    if not _turns.acquire(blocking=False):
+        raise Busy("Too many requests are waiting for checks. Try again in a few seconds.", retry_after_s=2)
+    try:
+        until = time.monotonic() + min(query.wait, LONGEST_WAIT_S)
+        while answer.state == "received" and time.monotonic() < until:
+            # Nothing is held while it waits: neither a connection nor what was read before.
+            finish_reading()
+            time.sleep(LOOK_EVERY_S)
+            answer = _now(upload_id)
+        return answer
+    finally:
+        _turns.release()
+
+
+@operation("POST", "/uploads/<id:upload_id>/fix", UploadAnswer, body=Fixes, scopes=WRITE, status=202)
+def fix_upload(upload_id: int, body: Fixes) -> Reply:
+    """Fix a rejected file
+
+    With fixes offered by its check. A new upload is created and checked like any other.
+    """
+    with writing() as session:
+        submission = fixing.ask(session, viewer(), upload_id, body.fixes)
+    wake()
+    address = url_for("api.upload", upload_id=submission.upload_id)
+    return Reply(answer=upload_answer(submission), status=202, headers={"Location": address})
+
+
+def _reviewed(_: str, upload_id: int) -> UploadAnswer:
+    return _now(upload_id)
+
+
+UPLOADS = (
+    *(upload, fix_upload),
+    *actions.operations((reviews.REVIEW,), answers={reviews.REVIEW.name: (UploadAnswer, _reviewed)}),
+)
+
+
+def _now(upload_id: int) -> UploadAnswer:
+    page = runs_upload.upload_page(reading(), viewer(), upload_id)
+    sent = page.upload
+    return upload_answer(Submission(sent.id, page.run_id, sent.state, page.report), sent.sha256)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankingQuery(ListQuery):
+    """titles: whether documents have their titles, where the site holds them."""
+
+    titles: bool = False
+
+
+@operation("GET", "/runs/<id:run_id>/topics/<topic:topic_id>", Rows, query=RankingQuery)
+def show_ranking(run_id: int, topic_id: str, query: RankingQuery) -> Reply:
+    """Show a run's ranking for a topic
+
+    In scoring order, with grades if they are visible to you.
+    """
+    page = ranking.ranking_page(
+        reading(), viewer(), run_id, topic_id, None, read="titles" if query.titles else "nothing"
+    )
+    return part(ranking.ranking_table(page), query, "docno")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotaQuery:
+    """The team, and the phase if the task has several."""
+
+    team_id: int
+    phase: str = ""
+
+
+@operation("GET", "/tasks/<slug>/quota", QuotaAnswer, query=QuotaQuery, rule=Rule(SIGNED_IN), scopes=LOOK)
+def quota(slug: str, query: QuotaQuery) -> Reply:
+    """Show how many runs a team may still submit
+
+    Accepted runs (including withdrawn ones) and files waiting to be checked count; rejected files do not.
+    """
+    left = limits.admission_quota(reading(), viewer(), slug, query.team_id, query.phase)
+    rejections = limits.rejections_left(reading(), viewer().account_id)
+    whose = {"team": query.team_id, "team_id": query.team_id, "rejections_left": rejections}
+    answer = asdict(left) | whose
+    return Reply(answer=answer, status=200, headers=rate_limit(left, datetime.now(UTC)))
+
+
+def rate_limit(left: Quota, at: datetime) -> dict[str, str]:
+    """The limit of a day in the fields of draft-ietf-httpapi-ratelimit-headers-09; none without a limit."""
+    if left.per_day is None:
+        return {}
+    seconds = max(0, ceil((left.next_at - at).total_seconds()))
+    return {
+        "RateLimit-Policy": f'"runs-of-a-day";q={left.per_day};w=86400',
+        "RateLimit": f'"runs-of-a-day";r={left.left_today};t={seconds}',
+    }
+
+
+RANKINGS = (show_ranking,)
+QUOTA = (quota,)

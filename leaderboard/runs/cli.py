@@ -1,0 +1,253 @@
+"""`leaderboard run`: add runs in bulk from the command line and describe them."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
+from typing import Any
+
+import click
+
+from leaderboard.accounts.ops import teams
+from leaderboard.core import policy
+from leaderboard.core.cli.actions import command
+from leaderboard.core.cli.failures import Failure
+from leaderboard.core.cli.site import FILE, data_option, opened
+from leaderboard.core.phase_rules import KINDS
+from leaderboard.core.policy import OPERATOR
+from leaderboard.db.engine import Database
+from leaderboard.errors import LeaderboardError
+from leaderboard.runs import slots
+from leaderboard.runs.ops import limits as runs_limits
+from leaderboard.runs.ops import prepare, reviews, uploads, withdrawals
+from leaderboard.runs.ops.limits import RULE
+from leaderboard.runs.ops.prepare import (
+    BY_FOLDER,
+    BY_LIST,
+    BatchFile,
+    BatchRequest,
+    FileRequest,
+    archive_kind,
+    plan,
+    read_list,
+)
+from leaderboard.runs.ops.uploads import Delivery
+from leaderboard.runs.page import outward
+from leaderboard.runs.page.outward import HubTask, RunAddresses
+from leaderboard.scoring.ops import run_facts as run_descriptions
+from leaderboard.tables.yaml import yaml_text
+from leaderboard.trec import facts as facts_files
+from leaderboard.trec.facts import FIELDS
+from leaderboard.trec.read import bundles
+from leaderboard.trec.read.bundles import base_name
+from leaderboard.trec.read.lines import Limits
+
+
+def fact_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """An option for each run attribute, such as --latency "12.5 ms"."""
+    for fact in reversed(FIELDS):
+        hint = f"{fact.title}. {fact.hint}"
+        kind = click.Choice(["", *fact.choices]) if fact.choices else None
+        shown = f"[{'|'.join(fact.choices)}]" if fact.choices else None
+        command = click.option(fact.option, fact.key, type=kind, metavar=shown, help=hint)(command)
+    return command
+
+
+def _given(facts: Mapping[str, str | None]) -> dict[str, str]:
+    return {key: text for key, text in facts.items() if text is not None}
+
+
+@click.group()
+def run() -> None:
+    """Runs."""
+
+
+@run.command()
+@click.argument("slug")
+@click.argument("files", type=click.Path(exists=True, path_type=Path), nargs=-1, required=True)
+@click.option("--team", help="Team of the runs, created if new.  [this, --list or --by-folder is required]")
+@click.option(
+    "--list",
+    "rows",
+    type=FILE,
+    help="CSV with the team of each run: run,team,kind,reproduces.  [required without --team]",
+)
+@click.option(
+    "--by-folder", is_flag=True, help="Use each file's folder name as its team.  [required without --team]"
+)
+@click.option("--kind", type=click.Choice(KINDS), default="official", show_default=True)
+@click.option("--name-from", type=click.Choice(["file", "tag"]), default="file", show_default=True)
+@click.option("--phase", default="", help="Phase to submit the runs to [the open phase].")
+@click.option("--late", default="", help="Reason to count the runs after the deadline; shown with them.")
+@fact_options
+@data_option
+def add(
+    slug: str,
+    files: tuple[Path, ...],
+    team: str | None,
+    rows: Path | None,
+    by_folder: bool,
+    kind: str,
+    name_from: str,
+    phase: str,
+    late: str,
+    data: Path | None,
+    **facts: str | None,
+) -> None:
+    """Add run files, folders of run files, or zip and tar archives; a rejected file does not stop the others.
+
+    The exit code is 1 if any file was rejected. Options such as type, code and latency apply to each of the
+    files.
+    """
+    if (team is not None) + by_folder + (rows is not None and team is None and not by_folder) != 1:
+        raise click.UsageError("Give the team of the runs with --team, --list or --by-folder.")
+    whose = 0 if team is not None else BY_FOLDER if by_folder else BY_LIST
+    runs = read_list(rows.read_text("utf-8", "replace")) if rows else None
+    wished = BatchRequest(
+        team=whose,
+        names_from=name_from,
+        kind=kind,
+        facts=facts_files.read_fact_fields(_given(facts)),
+        runs=runs,
+        phase=phase,
+        late=late,
+    )
+    with opened(data) as (database, settings), TemporaryDirectory() as folder:
+        limits = Limits(plain_bytes=settings.plain_bytes)
+        task_kind = _task_kind(database, slug)
+        batch_files = [each for path in files for each in _members(path, Path(folder), limits, task_kind)]
+        planned = plan(batch_files, wished, most=len(batch_files))
+        messages = [f"rejected  {name}: {problem}" for name, problem in planned.refused]
+        failed = len(messages)
+        alone = len(batch_files) == 1
+        with click.progressbar(planned.files, label="Adding runs", file=sys.stderr, hidden=alone) as shown:
+            for file in shown:
+                fine, message = _add_one(database, slug, file, file.team or team or "", limits)
+                messages.append(message)
+                failed += not fine
+        left = _left(database, slug, team, phase) if team is not None else ""
+    for message in messages:
+        click.echo(message, err=message.startswith("rejected"))
+    if left:
+        click.echo(f"{team}: {left}. {RULE}")
+    if failed:
+        raise click.exceptions.Exit(1)
+
+
+def _task_kind(database: Database, slug: str) -> str:
+    with database.read() as session:
+        return policy.visible_task(session, OPERATOR, slug)[0].kind
+
+
+def _left(database: Database, slug: str, team: str, phase: str) -> str:
+    """The team's remaining runs, as text; empty if there is no limit."""
+    try:
+        with database.write() as session:
+            return str(
+                runs_limits.admission_quota(
+                    session, OPERATOR, slug, teams.ensure(session, OPERATOR, team), phase
+                )
+            )
+    except LeaderboardError:
+        return ""
+
+
+def _members(path: Path, folder: Path, limits: Limits, task_kind: str) -> Iterator[BatchFile]:
+    """The files of a path: the file itself, the files in the folder, or the files in the archive."""
+    if path.is_dir():
+        inside = sorted(each for each in path.rglob("*") if each.is_file())
+        for file in inside:
+            name = str(file.relative_to(path.parent))
+            if not bundles.is_hidden(name):
+                yield BatchFile(name, file)
+    elif kind := archive_kind(path, limits, task_kind):
+        for bundled_file in bundles.unbundled(path, kind, Path(mkdtemp(dir=folder)), limits):
+            yield BatchFile(bundled_file.name, bundled_file.path, bundled_file.problem)
+    else:
+        yield BatchFile(f"{path.parent.name}/{path.name}", path)
+
+
+@run.command()
+@click.argument("run_id", type=int)
+@click.option("--undo", is_flag=True, help="Remove the mark.")
+@click.option("--why", default="", help="Reason; required after the deadline and kept in the audit log.")
+@data_option
+def primary(run_id: int, undo: bool, why: str, data: Path | None) -> None:
+    """Mark a run for its team: it counts at the end or, where all runs count, is the team's primary one."""
+    with opened(data) as (database, _), database.write() as session:
+        (withdrawals.unmark_run if undo else withdrawals.mark_run)(session, OPERATOR, run_id, why)
+
+
+for _action in (withdrawals.WITHDRAW, withdrawals.RESTORE, reviews.REVIEW):
+    run.add_command(command(_action))
+for _added in slots.COMMANDS:
+    run.add_command(_added())
+
+
+@run.command()
+@click.argument("run_id", type=int)
+@fact_options
+@data_option
+def describe(run_id: int, data: Path | None, **facts: str | None) -> None:
+    """Edit the description of a run; an empty value removes one. The rankings never change."""
+    with opened(data) as (database, _), database.write() as session:
+        changed = run_descriptions.describe_run(session, OPERATOR, run_id, _given(facts))
+    click.echo(
+        f"Run {run_id}: {', '.join(changed)} changed." if changed else f"Run {run_id}: nothing changed."
+    )
+
+
+@run.command()
+@click.argument("run_id", type=int)
+@data_option
+def results(run_id: int, data: Path | None) -> None:
+    """Print a run's scores in the JSON of Every Eval Ever."""
+    with opened(data) as (database, _), database.read() as session:
+        found = outward.results(session, OPERATOR, run_id, RunAddresses())
+    click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+
+
+@run.command("hub-results")
+@click.argument("run_id", type=int)
+@click.option("--dataset", required=True, help="Hub data set with the benchmark, as owner/name.")
+@click.option("--task", required=True, help="Task id of the benchmark, from the data set's eval.yaml.")
+@click.option("-m", "--measure", help="Measure.  [default: the board's first]")
+@data_option
+def hub_results(run_id: int, dataset: str, task: str, measure: str | None, data: Path | None) -> None:
+    """Print a run's score as a model on Hugging Face has it in .eval_results/."""
+    on = HubTask(dataset, task)
+    with opened(data) as (database, _), database.read() as session:
+        found = outward.hub_results(session, OPERATOR, run_id, RunAddresses(), on, measure)
+    click.echo(yaml_text(found), nl=False)
+
+
+@run.command()
+@click.argument("run_id", type=int)
+@data_option
+def metadata(run_id: int, data: Path | None) -> None:
+    """Print a run's ir_metadata: its file's header, and what is known of it here."""
+    with opened(data) as (database, _), database.read() as session:
+        click.echo(yaml_text(outward.metadata(session, OPERATOR, run_id, RunAddresses())), nl=False)
+
+
+def _add_one(database: Database, slug: str, one: FileRequest, team: str, limits: Limits) -> tuple[bool, str]:
+    """Whether the file was accepted, and what to print about it."""
+    try:
+        with database.write() as session:
+            team_id = teams.ensure(session, OPERATOR, team)
+        with database.read() as session:
+            rules = runs_limits.rules_for(session, OPERATOR, slug, team_id, one.run.phase)
+        prepared = prepare.prepare(one.path, base_name(one.file_name), rules, limits)
+        with database.write() as session:
+            delivery = Delivery(sender=OPERATOR, slug=slug, team_id=team_id, file=prepared, wishes=one.run)
+            done = uploads.submit(session, delivery)
+    except LeaderboardError as error:
+        return False, f"rejected  {one.file_name}: {Failure(error).message}"
+    report = done.report
+    assert report is not None
+    notes = [f"    warning: {warning}" for warning in report.warnings]
+    if report.accepted:
+        return True, "\n".join([f"accepted  {one.file_name} as {one.run.name} (run {done.run_id})", *notes])
+    problems = [f"    {problem}" for problem in report.problems]
+    return False, "\n".join([f"rejected  {one.file_name}", *problems, *notes])

@@ -1,0 +1,408 @@
+"""A run file on its way in: rules, check without a session, then one transaction that stores or rejects."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from itertools import count, islice
+from typing import Any
+
+from sqlalchemy import delete, insert, select
+from sqlalchemy.orm import Session
+
+from leaderboard.accounts.ops import names
+from leaderboard.core import audit, events, kinds, policy, shown_names
+from leaderboard.core.jobs import queue
+from leaderboard.core.policy import Viewer
+from leaderboard.db.engine import add_unless_taken, lock_key, lock_row, now
+from leaderboard.db.tables import Phase, RankingBlock, Run, Task, Team, Upload, UploadBatch, UploadChunk
+from leaderboard.errors import Conflict, NotFound, OverQuota, Problem
+from leaderboard.runs import slots
+from leaderboard.runs.ops import limits, prepare
+from leaderboard.runs.ops.limits import RunRequest
+from leaderboard.runs.ops.prepare import PreparedUpload
+from leaderboard.scoring.ops import run_facts as facts
+from leaderboard.scoring.ops.evaluations import editions
+from leaderboard.scoring.ops.evaluations.choices import is_over
+from leaderboard.tasks.ops import entries
+from leaderboard.trec.runs.check import Report
+
+MENDABLE_BYTES = 2**26
+"""Maximum submitted size in bytes of a rejected file that is kept for fixes."""
+LONGEST_REASON = 1_000
+BATCH = 32
+"""Rows of up to a megabyte each that are added with one statement."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Delivery:
+    """A run file as it is sent: by whom, to which task, for which team, and what the run is to be."""
+
+    sender: Viewer
+    slug: str
+    team_id: int
+    file: PreparedUpload
+    wishes: RunRequest
+    key: str | None = None
+    """A repeated key returns the earlier submission, so that a form submitted twice creates one run."""
+    batch_id: int | None = None
+    """Its batch, if any; in a batch an organiser can file a run for any team."""
+    any_team: bool = False
+    """Whether an organiser can do so without a batch: for a task created from files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """The outcome of an upload: state is received, held, accepted or rejected."""
+
+    upload_id: int
+    run_id: int | None
+    state: str
+    report: Report | None
+
+
+def submit(session: Session, delivery: Delivery) -> Submission:
+    """Store a checked file: an accepted one as a run with its jobs, a rejected one as its report only.
+
+    Deadline, limits and the run's name are checked here, inside the transaction. Raises Closed, OverQuota,
+    Conflict for a key used for another file; Forbidden unless the sender is in the team.
+    """
+    begun = _begin(session, delivery)
+    if isinstance(begun, Submission):
+        return begun
+    task, phase, upload = begun
+    checked = _Checked(
+        viewer=delivery.sender,
+        task=task,
+        phase=phase,
+        upload=upload,
+        prepared=delivery.file,
+        wishes=delivery.wishes,
+        is_stored=False,
+    )
+    return _decide(session, checked)
+
+
+def receive(session: Session, delivery: Delivery) -> Submission:
+    """Keep a large file as it came and queue its check; raises as `submit` does."""
+    begun = _begin(session, delivery)
+    if isinstance(begun, Submission):
+        return begun
+    _, _, upload = begun
+    queue_check(session, upload)
+    _add_chunks(session, upload.id, delivery.file)
+    return Submission(upload.id, None, upload.state, None)
+
+
+def queue_check(session: Session, upload: Upload) -> None:
+    """Queue the check of a file that was received; raises OverQuota as `limits.turn_of` does."""
+    if upload.batch_id is not None:
+        is_slow = session.get_one(UploadBatch, upload.batch_id).wishes.get("slow")
+        priority = queue.UNHURRIED if is_slow else queue.OF_MANY
+        queue.enqueue(session, queue.CHECK, upload.id, priority=priority)
+    elif limits.count_check(session, upload.account_id):
+        # What somebody sent alone, and waits for, is checked before the next file of a batch.
+        queue.enqueue(session, queue.CHECK, upload.id, priority=queue.FRESH)
+    else:
+        turn = limits.turn_of(session, upload)
+        queue.enqueue(session, queue.CHECK, upload.id, priority=queue.OF_MANY, after=turn)
+
+
+def stored(session: Session, upload_id: int) -> tuple[str, str, int]:
+    """A stored upload's file name as sent, SHA-256 and size; raises NotFound where it is gone."""
+    upload = session.get(Upload, upload_id)
+    if upload is None:
+        raise NotFound(f"There is no upload {upload_id}.")
+    return upload.file_name, upload.sha256, upload.bytes
+
+
+def decide(session: Session, upload_id: int, prepared: PreparedUpload) -> Submission:
+    """Accept or reject a received upload once it was checked; one decided before stays as it is."""
+    upload = session.get_one(Upload, upload_id)
+    if upload.state != "received":
+        run_id = session.scalar(select(Run.id).where(Run.upload_id == upload_id))
+        return Submission(upload_id, run_id, upload.state, report_of(upload))
+    task = session.get_one(Task, upload.task_id)
+    phase = limits.phase_of(session, upload)
+    checked = _Checked(
+        viewer=policy.OPERATOR,
+        task=task,
+        phase=phase,
+        upload=upload,
+        prepared=_within_limits(session, phase, upload, prepared),
+        wishes=RunRequest(**upload.wishes),
+        is_stored=True,
+    )
+    is_first = upload.checked_at is None
+    submission = _decide(session, checked)
+    if upload.batch_id is None and is_first and submission.state != "rejected":
+        limits.count_accepted(session, upload.account_id)
+    if upload.batch_id is not None and submission.state == "rejected":
+        limits.count_rejected(session, upload.account_id)
+    return submission
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Checked:
+    """A checked upload that is about to become a run or a rejection; is_stored: whether its file is."""
+
+    viewer: Viewer
+    task: Task
+    phase: Phase
+    upload: Upload
+    prepared: PreparedUpload
+    wishes: RunRequest
+    is_stored: bool
+
+
+def _earlier(session: Session, delivery: Delivery) -> Submission | None:
+    """The outcome of an earlier submission of the same form."""
+    if delivery.key is None:
+        return None
+    upload = session.scalar(select(Upload).where(Upload.idempotency_key == delivery.key))
+    if upload is None:
+        return None
+    if upload.sha256 != delivery.file.sha256:
+        raise Conflict("This form was already submitted with another file. Reload the page.")
+    run_id = session.scalar(select(Run.id).where(Run.upload_id == upload.id))
+    return Submission(upload.id, run_id, upload.state, report_of(upload))
+
+
+def _begin(session: Session, delivery: Delivery) -> Submission | tuple[Task, Phase, Upload]:
+    """Admit a form and make its upload; what became of it where it was sent before, even a moment ago."""
+    # Of two forms of a team with one key the second is to find what the first one made.
+    lock_row(session, Team, delivery.team_id)
+    if (earlier := _earlier(session, delivery)) is not None:
+        return earlier
+    is_filed = delivery.any_team or delivery.batch_id is not None
+    task, _, phase = limits.admit(
+        session, delivery.sender, delivery.slug, delivery.team_id, delivery.wishes, any_team=is_filed
+    )
+    limits.require_size(phase, delivery.file.size)
+    upload = _new_upload(session, delivery, phase)
+    if not add_unless_taken(session, upload):
+        # The same key was sent in this moment for another team, whose row another transaction holds.
+        return _earlier(session, delivery) or _begin(session, delivery)
+    return task, phase, upload
+
+
+def _new_upload(session: Session, delivery: Delivery, phase: Phase) -> Upload:
+    # The reason is kept for a run that is late only.
+    late = delivery.wishes.late.strip()[:LONGEST_REASON] if is_over(session, phase.id) else ""
+    return Upload(
+        task_id=phase.task_id,
+        phase_id=phase.id,
+        team_id=delivery.team_id,
+        account_id=delivery.sender.account_id,
+        file_name=delivery.file.file_name,
+        sha256=delivery.file.sha256,
+        bytes=delivery.file.size,
+        idempotency_key=delivery.key,
+        state="received",
+        agent=delivery.sender.is_agent,
+        wishes=asdict(replace(delivery.wishes, filed=_is_filed(delivery), late=late)),
+        batch_id=delivery.batch_id,
+        created_at=now(session),
+    )
+
+
+def _is_filed(delivery: Delivery) -> bool:
+    """Whether the run is filed for the team: by an organisers' runner or by an account outside the team."""
+    return bool(delivery.wishes.execution) or not policy.owns(delivery.sender, delivery.team_id)
+
+
+def _decide(session: Session, checked: _Checked) -> Submission:
+    upload = checked.upload
+    name, alike = _name_for(session, checked.task, upload.team_id, checked.wishes.name)
+    report = _with_name_problem(checked.wishes, alike, checked.prepared.report)
+    is_held = report.accepted and _waits_for_a_look(session, checked)
+    run = _new_run(session, checked, name) if report.accepted and not is_held else None
+    upload.report, upload.checked_at = report.as_json(), now(session)
+    if report.accepted and not checked.is_stored:
+        _add_chunks(session, upload.id, checked.prepared)
+    if run is None:
+        upload.state = "held" if is_held else "rejected"
+        if not is_held:
+            _keep_for_fixes(session, checked, report)
+            for listener in events.LISTENERS:
+                listener.upload_decided(session, checked.task, upload, None)
+        session.flush()
+        return Submission(upload.id, None, upload.state, report)
+    upload.state = "accepted"
+    session.add(run)
+    session.flush()
+    packed = checked.prepared.run
+    assert packed is not None, "an accepted file has a run"
+    kinds.of(checked.task.kind).store(session, run.id, packed)
+    session.flush()
+    _note_entry(session, run, checked)
+    audit.record(
+        session,
+        checked.viewer,
+        "run.submit",
+        f"run:{run.id}",
+        name=run.name,
+        sha256=upload.sha256,
+        **({"late": late} if (late := upload.wishes.get("late")) else {}),
+    )
+    if checked.wishes.reproduces:
+        for tell in slots.MADE:
+            tell(session, checked.viewer, run.id, checked.wishes.reproduces)
+    editions.queue_run(session, run)
+    for listener in events.LISTENERS:
+        listener.upload_decided(session, checked.task, upload, run.id)
+    return Submission(upload.id, run.id, upload.state, report)
+
+
+def _waits_for_a_look(session: Session, checked: _Checked) -> bool:
+    """Whether the first check of a file is to be followed by a review: by its sender, or the organisers.
+
+    A sender asks for one of a whole batch; no agent sends batches.
+    """
+    upload = checked.upload
+    if upload.checked_at is not None:
+        return False
+    if upload.batch_id is None:
+        return upload.agent and checked.phase.agent_review
+    return bool(session.get_one(UploadBatch, upload.batch_id).wishes["hold"])
+
+
+def _keep_for_fixes(session: Session, checked: _Checked, report: Report) -> None:
+    """Keep a rejected file that a fix may make a run of; drop all others."""
+    upload = checked.upload
+    mendable = (
+        any(problem.fix for problem in report.problems)
+        and upload.bytes <= MENDABLE_BYTES
+        and not _comes_after_many(session, upload)
+    )
+    if mendable and not checked.is_stored:
+        _add_chunks(session, upload.id, checked.prepared)
+    elif checked.is_stored and not mendable:
+        drop_pieces(session, upload.id)
+
+
+def _comes_after_many(session: Session, upload: Upload) -> bool:
+    """Whether too many files of the account were rejected before: it is not to fill the disk with more."""
+    if upload.batch_id is not None:
+        return bool(session.get_one(UploadBatch, upload.batch_id).wishes.get("slow"))
+    return limits.rejections_left(session, upload.account_id) == 0
+
+
+def _within_limits(
+    session: Session, phase: Phase, upload: Upload, prepared: PreparedUpload
+) -> PreparedUpload:
+    """The file with one more problem where it is over the limits of its team or account by now."""
+    try:
+        limits.require_still_room(session, phase, upload)
+    except OverQuota as error:
+        problem = Problem(error.message, field="run")
+        report = replace(prepared.report, problems=(problem, *prepared.report.problems))
+        return replace(prepared, report=report)
+    return prepared
+
+
+def _with_name_problem(wishes: RunRequest, alike: str | None, report: Report) -> Report:
+    if alike == wishes.name:
+        rule, remedy = "is the name of another run of this task.", "Submit the run under another name."
+    elif alike is not None:
+        rule, remedy = f"looks like {alike}, another run of this task.", "Submit the run under another name."
+    elif not prepare.NAME.fullmatch(wishes.name):
+        rule = (
+            "must be 1 to 64 letters, digits, dots, hyphens or underscores, starting with a letter or digit."
+        )
+        remedy = f"For example {prepare.suggested_name(wishes.name)}."
+    else:
+        return report
+    problem = Problem(rule, remedy, field="run name", value=wishes.name[:80])
+    return replace(report, problems=(problem, *report.problems))
+
+
+def _name_for(session: Session, task: Task, team_id: int, name: str) -> tuple[str, str | None]:
+    """The name for a run, and the name of the run it conflicts with, if any.
+
+    That of a withdrawn run is free, with a number behind it: `bm25 (2)`. While nobody may know of other
+    teams' runs, only the team's own are checked: a refusal would tell. For the same reason runs of masked
+    teams are known by what others read.
+    """
+    lock_key(session, f"run names {task.id}")
+    known = select(Run.id, Run.name, Run.withdrawn_at).where(Run.task_id == task.id)
+    if not policy.sight_of(session, policy.ANONYMOUS, task).means:
+        known = known.where(Run.team_id == team_id)
+    shown = shown_names.shown_names(session, Viewer(team_ids=frozenset({team_id})), task)
+    runs = [(shown.run(run.id, run.name), run.withdrawn_at is None) for run in session.execute(known).all()]
+    for number in count(1):
+        wanted = name if number == 1 else f"{name} ({number})"
+        alike = [run for run in runs if names.looks_like(wanted, run[0])]
+        standing = [other for other, stands in alike if stands]
+        if standing:
+            return name, name if wanted in standing else standing[0]
+        if not alike:
+            return wanted, None
+    raise AssertionError("some number is free")
+
+
+def _new_run(session: Session, checked: _Checked, name: str) -> Run:
+    packed, upload, wishes = checked.prepared.run, checked.upload, checked.wishes
+    assert packed is not None, "an accepted file has a run"
+    return Run(
+        upload_id=upload.id,
+        task_id=upload.task_id,
+        phase_id=checked.phase.id,
+        team_id=upload.team_id,
+        name=name,
+        tag=packed.tag,
+        kind=wishes.kind,
+        filed=upload.wishes.get("filed", False),
+        description=wishes.description,
+        details=facts.stored(packed.details, wishes.facts),
+        topics=packed.topics,
+        entries=packed.entries,
+        deepest=packed.deepest,
+        ranking_sha256=packed.digest,
+        sketch=packed.sketch,
+        order_differs=packed.order_differs,
+        created_at=now(session),
+    )
+
+
+def _note_entry(session: Session, run: Run, checked: _Checked) -> None:
+    """Enter the team with its first run; its members are notified of a run filed for them."""
+    task, account_id = checked.task, checked.upload.account_id
+    is_own = not run.filed and not policy.is_organiser(session, task.id, account_id)
+    entries.ensure(session, task, run.team_id, entered_by=account_id if is_own else None)
+    if run.filed:
+        entries.tell_of_filed(session, task, [run])
+
+
+def _add_chunks(session: Session, upload_id: int, stored: PreparedUpload) -> None:
+    add_pieces(session, upload_id, stored.chunks())
+
+
+def add_pieces(session: Session, upload_id: int, pieces: Iterable[bytes]) -> None:
+    """Store an upload's file, in compressed pieces as `PreparedUpload.chunks` gives them."""
+    add_numbered(session, UploadChunk, {"upload_id": upload_id}, pieces)
+
+
+def add_numbered(
+    session: Session, table: type[RankingBlock | UploadChunk], owner: dict[str, int], bodies: Iterable[bytes]
+) -> None:
+    """Add numbered rows a few at a time: a large run's must not all be in memory."""
+    numbered = enumerate(bodies)
+    while rows := [{**owner, "number": number, "body": body} for number, body in islice(numbered, BATCH)]:
+        session.execute(insert(table), rows)
+
+
+def reject(session: Session, upload: Upload, why: str) -> None:
+    """Reject a file that was held, with the reason as its report; its pieces go."""
+    upload.state = "rejected"
+    upload.report = Report((Problem(why),)).as_json()
+    drop_pieces(session, upload.id)
+
+
+def drop_pieces(session: Session, upload_id: int) -> None:
+    """Drop an upload's file."""
+    session.execute(delete(UploadChunk).where(UploadChunk.upload_id == upload_id))
+
+
+def report_of(upload: Upload) -> Report | None:
+    """The report of an upload's check; None before it."""
+    stored: dict[str, Any] | None = upload.report
+    return None if stored is None else Report.from_json(stored)

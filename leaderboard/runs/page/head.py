@@ -1,0 +1,222 @@
+"""The common data of a run's pages: the run, its task, and its scores by topic if visible."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from leaderboard.boards.ops.rows import Row, rank, read_rows
+from leaderboard.core import policy, shown_names
+from leaderboard.core.policy import Sight, Viewer
+from leaderboard.core.shown_names import ShownNames
+from leaderboard.db.tables import Edition, Evaluation, Run, Task
+from leaderboard.errors import NotFound
+from leaderboard.scoring.ops.evaluations import choices, score
+from leaderboard.scoring.ops.evaluations.choices import MeasureColumn, column_of
+from leaderboard.scoring.ops.evaluations.shown import (
+    Basis,
+    ShownEdition,
+    Source,
+    left_out_facts,
+    shown_edition,
+)
+from leaderboard.scoring.ops.scored_topics import TaskHead
+from leaderboard.tasks.ops import entries
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunHead(TaskHead):
+    """The head of every page of a run."""
+
+    id: int
+    name: str
+    team: str
+    team_id: int | None
+    """The team's page; None if this run must not reveal it to the reader."""
+    kind: str
+    filed: str
+    """The note on a run filed by organisers; empty for other runs."""
+    agent: bool
+    """Whether an agent submitted it."""
+    by_topic: bool
+    """Whether scores by topic exist and are visible to the reader."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SeenRun:
+    """A run that a reader may know of, with the edition that shows its scores, if any."""
+
+    viewer: Viewer
+    run: Run
+    task: Task
+    sight: Sight
+    shown: ShownEdition
+    names: ShownNames
+    left_out: frozenset[int]
+    """The task's official runs that do not count at the end."""
+    filed: str
+    """The note on a run filed by organisers; empty for other runs."""
+    is_on_team_page: bool
+    """Whether it is listed on its team's page, for readers who can see the team there."""
+
+    @property
+    def name(self) -> str:
+        """The run's name as visible to the reader."""
+        return self.names.run(self.run.id, self.run.name)
+
+    @property
+    def masked(self) -> bool:
+        """Whether the reader knows its team by a pseudonym only."""
+        return self.names.is_masked(self.run.team_id)
+
+    @property
+    def basis(self) -> Basis | None:
+        """The basis of its scores."""
+        return self.shown.basis
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the reader is of its team or organises the task."""
+        return policy.owns(self.viewer, self.run.team_id) or self.sight.organises
+
+    @property
+    def _shows_team(self) -> bool:
+        """Whether the reader finds the team's page, which hides pseudonyms, withdrawn and filed runs."""
+        return not self.masked and (self.is_own or (self.run.withdrawn_at is None and self.is_on_team_page))
+
+    @property
+    def is_told(self) -> bool:
+        """Whether the reader can see the file's metadata."""
+        return self.sight.details or self.is_own
+
+    @property
+    def columns(self) -> tuple[MeasureColumn, ...]:
+        """The board's measures that are shown to the reader; empty where the run has no scores to show."""
+        edition = self.shown.edition
+        if edition is None or self.run.withdrawn_at is not None:
+            return ()
+        keys = (measure["key"] for measure in edition.measures)
+        return tuple(column_of(key) for key in keys if not self.sight.hides(key))
+
+    def head(self, *, by_topic: bool) -> dict[str, Any]:
+        """The fields of RunHead by name."""
+        return {
+            "of": self.task,
+            "sight": self.sight,
+            "basis": self.basis,
+            "id": self.run.id,
+            "name": self.name,
+            "team": self.names.team(self.run.team_id),
+            "team_id": self.run.team_id if self._shows_team else None,
+            "kind": choices.shown_kind(self.run.id, self.run.kind, self.left_out),
+            "filed": self.filed,
+            "agent": self.sight.links.agent,
+            "by_topic": by_topic,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ScoredRun:
+    """A run whose scores by topic the reader may see, by all measures of its board."""
+
+    seen: SeenRun
+    edition: Edition
+    source: Source
+    columns: tuple[MeasureColumn, ...]
+    stored: Mapping[str, Evaluation]
+    """By measure, over all topics of the revision."""
+
+    @property
+    def run(self) -> Run:
+        """The run."""
+        return self.seen.run
+
+    @property
+    def primary(self) -> str:
+        """Key of the measure that the board is ranked by."""
+        return self.edition.primary_measure
+
+
+def seen_run(session: Session, viewer: Viewer, run_id: int) -> SeenRun:
+    """The run; raises NotFound if it does not exist or is not visible to the viewer."""
+    run, task, sight = policy.visible_run(session, viewer, run_id)
+    names = shown_names.shown_names(session, viewer, task)
+    masked, has_accounts = names.is_masked(run.team_id), sight.links.has_accounts
+    return SeenRun(
+        viewer=viewer,
+        run=run,
+        task=task,
+        sight=sight,
+        shown=shown_edition(session, task, sight),
+        left_out=choices.not_chosen(session, task),
+        names=names,
+        filed=entries.note_filed(run, task.name, masked=masked, has_accounts=has_accounts),
+        is_on_team_page=not (run.filed and run.agreed_at is None and has_accounts),
+    )
+
+
+def scores_of_topics(session: Session, seen: SeenRun) -> ScoredRun | None:
+    """The run with its scores by topic.
+
+    None while they are held back, and for a run that is withdrawn or not scored by all measures yet.
+    """
+    edition, source, columns = seen.shown.edition, seen.shown.source, seen.columns
+    if edition is None or source is None or not seen.sight.details or not source.topics or not columns:
+        return None
+    stored = score.stored(session, seen.run.id, edition)
+    if any(column.key not in stored for column in columns):
+        return None
+    return ScoredRun(seen=seen, edition=edition, source=source, columns=columns, stored=stored)
+
+
+def ranked_documents(session: Session, viewer: Viewer, run_id: int) -> ScoredRun:
+    """As `scored_run`, of a run of rankings; raises NotFound for one of answers, which ranks no documents."""
+    scored = scored_run(session, viewer, run_id)
+    if (kind := scored.seen.task.kind) != "rankings":
+        raise NotFound(f"Run {run_id} contains {kind}, so it has no rankings.", run=run_id)
+    return scored
+
+
+def scored_run(session: Session, viewer: Viewer, run_id: int) -> ScoredRun:
+    """The run with its scores by topic; raises NotFound where it has none that the viewer may see."""
+    seen = seen_run(session, viewer, run_id)
+    scored = scores_of_topics(session, seen)
+    if scored is None:
+        raise NotFound(f"Run {run_id} has no visible scores by topic. {seen.sight.why}".strip(), run=run_id)
+    return scored
+
+
+def board_rows(session: Session, scored: ScoredRun) -> tuple[Row, ...]:
+    """The runs of the board in its order, this one among them."""
+    seen, columns = scored.seen, scored.columns
+    by = next(column for column in columns if column.key == scored.primary)
+    return rank(read_rows(session, seen.viewer, seen.task, seen.sight, scored.edition, columns), by)
+
+
+def head_facts(page: RunHead) -> dict[str, Any]:
+    """The common JSON of a run's pages: the run and the basis of its scores."""
+    basis = page.basis
+    return {
+        "run": page.name,
+        "run_id": page.id,
+        "team": page.team,
+        "kind": page.kind,
+        "filed": page.filed,
+        "agent": page.agent,
+        "task": page.slug,
+        "revision": basis.revision if basis else None,
+        "revision_sha256": (basis.revision_sha256 or None) if basis else None,
+        "dialect": basis.dialect if basis else None,
+        "topics": basis.topics if basis else None,
+        **left_out_facts(basis),
+    }
+
+
+def caption(page: RunHead, what: str, by: str = "") -> str:
+    """The caption of a table shown on its own."""
+    on = ""
+    if (basis := page.basis) is not None:
+        on = f", {basis.topics} topics, {basis.qrels}"
+        on += f", trec_eval {basis.dialect}" if basis.dialect else ""
+    return f"{what} of {page.name}{f' by {by}' if by else ''} on {page.task}{on}."

@@ -1,0 +1,1 @@
+"""Pages of one ranking and of a document."""

@@ -1,0 +1,167 @@
+"""Many files at once: a folder, archives, a list of whose runs they are, and their table of verdicts."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from flask import Blueprint, redirect, request, url_for
+from flask.typing import ResponseReturnValue
+
+from leaderboard.errors import Busy, Invalid
+from leaderboard.runs.ops import batches, prepare
+from leaderboard.runs.ops.prepare import (
+    BY_FOLDER,
+    BY_LIST,
+    FROM_FILE,
+    QUICK_MEMORY,
+    BatchFile,
+    BatchRequest,
+    RunList,
+    archive_kind,
+    plan,
+)
+from leaderboard.runs.page import batch as pages
+from leaderboard.runs.page.batch import BatchPage
+from leaderboard.runs.web.facts import facts_given
+from leaderboard.scoring.ops import run_facts as facts
+from leaderboard.trec import facts as facts_files
+from leaderboard.trec.read import bundles
+from leaderboard.trec.read.lines import Limits
+from leaderboard.web import responses
+from leaderboard.web.errors import wants_json
+from leaderboard.web.files import Received, form_key, number
+from leaderboard.web.rules import SIGNED_IN, rule
+from leaderboard.web.security import incoming_folder
+from leaderboard.web.session import database, finish_reading, reading, settings, viewer, wake, writing
+
+blueprint = Blueprint("batches", __name__)
+
+AT_ONCE = 2
+"""Maximum batches unpacked and stored at a time; the other threads serve pages."""
+_turns = threading.BoundedSemaphore(AT_ONCE)
+
+
+def is_batch(files: Sequence[Received], task_kind: str) -> bool:
+    """Whether a form submits several runs, assigns teams by list or folders, or asks to hold the runs."""
+    if len(files) > 1 or request.form.get("team") in (BY_LIST, BY_FOLDER) or "hold" in request.form:
+        return True
+    return bool(files) and archive_kind(files[0].path, _limits(), task_kind) != ""
+
+
+def take(slug: str, sent: Sequence[Received], task_kind: str) -> int:
+    """Store all files of the form; the id of their batch. Raises Busy where others are sending many too."""
+    with _turn():
+        files, runs = _unpacked(sent, task_kind)
+        wished = _wished(runs)
+        planned, key, asker = plan(files, wished), form_key(), viewer()
+        with writing() as session:
+            opened = batches.begin(session, asker, slug, wished, planned, key)
+        wake()
+        batches.receive(database(), asker, slug, opened, planned, key)
+    wake()
+    return opened.id
+
+
+def answer(batch_id: int) -> ResponseReturnValue:
+    """The address of the verdicts: as JSON for a program, else as a page."""
+    if wants_json():
+        finish_reading()
+        response = responses.as_json(pages.facts(pages.batch_page(reading(), viewer(), batch_id)))
+        response.status_code = 202
+        return response
+    return redirect(url_for("batches.show", batch_id=batch_id), 303)
+
+
+@contextmanager
+def _turn() -> Iterator[None]:
+    if not _turns.acquire(blocking=False):
+        raise Busy("Too many files are being submitted right now. Try again in a minute.", retry_after_s=60)
+    try:
+        yield
+    finally:
+        _turns.release()
+
+
+def _limits() -> Limits:
+    return Limits(plain_bytes=settings().plain_bytes, memory=QUICK_MEMORY)
+
+
+def _unpacked(sent: Sequence[Received], task_kind: str) -> tuple[list[BatchFile], RunList | None]:
+    """The files of a form and of the archives in it, and the list among them or in its own field."""
+    files: list[BatchFile] = []
+    found = [request.form["list"]] if request.form.get("list", "").strip() else []
+    left = _limits().plain_bytes
+    for file in _members(sent, left, task_kind):
+        if file.path is not None and prepare.is_list(file.path, file.name):
+            found.append(file.path.read_text("utf-8", "replace"))
+        elif not bundles.is_hidden(file.name):
+            files.append(file)
+    if len(found) > 1:
+        raise Invalid("You sent several lists. Send one list that names all runs.")
+    return files, prepare.read_list(found[0]) if found else None
+
+
+def _members(sent: Sequence[Received], left: int, task_kind: str) -> Iterator[BatchFile]:
+    for file in sent:
+        kind = archive_kind(file.path, _limits(), task_kind)
+        if not kind:
+            yield BatchFile(file.name, file.path)
+            continue
+        # All archives of a form have together what one may have.
+        for bundled_file in bundles.unbundled(
+            file.path, kind, incoming_folder(), replace(_limits(), plain_bytes=left)
+        ):
+            left -= bundled_file.path.stat().st_size if bundled_file.path else 0
+            yield BatchFile(bundled_file.name, bundled_file.path, bundled_file.problem)
+
+
+def _wished(runs: RunList | None) -> BatchRequest:
+    form = request.form
+    team: str | int | None = form.get("team", "")
+    if team not in (BY_LIST, BY_FOLDER):
+        team = number("team", None)
+    if team is None:
+        raise Invalid("Choose the team that submits the runs.")
+    return BatchRequest(
+        team=team,
+        names_from=form.get("names", FROM_FILE),
+        kind=form.get("kind", "official"),
+        description=facts.require_short(form.get("description", "")),
+        facts=facts_files.read_fact_fields(facts_given()),
+        runs=runs,
+        makes_teams="make_teams" in form,
+        holds="hold" in form,
+        phase=form.get("phase", ""),
+        late=form.get("late", ""),
+    )
+
+
+@responses.with_files(
+    blueprint, "/batches/<id:batch_id>", "runs/batch.html", pages.FILES, is_kept=False, table=pages.table
+)
+@rule(SIGNED_IN)
+def show(batch_id: int) -> BatchPage:
+    """The verdicts on files that were sent together; the page reloads itself while some wait."""
+    return pages.batch_page(reading(), viewer(), batch_id)
+
+
+@blueprint.post("/batches/<id:batch_id>/send")
+@rule(SIGNED_IN)
+def send(batch_id: int) -> ResponseReturnValue:
+    """Send the files that were held for a look."""
+    asker = viewer()
+    with writing() as session:
+        batches.send_held(session, asker, batch_id)
+    wake()
+    return redirect(url_for("batches.show", batch_id=batch_id), 303)
+
+
+@blueprint.post("/batches/<id:batch_id>/drop")
+@rule(SIGNED_IN)
+def drop(batch_id: int) -> ResponseReturnValue:
+    """Throw away the files that were held for a look."""
+    asker = viewer()
+    with writing() as session:
+        batches.drop_held(session, asker, batch_id)
+    return redirect(url_for("batches.show", batch_id=batch_id), 303)

@@ -1,0 +1,77 @@
+"""A run's files: as it was sent, and its scores as trec_eval prints them."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import IO
+
+from flask import Blueprint, Response, request
+from flask.typing import ResponseReturnValue
+
+from leaderboard.checksums import belonging_to
+from leaderboard.errors import Busy
+from leaderboard.runs.ops.fixing import StoredFile
+from leaderboard.runs.ops.prepare import CHUNK_BYTES
+from leaderboard.runs.page import upload
+from leaderboard.runs.page.upload import SentFile
+from leaderboard.web import conditions, responses
+from leaderboard.web.rules import PUBLIC, rule
+from leaderboard.web.session import database, reading, viewer
+
+blueprint = Blueprint("run_files", __name__)
+
+LARGE = 2**24
+"""Answer size in bytes that the server buffers; a larger file keeps a thread busy until it is downloaded."""
+LARGE_AT_ONCE = 4
+_turns = threading.BoundedSemaphore(LARGE_AT_ONCE)
+
+
+@blueprint.get("/runs/<id:run_id>/file")
+@rule(PUBLIC)
+def file(run_id: int) -> ResponseReturnValue:
+    """The file as it was sent, for whom it is open; its digest is compared before the first byte goes out."""
+    return answer(upload.sent_file(reading(), viewer(), run_id))
+
+
+def answer(sent: SentFile) -> Response:
+    """A stored file as an answer."""
+    of = f"run {sent.run_id}" if sent.run_id is not None else f"upload {sent.upload_id}"
+    stored = StoredFile(database(), sent.upload_id)
+    with ExitStack() as held:
+        if sent.size > LARGE:
+            held.enter_context(_turn())
+        with belonging_to(of):
+            file = held.enter_context(stored.whole(sent.sha256))
+        response = Response(_pieces(file), content_type=sent.media_type)
+        response.call_on_close(held.pop_all().close)
+    response.headers.set("Content-Disposition", "attachment", filename=sent.name)
+    response.content_length = sent.size
+    response.set_etag(sent.sha256)
+    response.cache_control.no_cache = True
+    return conditions.applied(response)
+
+
+@blueprint.get("/runs/<id:run_id>.trec_eval")
+@rule(PUBLIC)
+def trec_eval(run_id: int) -> ResponseReturnValue:
+    """Scores by topic and over all, as trec_eval prints them: the board's measures, or all of its own."""
+    text = upload.trec_eval_text(reading(), viewer(), run_id, all_trec="all_trec" in request.args)
+    # Topic ids and tags go out as the bytes they came in as, UTF-8 or not.
+    return responses.as_stored(text.encode("utf-8", "surrogateescape"), "text/plain")
+
+
+@contextmanager
+def _turn() -> Iterator[None]:
+    """A slot for a large download; raises Busy if all slots are taken."""
+    if not _turns.acquire(blocking=False):
+        raise Busy("Other large files are being downloaded now. Try again in a minute.", retry_after_s=60)
+    try:
+        yield
+    finally:
+        _turns.release()
+
+
+def _pieces(file: IO[bytes]) -> Iterator[bytes]:
+    with file:
+        while piece := file.read(CHUNK_BYTES):
+            yield piece

@@ -1,0 +1,1 @@
+"""Scoring: rankings and judgments read, measures evaluated, statistics computed and found."""

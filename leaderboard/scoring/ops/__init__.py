@@ -1,0 +1,1 @@
+"""Operations on measures and scores: rules, changes and queries."""

@@ -1,0 +1,1 @@
+"""Statistics of many runs: requested by pages, computed by evaluators, stored."""

@@ -1,0 +1,1 @@
+"""Procedures of evaluators other than score comparisons."""

@@ -1,0 +1,1 @@
+"""Routes of measures, and results that pages wait for."""

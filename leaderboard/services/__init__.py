@@ -1,1 +1,0 @@
-"""Use cases: functions (session, ...) that return frozen dataclasses, never commit and know no HTTP."""

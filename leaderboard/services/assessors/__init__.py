@@ -1,1 +1,0 @@
-"""Assessing: who judges what, what was judged, and how labels become judgments."""

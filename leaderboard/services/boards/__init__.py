@@ -1,1 +1,0 @@
-"""The board of a task: its rows, in order."""

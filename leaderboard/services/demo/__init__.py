@@ -1,1 +1,0 @@
-"""The demo's tasks, loaded by the roads any user takes."""

@@ -1,1 +1,0 @@
-"""Background work: the queue, and whether it is being done."""

@@ -1,1 +1,0 @@
-"""Judges as participants: boards and labels of theirs held against a reference."""

@@ -1,1 +1,0 @@
-"""Logos and pictures of tasks: checked, encoded anew, kept."""

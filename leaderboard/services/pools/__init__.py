@@ -1,1 +1,0 @@
-"""Pools: planned, previewed, stored, opened and closed."""

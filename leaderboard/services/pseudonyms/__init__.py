@@ -1,1 +1,0 @@
-"""Teams that readers know by another name: lists of names, the draw, and links for reviewers."""

@@ -1,1 +1,0 @@
-"""Runs: admitted, checked, stored, described."""

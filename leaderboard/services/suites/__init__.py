@@ -1,1 +1,0 @@
-"""Suites: boards over several tasks, and runs of several tasks at once."""

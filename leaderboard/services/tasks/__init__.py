@@ -1,1 +1,0 @@
-"""Making and changing a task: its topics, measures and grades."""

@@ -1,0 +1,1 @@
+"""The site's signature under what it publishes: keys, signing and checking."""

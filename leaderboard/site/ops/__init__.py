@@ -1,0 +1,1 @@
+"""Site operation: rules, changes and queries."""

@@ -1,0 +1,1 @@
+"""The demo's tasks, sent as participants and organisers would send them."""

@@ -1,0 +1,1 @@
+"""The addresses of the site: pages and forms."""

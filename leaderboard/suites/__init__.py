@@ -1,0 +1,1 @@
+"""Suites: several tasks ranked together."""

@@ -1,0 +1,191 @@
+"""Operations on suites: read, create, change; submit, combine, withdraw and restore their runs."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from leaderboard import fields
+from leaderboard.scoring.ops import run_facts as facts
+from leaderboard.suites import page as suites_pages
+from leaderboard.suites.ops import changes, seen, sending
+from leaderboard.suites.ops.changes import SuiteDraft
+from leaderboard.suites.ops.sending import SuiteRequest
+from leaderboard.suites.page import SuiteChoice
+from leaderboard.suites.web import sending as web_sending
+from leaderboard.trec.read.bundles import base_name
+from leaderboard.trec.suites import GROUPS
+from leaderboard.web.api import actions, repeats
+from leaderboard.web.api.lists import ListQuery, Rows, part
+from leaderboard.web.api.operations import BODY_OF_FILE, SUBMIT, WRITE, Reply, operation
+from leaderboard.web.files import Received
+from leaderboard.web.rules import SIGNED_IN, Rule
+from leaderboard.web.session import finish_reading, reading, token, viewer, writing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteQuery:
+    """The ranking; members: these or like-these, the members that the confidence covers; the counted groups.
+
+    by: mean, macro, micro, borda or mean_rank. baseline: the run that gains are computed over, if not the
+    suite's.
+    """
+
+    by: Literal["mean", "macro", "micro", "borda", "mean_rank"] = "mean"
+    members: Literal["these", "like-these"] = "these"
+    domain: str = ""
+    language: str = ""
+    lag: str = ""
+    baseline: str = ""
+
+
+SuiteBody = fields.as_sent(SuiteDraft)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteSendQuery:
+    """The team, and the entries for each run; file_name: name of the archive."""
+
+    team_id: int
+    kind: str = "official"
+    description: str = ""
+    file_name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberRun:
+    """The number of a run and the short name of the member that it is for."""
+
+    member: str
+    run: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChosenRuns:
+    """Runs of the team for members that a suite run lacks."""
+
+    runs: Annotated[tuple[MemberRun, ...], Meta(min_length=1)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewSuiteRun:
+    """A suite run of runs that a team has."""
+
+    team_id: int
+    name: str
+    runs: Annotated[tuple[MemberRun, ...], Meta(min_length=1)]
+
+
+@operation("GET", "/suites", Rows, query=ListQuery)
+def suites(query: ListQuery) -> Reply:
+    """The suites of the site
+
+    Each is several tasks with one board.
+    """
+    return part(suites_pages.list_table(suites_pages.suites(reading(), viewer())), query, "slug")
+
+
+@operation("GET", "/suites/<suite>", dict, query=SuiteQuery)
+def show_suite(suite: str, query: SuiteQuery) -> dict[str, object]:
+    """The board of a suite
+
+    With changes between its members and all pairs of runs. A member whose scores are held back from you is
+    among `left_out`, and counts nowhere.
+    """
+    choice = SuiteChoice(
+        by=query.by,
+        like_these=query.members == "like-these",
+        groups=tuple((key, value) for key in GROUPS if (value := getattr(query, key))),
+        baseline=query.baseline,
+    )
+    return suites_pages.suite_facts(suites_pages.suite_page(reading(), viewer(), suite, choice))
+
+
+@operation("GET", "/suites/<suite>/runs/<id:suite_run_id>", dict)
+def show_suite_run(suite: str, suite_run_id: int) -> dict[str, object]:
+    """One suite run with the runs of its members"""
+    return _run(suite, suite_run_id)
+
+
+@operation("GET", "/suites/<suite>/settings", SuiteBody, rule=Rule(SIGNED_IN))
+def suite_settings(suite: str) -> object:
+    """Show the settings of a suite
+
+    In the form that PUT of the suite accepts, for accounts that can change it.
+    """
+    known = seen.own_suite(reading(), viewer(), suite)
+    return msgspec.convert(changes.as_facts(changes.draft_of(known)), SuiteBody)
+
+
+@operation(
+    "PUT",
+    "/suites/<suite>/archives/<name>",
+    dict,
+    query=SuiteSendQuery,
+    rule=BODY_OF_FILE,
+    scopes=SUBMIT,
+    status=201,
+)
+def send_suite_run(suite: str, name: str, query: SuiteSendQuery, file: Path) -> Reply:
+    """Send a suite run
+
+    The body is a zip or a tar with a folder for each member. Each member's run becomes an ordinary run of
+    its task, under this name; with any problem nothing is stored: 422, with every problem. With
+    `Idempotency-Key` the same archive sent again makes no second suite run.
+    """
+    key, asking = repeats.given_key(), token()
+    wished = SuiteRequest(
+        team_id=query.team_id, name=name, kind=query.kind, description=facts.require_short(query.description)
+    )
+    received = Received(file, base_name(query.file_name) or name)
+    made = web_sending.deliver(
+        suite, received, wished, f"api:{asking.token_id if asking else 0}:{key}" if key else None
+    )
+    finish_reading()
+    return Reply(answer=_run(suite, made), status=201, headers={})
+
+
+@operation("POST", "/suites/<suite>/runs", dict, body=NewSuiteRun, scopes=WRITE, status=201)
+def put_suite_run_together(suite: str, body: NewSuiteRun) -> dict[str, object]:
+    """Make a suite run of runs that a team has
+
+    A run of each member's task; members may be missing.
+    """
+    asker = viewer()
+    with writing() as session:
+        made = sending.put_together(session, asker, suite, body.team_id, body.name, _runs(body.runs))
+    finish_reading()
+    return _run(suite, made)
+
+
+@operation("POST", "/suites/<suite>/runs/<id:suite_run_id>/parts", dict, body=ChosenRuns, scopes=WRITE)
+def fill_in_suite_run(suite: str, suite_run_id: int, body: ChosenRuns) -> dict[str, object]:
+    """Give members that a suite run lacks a run of its team"""
+    asker = viewer()
+    with writing() as session:
+        sending.fill_in(session, asker, suite, suite_run_id, _runs(body.runs))
+    finish_reading()
+    return _run(suite, suite_run_id)
+
+
+OPERATIONS = (
+    suites,
+    show_suite,
+    show_suite_run,
+    suite_settings,
+    *actions.operations(changes.SETTINGS),
+    send_suite_run,
+    put_suite_run_together,
+    fill_in_suite_run,
+    *actions.operations(changes.RUNS),
+)
+
+
+def _run(suite: str, suite_run_id: int) -> dict[str, object]:
+    return suites_pages.run_facts(suites_pages.suite_run_page(reading(), viewer(), suite, suite_run_id))
+
+
+def _runs(chosen: tuple[MemberRun, ...]) -> dict[str, int]:
+    return {member_run.member: member_run.run for member_run in chosen}

@@ -1,0 +1,168 @@
+"""`leaderboard suites`: the suites of a site, made, changed, sent to and printed."""
+
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import click
+
+from leaderboard.accounts.ops import teams
+from leaderboard.core.cli.site import FILE, data_option, opened
+from leaderboard.core.phase_rules import KINDS
+from leaderboard.core.policy import OPERATOR
+from leaderboard.db.engine import Database
+from leaderboard.suites import page as pages
+from leaderboard.suites.ops import changes, sending
+from leaderboard.suites.ops.sending import SuiteRequest
+from leaderboard.suites.page import SuiteChoice, SuitePage
+from leaderboard.tables.aligned import table_lines
+from leaderboard.tables.latex import latex_text
+from leaderboard.tables.text import csv_text, json_text
+from leaderboard.trec.read.lines import Limits
+
+BY = ("mean", "macro", "micro", "borda", "mean-rank")
+GROUP = "domain=NAME, language=NAME or lag=NAME"
+
+
+@click.group()
+def suites() -> None:
+    """Suites: several tasks with one board."""
+
+
+@suites.command("list")
+@data_option
+def list_(data: Path | None) -> None:
+    """List the suites of the site."""
+    with opened(data) as (database, _), database.read() as session:
+        for row in pages.suites(session, OPERATOR):
+            state = "\toff the site" if row.is_withdrawn else ""
+            click.echo(f"{row.slug}\t{row.title}\t{', '.join(row.members)}{state}")
+
+
+@suites.command()
+@click.argument("file", type=FILE)
+@data_option
+def make(file: Path, data: Path | None) -> None:
+    """Make a suite of a TOML FILE, which has a slug, a title and a table [[members]] for each task."""
+    draft = changes.read_toml(file.read_text(encoding="utf-8"))
+    with opened(data) as (database, _), database.write() as session:
+        click.echo(f"/suites/{changes.create(session, OPERATOR, draft)}")
+
+
+@suites.command()
+@click.argument("slug")
+@click.argument("file", type=FILE)
+@data_option
+def change(slug: str, file: Path, data: Path | None) -> None:
+    """Replace the settings of suite SLUG from a TOML FILE; members it does not name are removed."""
+    draft = replace(changes.read_toml(file.read_text(encoding="utf-8")), slug=slug)
+    with opened(data) as (database, _), database.write() as session:
+        changes.change(session, OPERATOR, slug, draft)
+
+
+@suites.command()
+@click.argument("slug")
+@click.option("--back", is_flag=True, help="Restore it instead.")
+@data_option
+def withdraw(slug: str, back: bool, data: Path | None) -> None:
+    """Take the suite SLUG off the site; runs stay in their tasks."""
+    with opened(data) as (database, _), database.write() as session:
+        (changes.restore if back else changes.withdraw)(session, OPERATOR, slug)
+
+
+@suites.command()
+@click.argument("slug")
+@click.argument("archives", type=FILE, nargs=-1, required=True)
+@click.option("--team", required=True, help="Team of the runs; created if it does not exist.")
+@click.option("--kind", type=click.Choice(KINDS), default="official", show_default=True)
+@data_option
+def add(slug: str, archives: tuple[Path, ...], team: str, kind: str, data: Path | None) -> None:
+    """Send ARCHIVES, zips or tars with a folder for each member, to the suite SLUG: each whole or not."""
+    with opened(data) as (database, settings):
+        with database.write() as session:
+            wished = SuiteRequest(team_id=teams.ensure(session, OPERATOR, team), kind=kind)
+        for path in archives:
+            made = _send(database, slug, path, wished, Limits(plain_bytes=settings.plain_bytes))
+            click.echo(f"{path}: /suites/{slug}/runs/{made}")
+
+
+@suites.command()
+@click.argument("slug")
+@click.argument("name")
+@click.argument("runs", metavar="MEMBER=RUN...", nargs=-1, required=True)
+@click.option("--team", required=True, help="Team that has the runs.")
+@data_option
+def join(slug: str, name: str, runs: tuple[str, ...], team: str, data: Path | None) -> None:
+    """Make the suite run NAME of runs, by their numbers, that a team has in the tasks of SLUG's members."""
+    chosen = {}
+    for one in runs:
+        member, _, number = one.partition("=")
+        if not number.isdecimal():
+            raise click.BadParameter(f"write a member and a run number, such as law=12, not {one!r}.")
+        chosen[member] = int(number)
+    with opened(data) as (database, _), database.write() as session:
+        team_id = teams.ensure(session, OPERATOR, team)
+        made = sending.put_together(session, OPERATOR, slug, team_id, name, chosen)
+        click.echo(f"/suites/{slug}/runs/{made}")
+
+
+@suites.command("board")
+@click.argument("slug")
+@click.option("--rank-by", "by", type=click.Choice(BY), default="mean", show_default=True)
+@click.option(
+    "--group", "groups", metavar="KIND=NAME", multiple=True, help=f"Only members of this group: {GROUP}."
+)
+@click.option("--members", type=click.Choice(["these", "like-these"]), default="these", show_default=True)
+@click.option("--baseline", metavar="RUN", default="", help="Baseline run for gains. [the suite's]")
+@click.option("--table", "name", type=click.Choice(list(pages.SUITE_FILES.tables)), default="board")
+@click.option(
+    "--format",
+    "layout",
+    type=click.Choice(["text", "json", "csv", "latex"]),
+    default="text",
+    show_default=True,
+)
+@data_option
+def board(
+    slug: str,
+    by: str,
+    groups: tuple[str, ...],
+    members: str,
+    baseline: str,
+    name: str,
+    layout: str,
+    data: Path | None,
+) -> None:
+    """Print the board of the suite SLUG, its changes or its pairs."""
+    choice = SuiteChoice(
+        by=by.replace("-", "_"),
+        like_these=members == "like-these",
+        groups=tuple((key, value) for key, _, value in (group.partition("=") for group in groups)),
+        baseline=baseline,
+    )
+    with opened(data) as (database, _), database.read() as session:
+        page = pages.suite_page(session, OPERATOR, slug, choice)
+    click.echo(_text(page, name, layout), nl=False)
+
+
+def _send(database: Database, slug: str, path: Path, wished: SuiteRequest, limits: Limits) -> int:
+    with database.read() as session:
+        rules = sending.rules_of(session, OPERATOR, slug, wished.team_id)
+    with TemporaryDirectory() as folder:
+        submission = sending.prepared(path, path.name, rules, Path(folder), limits)
+        with database.write() as session:
+            return sending.send(session, OPERATOR, slug, submission, wished)
+
+
+def _text(page: SuitePage, name: str, layout: str) -> str:
+    table = pages.SUITE_FILES.table(page, name)
+    if layout == "json":
+        return json_text(pages.suite_facts(page))
+    if layout == "csv":
+        return csv_text(table)
+    if layout == "latex":
+        return latex_text(table)
+    left_out = [f"{member.name} does not count here: {member.why}" for member in page.left_out]
+    said = [*left_out, *page.remarks, *([page.why_not] if page.why_not else [])]
+    lines = [table.caption, *said, "", *table_lines(table, "-")] if table.columns else [table.caption, *said]
+    return "\n".join([*lines, ""])

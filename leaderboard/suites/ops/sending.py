@@ -1,0 +1,443 @@
+"""A suite run sent as one archive: each member's run becomes an ordinary run of its task, or nothing does."""
+
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from leaderboard.core import audit, policy
+from leaderboard.core.kinds import UploadRules
+from leaderboard.core.policy import Viewer
+from leaderboard.db.engine import add_unless_taken, lock_key, lock_row, now
+from leaderboard.db.tables import Run, Suite, SuiteMember, SuiteRun, SuiteRunPart, Team
+from leaderboard.errors import MAX_PROBLEMS, Conflict, Invalid, LeaderboardError, NotFound, Problem
+from leaderboard.runs.ops import limits as runs_limits
+from leaderboard.runs.ops import prepare, uploads
+from leaderboard.runs.ops.limits import RunRequest
+from leaderboard.runs.ops.prepare import PreparedUpload
+from leaderboard.runs.ops.uploads import Delivery
+from leaderboard.suites.ops import seen
+from leaderboard.suites.ops.seen import KnownSuite
+from leaderboard.trec.facts import FactValue
+from leaderboard.trec.read.lines import Limits
+from leaderboard.trec.suites import ANSWERS, RUNS, Submission, meant
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SubmissionRules:
+    """The rules for an archive; refused: members whose tasks accept no run now, with the reason."""
+
+    names: tuple[str, ...]
+    by_member: Mapping[str, UploadRules]
+    refused: Mapping[str, str]
+    needs_metadata: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PreparedSubmission:
+    """A parsed archive: the checked files by member, the missing members, problems and warnings.
+
+    Nothing may be stored if there are problems.
+    """
+
+    name: str
+    sha256: str
+    metadata: Mapping[str, Any]
+    files: Mapping[str, PreparedUpload]
+    missing: tuple[str, ...]
+    problems: tuple[Problem, ...]
+    warnings: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteRequest:
+    """The requested team, kind and name of a suite run; an empty name: the archive's."""
+
+    team_id: int
+    name: str = ""
+    kind: str = "official"
+    description: str = ""
+    facts: Mapping[str, FactValue] = field(default_factory=dict, hash=False)
+
+
+def rules_of(session: Session, viewer: Viewer, slug: str, team_id: int) -> SubmissionRules:
+    """The rules for an archive of the team, read before the check.
+
+    Raises as `records.visible_suite` does, and NotFound unless the viewer is in the team.
+    """
+    known = seen.visible_suite(session, viewer, slug)
+    by_member: dict[str, UploadRules] = {}
+    refused: dict[str, str] = {}
+    for member in known.members:
+        try:
+            by_member[member.member.name] = runs_limits.rules_for(session, viewer, member.task.slug, team_id)
+        except LeaderboardError as error:
+            refused[member.member.name] = error.message
+    return SubmissionRules(known.names, by_member, refused, known.suite.metadata_is_required)
+
+
+def prepared(
+    path: Path, file_name: str, rules: SubmissionRules, folder: Path, limits: Limits
+) -> PreparedSubmission:
+    """An archive checked member by member; the files stay in the folder until they are stored.
+
+    Needs no session. Raises Invalid for what is no archive or a damaged one, TooLarge beyond the limits; all
+    else that is wrong is among its problems, 25 at most.
+    """
+    submission = Submission(path, rules.names, limits, names=(*RUNS, *ANSWERS), called=file_name)
+    files: dict[str, PreparedUpload] = {}
+    problems: list[Problem] = []
+    warnings: list[Problem] = []
+    try:
+        for member, run in submission.runs():
+            if why := rules.refused.get(member):
+                problems.append(_of_member(member, Problem(why)))
+                continue
+            kept = Path(
+                shutil.copyfile(run, folder / f"suite-{len(files)}{_ending(submission.seen[member])}")
+            )
+            checked = prepare.prepare(kept, submission.seen[member], rules.by_member[member], limits)
+            files[member] = checked
+            problems += (_of_member(member, problem) for problem in checked.report.problems)
+            warnings += (_of_member(member, problem) for problem in checked.report.warnings)
+        submission.require(rules.needs_metadata)
+    except Invalid as error:
+        if not error.problems:
+            raise
+        problems = [*error.problems, *problems]
+    return PreparedSubmission(
+        name=prepare.suggested_name(submission.name),
+        sha256=prepare.digest(path),
+        metadata=submission.metadata,
+        files={member: _with_metadata(file, submission.metadata) for member, file in files.items()},
+        missing=tuple(submission.missing),
+        problems=tuple(problems[:MAX_PROBLEMS]),
+        warnings=tuple(warnings[:MAX_PROBLEMS]),
+    )
+
+
+def send(
+    session: Session,
+    viewer: Viewer,
+    slug: str,
+    submission: PreparedSubmission,
+    wished: SuiteRequest,
+    key: str | None = None,
+) -> int:
+    """Store a checked archive: a run in each member's task and the suite run of them; the suite run's id.
+
+    All of it in the session's transaction. A key seen before gives the suite run that it made. Raises
+    Invalid with every problem, also those that the tasks have with it now: names, limits, deadlines; Conflict
+    for a key that was used with another archive.
+    """
+    lock_row(session, Team, wished.team_id)
+    if (earlier := _earlier(session, submission, key)) is not None:
+        return earlier
+    known = seen.visible_suite(session, viewer, slug)
+    name = wished.name or submission.name
+    if submission.problems:
+        raise _refused(submission.problems)
+    require_free_name(session, known, wished.team_id, name)
+    runs = _runs(session, viewer, known, submission, wished, key)
+    suite_run = SuiteRun(
+        suite_id=known.suite.id,
+        team_id=wished.team_id,
+        account_id=viewer.account_id,
+        name=name,
+        sha256=submission.sha256,
+        idempotency_key=key,
+        details=dict(submission.metadata),
+        created_at=now(session),
+        withdrawn_at=None,
+    )
+    if not add_unless_taken(session, suite_run):
+        raise Conflict("This form is already being submitted; wait for its answer.")
+    members = {member_task.member.name: member_task.member.id for member_task in known.members}
+    session.add_all(
+        SuiteRunPart(suite_run_id=suite_run.id, member_id=members[member], run_id=run_id)
+        for member, run_id in runs.items()
+    )
+    session.flush()
+    audit.record(session, viewer, "suite.send", f"suite_run:{suite_run.id}", name=name, members=len(runs))
+    return suite_run.id
+
+
+def require_free_name(session: Session, known: KnownSuite, team_id: int, name: str) -> None:
+    """Raise Invalid where the team has another run of this name in the suite, or no run may have it."""
+    if not prepare.NAME.fullmatch(name):
+        rule = (
+            "must be 1 to 64 letters, digits, dots, hyphens or underscores, starting with a letter or digit."
+        )
+        remedy = f"For example {prepare.suggested_name(name)}."
+        raise _refused([Problem(rule, remedy, field="run name", value=name[:80])])
+    lock_key(session, f"suite runs {known.suite.id}")
+    taken = select(SuiteRun.id).where(
+        SuiteRun.suite_id == known.suite.id,
+        SuiteRun.team_id == team_id,
+        SuiteRun.name == name,
+        SuiteRun.withdrawn_at.is_(None),
+    )
+    if session.scalar(taken) is not None:
+        rule = "is the name of another run of your team in this suite."
+        remedy = "Submit it under another name."
+        raise _refused([Problem(rule, remedy, field="run name", value=name)])
+
+
+def _earlier(session: Session, submission: PreparedSubmission, key: str | None) -> int | None:
+    """The outcome of an earlier submission of the same form."""
+    made = key and session.scalar(select(SuiteRun).where(SuiteRun.idempotency_key == key))
+    if not made:
+        return None
+    if made.sha256 != submission.sha256:
+        raise Conflict("This form was already submitted with another file. Reload the page.")
+    return made.id
+
+
+def _runs(
+    session: Session,
+    viewer: Viewer,
+    known: KnownSuite,
+    submission: PreparedSubmission,
+    wished: SuiteRequest,
+    key: str | None,
+) -> dict[str, int]:
+    """Member -> id of the run that its task has from now on; raises Invalid unless all tasks take theirs."""
+    runs: dict[str, int] = {}
+    problems: list[Problem] = []
+    # In one order for all suites: what is locked for a task is never waited for crosswise.
+    for member_task in sorted(known.members, key=lambda one: one.task.id):
+        member = member_task.member.name
+        if member not in submission.files:
+            continue
+        delivery = Delivery(
+            sender=viewer,
+            slug=member_task.task.slug,
+            team_id=wished.team_id,
+            file=submission.files[member],
+            wishes=RunRequest(wished.name or submission.name, wished.kind, wished.description, wished.facts),
+            key=f"{key}:{member}" if key else None,
+        )
+        try:
+            sent = uploads.submit(session, delivery)
+        except LeaderboardError as error:
+            problems.append(_of_member(member, Problem(error.message)))
+            continue
+        if sent.state == "held":
+            rule = (
+                f"{member_task.task.name} holds runs by agents for review, so they cannot form a suite run."
+            )
+            problems.append(_of_member(member, Problem(rule, "Submit the runs to the tasks one by one.")))
+        elif sent.run_id is None:
+            found = sent.report.problems if sent.report is not None else ()
+            problems += (_of_member(member, problem) for problem in found)
+        else:
+            runs[member] = sent.run_id
+    if problems or not runs:
+        raise _refused(problems)
+    return runs
+
+
+def _refused(problems: "list[Problem] | tuple[Problem, ...]") -> Invalid:
+    return Invalid("The suite run was rejected; nothing was stored.", problems[:MAX_PROBLEMS])
+
+
+def _of_member(member: str, problem: Problem) -> Problem:
+    """A problem of a member's run, prefixed with the member's name.
+
+    >>> str(_of_member("law", Problem("is twice in the topic.", line=3, field="docno", value="D1")))
+    "line 3: law, docno 'D1': is twice in the topic."
+    """
+    if problem.field and problem.value:
+        return replace(problem, field=f"{member}, {problem.field}")
+    if problem.value:
+        return replace(problem, field=member)
+    return replace(problem, field="member", value=member)
+
+
+def _ending(name: str) -> str:
+    return name[name.index("run.") + 3 :] if "run." in name else ""
+
+
+def _with_metadata(file: PreparedUpload, metadata: Mapping[str, Any]) -> PreparedUpload:
+    """The run with the archive's common metadata; its own file takes precedence."""
+    if file.run is None or not metadata:
+        return file
+    return replace(file, run=replace(file.run, details={**metadata, **file.run.details}))
+
+
+def members_of(known: KnownSuite) -> Iterator[tuple[str, int]]:
+    """Short name and id of every member."""
+    return ((member.member.name, member.member.id) for member in known.members)
+
+
+def put_together(
+    session: Session, viewer: Viewer, slug: str, team_id: int, name: str, chosen: Mapping[str, int]
+) -> int:
+    """Make a suite run of runs that the team has: member -> run id; the suite run's id.
+
+    Raises Invalid with a problem for each member whose run cannot be it, Forbidden unless the viewer is in
+    the team.
+    """
+    policy.require_member(viewer, team_id)
+    known = seen.visible_suite(session, viewer, slug)
+    lock_row(session, Team, team_id)
+    require_free_name(session, known, team_id, name)
+    suite_run = SuiteRun(
+        suite_id=known.suite.id,
+        team_id=team_id,
+        account_id=viewer.account_id,
+        name=name,
+        sha256="",
+        idempotency_key=None,
+        details={},
+        created_at=now(session),
+        withdrawn_at=None,
+    )
+    session.add(suite_run)
+    session.flush()
+    _add(session, known, suite_run, chosen)
+    audit.record(session, viewer, "suite.send", f"suite_run:{suite_run.id}", name=name, members=len(chosen))
+    return suite_run.id
+
+
+def fill_in(
+    session: Session, viewer: Viewer, slug: str, suite_run_id: int, chosen: Mapping[str, int]
+) -> None:
+    """Give members that a suite run lacks, or whose run was withdrawn, a run of the team; raises as above."""
+    known, suite_run = own_suite_run(session, viewer, slug, suite_run_id)
+    lock_row(session, Team, suite_run.team_id)
+    _add(session, known, suite_run, chosen)
+    audit.record(session, viewer, "suite.fill_in", f"suite_run:{suite_run.id}", members=sorted(chosen))
+
+
+def withdraw_parts(session: Session, viewer: Viewer, slug: str, suite_run_id: int) -> None:
+    """Take a suite run off the suite's board; its runs stay in their tasks. Twice changes nothing."""
+    _, suite_run = own_suite_run(session, viewer, slug, suite_run_id)
+    if suite_run.withdrawn_at is None:
+        suite_run.withdrawn_at = now(session)
+        audit.record(session, viewer, "suite.withdraw_run", f"suite_run:{suite_run.id}")
+
+
+def restore_parts(session: Session, viewer: Viewer, slug: str, suite_run_id: int) -> None:
+    """Put a suite run back; raises Invalid where the team has another one of its name by now."""
+    known, suite_run = own_suite_run(session, viewer, slug, suite_run_id)
+    if suite_run.withdrawn_at is not None:
+        require_free_name(session, known, suite_run.team_id, suite_run.name)
+        suite_run.withdrawn_at = None
+        audit.record(session, viewer, "suite.restore_run", f"suite_run:{suite_run.id}")
+
+
+def own_suite_run(
+    session: Session, viewer: Viewer, slug: str, suite_run_id: int
+) -> tuple[KnownSuite, SuiteRun]:
+    """A suite run of a team of the viewer's, or of a suite that it looks after; NotFound for all others."""
+    known = seen.visible_suite(session, viewer, slug)
+    suite_run = session.get(SuiteRun, suite_run_id)
+    if (
+        suite_run is None
+        or suite_run.suite_id != known.suite.id
+        or not may_change(viewer, known, suite_run.team_id)
+    ):
+        raise NotFound(f"You have no run {suite_run_id} in this suite.")
+    return known, suite_run
+
+
+def may_change(viewer: Viewer, known: KnownSuite, team_id: int) -> bool:
+    """Whether the viewer may change the suite runs of a team."""
+    if policy.owns(viewer, team_id):
+        return True
+    # Not who only operates the site: what is held back in a task is not told by its suite.
+    return known.may_change and all(policy.organises(viewer, member.task.id) for member in known.members)
+
+
+def suite_run_of(session: Session, run_id: int) -> list[tuple[Suite, SuiteRun]]:
+    """The suite runs that contain a run, in suites that are not withdrawn; one statement.
+
+    Call it only for a run whose team name is visible to the viewer: a suite run reveals it.
+    """
+    rows = session.execute(
+        select(Suite, SuiteRun)
+        .join(SuiteRun, SuiteRun.suite_id == Suite.id)
+        .join(SuiteRunPart, SuiteRunPart.suite_run_id == SuiteRun.id)
+        .join(SuiteMember, SuiteMember.id == SuiteRunPart.member_id)
+        .where(
+            SuiteRunPart.run_id == run_id,
+            SuiteMember.position.is_not(None),
+            SuiteRun.withdrawn_at.is_(None),
+            Suite.withdrawn_at.is_(None),
+        )
+        .order_by(Suite.title)
+    )
+    return [(suite, run) for suite, run in rows]
+
+
+def _add(session: Session, known: KnownSuite, made: SuiteRun, chosen: Mapping[str, int]) -> None:
+    members = dict(members_of(known))
+    standing = _standing(session, made.id)
+    problems = [
+        problem
+        for member, run_id in chosen.items()
+        if (problem := _problem(session, known, made, members, standing, member, run_id))
+    ]
+    if not chosen:
+        problems.append(Problem("No run is selected.", "Choose a run for at least one member."))
+    if problems:
+        raise Invalid("These runs cannot form a suite run; nothing was changed.", problems)
+    for member, run_id in chosen.items():
+        part = session.get(SuiteRunPart, (made.id, members[member]))
+        if part is None:
+            session.add(SuiteRunPart(suite_run_id=made.id, member_id=members[member], run_id=run_id))
+        else:
+            part.run_id = run_id
+    session.flush()
+
+
+def _standing(session: Session, suite_run_id: int) -> set[int]:
+    """The ids of the members for which a suite run has a run that was not withdrawn."""
+    rows = session.scalars(
+        select(SuiteRunPart.member_id)
+        .join(Run, Run.id == SuiteRunPart.run_id)
+        .where(SuiteRunPart.suite_run_id == suite_run_id, Run.withdrawn_at.is_(None))
+    )
+    return set(rows)
+
+
+def _problem(
+    session: Session,
+    known: KnownSuite,
+    made: SuiteRun,
+    members: Mapping[str, int],
+    standing: set[int],
+    member: str,
+    run_id: int,
+) -> Problem | None:
+    """Why a run cannot be a member's of this suite run; None where it can."""
+    if member not in members:
+        return Problem(
+            "This member does not exist.", meant(member, known.names), field="member", value=member[:80]
+        )
+    if members[member] in standing:
+        rule, remedy = (
+            "already has a run in this suite run.",
+            "Withdraw that run first, or create another suite run.",
+        )
+        return Problem(rule, remedy, field="member", value=member)
+    run = session.get(Run, run_id)
+    task_id = next(member_task.task.id for member_task in known.members if member_task.member.name == member)
+    if run is None or run.team_id != made.team_id or run.task_id != task_id or run.withdrawn_at is not None:
+        rule = f"is not a run of the team in the task of {member}."
+        return Problem(rule, "Choose a run on its board.", field="run", value=str(run_id))
+    used = session.scalar(
+        select(SuiteRunPart.suite_run_id)
+        .join(SuiteRun, SuiteRun.id == SuiteRunPart.suite_run_id)
+        .where(SuiteRunPart.member_id == members[member], SuiteRunPart.run_id == run_id)
+        .where(SuiteRun.id != made.id)
+    )
+    if used is not None:
+        rule = f"is the run of {member} in another suite run."
+        return Problem(rule, "A run can belong to only one suite run.", field="run", value=run.name)
+    return None

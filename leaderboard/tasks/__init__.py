@@ -1,0 +1,1 @@
+"""Tasks: creation, settings, phases, entries, people, news, pseudonyms and pictures."""

@@ -1,0 +1,507 @@
+"""Operations on tasks: list, details, board, remaining runs."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+from flask import Response
+from msgspec import Meta
+
+from leaderboard import fields
+from leaderboard.boards.ops import board as boards
+from leaderboard.boards.ops import snapshots
+from leaderboard.boards.ops.board import Board
+from leaderboard.boards.ops.rows import place_facts
+from leaderboard.boards.page import history, intervals, tables, view
+from leaderboard.boards.page.leaders import LeaderOfTask
+from leaderboard.boards.page.view import BoardChoice
+from leaderboard.core import policy
+from leaderboard.core.policy import Scope
+from leaderboard.db.tables import Collection
+from leaderboard.errors import NotFound
+from leaderboard.scoring.ops import collections
+from leaderboard.scoring.ops.statistics.requests import WaitingResult
+from leaderboard.scoring.web.waiting import have_computed
+from leaderboard.tables.record import Column, Table
+from leaderboard.tasks.api import pictures
+from leaderboard.tasks.api.drafts import CollectionAnswer, OwnTask, SettingsAnswer, collection_answer
+from leaderboard.tasks.ops import drafts, organise
+from leaderboard.tasks.ops import settings as tasks_settings
+from leaderboard.tasks.ops.drafts import DEEPEST, VISIBILITIES, TaskDraft
+from leaderboard.tasks.ops.settings import SETTINGS
+from leaderboard.tasks.page import landing, news, phases
+from leaderboard.tasks.page import settings as settings_pages
+from leaderboard.tasks.page.landing import LandingRow
+from leaderboard.tasks.page.phases import PhaseRow
+from leaderboard.tasks.page.search import AT_MOST, LEAST, MOST, USUAL, SearchPage, search_page
+from leaderboard.trec.read.bundles import base_name
+from leaderboard.web import responses
+from leaderboard.web.api import actions, lists
+from leaderboard.web.api import limits as api_limits
+from leaderboard.web.api.answers import (
+    BoardAnswer,
+    BoardRow,
+    LeaderAnswer,
+    PhaseAnswer,
+    TaskAnswer,
+    TaskDetails,
+    TaskList,
+)
+from leaderboard.web.api.limits import Filled
+from leaderboard.web.api.lists import ListQuery, MeasureQuery, Rows, part
+from leaderboard.web.api.operations import ORGANISE, Done, Reply, operation
+from leaderboard.web.rules import COMPUTED, SIGNED_IN, Body, Rule
+from leaderboard.web.session import finish_reading, reading, settings, viewer, wake, writing
+from leaderboard.zones import Moment
+
+TASKS = 20
+"""Default number of tasks per answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoardQuery:
+    """Choice of a board: its measure, phase, edition or moment; one run a team, or those of a group."""
+
+    measure: str | None = None
+    phase: str | None = None
+    edition: int | None = None
+    at: Moment | None = None
+    group: str | None = None
+    one_per_team: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TasksQuery:
+    """The number of tasks, and the cursor from the previous answer."""
+
+    limit: Annotated[int, Meta(ge=1, le=lists.MOST)] = TASKS
+    cursor: Annotated[str, Meta(pattern="^[A-Za-z0-9_-]*$")] = ""
+
+
+@operation("GET", "/tasks", TaskList, query=TasksQuery)
+def tasks(query: TasksQuery) -> Reply:
+    """List the tasks visible to you
+
+    Published ones, and drafts in which you have a role; newest first, 20 at a time by default.
+    """
+    known = [task.id for task in landing.known_tasks(reading(), viewer())]
+    cut = lists.cut_of(known, query.limit, query.cursor)
+    rows = landing.landing(reading(), viewer(), known[cut.start : cut.end])
+    answer = TaskList(tasks=tuple(map(_listed, rows)), total=len(known), next=cut.next)
+    return Reply(answer=answer, status=200, headers=cut.headers)
+
+
+@operation("GET", "/tasks/<slug>", TaskDetails)
+def task(slug: str) -> TaskDetails:
+    """Show the details of a task for participants
+
+    Its rules, measures and phases. Dates are in UTC.
+    """
+    about = landing.about(reading(), viewer(), slug)
+    page = phases.phases_page(reading(), viewer(), slug)
+    return TaskDetails(
+        task=about.slug,
+        name=about.task,
+        description=about.of.description,
+        organisers=about.of.organisers,
+        logo=pictures.answer(about.slug, about.logo),
+        picture=pictures.answer(about.slug, about.picture),
+        collection=about.collection.name,
+        topics=about.topics,
+        visibility=about.of.visibility,
+        depth=about.of.depth,
+        measures=tuple(about.of.measures),
+        primary=about.of.primary_measure,
+        phases=tuple(map(_phase, page.rows)),
+    )
+
+
+@operation("GET", "/tasks/<slug>/board", BoardAnswer, query=BoardQuery)
+def board(slug: str, query: BoardQuery) -> BoardAnswer:
+    """The board of a task
+
+    As visible to you: hidden parts of a blind or sealed phase are missing, and `why` tells until when.
+    """
+    shown = boards.board(
+        reading(),
+        viewer(),
+        slug,
+        query.measure,
+        query.edition,
+        one_per_team=query.one_per_team,
+        group=query.group,
+        at=query.at,
+    )
+    return _board(shown)
+
+
+OPERATIONS = (tasks, task, board)
+
+
+def _listed(row: LandingRow) -> TaskAnswer:
+    return TaskAnswer(
+        task=row.task.slug,
+        name=row.task.name,
+        organisers=row.task.organisers,
+        visibility=row.task.visibility,
+        topics=row.task.topics,
+        runs=row.runs,
+        revision=row.revision,
+        leader=None if row.leader is None else _leader(row.leader),
+    )
+
+
+def _leader(leader: LeaderOfTask) -> LeaderAnswer:
+    return LeaderAnswer(
+        run_id=leader.run_id,
+        run=leader.run,
+        measure=leader.measure,
+        value=leader.value,
+        tied=leader.tied,
+        may_be_best=leader.place.may_be_best if leader.place else None,
+        rank_high=leader.place.rank_high if leader.place else None,
+    )
+
+
+def _phase(row: PhaseRow) -> PhaseAnswer:
+    most = settings().upload_bytes
+    said = {"state": row.state, "topics": row.topics, "visibility": row.visibility}
+    said |= {"largest_bytes": min(row.plan.largest_bytes or most, most)}
+    return msgspec.convert(fields.values(row.plan) | said, PhaseAnswer)
+
+
+def _board(shown: Board) -> BoardAnswer:
+    basis = shown.basis
+    keys = [measure.key for measure in shown.measures]
+    return BoardAnswer(
+        task=shown.slug,
+        phase=shown.sight.phase,
+        edition=basis.edition if basis else None,
+        revision=basis.revision if basis else None,
+        revision_sha256=(basis.revision_sha256 or None) if basis else None,
+        topics=basis.topics if basis else None,
+        primary=shown.primary,
+        sorted_by=shown.sorted_by,
+        measure_versions={measure.key: measure.version for measure in shown.measures},
+        sentences=shown.sentences,
+        why=shown.sight.why,
+        moved_since_edition=shown.before.number if shown.before else None,
+        left_out=basis.left_out_facts if basis else None,
+        rows=tuple(
+            BoardRow(
+                rank=row.rank,
+                run_id=row.run_id,
+                run=row.run,
+                team=row.team,
+                kind=row.kind,
+                state=row.state,
+                scores={key: row.scores.get(key) for key in keys},
+                moved=shown.before.moved.get(row.run_id) if shown.before else None,
+                **place_facts(shown.places.get(row.run_id)),
+            )
+            for row in shown.rows
+        ),
+    )
+
+
+ANY = (Scope.READ, Scope.SUBMIT, Scope.ORGANISE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunsQuery(ListQuery):
+    """The runs and columns of a board: measures, run facts, extras.
+
+    search: words in a run's name, team, tag or description. field and value: a fact of runs. own: of your
+    teams. bounds: what unjudged documents could make of the scores. ranges: of ranks.
+    """
+
+    measure: str | None = None
+    phase: str | None = None
+    edition: int | None = None
+    group: str | None = None
+    search: str = ""
+    team: str = ""
+    kind: str = ""
+    tag: str = ""
+    field: str = ""
+    value: str = ""
+    own: bool = False
+    columns: tuple[str, ...] = ()
+    bounds: bool = False
+    ranges: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatisticsQuery:
+    """The measure and phase of the board."""
+
+    measure: str | None = None
+    phase: str | None = None
+
+
+@operation("GET", "/tasks/<slug>/runs", Rows, query=RunsQuery)
+def runs(slug: str, query: RunsQuery) -> Reply:
+    """The runs of a board that fit
+
+    In its order, with rank, rank range, whom each beats, and scores.
+    """
+    shown = boards.board(
+        reading(), viewer(), slug, query.measure, query.edition, one_per_team=False, group=query.group
+    )
+    wish = msgspec.convert(asdict(query) | {"in_line": True}, BoardChoice)
+    return part(tables.table(view.view(reading(), viewer(), shown, wish)), query, "run")
+
+
+@operation("GET", "/tasks/<slug>/announcements", Rows, query=ListQuery)
+def announcements(slug: str, query: ListQuery) -> Reply:
+    """List the announcements of a task
+
+    Newest first.
+    """
+    return part(news.announced(news.news(reading(), viewer(), slug)), query, "at")
+
+
+@operation("GET", "/tasks/<slug>/history", Rows, query=ListQuery)
+def editions(slug: str, query: ListQuery) -> Reply:
+    """The editions of a board
+
+    Each is a board under one revision and one list of measures, which stays readable.
+    """
+    return part(history.table(history.history(reading(), viewer(), slug)), query, "edition")
+
+
+@operation("GET", "/tasks/<slug>/snapshots", Rows, query=ListQuery)
+def list_snapshots(slug: str, query: ListQuery) -> Reply:
+    """List the snapshots of a task's board
+
+    The newest first; those that show more than you may see now are not among them.
+    """
+    return part(history.snapshot_table(history.history(reading(), viewer(), slug)), query, "snapshot")
+
+
+@operation("GET", "/snapshots/<address>", dict)
+def show_snapshot(address: str) -> Response:
+    """Look up a snapshot by its address
+
+    The very bytes whose SHA-256 the address begins.
+    """
+    return responses.as_stored(snapshots.opened(reading(), viewer(), address).body, "application/json")
+
+
+@operation("GET", "/collections", Rows, query=ListQuery)
+def list_collections(query: ListQuery) -> Reply:
+    """List the collections that tasks may be on
+
+    Those that only drafts of others use are not among them.
+    """
+    columns: list[Column[Collection]] = [
+        Column("collection", lambda row: row.name),
+        Column("documents", lambda row: row.stored),
+        Column("size", lambda row: row.size),
+        Column("link_template", lambda row: row.link_template),
+    ]
+    rows = collections.seen(reading(), viewer())
+    return part(Table("collections", "", columns, rows), query, "collection")
+
+
+@operation("GET", "/collections/<name>", CollectionAnswer)
+def show_collection(name: str) -> CollectionAnswer:
+    """Look up a collection"""
+    collection = next((row for row in collections.seen(reading(), viewer()) if row.name == name), None)
+    if collection is None:
+        raise NotFound(f"There is no collection {name[:100]!r}.")
+    return collection_answer(collection)
+
+
+@operation("GET", "/tasks/<slug>/intervals", Rows, query=MeasureQuery, rule=COMPUTED)
+def mean_intervals(slug: str, query: MeasureQuery) -> Reply:
+    """The intervals of means and ranks on a board"""
+    page = intervals.page(reading(), viewer(), slug, query.measure, one_per_team=False)
+    return part(intervals.table(page), query, "run")
+
+
+@operation("POST", "/tasks/<slug>/statistics", Done, query=StatisticsQuery, scopes=ANY, status=202)
+def compute_statistics(slug: str, query: StatisticsQuery) -> Done:
+    """Have the statistics of a board computed
+
+    Whom each run beats, ranges of ranks, intervals: what is missing of them is computed by an evaluator.
+    """
+    shown = boards.board(reading(), viewer(), slug, query.measure)
+    page = intervals.page(reading(), viewer(), slug, query.measure, one_per_team=False)
+    waiting: list[Any] = [shown.standing] if isinstance(shown.standing, WaitingResult) else []
+    waiting += page.waiting
+    have_computed(waiting)
+    return Done(done=f"{len(waiting)} results asked for")
+
+
+READS = (
+    runs,
+    announcements,
+    editions,
+    list_snapshots,
+    show_snapshot,
+    list_collections,
+    show_collection,
+    mean_intervals,
+    compute_statistics,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchQuery:
+    """q: words that all must begin a word of a name, tag, description or title; or the id of a document.
+
+    limit: how many results of each kind at most.
+    """
+
+    q: Annotated[str, Meta(min_length=LEAST, max_length=MOST)]
+    limit: Annotated[int, Meta(ge=1, le=AT_MOST)] = USUAL
+
+
+@operation("GET", "/search", SearchPage, query=SearchQuery)
+def search(query: SearchQuery) -> SearchPage:
+    """Search tasks, suites, runs, teams, topics and documents
+
+    Results visible to you, 20 of each kind by default. A token for one task finds what is
+    in that task.
+    """
+    return search_page(reading(), viewer(), query.q, query.limit)
+
+
+SEARCHES = (search,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTask:
+    """A task's name, and the settings that differ from its template; measures: the first is the primary
+    one."""
+
+    name: Filled
+    kind: Literal["rankings", "answers", "judges"] = "rankings"
+    template: Annotated[str, api_limits.one_of(drafts.TEMPLATES)] = drafts.LIVING
+    description: str = ""
+    collection: str | None = None
+    visibility: Annotated[str, api_limits.one_of([""], VISIBILITIES)] | None = None
+    depth: Annotated[int, api_limits.within(1, DEEPEST)] = 1000
+    level: Annotated[int, api_limits.within(1, 1000)] = 1
+    measures: tuple[Annotated[str, Meta(pattern="^[!-~]+$")], ...] = ()
+    file_name: str = "topics"
+    fields: str = ""
+    """The fields to read from the topics file, such as `id=qid, title=query`; empty: by their names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Settings by their keys, as they are typed; those left out stay. reason: for the list of changes."""
+
+    settings: Annotated[Mapping[str, str], api_limits.names_of(SETTINGS)]
+    reason: str = ""
+
+
+@operation(
+    "PUT",
+    "/tasks/<slug>",
+    OwnTask,
+    query=NewTask,
+    rule=Rule(SIGNED_IN, Body.FILES),
+    scopes=ORGANISE,
+    status=201,
+)
+def make_task(slug: str, query: NewTask, file: Path) -> OwnTask:
+    """Make a task
+
+    The body is the topics file. The task is a draft that only its organisers see; give it settings, phases
+    and judgments, then publish it. Without measures they are proposed by the judgments to come.
+    """
+    asker = viewer()
+    policy.require_creator(asker)
+    finish_reading()
+    template = drafts.find_template(query.template)
+    said = asdict(query)
+    said |= {
+        "topics_name": base_name(said.pop("file_name")),
+        "topic_fields": said.pop("fields"),
+        "visibility": query.visibility or drafts.usual_visibility(query.kind, template),
+        "template": template.key,
+        "primary": next(iter(query.measures), None),
+    }
+    prepared = drafts.prepare(TaskDraft(slug=slug, topics=file, **said))
+    with writing() as session:
+        drafts.create(session, asker, prepared)
+    return OwnTask(task=slug, name=query.name.strip(), state="draft", topics=str(prepared.topics))
+
+
+@operation(
+    "PUT",
+    "/collections/<name>",
+    CollectionAnswer,
+    rule=Rule(SIGNED_IN, Body.FILES),
+    scopes=ORGANISE,
+    status=201,
+)
+def add_collection(name: str, file: Path) -> CollectionAnswer:
+    """Add a collection with its documents
+
+    The body is the file of documents, which pages of rankings and assessors then show.
+    """
+    asker = viewer()
+    policy.require_creator(asker)
+    finish_reading()
+    documents = collections.prepare(file)
+    with writing() as session:
+        return collection_answer(collections.add(session, asker, name, documents=documents))
+
+
+@operation("GET", "/tasks/<slug>/settings", SettingsAnswer, rule=Rule(SIGNED_IN))
+def task_settings(slug: str) -> SettingsAnswer:
+    """Show the settings of a task
+
+    In the format of the form; for its organisers and readers of everything.
+    """
+    return _settings(slug)
+
+
+@operation("PATCH", "/tasks/<slug>/settings", SettingsAnswer, body=Settings, scopes=ORGANISE)
+def settle_task(slug: str, body: Settings) -> SettingsAnswer:
+    """Change settings of a task
+
+    All changes or none; every problem is reported. If scores depend on a setting, a new edition of the board
+    is built. A new `slug` changes the task's address; the old one redirects to it.
+    """
+    with writing() as session:
+        changed = tasks_settings.change_settings(session, viewer(), slug, body.settings, body.reason[:300])
+    wake()
+    return _settings(body.settings.get("slug", "").strip() or slug, changed)
+
+
+def _settings(slug: str, changed: tuple[str, ...] = ()) -> SettingsAnswer:
+    page = settings_pages.settings_page(reading(), viewer(), slug)
+    return SettingsAnswer(task=page.slug, settings=page.values, changed=changed)
+
+
+def _own(_: object, slug: str) -> OwnTask:
+    page = settings_pages.settings_page(reading(), viewer(), slug)
+    state = "archived" if page.of.archived_at else "published" if page.of.published_at else "draft"
+    return OwnTask(task=page.slug, name=page.task, state=state)
+
+
+CHANGES = (
+    make_task,
+    add_collection,
+    task_settings,
+    settle_task,
+    *actions.operations(
+        (*organise.DESK, *organise.LIFE, *organise.TOPICS),
+        answers={
+            **dict.fromkeys(
+                ("publish_task", "unpublish_task", "archive_task", "unarchive_task"), (OwnTask, _own)
+            ),
+            "clone_task": (
+                OwnTask,
+                lambda made, slug: OwnTask(task=made.slug, name=made.name.strip(), state="draft"),
+            ),
+        },
+    ),
+)

@@ -1,0 +1,1 @@
+"""Rules, changes and queries for tasks."""

@@ -1,0 +1,1 @@
+"""Pictures of tasks: checked, prepared and stored."""

@@ -1,0 +1,1 @@
+"""Pseudonyms of teams while a task is blind."""

@@ -1,0 +1,1 @@
+"""Records for the pages and answers about tasks."""

@@ -1,0 +1,56 @@
+"""The form that enters a task, and the organisers' list of entered teams."""
+
+from flask import Blueprint, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from leaderboard.errors import LeaderboardError
+from leaderboard.tasks.ops import entries
+from leaderboard.tasks.ops.entries import EntryState
+from leaderboard.tasks.page import organise as pages
+from leaderboard.web import actions, responses
+from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
+from leaderboard.web.session import reading, viewer
+
+blueprint = Blueprint("entries", __name__)
+
+
+@blueprint.get("/tasks/<slug>/enter")
+@rule(PUBLIC)
+def form(slug: str) -> ResponseReturnValue:
+    """The entry page of the task, with its agreement and, after sign-in, the form."""
+    return responses.page(_form_page(slug))
+
+
+def _form_page(slug: str, error: LeaderboardError | None = None) -> str:
+    page = pages.entry_form(reading(), viewer(), slug)
+    team = request.form.get("team_id") or request.args.get("team", "")
+    return render_template("tasks/enter.html", page=page, error=error, team=team)
+
+
+@blueprint.get("/tasks/<slug>/entries")
+@rule(SIGNED_IN)
+def index(slug: str) -> ResponseReturnValue:
+    """The teams in a task, for its organisers."""
+    return _list_page(slug)
+
+
+def _list_page(slug: str, error: LeaderboardError | None = None, **_: object) -> str:
+    page = pages.entry_list(reading(), viewer(), slug)
+    return render_template("tasks/entries.html", page=page, table=pages.entries_table(page), error=error)
+
+
+@blueprint.get("/tasks/<slug>/entries.<form:form>")
+@rule(SIGNED_IN)
+def export(slug: str, form: str) -> ResponseReturnValue:
+    """The teams in a task as a file."""
+    return responses.export(form, pages.ENTRIES_FILES, pages.entry_list(reading(), viewer(), slug))
+
+
+def _entered(state: EntryState, slug: str) -> ResponseReturnValue:
+    return redirect(url_for("entries.form" if state.missing else "uploads.form", slug=slug), 303)
+
+
+actions.add_to(
+    blueprint, [entries.ENTER], _form_page, then={"enter_task": _entered}, refusals=(LeaderboardError,)
+)
+actions.add_to(blueprint, [entries.DECIDE], _list_page)

@@ -1,1 +1,0 @@
-"""Addresses of assessing, for organisers and for assessors."""

@@ -1,1 +1,0 @@
-"""Addresses of boards: the board, its intervals, costs, history and snapshots."""

@@ -1,1 +1,0 @@
-"""Addresses of tasks whose runs are boards of judges."""

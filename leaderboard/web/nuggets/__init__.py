@@ -1,1 +1,0 @@
-"""Addresses and forms of nuggets and labels."""

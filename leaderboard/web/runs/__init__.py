@@ -1,1 +1,0 @@
-"""Addresses of runs: uploads, pages, files and facts."""

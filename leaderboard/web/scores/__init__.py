@@ -1,1 +1,0 @@
-"""Addresses of all scores of a task: heat map, orders by measures."""

@@ -1,1 +1,0 @@
-"""Addresses of side-by-side comparisons, for organisers and for assessors."""

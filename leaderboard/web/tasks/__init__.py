@@ -1,1 +1,0 @@
-"""Addresses of tasks, for readers and for organisers."""

@@ -1,1 +1,0 @@
-"""Tests of files in an object store."""
