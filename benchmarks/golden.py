@@ -44,7 +44,7 @@ from leaderboard.settings import Settings
 from leaderboard.site.ops.demo import loading
 from leaderboard.suites.web import sending as suite_sending
 from leaderboard.web import requests
-from tests.make import build, masked, people, phased, twins, walks
+from tests.make import build, masked, memory, people, phased, twins, walks
 from tests.make.apps import application
 from tests.make.copies import Kept
 from tests.make.documents import commands
@@ -216,8 +216,9 @@ def save(folder: Path) -> int:
     with tempfile.TemporaryDirectory() as made, pytest.MonkeyPatch.context() as patch:
         Kept.home = Path(made) / "kept"
         Kept.home.mkdir()
-        for name in ("sites", "typed"):
+        for name in ("sites", "typed", "templates"):
             (Path(made) / name).mkdir()
+        patch.setenv(memory.TEMPLATES, str(Path(made) / "templates"))
         _without_chance(patch)
         printed = list(_printed(Path(made) / "typed"))
         return answers.write(folder, [*_answers_of_sites(Path(made) / "sites"), *printed])

@@ -68,7 +68,7 @@ PASSWORD = "no password has this hash"
 COPIED = (
     *("task", "topic", "topic_set", "phase", "qrels", "qrels_revision", "judgment", "edition", "upload"),
     *("upload_chunk", "run", "alignment", "evaluation", "evaluation_mean", "ranking_block", "ranking_index"),
-    *("entry", "job", "run_group", "grouped_run", "run_word"),
+    *("entry", "job", "run_group", "grouped_run", "run_word", "topic_word"),
 )
 """Tables whose rows belong to one task."""
 SCAN = re.compile(r"Seq Scan on (\w+)")

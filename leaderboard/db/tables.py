@@ -66,7 +66,7 @@ from leaderboard.db.tasks import (
 )
 from leaderboard.db.tokens import ApiToken, DeviceRequest, IdempotencyKey
 from leaderboard.db.webhooks import Webhook, WebhookAttempt, WebhookDelivery
-from leaderboard.db.words import RunWord, TeamWord
+from leaderboard.db.words import RunWord, TeamWord, TopicWord
 
 metadata = Base.metadata
 
@@ -138,6 +138,7 @@ __all__ = [
     "Token",
     "Topic",
     "TopicSet",
+    "TopicWord",
     "Upload",
     "UploadBatch",
     "UploadChunk",

@@ -1,16 +1,19 @@
-"""The words that runs and teams are searched by, kept as their rows are written."""
+"""The words that runs, teams and topics are searched by, kept as their rows are written."""
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, ForeignKey, Index, and_, delete, event, insert
-from sqlalchemy.orm import InstrumentedAttribute, Mapped, Mapper, attributes, mapped_column
+from sqlalchemy import ColumnElement, Connection, ForeignKey, Index, and_, delete, event, insert, select
+from sqlalchemy.orm import InstrumentedAttribute, Mapped, Mapper, Session, attributes, mapped_column
 
 from leaderboard.db.accounts import Team
 from leaderboard.db.base import Base, Bytewise
 from leaderboard.db.runs import Run
+from leaderboard.db.tasks import Topic
 
 LONGEST, MOST = 40, 200
-"""Characters of a word, and words of a run or a team, that are kept."""
+"""Characters of a word, and words of a run, team or topic, that are kept."""
+AT_ONCE = 10_000
+"""Words of topics that one statement writes."""
 LAST = "\U0010ffff"
 IDEOGRAPHS = "\u2e80"
 """From here on stand letters of writings without blanks: a word may begin at each."""
@@ -33,6 +36,16 @@ class TeamWord(Base):
     __table_args__ = (Index("ix_team_word_word_team_id", "word", "team_id"),)
 
     team_id: Mapped[int] = mapped_column(ForeignKey("team.id", ondelete="CASCADE"), primary_key=True)
+    word: Mapped[str] = mapped_column(Bytewise, primary_key=True)
+
+
+class TopicWord(Base):
+    """A word of a topic's id or title."""
+
+    __tablename__ = "topic_word"
+    __table_args__ = (Index("ix_topic_word_word_topic_id", "word", "topic_id"),)
+
+    topic_id: Mapped[int] = mapped_column(ForeignKey("topic.id", ondelete="CASCADE"), primary_key=True)
     word: Mapped[str] = mapped_column(Bytewise, primary_key=True)
 
 
@@ -65,6 +78,14 @@ def begins(column: InstrumentedAttribute[str], word: str) -> ColumnElement[bool]
     """Whether a kept word begins with one that is searched for, which is without case; by the index."""
     start = word[:LONGEST]
     return and_(column >= start, column < start + LAST)
+
+
+def keep_topics(session: Session, task_id: int) -> None:
+    """Store the words of a task's topics, which are written by statements that no listener sees."""
+    topics = session.execute(select(Topic.id, Topic.topic_id, Topic.title).where(Topic.task_id == task_id))
+    rows = [{"topic_id": row_id, "word": word} for row_id, *texts in topics for word in beginnings(*texts)]
+    for start in range(0, len(rows), AT_ONCE):
+        session.execute(insert(TopicWord), rows[start : start + AT_ONCE])
 
 
 def _run_words(run: Run) -> list[str]:

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from leaderboard.core import audit, kinds, policy
 from leaderboard.core.phase_rules import PUBLIC_TOPICS
 from leaderboard.core.policy import Viewer
+from leaderboard.db import words
 from leaderboard.db.engine import lock_row
 from leaderboard.db.tables import Collection as CollectionOfDocuments
 from leaderboard.db.tables import Edition, Pool, Run, Task, Topic, TopicSet
@@ -243,6 +244,7 @@ def insert_all(session: Session, task: Task, new: Iterable[trec_topics.Topic]) -
     for start in range(0, len(rows), ROWS_AT_ONCE):
         # Bulk insert: one object per topic would lock the database for minutes with 200,000 topics.
         session.execute(insert(Topic), rows[start : start + ROWS_AT_ONCE])
+    words.keep_topics(session, task.id)
 
 
 def _row(task_id: int, position: int, topic: trec_topics.Topic) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from leaderboard.core import audit, policy
 from leaderboard.core.actions import Action
 from leaderboard.core.jobs import leases
 from leaderboard.core.policy import ORGANISER, Viewer
+from leaderboard.db import words
 from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import (
     Edition,
@@ -186,6 +187,7 @@ def _copy_topics(session: Session, task: Task, made: Task) -> None:
     wanted = [getattr(Topic, key) for key in OF_A_TOPIC]
     rows = select(literal(made.id), *wanted).where(Topic.task_id == task.id).order_by(Topic.position)
     session.execute(insert(Topic).from_select(["task_id", *OF_A_TOPIC], rows))
+    words.keep_topics(session, made.id)
 
 
 def _copy_pictures(session: Session, task: Task, made: Task) -> None:

@@ -1,18 +1,18 @@
 """Topics and documents that a search of the site finds; both are as visible as their task."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import func, select
-from sqlalchemy.orm import Session
+from sqlalchemy import exists, select
+from sqlalchemy.orm import Session, aliased
 
-from leaderboard.db.tables import Topic
-from leaderboard.db.words import beginnings
+from leaderboard.db.tables import Topic, TopicWord
+from leaderboard.db.words import begins
 from leaderboard.scoring.ops import collections
 
 READ = 5
-"""Candidates read for each topic to be shown: those that only contain the words are then left out."""
+"""Rows read for each topic to be shown: a topic has one for each of its words that begin like the longest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,26 +35,30 @@ class FoundDocument:
     slug: str
 
 
-def topics(session: Session, tasks: Mapping[int, Any], query: str, most: int) -> Iterator[FoundTopic]:
-    """Topics of the tasks, newest task first, then in task order; one statement.
+def topics(session: Session, tasks: Mapping[int, Any], words: Sequence[str], most: int) -> list[FoundTopic]:
+    """Topics of the tasks that have every word, newest task first, then in task order; one statement.
 
-    The database reads the topics of these tasks alone, by an index, and chooses by the words without letters
-    whose case it may not know; `strasse` therefore misses a title that has `Straße`.
+    They are read in the order of an index, by the longest word.
     """
-    typed, words = query.split(), query.casefold().split()
-    text = func.lower(Topic.topic_id + " " + Topic.title)
-    rows = session.execute(
-        select(Topic.task_id, Topic.topic_id, Topic.title)
-        .where(Topic.task_id.in_(tasks))
-        .where(*(text.contains(word.lower(), autoescape=True) for word in typed if word.isascii()))
-        .order_by(Topic.task_id.desc(), Topic.position)
+    driver, *others = sorted(words, key=len, reverse=True)
+    selected = (
+        select(Topic.task_id, Topic.position, Topic.topic_id, Topic.title)
+        .join(TopicWord, TopicWord.topic_id == Topic.id)
+        .where(begins(TopicWord.word, driver), Topic.task_id.in_(tasks))
+        .order_by(TopicWord.word, TopicWord.topic_id.desc())
         .limit(READ * most)
     )
-    for row in rows:
-        parts = beginnings(row.topic_id, row.title)
-        if all(any(part.startswith(word) for part in parts) for word in words):
-            task = tasks[row.task_id]
-            yield FoundTopic(topic_id=row.topic_id, title=row.title, task=task.name, slug=task.slug)
+    for word in others:
+        beside = aliased(TopicWord)
+        of_topic = exists().where(beside.topic_id == Topic.id, begins(beside.word, word))
+        selected = selected.where(of_topic.correlate(Topic))
+    rows = sorted(set(session.execute(selected)), key=lambda row: (-row.task_id, row.position))
+    return [
+        FoundTopic(
+            topic_id=row.topic_id, title=row.title, task=tasks[row.task_id].name, slug=tasks[row.task_id].slug
+        )
+        for row in rows[:most]
+    ]
 
 
 def documents(session: Session, tasks: Mapping[int, Any], docno: str) -> Iterator[FoundDocument]:

@@ -137,7 +137,7 @@ def search_page(session: Session, viewer: Viewer, query: str, most: int = USUAL)
         "suites": _suites(session, viewer, searched.words),
         "runs": _runs(session, viewer, searched, most + 1),
         "teams": _teams(session, viewer, searched, most + 1),
-        "topics": materials.topics(session, searched.tasks, text, most + 1),
+        "topics": materials.topics(session, searched.tasks, searched.words, most + 1),
         "documents": materials.documents(session, searched.tasks, text),
     }
     results = {kind: tuple(islice(rows, most + 1)) for kind, rows in found.items()}

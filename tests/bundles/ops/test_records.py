@@ -89,7 +89,7 @@ STAYS = frozenset(
         *("collection", "document_block", "upload_batch", "partial_upload", "click_log"),
         *("statistic", "job"),
         *("suite", "suite_member", "suite_run", "suite_run_part"),
-        *("run_word", "team_word"),
+        *("run_word", "team_word", "topic_word"),
     }
 )
 """People, secrets, what is on its way, what is the collection's or several tasks', what is made anew."""
