@@ -83,7 +83,10 @@ def compare(old: Answer, new: Answer, ignored: frozenset[str] = frozenset()) -> 
 
 
 def _of_data(old: Any, new: Any, ignored: frozenset[str], place: str = "") -> Iterator[Fault]:
-    """Every value of the old data must be in the new; a key that only the new has is extra."""
+    """Every value of the old data must be in the new; a key that only the new has is extra.
+
+    Texts of several words are sentences, whose words may differ.
+    """
     if isinstance(old, dict) and isinstance(new, dict):
         for key in sorted({*old, *new} - ignored):
             if key in old and key in new:
@@ -95,6 +98,8 @@ def _of_data(old: Any, new: Any, ignored: frozenset[str], place: str = "") -> It
             yield Fault("value", f"{place}[]", f"{len(old)} entries -> {len(new)}")
         for one, other in zip(old, new, strict=False):
             yield from _of_data(one, other, ignored, f"{place}[]")
+    elif isinstance(old, str) and isinstance(new, str) and old != new and (" " in old or " " in new):
+        yield Fault("text", place, words(old, new))
     elif repr(old) != repr(new):
         # By what is printed: 1 is not 1.0 or true here, and nan is nan.
         yield Fault("value", place, f"{old!r} -> {new!r}")

@@ -1,6 +1,6 @@
 """Pictures of what the guides walk through: pages of people who are signed in or let in by a link.
 
-benchmarks/screens.py takes them on the site of the demo, after the pictures of its board.
+benchmarks/screens.py takes them on the site of the demo, before the sheets of its pages.
 """
 
 import gzip
@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.make.sites import Site
 
@@ -19,18 +19,19 @@ POOL_DEPTH = 20
 """Deeper than the demo is judged, so that there is something left to judge."""
 
 
-def _signed_in(browser: Browser, site: Site) -> Page:
-    """A window of the first organiser."""
-    page = browser.new_context(viewport={"width": SIZE[0], "height": SIZE[1]}).new_page()
+def signed_in(browser: Browser, site: Site) -> BrowserContext:
+    """A window in which the first organiser is signed in."""
+    window = browser.new_context(viewport={"width": SIZE[0], "height": SIZE[1]})
+    page = window.new_page()
     page.goto(site.sign_in)
     page.get_by_role("main").get_by_role("button").click()
-    return page
+    page.wait_for_url("**/")
+    return window
 
 
 def settings(page: Page, board: str) -> None:
-    """The settings of the demo task, one section open."""
+    """The settings of the demo task."""
     page.goto(f"{board}/settings")
-    page.get_by_text("What participants see", exact=True).click()
 
 
 def upload(page: Page, board: str) -> None:
@@ -50,7 +51,7 @@ def report(page: Page, board: str) -> None:
         path = Path(folder) / "my.run"
         path.write_text("\n".join(lines) + "\n")
         page.get_by_label("Run files").set_input_files(path)
-        page.get_by_role("button", name="Send", exact=True).click()
+        page.get_by_role("button", name="Submit run", exact=True).click()
         page.get_by_role("table", name="Problems").wait_for()
 
 
@@ -81,10 +82,9 @@ STEPS: dict[str, Callable[[Page, str], None]] = {
 }
 
 
-def steps(browser: Browser, site: Site, board: str) -> Iterator[Page]:
+def steps(window: BrowserContext, board: str) -> Iterator[Page]:
     """Walk through the guides: the page of each step, in the order of STEPS."""
-    page = _signed_in(browser, site)
+    page = window.new_page()
     for step in STEPS.values():
         step(page, board)
         yield page
-    page.context.close()

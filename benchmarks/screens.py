@@ -1,7 +1,7 @@
 """Pictures of pages as a browser shows them: `python -m benchmarks.screens --help`.
 
-The demo task and a made-up task of 143 runs, each on a site of its own, in headless Chromium at four widths,
-light and dark, and as they are printed; and the pages that the guides walk through. docs/screens.md and
+Each of twenty kinds of pages at three widths, light and dark, on one sheet; and the pages that the guides
+walk through. The site is the demo's; the large board is of a made-up task of 143 runs. docs/screens.md and
 docs/guides/ show what it wrote.
 """
 
@@ -9,14 +9,15 @@ import argparse
 import json
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
+from typing import Any
 from urllib.request import urlopen
 
 from PIL import Image
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, BrowserContext, Page
 
 from benchmarks import guide_screens
 from benchmarks.load import SIZE
@@ -25,66 +26,73 @@ from leaderboard.db.engine import Database
 from tests.make.browsers import MISSING, find_chromium, headless
 from tests.make.sites import running_site
 
-WIDTHS = {390: 844, 768: 1024, 1280: 800, 1920: 1080}
-"""Of a phone, a tablet, a laptop and a wall -> the height of its screen."""
-PAPER = 794
-"""Pixels across a sheet of A4."""
+WIDTHS = {390: 844, 1440: 900, 1920: 1080}
+"""Of a phone, a laptop and a large screen -> the height of its screen."""
 SCHEMES = ("light", "dark")
+TALL, GAP = 480, 12
+"""Pixels: how high a screen is drawn on a sheet, and what is left free between two."""
 SCORED_S = 600
+VISITOR = {
+    "home": "/",
+    "board": "/tasks/python-docs",
+    "board-of-answers": "/tasks/python-answers",
+    "board-of-judges": "/tasks/python-judges",
+    "suite": "/suites/python",
+    "compare": "/tasks/python-docs/compare",
+    "pair": "/tasks/python-docs/compare?a={first}&b={second}",
+    "topics": "/tasks/python-docs/topics",
+    "topic": "/tasks/python-docs/topics/PY003",
+    "run": "/runs/{first}",
+    "explained-run": "/runs/{first}/explained",
+    "ranking": "/runs/{first}/topics/PY003",
+    "search": "/search?q=bm25",
+    "measures": "/measures",
+}
+"""Kind of page -> its address on the demo's site, as visitors see it."""
+ORGANISER = {
+    "submit": "/tasks/python-docs/submit",
+    "my-page": "/my",
+    "organise": "/tasks/python-docs/organise",
+    "settings": "/tasks/python-docs/settings",
+    "new-task": "/tasks/new",
+}
+"""The same of pages for people who are signed in."""
 
 
-@dataclass(frozen=True)
-class Shot:
-    """A page in one look; media is what it is made for, screen or print."""
-
-    name: str
-    address: str
-    width: int
-    height: int
-    scheme: str = "light"
-    media: str = "screen"
-
-
-def board_shots(name: str, address: str) -> Iterator[Shot]:
-    """A board at every width in both schemes, and on paper."""
-    for width, height in WIDTHS.items():
-        for scheme in SCHEMES:
-            yield Shot(f"{name}-{width}-{scheme}", address, width, height, scheme)
-    yield Shot(f"{name}-print", address, PAPER, 1123, media="print")
-
-
-def page_shots(site: str, board: str, run: int, other: int, topic: str) -> Iterator[Shot]:
-    """One look at each kind of page of the demo."""
-    pages = {
-        "home": site,
-        "run": f"{site}/runs/{run}",
-        "explained": f"{site}/runs/{run}/explained",
-        "pair": f"{board}/compare?a={run}&b={other}",
-        "topic": f"{board}/topics/{topic}",
-        "ranking": f"{site}/runs/{run}/topics/{topic}",
-    }
-    for name, address in pages.items():
-        for width in (390, 1280):
-            yield Shot(f"{name}-{width}", address, width, WIDTHS[width])
+def sheet(browser: Browser, address: str, state: Any) -> Image.Image:
+    """The first screen of a page: a row for each scheme, a column for each width."""
+    total = sum(round(TALL * width / height) + GAP for width, height in WIDTHS.items()) - GAP
+    drawn = Image.new("RGB", (total, 2 * TALL + GAP), "#808080")
+    for row, scheme in enumerate(SCHEMES):
+        left = 0
+        for width, height in WIDTHS.items():
+            context = browser.new_context(
+                viewport={"width": width, "height": height},
+                color_scheme="dark" if scheme == "dark" else "light",
+                storage_state=state,
+            )
+            page = context.new_page()
+            page.goto(address)
+            with Image.open(BytesIO(page.screenshot())) as taken:
+                small = taken.convert("RGB").resize(
+                    (round(TALL * width / height), TALL), Image.Resampling.LANCZOS
+                )
+            context.close()
+            drawn.paste(small, (left, row * (TALL + GAP)))
+            left += small.width + GAP
+    return drawn
 
 
-def take(browser: Browser, shots: Iterator[Shot], folder: Path, *, whole: bool) -> None:
-    """Write one PNG a shot: of the first screen, or of the whole page."""
-    for shot in shots:
-        context = browser.new_context(
-            viewport={"width": shot.width, "height": shot.height},
-            color_scheme="dark" if shot.scheme == "dark" else "light",
-        )
-        page = context.new_page()
-        page.emulate_media(media="print" if shot.media == "print" else "screen")
-        page.goto(shot.address)
-        keep(page, folder / f"{shot.name}.png", whole=whole)
-        context.close()
+def sheets(browser: Browser, site: str, pages: Mapping[str, str], folder: Path, state: Any = None) -> None:
+    """Write a WebP file for every kind of page."""
+    for name, path in pages.items():
+        sheet(browser, f"{site}{path}", state).save(folder / f"{name}.webp", quality=70, method=6)
+        print(folder / f"{name}.webp", flush=True)
 
 
-def keep(page: Page, path: Path, *, whole: bool = False) -> None:
+def keep(page: Page, path: Path) -> None:
     """Write a screenshot of a page as a small PNG."""
-    page.screenshot(path=path, full_page=whole)
+    page.screenshot(path=path)
     with Image.open(path) as taken:
         # Pages have few colours: a palette of 256 shows them in a third of the bytes.
         taken.convert("RGB").quantize(256).save(path, optimize=True)
@@ -101,19 +109,19 @@ def opened_browser() -> Iterator[Browser]:
         yield opened
 
 
-def _read(address: str) -> dict[str, object]:
+def _read(address: str) -> Any:
     with urlopen(address) as answer:
-        found: dict[str, object] = json.load(answer)
-    return found
+        return json.load(answer)
 
 
-def _scored(board: str) -> dict[str, object]:
-    """The board's JSON once its second revision is shown with its verdicts."""
+def scored(board: str) -> list[dict[str, Any]]:
+    """The rows of the board once its second revision is shown with its verdicts."""
     until = time.monotonic() + SCORED_S
     while time.monotonic() < until:
         shown = _read(f"{board}.json")
         if shown["revision"] == 2 and shown["sentences"]:
-            return shown
+            rows: list[dict[str, Any]] = shown["rows"]
+            return rows
         time.sleep(0.5)
     raise SystemExit("The demo task was not scored.")
 
@@ -122,34 +130,29 @@ def main() -> None:
     """Start both sites and write the pictures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("folder", type=Path, help="where the pictures go, such as docs/screens")
-    parser.add_argument("--pages", action="store_true", help="one look at every other kind of page too")
     parser.add_argument("--guides", action="store_true", help="only the pages that the guides walk through")
-    parser.add_argument("--whole", action="store_true", help="whole pages, not their first screens")
-    arguments = parser.parse_args()
-    arguments.folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as given, opened_browser() as browser:
-        with running_site(Path(given) / "demo", "--demo") as site:
+    given = parser.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as passing, opened_browser() as browser:
+        with running_site(Path(passing) / "demo", "--demo") as site:
             board = f"{site.address}/tasks/python-docs"
-            rows = _scored(board)["rows"]
-            assert isinstance(rows, list)
-            kept = (arguments.folder / f"guide-{name}.png" for name in guide_screens.STEPS)
-            for page, path in zip(guide_screens.steps(browser, site, board), kept, strict=True):
+            first, second = (row["run_id"] for row in scored(board)[:2])
+            window: BrowserContext = guide_screens.signed_in(browser, site)
+            kept = (given.folder / f"guide-{name}.png" for name in guide_screens.STEPS)
+            for page, path in zip(guide_screens.steps(window, board), kept, strict=True):
                 keep(page, path)
-            if arguments.guides:
+            if given.guides:
                 return
-            take(browser, board_shots("demo", board), arguments.folder, whole=arguments.whole)
-            if arguments.pages:
-                first, second = (row["run_id"] for row in rows[:2])
-                shots = page_shots(site.address, board, first, second, "PY003")
-                take(browser, shots, arguments.folder, whole=arguments.whole)
-        data = Path(given) / "large"
+            pages = {name: path.format(first=first, second=second) for name, path in VISITOR.items()}
+            sheets(browser, site.address, pages, given.folder)
+            sheets(browser, site.address, ORGANISER, given.folder, window.storage_state())
+        data = Path(passing) / "large"
         data.mkdir(mode=0o700)
         database = Database(f"sqlite:///{data / 'leaderboard.sqlite3'}")
-        fill(database, Path(given), SIZE)
+        fill(database, Path(passing), SIZE)
         database.dispose()
         with running_site(data) as site:
-            shots = board_shots("large", f"{site.address}/tasks/t")
-            take(browser, shots, arguments.folder, whole=arguments.whole)
+            sheets(browser, site.address, {"large-board": "/tasks/t"}, given.folder)
 
 
 if __name__ == "__main__":

@@ -233,20 +233,21 @@ class TaskContext:
 class TaskMemo:
     """Data that a request has read for its viewer, by slug: the page's frame needs no further statement.
 
-    kinds: what tasks take, logos: None where a task has none; both of tasks of runs too.
+    heads: the task and its phases, logos: None where a task has none; both of tasks of runs too.
     """
 
     tasks: dict[str, TaskContext] = field(default_factory=dict)
-    kinds: dict[str, str] = field(default_factory=dict)
+    heads: dict[str, tuple[Task, tuple[PhaseRule, ...]]] = field(default_factory=dict)
     logos: dict[str, TaskLogo | None] = field(default_factory=dict)
 
-    def note(self, task: Task, row: Any) -> None:
-        """Keep what a task takes and the logo in a row of `with_logo`."""
-        self.kinds[task.slug], self.logos[task.slug] = task.kind, logo_in_row(row)
+    def note(self, task: Task, rows: Sequence[Any]) -> None:
+        """Keep a task, its phases and its logo; rows: one for each phase, of `with_logo`."""
+        self.heads[task.slug] = task, phase_rules.rules(task, rows)
+        self.logos[task.slug] = logo_in_row(rows[0])
 
     def clear(self) -> None:
         """Forget it: what is read from now on may be other than before."""
-        for noted in (self.tasks, self.kinds, self.logos):
+        for noted in (self.tasks, self.heads, self.logos):
             noted.clear()
 
 
@@ -352,7 +353,7 @@ def visible_task(session: Session, viewer: Viewer, slug: str) -> tuple[Task, Sig
     if viewer.memo is not None:
         # A page says the dates and the news of its task under its title: not worth another statement.
         viewer.memo.tasks[slug] = TaskContext(task, phases, NewestAnnouncement(*rows[0][1:5]))
-        viewer.memo.note(task, rows[0])
+        viewer.memo.note(task, rows)
     return task, sight_by_rules(session, viewer, task, phases)
 
 
@@ -391,7 +392,7 @@ def visible_run(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Tas
     run, task = rows[0].Run, rows[0].Task
     require_bound(viewer, task)
     if viewer.memo is not None:
-        viewer.memo.note(task, rows[0])
+        viewer.memo.note(task, rows)
     return run, task, replace(seen, links=in_row(rows[0]))
 
 

@@ -7,7 +7,9 @@ from flask import Flask, url_for
 
 from leaderboard.core import kinds, policy
 from leaderboard.core.kinds import RunKind
+from leaderboard.core.phase_rules import PhaseRule
 from leaderboard.core.policy import TaskLogo
+from leaderboard.db.tables import Task
 from leaderboard.errors import NotFound
 from leaderboard.tasks.ops.pictures import pictures
 from leaderboard.tasks.page import news, phases
@@ -46,31 +48,35 @@ class PageHead:
 
 def head_of(slug: str) -> PageHead | None:
     """The head of a task; None for a task that the reader may not know of."""
-    try:
-        context = policy.task_context(reading(), viewer(), slug)
-    except NotFound:
+    head = _head(slug)
+    if head is None:
         return None
+    task, rules = head
     # The clock of this machine is good enough for how many days are left, and costs no statement.
     at = datetime.now(UTC)
-    state, chosen = phases.at_present(context.phases, at)
-    task = context.task
+    state, chosen = phases.at_present(rules, at)
     if task.published_at is None:
         state = "draft"
     held = task.visibility if task.visibility != "open" and state != "closed" else ""
     dates = phases.strip((chosen,) if chosen else (), at)
     organises = policy.organises(viewer(), task.id)
-    return PageHead(task.name, state, held, dates[0] if dates else None, len(context.phases), organises)
+    return PageHead(task.name, state, held, dates[0] if dates else None, len(rules), organises)
 
 
 def takes(slug: str) -> RunKind:
     """The kind of a task: rankings by default."""
-    # A run's page knows its task, and has no statement to spare for the tabs above it.
-    if kind := memo().kinds.get(slug):
-        return kinds.of(kind)
-    try:
-        return kinds.of(policy.task_context(reading(), viewer(), slug).task.kind)
-    except NotFound:
-        return kinds.of(kinds.RANKINGS)
+    head = _head(slug)
+    return kinds.of(head[0].kind if head else kinds.RANKINGS)
+
+
+def _head(slug: str) -> tuple[Task, tuple[PhaseRule, ...]] | None:
+    # A run's page knows its task, and has no statement to spare for the frame around it.
+    if slug not in memo().heads:
+        try:
+            policy.task_context(reading(), viewer(), slug)
+        except NotFound:
+            return None
+    return memo().heads[slug]
 
 
 def newest_of(slug: str) -> NewsHead | None:

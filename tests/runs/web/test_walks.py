@@ -36,5 +36,9 @@ def test_the_first_page_computes_what_it_shows_and_nothing_else(
     assert few.statements == many.statements <= MOST_STATEMENTS
     pages = {name for name in many.modules if ".page." in name}
     own = {f"leaderboard.runs.page.{name}" for name in ("card", "head", "run", "upload")}
-    beside = {"leaderboard.boards.page.cards", "leaderboard.reproductions.page.mentions"}
+    beside = {
+        "leaderboard.boards.page.cards",
+        "leaderboard.reproductions.page.mentions",
+        "leaderboard.tasks.page.phases",
+    }
     assert pages == beside | own
