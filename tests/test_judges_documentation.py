@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from benchmarks.judges import CASES, line
 from leaderboard.cli import main
 from leaderboard.db.engine import Database
-from leaderboard.trec.boards.orders import ORDERS
+from leaderboard.trec.boards.board_files import ORDERS
 from tests import ROOT
 from tests.make import judging
 from tests.make.documents import blocks, commands

@@ -13,14 +13,71 @@ from leaderboard.core import phase_rules, policy, shown_names
 from leaderboard.core.phase_rules import PhaseRule
 from leaderboard.core.policy import Viewer
 from leaderboard.core.shown_names import ShownNames
-from leaderboard.db.tables import Run, RunWord, Task, Team, TeamWord
+from leaderboard.db.tables import Run, RunWord, Task, Team, TeamWord, Topic, TopicWord
 from leaderboard.db.words import begins
 from leaderboard.errors import Invalid, Problem
+from leaderboard.scoring.ops import collections
 from leaderboard.tables.record import Files, Place, Shown, Table, columns_from
 from leaderboard.tasks import slots
 from leaderboard.tasks.ops import entries
-from leaderboard.tasks.page import materials
-from leaderboard.tasks.page.materials import FoundDocument, FoundTopic
+
+READ = 5
+"""Rows read for each topic to be shown: a topic has one for each of its words that begin like the longest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundTopic:
+    """A topic whose id or title has the words."""
+
+    topic_id: str
+    title: str
+    task: str
+    slug: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundDocument:
+    """A document stored on the site whose id is the query."""
+
+    docno: str
+    title: str
+    task: str
+    slug: str
+
+
+def topics(session: Session, tasks: Mapping[int, Any], words: Sequence[str], most: int) -> list[FoundTopic]:
+    """Topics of the tasks that have every word, newest task first, then in task order; one statement.
+
+    They are read in the order of an index, by the longest word.
+    """
+    driver, *others = sorted(words, key=len, reverse=True)
+    selected = (
+        select(Topic.task_id, Topic.position, Topic.topic_id, Topic.title)
+        .join(TopicWord, TopicWord.topic_id == Topic.id)
+        .where(begins(TopicWord.word, driver), Topic.task_id.in_(tasks))
+        .order_by(TopicWord.word, TopicWord.topic_id.desc())
+        .limit(READ * most)
+    )
+    for word in others:
+        beside = aliased(TopicWord)
+        of_topic = exists().where(beside.topic_id == Topic.id, begins(beside.word, word))
+        selected = selected.where(of_topic.correlate(Topic))
+    rows = sorted(set(session.execute(selected)), key=lambda row: (-row.task_id, row.position))
+    return [
+        FoundTopic(
+            topic_id=row.topic_id, title=row.title, task=tasks[row.task_id].name, slug=tasks[row.task_id].slug
+        )
+        for row in rows[:most]
+    ]
+
+
+def documents(session: Session, tasks: Mapping[int, Any], docno: str) -> Iterator[FoundDocument]:
+    """The document of that id in the collection of each of the tasks, newest task first; one statement."""
+    titles = collections.titles_of(session, {task.collection_id for task in tasks.values()}, docno)
+    for task in tasks.values():
+        if (title := titles.get(task.collection_id)) is not None:
+            yield FoundDocument(docno=docno, title=title, task=task.name, slug=task.slug)
+
 
 LEAST, MOST = 2, 100
 """Minimum and maximum length of a query."""
@@ -137,8 +194,8 @@ def search_page(session: Session, viewer: Viewer, query: str, most: int = USUAL)
         "suites": _suites(session, viewer, searched.words),
         "runs": _runs(session, viewer, searched, most + 1),
         "teams": _teams(session, viewer, searched, most + 1),
-        "topics": materials.topics(session, searched.tasks, searched.words, most + 1),
-        "documents": materials.documents(session, searched.tasks, text),
+        "topics": topics(session, searched.tasks, searched.words, most + 1),
+        "documents": documents(session, searched.tasks, text),
     }
     results = {kind: tuple(islice(rows, most + 1)) for kind, rows in found.items()}
     more = sorted(kind for kind, rows in results.items() if len(rows) > most)

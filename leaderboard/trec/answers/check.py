@@ -3,16 +3,15 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
-from leaderboard.errors import Invalid, Problem, TooLarge
+from leaderboard.errors import MAX_PROBLEMS, Invalid, Problem, TooLarge
 from leaderboard.trec.answers.counting import COUNTS, UNIT_WORDS, Over, Unit, cut
 from leaderboard.trec.answers.dialects import Dialect, Finding
-from leaderboard.trec.answers.findings import Enough, Findings
 from leaderboard.trec.answers.packages import opened
 from leaderboard.trec.answers.record import Answer, Citation, Segment
 from leaderboard.trec.answers.topics import AnswerTopic
@@ -30,8 +29,52 @@ from leaderboard.trec.read.json_objects import (
     text_value,
 )
 from leaderboard.trec.read.lines import numbered_lines, shown
-from leaderboard.trec.runs.check import Report
+from leaderboard.trec.runs.check import EXAMPLES, Report
 from leaderboard.trec.topics.names import TopicNames
+
+
+class Enough(Exception):
+    """The maximum number of reported errors was reached."""
+
+
+class Findings:
+    """The findings of one file; memory does not grow with how often a warning is met."""
+
+    def __init__(self) -> None:
+        self.errors: list[Problem] = []
+        self._warnings: dict[str, Problem] = {}
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """One problem for each kind of warning, in the order of the first of each."""
+        return tuple(self._warnings.values())
+
+    def found(self, dialect: Dialect, finding: Finding, problem: Problem) -> None:
+        """Add a finding as an error or a warning by the dialect; raises Enough with the 25th error."""
+        severity = dialect.severity(finding)
+        if severity == "error":
+            self.error(problem)
+        elif severity == "warning":
+            self.warn(finding, problem)
+
+    def error(self, problem: Problem) -> None:
+        """Keep an error; raises Enough with the 25th."""
+        self.errors.append(problem)
+        if len(self.errors) >= MAX_PROBLEMS:
+            raise Enough
+
+    def warn(self, kind: str, problem: Problem) -> None:
+        """Keep a warning, or count it to the first of its kind and field."""
+        key = f"{kind} {problem.field}"
+        first = self._warnings.get(key)
+        if first is None:
+            self._warnings[key] = replace(problem, examples=(problem.value,) if problem.value else ())
+            return
+        examples = first.examples
+        if problem.value and problem.value not in examples and len(examples) < EXAMPLES:
+            examples = (*examples, problem.value)
+        self._warnings[key] = replace(first, count=first.count + 1, examples=examples)
+
 
 TYPES = ("manual", "automatic")
 OPTIONAL = ("narrative", "prompt", "type")
