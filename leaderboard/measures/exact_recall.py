@@ -3,24 +3,29 @@
 Precision at a recall level is the highest at any rank that reaches the level or a higher one.
 """
 
-from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from leaderboard.measures.judged import FloatArray, IntArray, Judged
 from leaderboard.measures.record import JUDGED_ONLY, REL, Measure, Parameter
 
+if TYPE_CHECKING:
+    from fractions import Fraction
 
-def level_of(value: float) -> Fraction:
+
+def level_of(value: float) -> "Fraction":
     """The fraction a level stands for, so that 3 · 0.2 is 0.6; the nearest with a divisor up to a million.
 
     >>> level_of(0.2) * 3 == level_of(0.6), level_of(0.3333333333)
     (True, Fraction(1, 3))
     """
+    from fractions import Fraction
+
     return Fraction(value).limit_denominator(1_000_000)
 
 
-def needed(level: Fraction, relevant: IntArray) -> IntArray:
+def needed(level: "Fraction", relevant: IntArray) -> IntArray:
     """Number of relevant documents needed to reach a recall level, in the shape of relevant.
 
     >>> needed(level_of(0.6), np.array([5, 8]))
@@ -89,11 +94,11 @@ def exact_eleven_points(judged: Judged, *, rel: int = 1) -> FloatArray:
     >>> exact_eleven_points(judged({2: 1}, missed=[1]))
     array([0.27272727])
     """
-    total, levels = _total(judged, rel, Fraction(1, 10))
+    total, levels = _total(judged, rel, level_of(0.1))
     return (total + exact_interpolated_precision(judged, rel=rel, recall=0.0)) / (levels + 1)
 
 
-def _total(judged: Judged, rel: int, step: Fraction) -> tuple[FloatArray, int]:
+def _total(judged: Judged, rel: int, step: "Fraction") -> tuple[FloatArray, int]:
     """The sum of the interpolated precision over the multiples of step up to 1, and their number."""
     hits = judged.relevant(rel)
     best = best_from_here(hits.topic, hits.nth / hits.rank)

@@ -6,7 +6,6 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from difflib import get_close_matches
 from functools import lru_cache
 
 from leaderboard.errors import UnknownMeasure
@@ -153,6 +152,8 @@ _READERS: dict[str, Callable[[str], Value | None]] = {
 
 
 def _nearest(text: str, name: str, known: Iterable[str], names: Mapping[str, Measure]) -> str:
+    from difflib import get_close_matches
+
     spellings = {spelling.lower(): spelling for spelling in known}
     close = get_close_matches(name.lower(), spellings, n=1)
     if not close:

@@ -91,18 +91,23 @@ def best_precision_from(judged: Judged, rel: int, needed: IntArray) -> FloatArra
 
 def _best_precision(judged: Judged, rel: int, needed: IntArray) -> FloatArray:
     """The same for several needs of each topic, (needs, topics)."""
-    hits = judged.relevant(rel)
+    precision, ends = judged.keep(("precision", rel), lambda: _precision(judged, rel))
     count = judged.relevant_count(rel)
-    ends = np.broadcast_to(np.cumsum(count), needed.shape)
+    ends = np.broadcast_to(ends, needed.shape)
     needed = np.maximum(needed, 1)
     reached = count >= needed
     best = np.zeros(needed.shape)
     if reached.any():
         # reduceat takes from each place to the next: first to last of a topic, then to the next first.
         places = np.column_stack(((ends - count + needed - 1)[reached], ends[reached])).ravel()
-        precision = np.append(hits.nth / hits.rank, 0.0)
         best[reached] = np.maximum.reduceat(precision, places)[::2]
     return best
+
+
+def _precision(judged: Judged, rel: int) -> tuple[FloatArray, IntArray]:
+    """The precision at every relevant document, 0 after the last; and where those of each topic end."""
+    hits = judged.relevant(rel)
+    return np.append(hits.nth / hits.rank, 0.0), np.cumsum(judged.relevant_count(rel))
 
 
 def _needed(judged: Judged, recall: float, rel: int) -> IntArray:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from leaderboard.measures.discounts import log2_discounts
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
+Kept = TypeVar("Kept")
 
 UNJUDGED = -1
 """The grade of a document that was pooled but not judged."""
@@ -201,16 +202,21 @@ class Judged:
     def relevant(self, level: int, cutoff: int | IntArray | None = None) -> Relevant:
         """The hits with a grade of at least level in the top cutoff ranks (None: all)."""
         if cutoff is None or isinstance(cutoff, int):
-            key = ("relevant", level, cutoff)
-            if key not in self._kept:
-                self._kept[key] = self._relevant(level, cutoff)
-            relevant: Relevant = self._kept[key]
-            return relevant
+            return self.keep(("relevant", level, cutoff), lambda: self._relevant(level, cutoff))
         return self._relevant(level, cutoff)
 
     def relevant_count(self, level: int, cutoff: int | IntArray | None = None) -> IntArray:
         """Number of relevant documents in the top cutoff ranks of each ranking, (topics,)."""
-        return np.bincount(self.relevant(level, cutoff).topic, minlength=len(self.judgments))
+        if cutoff is None or isinstance(cutoff, int):
+            return self.keep(("count", level, cutoff), lambda: self._count(level, cutoff))
+        return self._count(level, cutoff)
+
+    def keep(self, key: object, make: Callable[[], Kept]) -> Kept:
+        """The result of make, cached by key, because measures of one run share their parts."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        kept: Kept = self._kept[key]
+        return kept
 
     def totals(self, topic: IntArray, values: NDArray[Any]) -> FloatArray:
         """The sum of values for each topic, (topics,), added in the order given."""
@@ -233,6 +239,13 @@ class Judged:
         retrieved = np.bincount(topic, minlength=len(self.judgments))
         rank = positions(starts, topic)
         return Judged(self.judgments, topic, rank, document, retrieved, self.dialect)
+
+    def _count(self, level: int, cutoff: int | IntArray | None) -> IntArray:
+        hits = self.relevant(level)
+        topic = hits.topic
+        if cutoff is not None:
+            topic = topic[hits.rank <= (cutoff if isinstance(cutoff, int) else cutoff[topic])]
+        return np.bincount(topic, minlength=len(self.judgments))
 
     def _relevant(self, level: int, cutoff: int | IntArray | None) -> Relevant:
         counted = self.grade >= level
