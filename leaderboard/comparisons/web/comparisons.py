@@ -35,7 +35,7 @@ from leaderboard.web.charts import (
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import reading, viewer
 
-LARGEST, SMALLEST, ACROSS = 22, 8, 1150
+LARGEST, SMALLEST, ACROSS = 30, 8, 1150
 """Sides of a cell in pixels, and how wide all cells may be together."""
 NAMED_FROM = 11
 """From this side of a cell on, names stand above the columns too."""
