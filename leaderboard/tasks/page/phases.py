@@ -180,8 +180,8 @@ def _row(
 
 def _state(phase: Phase, at: datetime) -> str:
     if phase.opens_at is not None and phase.opens_at > at:
-        return "not yet"
-    return "taken" if phases.is_open(phase, at) else "closed"
+        return "soon"
+    return "open" if phases.is_open(phase, at) else "closed"
 
 
 def _runs(session: Session, task: Task) -> dict[int, int]:

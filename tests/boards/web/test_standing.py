@@ -70,7 +70,7 @@ def test_one_run_a_team_says_so(database: Database, client: FlaskClient, tmp_pat
     """The view names its rule and leads back."""
     fill(database, tmp_path)
     page = client.get("/tasks/t?one=team")
-    assert "One run a team: the best that it marked, else its best by RR" in main(page)
+    assert "One run per team: the best it marked, otherwise its best by RR" in main(page)
     assert "Verdicts compare all 4 ranked runs; 1 is shown." in main(page)
 
 

@@ -92,4 +92,4 @@ def test_commands_close_with_the_day(
         "t takes runs from 2031-05-01 00:00 UTC until 2031-05-31 23:59:59 UTC.\n"
     )
     call("task", "phase", "add", "t", "second", "--closes", "2031-06-30", "--zone", "AoE")
-    assert "second\ttaken\tuntil 2031-07-01 11:59:59 UTC" in call("task", "phase", "list", "t")
+    assert "second\topen\tuntil 2031-07-01 11:59:59 UTC" in call("task", "phase", "list", "t")
