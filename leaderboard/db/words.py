@@ -81,45 +81,30 @@ def begins(column: InstrumentedAttribute[str], word: str) -> ColumnElement[bool]
 
 
 def keep_topics(session: Session, task_id: int) -> None:
-    """Store the words of a task's topics, which are written by statements that no listener sees."""
+    """Store the words of a task's topics, which are inserted by statements that no listener sees."""
     topics = session.execute(select(Topic.id, Topic.topic_id, Topic.title).where(Topic.task_id == task_id))
     rows = [{"topic_id": row_id, "word": word} for row_id, *texts in topics for word in beginnings(*texts)]
     for start in range(0, len(rows), AT_ONCE):
         session.execute(insert(TopicWord), rows[start : start + AT_ONCE])
 
 
-def _run_words(run: Run) -> list[str]:
-    return beginnings(run.name, run.tag, run.description or "")
+def _listen(kind: type[Base], words: type[Base], key: str, names: tuple[str, ...]) -> None:
+    """Keep the words of rows of a kind as they are made, and again when one of these texts changes."""
+
+    def made(mapper: Mapper[Any], connection: Connection, row: Any) -> None:
+        table = words.__table__
+        connection.execute(delete(words).where(table.c[key] == row.id))
+        if kept := beginnings(*(getattr(row, name) or "" for name in names)):
+            connection.execute(insert(words), [{key: row.id, "word": word} for word in kept])
+
+    def changed(mapper: Mapper[Any], connection: Connection, row: Any) -> None:
+        if any(attributes.get_history(row, name).has_changes() for name in names):
+            made(mapper, connection, row)
+
+    event.listen(kind, "after_insert", made)
+    event.listen(kind, "after_update", changed)
 
 
-def _team_words(team: Team) -> list[str]:
-    return beginnings(team.name)
-
-
-def _keep(kind: type[Base], key: str, connection: Connection, row_id: int, words: list[str]) -> None:
-    table = kind.__table__
-    connection.execute(delete(kind).where(table.c[key] == row_id))
-    if words:
-        connection.execute(insert(kind), [{key: row_id, "word": word} for word in words])
-
-
-@event.listens_for(Run, "after_insert")
-def _run_made(mapper: Mapper[Any], connection: Connection, run: Run) -> None:
-    _keep(RunWord, "run_id", connection, run.id, _run_words(run))
-
-
-@event.listens_for(Run, "after_update")
-def _run_changed(mapper: Mapper[Any], connection: Connection, run: Run) -> None:
-    if any(attributes.get_history(run, name).has_changes() for name in ("name", "tag", "description")):
-        _keep(RunWord, "run_id", connection, run.id, _run_words(run))
-
-
-@event.listens_for(Team, "after_insert")
-def _team_made(mapper: Mapper[Any], connection: Connection, team: Team) -> None:
-    _keep(TeamWord, "team_id", connection, team.id, _team_words(team))
-
-
-@event.listens_for(Team, "after_update")
-def _team_changed(mapper: Mapper[Any], connection: Connection, team: Team) -> None:
-    if attributes.get_history(team, "name").has_changes():
-        _keep(TeamWord, "team_id", connection, team.id, _team_words(team))
+_listen(Run, RunWord, "run_id", ("name", "tag", "description"))
+_listen(Team, TeamWord, "team_id", ("name",))
+_listen(Topic, TopicWord, "topic_id", ("topic_id", "title"))

@@ -175,7 +175,7 @@ class FactField:
     is_url: bool = False
     is_whole: bool = False
     per: str = ""
-    """Unit that a quantity is counted by, such as "a topic"."""
+    """Unit that a quantity is counted by, such as "per topic"."""
 
     @property
     def option(self) -> str:
@@ -214,7 +214,7 @@ FIELDS = (
         "Mean time per topic, such as 12.5 ms or 1.5 s.",
         "cost",
         dimension=DURATION,
-        per="a topic",
+        per="per topic",
     ),
     FactField(
         "index_bytes",

@@ -171,7 +171,7 @@ def _second_organiser(crowd: Crowd, first: Person) -> Person:
     first.follow("Settings", "People")
     first.clicks += 1
     first.main.locator("#invite-role").select_option("organiser")
-    first.type({"Message to the invited": "We run it together."})
+    first.type({"Message to the invitee": "We run it together."})
     first.press("Create invitation link")
     person = crowd.person("Otto")
     person.open(first.page.get_by_label("Copy this link").input_value())

@@ -53,7 +53,7 @@ class TeamInvitation:
 
     uses: Annotated[int | None, Field(title="Maximum number of uses", most=MOST_USES_OF_A_TEAM)] = 1
     days: Annotated[int, Field(title="Expires after (days)", most=MOST_DAYS)] = DAYS
-    note: Annotated[str, Field(title="Message to the invited", longest=NOTE_CHARACTERS)] = ""
+    note: Annotated[str, Field(title="Message to the invitee", longest=NOTE_CHARACTERS)] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,7 +37,7 @@ class Cost:
 
     @property
     def title(self) -> str:
-        """The cost with its denominator, such as `Latency a topic`."""
+        """The cost with its denominator, such as `Latency per topic`."""
         return " ".join(filter(None, (self.field.title, self.field.per)))
 
 

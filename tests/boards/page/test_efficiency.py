@@ -139,7 +139,7 @@ def test_files_say_the_same_at_full_precision(filled: Database) -> None:
     assert rows[1] == ["base", 3, "Team", "baseline", None, 2 / 3, 5.0, 2e6, None, None, "", "yes"]
     assert header[5:7] == ["RR", "latency_ms"]
     printed = latex_text(table)
-    assert "Run & Team & RR & Latency a topic (ms) & Index size (MB) & Front" in printed
+    assert "Run & Team & RR & Latency per topic (ms) & Index size (MB) & Front" in printed
     assert "base & Team & 0.6667 & 5.000 & 2.000 & yes" in printed
     assert "have not been verified" in printed
     assert "3 topics, qrels revision 1" in printed

@@ -50,7 +50,7 @@ def test_the_chart_draws_the_front(site: FlaskClient) -> None:
     assert found is not None
     assert [each["class"] for each in found.select("path.point")] == [["point", "front"], ["point", "front"]]
     assert [each["href"] for each in found.select("svg a")] == ["/runs/1", "/runs/2"]
-    assert "Latency a topic (s) (logarithmic)" in found.get_text()
+    assert "Latency per topic (s) (logarithmic)" in found.get_text()
     assert site.get(f"{PAGE}?figure=front").mimetype == "image/svg+xml"
 
 

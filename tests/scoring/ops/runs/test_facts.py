@@ -67,7 +67,7 @@ def test_a_header_says_what_the_form_asks_for() -> None:
         "reranker": "monoT5",
         "code": "https://example.org/code.git",
         "paper": "https://doi.org/10.1145/3477495.3531738",
-        "latency_ms": "12 ms a topic",
+        "latency_ms": "12 ms per topic",
         "energy_wh": "3 Wh",
         "hardware": "Some CPU 16 cores, Some GPU 40 GB, 64 GB RAM",
         "runtime_ms": "90 s",
