@@ -251,15 +251,15 @@ FAULTS = (
     Fault(
         "interface",
         "leaderboard/interface/relevance.py",
-        "topics = self._judged & set(scores.topics)",
-        "topics = set(scores.topics)",
+        'if measure.measure.aggregate == "geometric":',
+        'if measure.measure.aggregate == "harmonic":',
         "tests/interface",
     ),
     Fault(
         "carrier",
         "leaderboard/carrier/sender.py",
-        "            if not self.send():\n                self._over.wait(AGAIN_S)\n",
-        "            self.send()\n",
+        "            if not self._is_lost:\n",
+        "            if self._is_lost:\n",
         "tests/carrier",
     ),
     Fault(

@@ -61,3 +61,10 @@ def test_an_evaluator_takes_many_runs_and_what_was_read() -> None:
         lb.RelevanceEvaluator(QRELS, {"mapp"})
     with pytest.raises(lb.Invalid, match="not finite"):
         evaluator.evaluate({"q1": {"a": math.inf}})
+
+
+def test_topics_of_a_run_that_was_read_are_those_that_are_judged() -> None:
+    """As of dictionaries: a topic that only the run has is left out."""
+    evaluator = lb.RelevanceEvaluator(QRELS, {"map"})
+    read = lb.read_run(RUN)
+    assert evaluator.evaluate(read).keys() == evaluator.evaluate(RUN).keys() == {"q1", "q2"}

@@ -282,3 +282,12 @@ def test_a_taken_slug_is_refused(database: Database, folder: Path) -> None:
     """The task itself is there already."""
     with pytest.raises(LeaderboardError, match="The slug 't' is already in use"):
         bundles.imported(database, folder)
+
+
+def test_a_path_that_is_listed_twice_is_refused(folder: Path) -> None:
+    """One of its two digests would go unread."""
+    listed = folder / opening.SUMS
+    first = listed.read_text().splitlines()[0]
+    listed.write_text(f"{listed.read_text()}{first}\n")
+    with pytest.raises(Invalid, match="each path occurs once"):
+        opening.sums(listed)

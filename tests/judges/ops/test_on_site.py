@@ -8,9 +8,9 @@ import pytest
 from leaderboard.core import policy
 from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
-from leaderboard.db.tables import Edition, Evaluation, EvaluationMean, Task
+from leaderboard.db.tables import Edition, Evaluation, EvaluationMean, Run, Task
 from leaderboard.errors import Closed, Conflict, Invalid
-from leaderboard.judges.ops import imported, sending
+from leaderboard.judges.ops import imported, sending, store
 from leaderboard.measures.judges.registry import tau_of_means
 from leaderboard.qrels import ops as revisions
 from leaderboard.qrels.ops import NewRevision
@@ -56,6 +56,18 @@ def test_a_judge_is_scored_by_its_agreement(database: Database, tmp_path: Path) 
         for place in check.places(database)
         for found in check.damage(database, place)
     ]
+
+
+def test_a_submission_of_another_digest_is_damage(database: Database, tmp_path: Path) -> None:
+    """What is stored of a judge is what its run was accepted with."""
+    judging.task(database, tmp_path)
+    judging.refer(database, tmp_path)
+    run_id = judging.judge(database, tmp_path)
+    with database.write() as session:
+        run = session.get_one(Run, run_id)
+        assert list(store.damage(database, run)) == []
+        run.ranking_sha256 = "0" * 64
+    assert list(store.damage(database, run)) == ["its board or its labels do not have its digest"]
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -232,3 +232,15 @@ def test_a_runner_sends_with_the_factor_alone(site: Site) -> None:
             if said[0] != right[0]:
                 faults.append((one.name, right, said))
     assert faults == []
+
+
+def test_a_token_that_only_reads_changes_nothing(site: Site) -> None:
+    """Whatever changes something asks for more than reading; what only checks or computes does not."""
+    with site.app.app_context():
+        operations = reference.operations()
+    by_reading = {
+        operation.name
+        for operation in operations
+        if operation.method != "GET" and Scope.READ in operation.scopes and not operation.only_computes
+    }
+    assert by_reading == {"check_run"}

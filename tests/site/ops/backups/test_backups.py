@@ -1,11 +1,13 @@
 """Backups of a site at work: what was acknowledged is in them, bit for bit, and they make a site again."""
 
+import hashlib
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import zstandard
 from sqlalchemy import LargeBinary, inspect, select, type_coerce
 
 from leaderboard.core import audit
@@ -146,6 +148,22 @@ def test_a_broken_file_is_refused(database: Database, tmp_path: Path) -> None:
         with pytest.raises(Damaged, match="not a valid backup"):
             backups.restore(broken, f"sqlite:///{place}")
     assert not list(tmp_path.glob("place*"))
+
+
+def test_rows_that_were_changed_are_refused_though_the_file_is_whole(
+    database: Database, tmp_path: Path
+) -> None:
+    """Each table has a digest of its rows, beside that of the file."""
+    _site(database, tmp_path, runs=1)
+    path = tmp_path / "site.backup"
+    backups.back_up(database, path, verify=False)
+    form, frame = backups.FORM, path.read_bytes()[len(backups.FORM) : -hashlib.sha256().digest_size]
+    plain = zstandard.ZstdDecompressor().decompressobj().decompress(frame)
+    start = plain.index(b'"title of 1"')
+    body = form + zstandard.compress(plain[:start] + b'"title of 7"' + plain[start + 12 :])
+    path.write_bytes(body + hashlib.sha256(body).digest())
+    with pytest.raises(Damaged, match="the table topic does not match its digest"):
+        backups.restore(path, f"sqlite:///{tmp_path / 'place.sqlite3'}")
 
 
 @pytest.mark.dialect
