@@ -1,4 +1,4 @@
-"""The command: log in, check and send runs, read scores; for people and for continuous integration."""
+"""The command: log in, check and submit runs, read scores; for people and for continuous integration."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LINE_EVERY_S = 5.0
 
 
 class Verbs(click.Group):
-    """The verbs; what goes wrong ends in a message, what to do, and the exit code of its kind."""
+    """The commands; an error ends in a message, a remedy, and the exit code of its kind."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the verb."""
@@ -71,7 +71,7 @@ def _say_problems(problems: Sequence[dict[str, Any]], what: str = "problem") -> 
 @click.option("--site", metavar="ADDRESS", help="Address of the site [the last one you logged in to].")
 @click.pass_context
 def main(ctx: click.Context, site: str | None) -> None:
-    """Send runs to a leaderboard, and read their scores."""
+    """Submit runs to a leaderboard and read their scores."""
     ctx.obj = site
 
 
@@ -86,9 +86,9 @@ def main(ctx: click.Context, site: str | None) -> None:
     type=click.Choice(("read", "submit", "organise", "judge")),
     help="Scopes of the token.",
 )
-@click.option("--agent", is_flag=True, help="For `mcp`: a token by which runs say that an agent sent them.")
+@click.option("--agent", is_flag=True, help="For `mcp`: a token that marks runs as submitted by an agent.")
 def login(address: str, label: str | None, scopes: tuple[str, ...], agent: bool) -> None:
-    """Log in to the site at ADDRESS, by a short code that you type there with any browser."""
+    """Log in to the site at ADDRESS: enter a short code there in any browser."""
     client, kind = Client(address), "agent" if agent else "personal"
     begun = client.begin_login(label or platform.node() or "a machine", scopes, kind)
     click.echo(f"Open {begun['address']} and type: {begun['user_code']}")
@@ -103,7 +103,7 @@ def login(address: str, label: str | None, scopes: tuple[str, ...], agent: bool)
 @main.command()
 @click.pass_context
 def logout(ctx: click.Context) -> None:
-    """End the tokens that are kept here, an agent's too."""
+    """Revoke the tokens stored on this machine, including an agent's."""
     url = logins.site(ctx.obj)
     try:
         for token in {logins.token(url, kind) for kind in logins.PLACES} - {None}:
@@ -117,7 +117,7 @@ def logout(ctx: click.Context) -> None:
 @click.option("--format", "form", type=click.Choice((TABLE, JSON)), default=TABLE)
 @click.pass_context
 def tasks(ctx: click.Context, form: str) -> None:
-    """The tasks of the site."""
+    """List the tasks of the site."""
     rows = client_of(ctx).tasks()
     if form == JSON:
         return say_json(rows)
@@ -150,7 +150,9 @@ def check(ctx: click.Context, task: str, runs: tuple[Path, ...], phase: str) -> 
 @click.option("--name", help="Name of the run [the tag in the file, else the file name].")
 @click.option("--kind", default="official", show_default=True)
 @click.option("--phase", default="")
-@click.option("--late", default="", metavar="WHY", help="Organisers: reason to accept it after the close.")
+@click.option(
+    "--late", default="", metavar="WHY", help="Organisers: reason to accept the run after the deadline."
+)
 @click.option(
     "--describe",
     "said",
@@ -158,7 +160,7 @@ def check(ctx: click.Context, task: str, runs: tuple[Path, ...], phase: str) -> 
     metavar="TEXT|FILE",
     help="A description, a file with one, or a .json file with run metadata.",
 )
-@click.option("--wait/--no-wait", default=True, help="Wait for scores, or do not.")
+@click.option("--wait/--no-wait", default=True, help="Wait for scores.")
 @click.option(
     "--timeout", type=float, default=3600.0, show_default=True, help="Maximum time to wait, in seconds."
 )
@@ -177,10 +179,10 @@ def submit(
     timeout: float,
     **wish: Any,
 ) -> None:
-    """Send RUNS to TASK and print their scores.
+    """Submit RUNS to TASK and print their scores.
 
-    What a file gets wrong is printed with line, value, rule and remedy, and the command ends with 1;
-    the other files are sent all the same.
+    Problems of a file are printed with line, value, rule and remedy, and the exit code is 1; the other
+    files are still submitted.
     """
     if wish["name"] and len(runs) > 1:
         raise click.UsageError("--name needs a single run. Leave it out.")
@@ -256,7 +258,7 @@ def _say_submitted(made: Submitted, rank_range: str) -> None:
         click.echo(f"  scores: {words.get(made.state, made.state)}")
     if made.left_today is not None:
         limit = f" ({made.limit})" if made.limit else ""
-        in_all = "" if made.left_in_all is None else f", {made.left_in_all} in all"
+        in_all = "" if made.left_in_all is None else f", {made.left_in_all} in total"
         click.echo(f"  left to submit: {made.left_today} today{limit}{in_all}")
     click.echo(f"  {made.url}")
 
@@ -286,7 +288,7 @@ def _progress(run: Path) -> Iterator[Callable[[int, int], None]]:
 @click.option("--format", "form", type=click.Choice((TABLE, CSV, JSON)), default=TABLE)
 @click.pass_context
 def results(ctx: click.Context, task: str, measure: str | None, phase: str | None, form: str) -> None:
-    """The board of TASK."""
+    """Show the leaderboard of TASK."""
     board = client_of(ctx).board(task, measure=measure, phase=phase)
     if form == JSON:
         return say_json(board)
@@ -306,7 +308,7 @@ def results(ctx: click.Context, task: str, measure: str | None, phase: str | Non
 @click.option("--format", "form", type=click.Choice((TABLE, JSON)), default=TABLE)
 @click.pass_context
 def runs(ctx: click.Context, task: str, form: str) -> None:
-    """The runs of your teams in TASK."""
+    """List the runs of your teams in TASK."""
     client = client_of(ctx)
     own = {team["name"] for team in client.account()["teams"]}
     rows = [row for row in client.board(task)["rows"] if row["team"] in own]
@@ -317,10 +319,10 @@ def runs(ctx: click.Context, task: str, form: str) -> None:
 
 @main.command()
 @click.argument("run", type=int)
-@click.option("--not", "is_back", is_flag=True, help="Deselect the run.")
+@click.option("--not", "is_back", is_flag=True, help="Unmark the run.")
 @click.pass_context
 def choose(ctx: click.Context, run: int, is_back: bool) -> None:
-    """Let RUN, by its number, count at the end."""
+    """Mark RUN, by its number, as final."""
     click.echo(client_of(ctx).choose(run, not is_back)["state"])
 
 
@@ -329,7 +331,7 @@ def choose(ctx: click.Context, run: int, is_back: bool) -> None:
 @click.option("--why", required=True, help="Reason, shown on the run page.")
 @click.pass_context
 def withdraw(ctx: click.Context, run: int, why: str) -> None:
-    """Take RUN off the board."""
+    """Withdraw RUN from the leaderboard."""
     click.echo(client_of(ctx).withdraw(run, why)["state"])
 
 
@@ -337,7 +339,7 @@ def withdraw(ctx: click.Context, run: int, why: str) -> None:
 @click.argument("run", type=int)
 @click.pass_context
 def restore(ctx: click.Context, run: int) -> None:
-    """Put RUN back on the board."""
+    """Restore a withdrawn RUN."""
     click.echo(client_of(ctx).restore(run)["state"])
 
 
@@ -346,7 +348,7 @@ def restore(ctx: click.Context, run: int) -> None:
 @click.argument("said", metavar="TEXT|FILE")
 @click.pass_context
 def describe(ctx: click.Context, run: int, said: str) -> None:
-    """Say of RUN what a text says, or a .json file of facts."""
+    """Describe RUN by a text, or by a .json file of run attributes."""
     description, facts = _description(said)
     client_of(ctx).describe(run, description or None, facts)
     click.echo("described")
@@ -357,7 +359,7 @@ def describe(ctx: click.Context, run: int, said: str) -> None:
 @click.option("--output", "-o", type=click.File("wb"), default="-", help="Output file [standard output].")
 @click.pass_context
 def download(ctx: click.Context, run: int, output: BinaryIO) -> None:
-    """The file of RUN, as it was sent."""
+    """Download the file of RUN as submitted."""
     write_pieces(output, client_of(ctx).download(f"/runs/{run}/file"))
 
 
@@ -368,12 +370,12 @@ def download(ctx: click.Context, run: int, output: BinaryIO) -> None:
     "--part",
     type=click.Choice(("qrels", "distractors", "left_out", "nuggets", "assignments", "support", "argue")),
     default="qrels",
-    help="Part of the judgments; qrels is all of them.",
+    help="Part of the judgments; qrels contains all of them.",
 )
 @click.option("--output", "-o", type=click.File("wb"), default="-", help="Output file [standard output].")
 @click.pass_context
 def qrels(ctx: click.Context, task: str, revision: int | None, part: str, output: BinaryIO) -> None:
-    """The judgments of TASK, where you may see them."""
+    """Download the judgments of TASK, if you may see them."""
     client = client_of(ctx)
     if revision is None:
         revision = max((row["revision"] for row in client.rows(f"/tasks/{task}/revisions")), default=None)
@@ -389,17 +391,17 @@ def qrels(ctx: click.Context, task: str, revision: int | None, part: str, output
 @click.option("--output", "-o", type=click.File("wb"), default="-", help="Output file [standard output].")
 @click.pass_context
 def pool(ctx: click.Context, task: str, number: int, form: str, output: BinaryIO) -> None:
-    """The documents of pool NUMBER of TASK, for its organisers."""
+    """Download the documents of pool NUMBER of TASK, for its organisers."""
     write_pieces(output, client_of(ctx).download(f"/tasks/{task}/pools/{number}/file", form=form))
 
 
 @main.command("mcp")
 @click.pass_context
 def serve_agents(ctx: click.Context) -> None:
-    """Serve these verbs to an agent, by the Model Context Protocol over standard input and output.
+    """Serve these commands to an agent over the Model Context Protocol (standard input and output).
 
-    It acts by a token of its own kind, so that its runs say that an agent sent them. Without one, it asks for
-    one by a short code, which you approve with any browser.
+    It uses an agent token, which marks its runs as submitted by an agent. Without one, it asks for one by a
+    short code that you approve in any browser.
     """
     try:
         from leaderboard_submit.mcp_server import server

@@ -115,7 +115,7 @@ class Client:
         return _object(self.ask("GET", f"/tasks/{task}/quota", query={"team": team_id, "phase": phase}))
 
     def run(self, run_id: int) -> Json:
-        """A run with its state, rank and scores."""
+        """Show a run with its state, rank and scores."""
         return _object(self.ask("GET", f"/runs/{run_id}"))
 
     def answer(self, run_id: int, topic: str) -> Json:

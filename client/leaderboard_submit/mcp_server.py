@@ -52,7 +52,7 @@ def _of_sign_in(made: MCPServer, client: Client, keep: Callable[[str], None]) ->
 
     @made.tool(annotations=ADDS)
     def sign_in() -> Json:
-        """Ask for a token, needed where a tool says so.
+        """Ask for a token, needed if a tool says so.
 
         Show the person address and code; call this again once they have approved it there in a browser.
         """
@@ -80,22 +80,22 @@ def _of_tasks(made: MCPServer, client: Client) -> None:
 
     @made.tool(annotations=READS)
     def describe_task(task: str) -> Json:
-        """Rules, measures, phases, limits and visibility of a task, and how deep its runs are ranked."""
+        """Show the rules, measures, phases, limits, visibility and ranking depth of a task."""
         return _answer(client.task, task)
 
     @made.tool(annotations=READS)
     def list_topics(task: str, start: int = 0) -> list[Json]:
-        """The topics of a task with their texts, at most 200 at a time from `start` on."""
+        """List the topics of a task with their texts, at most 200 at a time from `start` on."""
         return _rows(client, f"/tasks/{task}/topics", start)
 
     @made.tool(annotations=READS)
     def remaining_submissions(task: str, team: str = "", phase: str = "") -> Json:
-        """How many runs the team may still submit today and in all, and which limit that is."""
+        """Show how many runs the team may still submit, today and in total, and the limit that applies."""
         return _answer(client.quota, task, team or None, phase)
 
     @made.tool(annotations=READS)
     def who_am_i() -> Json:
-        """The account of the token, its teams, and what the token allows."""
+        """Show the account of the token, its teams, and the token's scopes."""
         return _answer(client.account)
 
 
@@ -110,7 +110,7 @@ def _of_runs(made: MCPServer, client: Client) -> None:
     def submit_run(
         task: str, path: str, name: str = "", team: str = "", phase: str = "", description: str = ""
     ) -> Json:
-        """Submit a run file and wait for its scores. It counts against the team's limits.
+        """Submit a run file and wait for its scores. It counts towards the team's limits.
 
         The run is marked as submitted by an agent, for good. describe_task says of each phase how many runs
         agents may submit a day (agent_runs_per_day), and whether they wait for an organiser (agent_review):
@@ -142,35 +142,35 @@ def _of_runs(made: MCPServer, client: Client) -> None:
 
     @made.tool(annotations=TAKES_AWAY)
     def withdraw_run(run_id: int, why: str) -> Json:
-        """Take one of the team's runs off the board; the submission still counts against the limits."""
+        """Withdraw one of the team's runs; the submission still counts towards the limits."""
         return _answer(client.withdraw, run_id, why)
 
     @made.tool(annotations=READS)
     def my_runs(task: str) -> list[Json]:
-        """The runs of your teams in a task, with state, rank and scores as far as they are shown."""
+        """List the runs of your teams in a task, with state, rank and visible scores."""
         return _rows(client, f"/tasks/{task}/runs", 0, own="true")
 
 
 def _of_results(made: MCPServer, client: Client) -> None:
     @made.tool(annotations=READS)
     def show_board(task: str, measure: str = "", phase: str = "") -> Json:
-        """The board of a task: ranks, scores, rank ranges at 95% confidence, and which runs may be best."""
+        """Show the leaderboard of a task: ranks, scores, rank ranges at 95% confidence, possible best runs."""
         board = _answer(client.board, task, measure=measure or None, phase=phase or None)
         return {**board, "rows": board.get("rows", [])[:MOST_ROWS]}
 
     @made.tool(annotations=READS)
     def show_run(run_id: int) -> Json:
-        """A run with its state, rank and scores."""
+        """Show a run with its state, rank and scores."""
         return _answer(client.run, run_id)
 
     @made.tool(annotations=READS)
     def explain_run(run_id: int, measure: str = "", start: int = 0) -> list[Json]:
-        """The scores of a run topic by topic, to see where it loses; at most 200 from `start` on."""
+        """Show the scores of a run by topic, to see where it loses; at most 200 from `start` on."""
         return _rows(client, f"/runs/{run_id}/topics", start, measure=measure or None)
 
     @made.tool(annotations=READS)
     def show_ranking(run_id: int, topic: str, start: int = 0) -> list[Json]:
-        """The documents that a run ranked for a topic, with grades as far as they are shown."""
+        """Show the documents that a run ranked for a topic, with visible grades."""
         return _rows(client, f"/runs/{run_id}/topics/{topic}", start, titles="true")
 
     @made.tool(annotations=READS)

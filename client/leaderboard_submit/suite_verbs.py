@@ -25,7 +25,7 @@ SUITE_RANKS = ("mean", "macro", "micro", "borda", "mean-rank")
 @click.option("--format", "form", type=click.Choice((TABLE, JSON, CSV)), default=TABLE)
 @click.pass_context
 def suites(ctx: click.Context, name: str | None, by: str, members: str, part: str, form: str) -> None:
-    """The suites of the site, or the board of the suite NAME."""
+    """List the suites of the site, or show the leaderboard of the suite NAME."""
     client = client_of(ctx)
     if name is None:
         rows = list(client.rows("/suites"))
@@ -60,7 +60,7 @@ def submit_suite(
     description: str,
     form: str,
 ) -> None:
-    """Send ARCHIVE, a zip or a tar with a folder for each member, to SUITE: all of it or nothing."""
+    """Submit ARCHIVE, a zip or tar with one folder per member, to SUITE; in full or not at all."""
     sent = client_of(ctx).submit_suite(
         suite, archive, name=name, team=team, kind=kind, description=description
     )

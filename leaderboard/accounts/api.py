@@ -32,9 +32,9 @@ def account() -> AccountAnswer:
 
 @operation("DELETE", "/account/token", AccountAnswer, rule=Rule(SIGNED_IN), scopes=())
 def revoke_token() -> AccountAnswer:
-    """End the token that you ask with
+    """Revoke the token of this request
 
-    For a machine that is given away, or a pipeline that ends.
+    For a machine that changes hands, or a pipeline that ends.
     """
     asking = _asking()
     answer = _account(asking)

@@ -37,10 +37,10 @@ class ImportQuery:
 @operation("GET", "/tasks/<slug>/export", bytes, rule=Rule(SIGNED_IN), scopes=(Scope.ORGANISE,))
 @hands_out_judgments
 def export_task(slug: str) -> Response:
-    """Get a whole task
+    """Export a whole task
 
-    A zip of plain files, for its organisers: all that the task has, also what is held back. What everybody
-    reads of an open task is at /tasks/SLUG/task.zip.
+    A zip of plain files, for its organisers, including hidden data. The public data of an open task is
+    at /tasks/SLUG/task.zip.
     """
     return bundles.whole(slug)
 
@@ -55,10 +55,10 @@ def export_task(slug: str) -> Response:
     status=201,
 )
 def import_task(slug: str, query: ImportQuery, file: Path) -> Reply:
-    """Make a task of files
+    """Create a task from files
 
-    The body is an export, or a zip or tar of topics, judgments, runs and a list of teams. All of it is stored
-    or nothing. Files in which something is in doubt are refused unless `is_sure`.
+    The body is an export, or a zip or tar of topics, judgments, runs and a list of teams. Either everything
+    is stored or nothing. Files with findings that need confirmation are refused unless `is_sure`.
     """
     policy.require_creator(viewer())
     finish_reading()

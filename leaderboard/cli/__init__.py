@@ -18,13 +18,13 @@ GROUPS = {
     "For researchers (files, no site needed)": {
         "evaluate": "Score run files.",
         "compare": "Compare run files with significance tests.",
-        "gate": "End a build if a run is worse than a baseline.",
+        "gate": "Fail a build if a run is worse than a baseline.",
         "suite": "Rank runs over several topic sets.",
         "reproduce": "Measure how well an experiment was reproduced.",
         "agreement": "Measure how well judges agree with a reference.",
         "check": "Check a run file as an upload would.",
         "measures": "List measures, or explain one.",
-        "verify": "Recompute what a site, mirror, export or snapshot says.",
+        "verify": "Recompute the scores of a site, mirror, export or snapshot.",
         "client": "Submit runs to a site and read their scores.",
     },
     "For organisers": {

@@ -24,11 +24,11 @@ EVERY = 25
 @click.option("--task", "slug", help="Include only this task, with its runs and the measures.")
 @data_option
 def mirror(folder: Path, slug: str | None, data: Path | None) -> None:
-    """Write every public page, table, figure and file into FOLDER, to be read without a server.
+    """Write every public page, table, figure and file to FOLDER, to read without a server.
 
-    Links lead among the files, wherever the folder lies; any web server can serve it. Pages are as a visitor
-    is shown them now: of parameters, measure, edition, phase, pairs and documents are followed, sorted and
-    filtered tables are not. An earlier mirror in FOLDER is replaced once the new one is whole.
+    Links are relative, so the folder can be moved; any web server can serve it. Pages are those that a
+    visitor sees now. The mirror includes variants by measure, edition, phase, pair and document, but not
+    sorted or filtered tables. An earlier mirror in FOLDER is replaced when the new one is complete.
     """
     with opened(data) as (database, settings):
         # Each page is asked for once, and by nobody who could ask for too many.

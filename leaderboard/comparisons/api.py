@@ -44,7 +44,7 @@ class ComparisonQuery:
 
 @operation("GET", "/tasks/<slug>/pair", dict, query=PairQuery, rule=COMPUTED)
 def compare_pair(slug: str, query: PairQuery) -> dict[str, object]:
-    """Two runs compared
+    """Compare two runs
 
     Six tests of their difference by topic, and the similarity of their rankings.
     """
@@ -64,7 +64,7 @@ def compare_pair(slug: str, query: PairQuery) -> dict[str, object]:
 
 @operation("GET", "/tasks/<slug>/comparison", dict, query=ComparisonQuery, rule=COMPUTED)
 def compare_runs(slug: str, query: ComparisonQuery) -> dict[str, object]:
-    """Several runs compared under one correction
+    """Compare several runs under one correction
 
     All pairs, or each run with a baseline. Slow results are null until requested by POST and computed.
     """

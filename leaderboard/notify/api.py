@@ -64,7 +64,7 @@ class WebhookSecretAnswer:
 
 @operation("GET", "/tasks/<slug>/webhooks", WebhookList, rule=OWN, scopes=OF_TASK)
 def task_webhooks(slug: str) -> WebhooksPage:
-    """The webhooks of a task
+    """List the webhooks of a task
 
     For its organisers.
     """
@@ -73,18 +73,18 @@ def task_webhooks(slug: str) -> WebhooksPage:
 
 @operation("GET", "/teams/<id:team_id>/webhooks", WebhookList, rule=OWN, scopes=OF_TEAM)
 def team_webhooks(team_id: int) -> WebhooksPage:
-    """The webhooks of a team
+    """List the webhooks of a team
 
-    For its members; not by a token for one task, as they hear of all.
+    For its members. A token for one task is not enough, because team webhooks cover all tasks.
     """
     return pages.team_webhooks(reading(), viewer(), team_id)
 
 
 @operation("GET", "/webhooks/<id:webhook_id>", WebhookDetails, rule=OWN, scopes=OF_EITHER)
 def webhook(webhook_id: int) -> WebhookPage:
-    """A webhook with its deliveries
+    """Get a webhook with its deliveries
 
-    Each with all attempts, and what was answered.
+    With all attempts and responses.
     """
     return _own(webhook_id)
 
@@ -93,7 +93,7 @@ def webhook(webhook_id: int) -> WebhookPage:
 def delete_webhook(webhook_id: int) -> WebhookPage:
     """Delete a webhook with its deliveries
 
-    The answer is what it was.
+    Returns its last state.
     """
     page = _own(webhook_id)
     with writing() as session:

@@ -10,13 +10,13 @@ TEXT = "This is a test message. Mail from this leaderboard reaches you.\n"
 
 @click.group()
 def mail() -> None:
-    """Try the mail server."""
+    """Test the mail server."""
 
 
 @mail.command()
 @click.argument("address")
 def test(address: str) -> None:
-    """Send one letter to ADDRESS now and print what the server said; exit code 1 where it did not take it."""
+    """Send a test message to ADDRESS and print the server's response; exit code 1 if it was refused."""
     from datetime import UTC, datetime
 
     from leaderboard.core.jobs.queue import SENT

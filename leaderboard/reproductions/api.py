@@ -28,30 +28,30 @@ class ReproducesBody(OriginalRuns):
 
 @operation("GET", "/tasks/<slug>/reproductions", dict, query=ReproductionQuery, rule=COMPUTED)
 def list_reproductions(slug: str, query: ReproductionQuery) -> dict[str, object]:
-    """The reproductions of a task
+    """List the reproductions of a task
 
-    One for each run that reproduces another, level by level: a word, and the number that decides it.
+    One per run that reproduces another; each level has a verdict and the number that decides it.
     """
     return dict(tables.facts(show.reproductions_page(reading(), viewer(), slug, query.measure)))
 
 
 @operation("POST", "/tasks/<slug>/reproductions", Done, query=ReproductionQuery, scopes=ANY, status=202)
 def compute_reproductions(slug: str, query: ReproductionQuery) -> Done:
-    """Have the orders of documents of a task's reproductions compared
+    """Start comparing the document orders of a task's reproductions
 
-    Those that are still missing, by an evaluator; then read them.
+    An evaluator computes those that are missing; then read them by GET.
     """
     waiting = show.reproductions_page(reading(), viewer(), slug, query.measure).waiting
     have_computed(waiting)
-    return Done(done=f"{len(waiting)} results asked for")
+    return Done(done=f"{len(waiting)} results requested")
 
 
 @operation("GET", "/tasks/<slug>/reproductions/<id:run_id>", dict, query=ReproductionQuery, rule=COMPUTED)
 def reproduction(slug: str, run_id: int, query: ReproductionQuery) -> dict[str, object]:
-    """One reproduction, level by level
+    """Get a reproduction, level by level
 
-    As `leaderboard reproduce` has it, with scores by topic, what the metadata say differently, and every
-    collection that the original was tried on.
+    As in `leaderboard reproduce`, with scores by topic, metadata differences, and every collection
+    with a reproduction of the original.
     """
     return dict(tables.page_facts(show.reproduction_page(reading(), viewer(), slug, run_id, query.measure)))
 
@@ -71,7 +71,7 @@ def say_what_a_run_reproduces(run_id: int, body: ReproducesBody) -> Done:
 
 @operation("DELETE", "/runs/<id:run_id>/reproduces", Done, scopes=WRITE)
 def take_back_what_a_run_reproduces(run_id: int) -> Done:
-    """Take back which run a run reproduces"""
+    """Remove the link to the reproduced run"""
     with writing() as session:
         reproductions.unlink(session, viewer(), run_id)
     return Done(done=f"run {run_id} reproduces no run")

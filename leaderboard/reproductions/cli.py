@@ -24,7 +24,7 @@ from leaderboard.reproductions.ops import OriginalRuns
 def reproduces(
     run_id: int, original: int | None, baselines: tuple[int, int] | None, undo: bool, data: Path | None
 ) -> None:
-    """Say which run a run reproduces, by its number: one of the same task, or of another one."""
+    """Link a run to the run it reproduces, by number; it may be in another task."""
     if undo == (original is not None) or (undo and baselines is not None):
         raise click.UsageError("Give the original run, or only --undo.")
     with opened(data) as (database, _), database.write() as session:

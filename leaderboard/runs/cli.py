@@ -174,7 +174,7 @@ def _members(path: Path, folder: Path, limits: Limits, task_kind: str) -> Iterat
 @click.option("--why", default="", help="Reason; required after the deadline and kept in the audit log.")
 @data_option
 def primary(run_id: int, undo: bool, why: str, data: Path | None) -> None:
-    """Mark a run for its team: it counts at the end or, where all runs count, is the team's primary one."""
+    """Mark a run for its team: as final or, if all runs count, as the team's primary run."""
     with opened(data) as (database, _), database.write() as session:
         (withdrawals.unmark_run if undo else withdrawals.mark_run)(session, OPERATOR, run_id, why)
 
@@ -215,7 +215,7 @@ def results(run_id: int, data: Path | None) -> None:
 @click.option("-m", "--measure", help="Measure.  [default: the board's first]")
 @data_option
 def hub_results(run_id: int, dataset: str, task: str, measure: str | None, data: Path | None) -> None:
-    """Print a run's score as a model on Hugging Face has it in .eval_results/."""
+    """Print a run's score as YAML for the .eval_results/ of a Hugging Face model."""
     on = HubTask(dataset, task)
     with opened(data) as (database, _), database.read() as session:
         found = outward.hub_results(session, OPERATOR, run_id, RunAddresses(), on, measure)
@@ -226,7 +226,7 @@ def hub_results(run_id: int, dataset: str, task: str, measure: str | None, data:
 @click.argument("run_id", type=int)
 @data_option
 def metadata(run_id: int, data: Path | None) -> None:
-    """Print a run's ir_metadata: its file's header, and what is known of it here."""
+    """Print a run's ir_metadata: the header of its file, and its attributes on this site."""
     with opened(data) as (database, _), database.read() as session:
         click.echo(yaml_text(outward.metadata(session, OPERATOR, run_id, RunAddresses())), nl=False)
 

@@ -11,13 +11,13 @@ from leaderboard.signatures import ops as signatures
 
 @click.group()
 def keys() -> None:
-    """List and rotate the keys that the site signs its public data with."""
+    """List and rotate the keys with which the site signs its public data."""
 
 
 @keys.command("list")
 @data_option
 def show(data: Path | None) -> None:
-    """Print the name, the public half and the time of use of each key, the newest first."""
+    """Print the name, the public half and the time of use of each key, newest first."""
     with opened(data) as (database, _), database.read() as session:
         for key in signatures.keys(session):
             click.echo(f"{key.id}\t{key.public}\t{key.since} to {key.until or 'now'}")
@@ -28,7 +28,7 @@ def show(data: Path | None) -> None:
 def rotate(data: Path | None) -> None:
     """Sign with a new key from now on.
 
-    The old key stays listed, so that what it signed can be verified; its private half is deleted.
+    The old key stays listed, so that earlier signatures can be verified; its private half is deleted.
     """
     with opened(data) as (database, _), database.write() as session:
         made = signatures.rotate(session, OPERATOR)

@@ -80,19 +80,19 @@ class NewSuiteRun:
 
 @operation("GET", "/suites", Rows, query=ListQuery)
 def suites(query: ListQuery) -> Reply:
-    """The suites of the site
+    """List the suites of the site
 
-    Each is several tasks with one board.
+    A suite combines several tasks on one leaderboard.
     """
     return part(suites_pages.list_table(suites_pages.suites(reading(), viewer())), query, "slug")
 
 
 @operation("GET", "/suites/<suite>", dict, query=SuiteQuery)
 def show_suite(suite: str, query: SuiteQuery) -> dict[str, object]:
-    """The board of a suite
+    """Get the leaderboard of a suite
 
-    With changes between its members and all pairs of runs. A member whose scores are held back from you is
-    among `left_out`, and counts nowhere.
+    With changes between its members and all pairs of runs. A member whose scores are hidden from you is
+    listed in `left_out` and does not count.
     """
     choice = SuiteChoice(
         by=query.by,
@@ -105,7 +105,7 @@ def show_suite(suite: str, query: SuiteQuery) -> dict[str, object]:
 
 @operation("GET", "/suites/<suite>/runs/<id:suite_run_id>", dict)
 def show_suite_run(suite: str, suite_run_id: int) -> dict[str, object]:
-    """One suite run with the runs of its members"""
+    """Get a suite run with the runs of its members"""
     return _run(suite, suite_run_id)
 
 
@@ -129,11 +129,11 @@ def suite_settings(suite: str) -> object:
     status=201,
 )
 def send_suite_run(suite: str, name: str, query: SuiteSendQuery, file: Path) -> Reply:
-    """Send a suite run
+    """Submit a suite run
 
-    The body is a zip or a tar with a folder for each member. Each member's run becomes an ordinary run of
-    its task, under this name; with any problem nothing is stored: 422, with every problem. With
-    `Idempotency-Key` the same archive sent again makes no second suite run.
+    The body is a zip or tar with one folder per member. Each member's run becomes an ordinary run of its
+    task, under this name. If there is any problem, nothing is stored: 422, with every problem. With
+    `Idempotency-Key`, the same archive sent again creates no second suite run.
     """
     key, asking = repeats.given_key(), token()
     wished = SuiteRequest(
@@ -149,9 +149,9 @@ def send_suite_run(suite: str, name: str, query: SuiteSendQuery, file: Path) -> 
 
 @operation("POST", "/suites/<suite>/runs", dict, body=NewSuiteRun, scopes=WRITE, status=201)
 def put_suite_run_together(suite: str, body: NewSuiteRun) -> dict[str, object]:
-    """Make a suite run of runs that a team has
+    """Create a suite run from existing runs of a team
 
-    A run of each member's task; members may be missing.
+    One run per member; members may be missing.
     """
     asker = viewer()
     with writing() as session:
@@ -162,7 +162,7 @@ def put_suite_run_together(suite: str, body: NewSuiteRun) -> dict[str, object]:
 
 @operation("POST", "/suites/<suite>/runs/<id:suite_run_id>/parts", dict, body=ChosenRuns, scopes=WRITE)
 def fill_in_suite_run(suite: str, suite_run_id: int, body: ChosenRuns) -> dict[str, object]:
-    """Give members that a suite run lacks a run of its team"""
+    """Add runs for missing members to a suite run"""
     asker = viewer()
     with writing() as session:
         sending.fill_in(session, asker, suite, suite_run_id, _runs(body.runs))

@@ -43,7 +43,7 @@ def list_(data: Path | None) -> None:
 @click.argument("file", type=FILE)
 @data_option
 def make(file: Path, data: Path | None) -> None:
-    """Make a suite of a TOML FILE, which has a slug, a title and a table [[members]] for each task."""
+    """Create a suite from a TOML FILE with a slug, a title and a table [[members]] for each task."""
     draft = changes.read_toml(file.read_text(encoding="utf-8"))
     with opened(data) as (database, _), database.write() as session:
         click.echo(f"/suites/{changes.create(session, OPERATOR, draft)}")
@@ -65,7 +65,7 @@ def change(slug: str, file: Path, data: Path | None) -> None:
 @click.option("--back", is_flag=True, help="Restore it instead.")
 @data_option
 def withdraw(slug: str, back: bool, data: Path | None) -> None:
-    """Take the suite SLUG off the site; runs stay in their tasks."""
+    """Withdraw the suite SLUG; its runs stay in their tasks."""
     with opened(data) as (database, _), database.write() as session:
         (changes.restore if back else changes.withdraw)(session, OPERATOR, slug)
 
@@ -77,7 +77,7 @@ def withdraw(slug: str, back: bool, data: Path | None) -> None:
 @click.option("--kind", type=click.Choice(KINDS), default="official", show_default=True)
 @data_option
 def add(slug: str, archives: tuple[Path, ...], team: str, kind: str, data: Path | None) -> None:
-    """Send ARCHIVES, zips or tars with a folder for each member, to the suite SLUG: each whole or not."""
+    """Submit ARCHIVES (zip or tar, one folder per member) to the suite SLUG; each in full or not at all."""
     with opened(data) as (database, settings):
         with database.write() as session:
             wished = SuiteRequest(team_id=teams.ensure(session, OPERATOR, team), kind=kind)
@@ -93,7 +93,7 @@ def add(slug: str, archives: tuple[Path, ...], team: str, kind: str, data: Path 
 @click.option("--team", required=True, help="Team that has the runs.")
 @data_option
 def join(slug: str, name: str, runs: tuple[str, ...], team: str, data: Path | None) -> None:
-    """Make the suite run NAME of runs, by their numbers, that a team has in the tasks of SLUG's members."""
+    """Create the suite run NAME from a team's existing runs, given by member and number."""
     chosen = {}
     for one in runs:
         member, _, number = one.partition("=")

@@ -39,7 +39,9 @@ def _words(error: Exception) -> str:
 
 @click.command(cls=_Verify)
 @click.argument("source")
-@click.option("--key", help="The site's public key in Base64, or a file of its keys; no other is accepted.")
+@click.option(
+    "--key", help="The site's public key in Base64, or a file of its keys; no other key is accepted."
+)
 @click.option("--format", "layout", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--badge", is_flag=True, help="Print a line to paste, as Markdown and as HTML; needs --by.")
 @click.option("--by", metavar="NAME", default="", help="Who verified, for the badge.")
@@ -48,8 +50,8 @@ def verify(context: click.Context, source: str, key: str | None, layout: str, ba
     """Recompute every score of SOURCE from its public files, and check digests and signatures.
 
     SOURCE is the address of a site, a task or a snapshot, a bundle (file, folder or address), or a mirror
-    (folder or address). Nothing is sent, and nothing of your own site is changed. Exit code 0 if
-    all is equal, 1 if something differs, 2 if no score could be recomputed.
+    (folder or address). Nothing is sent, and your own site is not changed. Exit code 0 if everything is
+    equal, 1 if something differs, 2 if no score could be recomputed.
     """
     from leaderboard.verify import report as reports
     from leaderboard.verify import signed, verifying

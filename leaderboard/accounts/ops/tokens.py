@@ -128,9 +128,9 @@ class TokenRequest:
         ),
     ] = (Scope.READ, Scope.SUBMIT)
     kind: Annotated[str, Field(title="Used by", choices=KINDS)] = PERSONAL
-    slug: Annotated[str, Field(title="Task", help="The only one that it is for.", option="task")] = ""
+    slug: Annotated[str, Field(title="Task", help="Limits the token to this task.", option="task")] = ""
     team_id: Annotated[
-        int | None, Field(title="Team", help="The only one that it is for.", option="team")
+        int | None, Field(title="Team", help="Limits the token to this team.", option="team")
     ] = None
     days: Annotated[
         int,

@@ -1,4 +1,4 @@
-"""The intervals of means and ranks on a board, as page, JSON, CSV and LaTeX."""
+"""Get the intervals of means and ranks on a leaderboard, as page, JSON, CSV and LaTeX."""
 
 from flask import Blueprint, redirect, request, url_for
 from flask.typing import ResponseReturnValue

@@ -18,7 +18,7 @@ TARGET = click.Path(path_type=Path)
 @click.argument("slug")
 @click.argument("target", type=TARGET)
 @click.option(
-    "--pseudonyms", is_flag=True, help="Replace names of teams, runs and people by pseudonyms; needs --map."
+    "--pseudonyms", is_flag=True, help="Replace names of teams, runs and people with pseudonyms; needs --map."
 )
 @click.option(
     "--map",
@@ -28,9 +28,9 @@ TARGET = click.Path(path_type=Path)
 )
 @data_option
 def export(slug: str, target: Path, pseudonyms: bool, map_file: Path | None, data: Path | None) -> None:
-    """Write all of the task SLUG to TARGET as plain files: a .zip, a .tar.gz, or else a folder.
+    """Export the task SLUG to TARGET as plain files: a .zip, a .tar.gz, or otherwise a folder.
 
-    Topics, judgments of every revision, runs as they were sent, teams, pools, labels, announcements, dates,
+    Topics, judgments of every revision, runs as submitted, teams, pools, labels, announcements, dates,
     settings and scores, with a README that explains each file. `leaderboard import` reads it back.
     """
     if pseudonyms != (map_file is not None):

@@ -29,8 +29,8 @@ FORMAT = click.option(
 def agreement() -> None:
     """Measure how well judges agree with a reference.
 
-    `leaderboard agreement --reference FILE --judge FILE...` holds board files against each other; `labels`
-    does so with judgments.
+    `leaderboard agreement --reference FILE --judge FILE...` compares board files; `labels` compares labels of
+    documents.
     """
 
 
@@ -55,7 +55,9 @@ def agreement() -> None:
     show_default=True,
     help="Agreement within a topic; use accuracy if many runs tie.",
 )
-@click.option("--top", type=click.IntRange(min=2), default=None, help="Also τ_b of this number of top runs.")
+@click.option(
+    "--top", type=click.IntRange(min=2), default=None, help="Also compute τ_b of this number of top runs."
+)
 @click.option(
     "--test", type=click.Choice(TESTS), default="t", show_default=True, help="Test that decides pairs."
 )
@@ -69,19 +71,21 @@ def agreement() -> None:
 @click.option(
     "--on-missing",
     type=click.Choice(["error", "warn", "skip", "default"]),
-    help="With --as: of runs [error].",
+    help="With --as: treatment of missing runs [error].",
 )
-@click.option("--recompute", is_flag=True, help="With --as: means of the topics present, not `all` lines.")
+@click.option(
+    "--recompute", is_flag=True, help="With --as: use means of the topics present instead of `all` lines."
+)
 @click.option("--facts", type=EXISTING, help="CSV: run,team,llm,reranker.")
 @click.option("--judge-facts", type=EXISTING, help="CSV: judge,team,llm,reranker,saw_reference.")
 @click.option("--machine-reference", is_flag=True, help="The reference was also made by a machine.")
 @click.option("--table", type=click.Choice(TABLES), default="judges", show_default=True, help="For CSV.")
 @FORMAT
 def boards(layout: str, table: str, **options: Any) -> None:
-    """Hold board files of judges against that of a reference.
+    """Compare board files of judges with that of a reference.
 
-    Several judges are ranked. A measure that was not named beforehand, of several in a file, gives no rank.
-    Which column is which is found by the topics.
+    Several judges are ranked. If a file has several measures, only one named beforehand gives a rank. Columns
+    are recognised by the topics.
     """
     from leaderboard.cli.files.judged_boards import as_facts
     from leaderboard.cli.files.judges_in_words import in_words
@@ -110,7 +114,7 @@ def boards(layout: str, table: str, **options: Any) -> None:
 def labels(
     reference: Path, judge: Path, union: bool, levels: tuple[str, ...], scale: tuple[str, ...], layout: str
 ) -> None:
-    """Hold a judge's labels against the reference's, of the documents both judged."""
+    """Compare a judge's labels with the reference's on the documents that both judged."""
     from leaderboard.cli.files.judged_labels import as_facts, in_words
     from leaderboard.cli.files.judged_labels import table as table_of
     from leaderboard.judges.ops.labels.held import LabelPlan, hold_labels

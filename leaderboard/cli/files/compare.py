@@ -37,14 +37,14 @@ QUIET_S = 2.0
     help="Measure such as nDCG@10 or map [AP]; several only for LaTeX. See `leaderboard measures`.",
 )
 @click.option(
-    "--test", type=click.Choice(TESTS), default="t", show_default=True, help="Output of more than two runs."
+    "--test", type=click.Choice(TESTS), default="t", show_default=True, help="Test for more than two runs."
 )
 @click.option(
     "--correction",
     type=click.Choice(CORRECTIONS),
     default="holm",
     show_default=True,
-    help="For the number of pairs; the last two are tests of their own.",
+    help="Correction for the number of pairs; the last two include their own test.",
 )
 @click.option("--baseline", metavar="RUN", help="Baseline of all comparisons, by file or tag.")
 @LEVEL
@@ -67,8 +67,8 @@ def compare(
 ) -> None:
     """Compare the RUNs with each other on the topics of QRELS.
 
-    Two runs: their difference by every test, and how alike their rankings are. More, or with a baseline: all
-    pairs under one test and correction. A topic that a run misses has the score of an empty ranking. The same
+    Two runs: their difference by every test, and the similarity of their rankings. More runs, or a baseline:
+    all pairs under one test and correction. A topic missing from a run scores as an empty ranking. The same
     files always give the same p.
     """
     from leaderboard.stats.pairs.methods import method

@@ -143,10 +143,10 @@ def evaluate(
 ) -> None:
     """Score each RUN against QRELS, or answers against judgments of answers.
 
-    Runs are named by their tag, or by their file where an earlier one has the same.
+    Runs are named by their tag, or by their file if an earlier run has the same tag.
 
-    Options with one letter are trec_eval's. Its -Z (z-scores), -D (debugging) and -o have no counterpart; nor
-    have -R and -T: formats are recognised, and preference judgments are given by --preferences.
+    Options with one letter are trec_eval's. Its -Z (z-scores), -D (debugging) and -o are not supported. -R
+    and -T are not needed: formats are recognised, and --preferences names preference judgments.
     """
     if no_summary and layout != "trec":
         raise click.UsageError("--no-summary needs --format trec.", context)

@@ -76,10 +76,10 @@ def reproduce(
     mapping: tuple[str, ...],
     layout: str,
 ) -> None:
-    """Hold a baseline and an advanced run against a reproduction of both, by the judgments in QRELS.
+    """Compare a baseline and an advanced run with a reproduction of both, using the judgments in QRELS.
 
-    Four levels, each with a word: the order of documents, scores by topic, the gain over the baseline, and a
-    test of the means. A topic that a run misses has the score of an empty ranking, and is listed.
+    Four levels, each with a verdict: the order of documents, scores by topic, the gain over the baseline, and
+    a test of the means. A topic missing from a run scores as an empty ranking and is listed.
     """
     from leaderboard.cli.files.reproductions import Asked, as_facts, compare_files, level_table
     from leaderboard.tables.text import csv_text, json_text

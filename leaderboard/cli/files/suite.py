@@ -88,8 +88,8 @@ def suite(
 ) -> None:
     """Rank RUNs over the members of SUITE.
 
-    SUITE is a TOML file that names the members; a RUN is a folder, a zip or a tar with a run for each of
-    them, such as snapshot-1/run.txt.gz. A RUN with any error is refused whole.
+    SUITE is a TOML file that names the members. A RUN is a folder, zip or tar with one run per member, such
+    as snapshot-1/run.txt.gz. A RUN with any error is rejected as a whole.
     """
     from leaderboard.suites.ops.rows import SuiteBoardRequest, suite_board
     from leaderboard.trec.read.forms import asked as mapped

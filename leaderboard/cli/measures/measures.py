@@ -22,9 +22,9 @@ WIDTH = 96
     "--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True
 )
 def measures(name: str | None, kind: str, form: str) -> None:
-    """List all measures, or explain the one that NAME is a name of.
+    """List all measures, or explain the measure NAME.
 
-    NAME may have parameters, as in nDCG@10, or be trec_eval's, as in ndcg_cut_10.
+    NAME may have parameters, as in nDCG@10, or be a trec_eval name, as in ndcg_cut_10.
     """
     if kind == "answers":
         from leaderboard.cli.measures.answers import told

@@ -16,9 +16,9 @@ EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 @click.command()
 @click.option("--port", type=click.IntRange(1, 65535), help="Port of the site [8000].")
 def health(port: int | None) -> None:
-    """Ask the site on this machine whether it works; exit code 1, with the reason, where it does not.
+    """Check that the site on this machine works; if not, print the reason and exit with code 1.
 
-    It is asked at the address that LEADERBOARD_HOST and LEADERBOARD_PORT say, past every proxy.
+    The request goes directly to LEADERBOARD_HOST and LEADERBOARD_PORT, not through a proxy.
     """
     settings = Settings.from_env(port=port)
     host = EVERYWHERE.get(settings.host, settings.host)

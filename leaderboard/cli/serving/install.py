@@ -15,7 +15,7 @@ USER = "leaderboard"
 
 @click.group()
 def install() -> None:
-    """Write what a machine needs to run this installation at every start."""
+    """Write system files that run this installation at every start."""
 
 
 @install.command()
@@ -34,7 +34,7 @@ def install() -> None:
 @click.option("--user", default=USER, show_default=True, help="System account that runs the site.")
 @click.option("--force", is_flag=True, help="Replace existing units that differ.")
 def systemd(is_printed: bool, folder: Path | None, user: str, force: bool) -> None:
-    """The units leaderboard.service and leaderboard-worker@.service, with the paths of this installation."""
+    """Write the units leaderboard.service and leaderboard-worker@.service for this installation."""
     if is_printed is (folder is not None):
         raise click.UsageError("Use --print, or --to with a folder.")
     written = units(program(), user)

@@ -44,7 +44,7 @@ SHORTEST_TOKEN = 20
 )
 @data_option
 def serve(demo: bool, is_only_web: bool, data: Path | None, **given: Any) -> None:
-    """Run the site: web server and evaluators, on SQLite unless LEADERBOARD_DATABASE_URL says otherwise."""
+    """Run the site: web server and evaluators, on SQLite unless LEADERBOARD_DATABASE_URL is set."""
     settings = Settings.from_env(data=data, **given)
     require_safe(settings)
     keep_private(settings)

@@ -51,22 +51,27 @@ def _words(error: Exception) -> str:
     "--baseline",
     metavar="RUN",
     required=True,
-    help="To compare with: a file, or with --site a name or number.",
+    help="Run to compare with: a file, or with --site a name or number.",
 )
 @click.option(
-    "-m", "--measure", "names", metavar="NAME", multiple=True, help="Such as nDCG@10; repeatable. [nDCG@10]"
+    "-m",
+    "--measure",
+    "names",
+    metavar="NAME",
+    multiple=True,
+    help="Measure such as nDCG@10; repeatable. [nDCG@10]",
 )
 @click.option(
     "--margin",
     "margins",
     metavar="[MEASURE=]NUMBER",
     multiple=True,
-    help="How much worse a mean may be, of one measure or of all; repeatable. [0.01]",
+    help="Tolerated loss of a mean, for one measure or for all; repeatable. [0.01]",
 )
-@click.option("--strict", is_flag=True, help="Fail also where the topics cannot tell.")
-@click.option("--qrels", type=EXISTING, help="The judgments; all FILES are runs then.")
-@click.option("--site", metavar="URL", help="Where the baseline is, and the judgments without --qrels.")
-@click.option("--task", metavar="TASK", help="The task of the baseline. [required with --site]")
+@click.option("--strict", is_flag=True, help="Also fail if the topics cannot tell.")
+@click.option("--qrels", type=EXISTING, help="Judgments; then all FILES are runs.")
+@click.option("--site", metavar="URL", help="Site with the baseline and, without --qrels, the judgments.")
+@click.option("--task", metavar="TASK", help="Task of the baseline. [required with --site]")
 @LEVEL
 @DIALECT
 @MAPPING
@@ -81,7 +86,7 @@ def _words(error: Exception) -> str:
     "--output",
     "-o",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="A file for the format; the text is printed then.",
+    help="File for the formatted report; the text report is still printed.",
 )
 @click.pass_context
 def gate(
@@ -100,10 +105,10 @@ def gate(
     layout: str,
     output: Path | None,
 ) -> None:
-    """State whether each RUN is better than the baseline, no worse, or worse by more than a margin.
+    """Test whether each RUN is better than the baseline, no worse, or worse by more than a margin.
 
-    The first file is QRELS, unless --qrels or --site says where the judgments are. Exit code 0 unless a run
-    is worse (1); 2 where the gate could not be asked. Several runs and measures are tested under one
+    The first file is QRELS, unless --qrels or --site provides the judgments. Exit code 0 unless a run
+    is worse (1); 2 if the gate could not run. Several runs and measures are tested under one
     correction (Holm).
     """
     from leaderboard.gate import ops, page

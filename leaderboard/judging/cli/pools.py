@@ -22,8 +22,8 @@ FORMAT = click.option(
 def pool() -> None:
     """Select documents to judge.
 
-    `leaderboard pool RUN... --method M` pools run files without a site; the other commands create, list and
-    export pools of a task. Write ./list for a file named like a command.
+    `leaderboard pool RUN... --method M` pools run files without a site. The other commands create, list and
+    export pools of a task. Write ./list for a file that is named like a command.
     """
 
 

@@ -40,13 +40,13 @@ class FormQuery:
 
 @operation("GET", "/tasks/<slug>/revisions", Rows, query=ListQuery)
 def revisions(slug: str, query: ListQuery) -> Reply:
-    """The revisions of a task's judgments"""
+    """List the revisions of a task's judgments"""
     return part(lists.table(lists.revision_list(reading(), viewer(), slug)), query, "revision")
 
 
 @operation("GET", "/tasks/<slug>/revisions/<id:number>", dict, query=RevisionQuery)
 def show_revision(slug: str, number: int, query: RevisionQuery) -> dict[str, object]:
-    """A revision
+    """Get a revision
 
     Its changes, and the rank of every run before and after.
     """
@@ -57,7 +57,7 @@ def show_revision(slug: str, number: int, query: RevisionQuery) -> dict[str, obj
 @operation("GET", "/tasks/<slug>/revisions/<id:number>/file", bytes, query=PartQuery)
 @hands_out_judgments
 def revision_file(slug: str, number: int, query: PartQuery) -> Response:
-    """The judgments of a revision as a file
+    """Download the judgments of a revision
 
     In an accepted input format; answer judgments are JSON Lines, with runs by name.
     """
@@ -67,7 +67,7 @@ def revision_file(slug: str, number: int, query: PartQuery) -> Response:
 
 @operation("GET", "/tasks/<slug>/lines", Rows, query=ListQuery)
 def line_list(slug: str, query: ListQuery) -> Reply:
-    """The separate judgment series of a task
+    """List the separate judgment series of a task
 
     Series other than the board's. In a task of answers, each has its own board.
     """
@@ -76,7 +76,7 @@ def line_list(slug: str, query: ListQuery) -> Reply:
 
 @operation("GET", "/tasks/<slug>/lines/<id:line_id>", dict, query=RevisionQuery, rule=COMPUTED)
 def show_line(slug: str, line_id: int, query: RevisionQuery) -> dict[str, object]:
-    """The board by a separate judgment series
+    """Get the leaderboard by a separate judgment series
 
     For a task of answers: all runs under the newest revision of the series, and agreement with the task's
     board.

@@ -29,7 +29,7 @@ class TopicAnswer:
 
 @operation("GET", "/tasks/<slug>/topics", Rows, query=MeasureQuery)
 def topics(slug: str, query: MeasureQuery) -> Reply:
-    """The topics of a task
+    """List the topics of a task
 
     With their difficulty, if visible to you.
     """
@@ -39,7 +39,7 @@ def topics(slug: str, query: MeasureQuery) -> Reply:
 
 @operation("GET", "/tasks/<slug>/topics/<topic:topic_id>", TopicAnswer)
 def show_topic(slug: str, topic_id: str) -> TopicAnswer:
-    """A topic
+    """Get a topic
 
     Title, description and narrative.
     """
@@ -55,14 +55,14 @@ def show_topic(slug: str, topic_id: str) -> TopicAnswer:
 
 @operation("GET", "/tasks/<slug>/topics/<topic:topic_id>/runs", Rows, query=MeasureQuery)
 def topic_scores(slug: str, topic_id: str, query: MeasureQuery) -> Reply:
-    """The scores of all runs on a topic"""
+    """Get the scores of all runs on a topic"""
     page = topic.topic_page(reading(), viewer(), slug, topic_id, Choice(query.measure, "", 0))
     return part(topic.scores_table(page), query, "run")
 
 
 @operation("GET", "/tasks/<slug>/topics/<topic:topic_id>/documents", Rows, query=ListQuery)
 def topic_documents(slug: str, topic_id: str, query: ListQuery) -> Reply:
-    """The judged documents of a topic
+    """List the judged documents of a topic
 
     With their grades and the runs that found them.
     """
@@ -75,7 +75,7 @@ OPERATIONS = (topics, show_topic, topic_scores, topic_documents)
 
 @operation("GET", "/runs/<id:run_id>/answers/<topic:topic_id>", dict)
 def show_answer(run_id: int, topic_id: str) -> dict[str, object]:
-    """The answer of a run for a topic
+    """Get the answer of a run for a topic
 
     Its segments with citations, its length and limit, and truncated segments.
     """
@@ -133,7 +133,7 @@ class TopicsReading:
 def try_topics(query: TopicFields, file: Path) -> TopicsReading:
     """Read a topics file without storing it
 
-    The body is the file, in any accepted format; the answer names the id and title fields.
+    The body is the file, in any accepted format; the response names the id and title fields.
     """
     policy.require_creator(viewer())
     finish_reading()

@@ -38,13 +38,13 @@ def nuggets() -> None:
     multiple=True,
     metavar="[PART=]KIND[:NAME]",
     help="Who made a part, or all of them: human, machine:NAME, or both:NAME for a machine edited by people; "
-    "may come several times.  [human]",
+    "repeatable.  [human]",
 )
 @click.option(
     "--leave-out/--keep-all",
     "leaves_out",
     default=None,
-    help="Whether measures of vital nuggets are over topics without any.  [as before]",
+    help="Whether measures of vital nuggets exclude topics without any. [unchanged]",
 )
 @click.option("--line", default=MAIN, show_default=True, help="Name of a separate judgment series.")
 @note_option

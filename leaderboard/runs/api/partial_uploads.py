@@ -99,9 +99,9 @@ def begin_upload(slug: str) -> Reply:
 
 @operation("GET", "/tasks/<slug>/uploads", PartialUploadList, rule=Rule(SIGNED_IN), scopes=LOOK)
 def list_partial_uploads(slug: str) -> PartialUploadList:
-    """Your uploads in pieces
+    """List your partial uploads
 
-    Those that you began in the last day, the oldest first.
+    Those started in the last day, oldest first.
     """
     mine = partial_uploads.own_list(reading(), viewer(), slug)
     return PartialUploadList(uploads=tuple(map(_answer, mine)))
@@ -136,12 +136,11 @@ def partial_upload(slug: str, token: str) -> Reply:
     headers=(TUS, OFFSET),
 )
 def append_to_upload(slug: str, token: str) -> Reply:
-    """Send a piece
+    """Upload a piece
 
     At the site's current offset; the received part of an interrupted piece counts. After the last byte the
-    file is processed like one submitted in one request, and `Location` gives the address to query. Where it
-    is refused then, for
-    instance as over quota, an empty piece at its end tries again.
+    file is processed like one submitted in one request, and `Location` gives the address to query. If it is
+    refused then, for instance as over quota, send an empty piece at its end to try again.
     """
     _require_version()
     with _held(slug, token) as (mine, path, file):

@@ -92,8 +92,7 @@ def send_run(slug: str, name: str, query: SendQuery, file: Path) -> Reply:
 
     The body is the file itself, plain or compressed. A small file is checked at once: 201, or 422 with
     every problem. A large one is checked by an evaluator: 202, and `Location` gives the address to query.
-    With
-    `Idempotency-Key` the same file sent again makes no second run.
+    With `Idempotency-Key`, the same file sent again creates no second run.
     """
     key = repeats.given_key()
     asking = token()
@@ -139,10 +138,10 @@ class CheckQuery:
 
 @operation("POST", "/tasks/<slug>/check", CheckAnswer, query=CheckQuery, rule=FILE_TO_CHECK, scopes=LOOK)
 def check_run(slug: str, query: CheckQuery, file: Path) -> CheckAnswer:
-    """Check a file without sending it
+    """Check a file without submitting it
 
-    By the rules for submitting it now. The body is the file as it is. Nothing of it is kept, and it counts
-    against no limit of runs.
+    Applies the rules for submitting it now. The body is the file itself. Nothing is stored, and no run limit
+    is used.
     """
     report = checks.checked(slug, query.phase, file)
     return CheckAnswer(
@@ -155,9 +154,9 @@ def check_run(slug: str, query: CheckQuery, file: Path) -> CheckAnswer:
 
 @operation("GET", "/runs/<id:run_id>", RunAnswer)
 def run(run_id: int) -> RunAnswer:
-    """A run with its scores
+    """Get a run with its scores
 
-    As you may see it; scores that are held back are missing.
+    As visible to you; hidden scores are missing.
     """
     return _run(run_pages.run_page(reading(), viewer(), run_id))
 
@@ -166,7 +165,7 @@ def run(run_id: int) -> RunAnswer:
 def describe_run(run_id: int, body: RunChanges) -> RunAnswer:
     """Describe a run
 
-    What is not given stays as it is.
+    Omitted fields keep their values.
     """
     unknown = next((key for key in body.facts if key not in FIELD_OF), None)
     if unknown is not None:
@@ -248,14 +247,14 @@ def _run(page: run_pages.RunPage) -> RunAnswer:
 
 @operation("GET", "/runs/<id:run_id>/topics", Rows, query=MeasureQuery)
 def run_by_topic(run_id: int, query: MeasureQuery) -> Reply:
-    """The scores of a run, topic by topic"""
+    """Get the scores of a run by topic"""
     page = run_topics.topics_page(reading(), scored_run(reading(), viewer(), run_id), query.measure, "topic")
     return part(run_topics.table(page), query, "topic")
 
 
 @operation("GET", "/runs/<id:run_id>/measures", Rows, query=ListQuery)
 def run_by_measure(run_id: int, query: ListQuery) -> Reply:
-    """The scores of a run by every measure that fits its judgments"""
+    """Get the scores of a run by every measure that its judgments support"""
     page = measures.measures_page(reading(), ranked_documents(reading(), viewer(), run_id))
     return part(measures.table(page), query, "measure")
 
@@ -272,9 +271,9 @@ def run_origin(run_id: int) -> dict[str, object]:
 
 @operation("GET", "/runs/<id:run_id>/file", bytes)
 def run_file(run_id: int) -> Response:
-    """The file of a run, as it was sent
+    """Download the file of a run as submitted
 
-    Where you may see it; its ETag is its SHA-256.
+    If you may see it; its ETag is its SHA-256.
     """
     return answer(runs_upload.sent_file(reading(), viewer(), run_id))
 

@@ -69,7 +69,7 @@ class Quota:
             return ""
         words = [f"{self.left_today} left today ({self.limit})"]
         if self.left_in_all is not None:
-            words.append(f"{self.left_in_all} left in all")
+            words.append(f"{self.left_in_all} left in total")
         return ", ".join([*words, f"the limit resets {self.next_at:%Y-%m-%d %H:%M} UTC"])
 
     @property
@@ -123,14 +123,14 @@ def quotas(
     of_team: Counter[tuple[int, int, str]] = Counter()
     own: Counter[tuple[int, str]] = Counter()
     for phase_id, team_id, by_agent, owned, sent, today in rows:
-        numbers = {"per day": int(today), "in all": sent, "by agents per day": int(today) * by_agent}
+        numbers = {"per day": int(today), "in total": sent, "by agents per day": int(today) * by_agent}
         for when, number in numbers.items():
             of_team[phase_id, team_id, when] += number
             own[phase_id, when] += owned * number
 
     def left(phase: Phase, team_id: int, name: str) -> Quota:
-        limits = [("per day", phase.runs_per_day, name), ("in all", phase.runs_in_all, name)]
-        own_limits = list(zip(("per day", "in all"), _account_limits(phase), strict=True))
+        limits = [("per day", phase.runs_per_day, name), ("in total", phase.runs_in_all, name)]
+        own_limits = list(zip(("per day", "in total"), _account_limits(phase), strict=True))
         if is_agent:
             limits.append(("by agents per day", phase.agent_runs_per_day, name))
             own_limits.append(("by agents per day", phase.agent_runs_per_day))
@@ -170,12 +170,12 @@ def _quota(found: Sequence[tuple[int, int, str, str]], next_at: datetime) -> Quo
         return Quota(None, None, next_at)
     # Of equal ones the daily limit of the team is named, which comes first.
     least, limit, when, whose = min(found, key=itemgetter(0))
-    in_all = [number for number, _, of, _ in found if of == "in all"]
+    in_all = [number for number, _, of, _ in found if of == "in total"]
     return Quota(
         max(0, least),
         max(0, min(in_all)) if in_all else None,
         next_at,
-        min((number for _, number, of, _ in found if of != "in all"), default=None),
+        min((number for _, number, of, _ in found if of != "in total"), default=None),
         f"{limit} run{'' if limit == 1 else 's'} {when} for {whose}",
     )
 

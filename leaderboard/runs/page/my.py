@@ -464,7 +464,7 @@ def task_table(page: MyPage, only: Sequence[OwnTask] | None = None) -> Table[Own
         Column("closes", lambda row: _iso(row.closes_at), "Closes, UTC"),
         Column("left_today", lambda row: row.quota and row.quota.left_today, "Left today", digits=0),
         Column("limit", lambda row: row.quota and row.quota.limit, "Limit"),
-        Column("left_in_all", lambda row: row.quota and row.quota.left_in_all, "Left in all", digits=0),
+        Column("left_in_all", lambda row: row.quota and row.quota.left_in_all, "Left in total", digits=0),
         "runs",
     )
     caption = (

@@ -77,7 +77,7 @@ def put_together(suite: str) -> ResponseReturnValue:
 @blueprint.post("/suites/<suite>/runs/<id:suite_run_id>/parts")
 @rule(SIGNED_IN)
 def fill_in(suite: str, suite_run_id: int) -> ResponseReturnValue:
-    """Give members that a suite run lacks a run of its team."""
+    """Add runs for missing members to a suite run."""
     asker, chosen = viewer(), _chosen()
     with writing() as session:
         sending.fill_in(session, asker, suite, suite_run_id, chosen)

@@ -47,9 +47,9 @@ def task_people(slug: str) -> RolesPage:
 
 @operation("GET", "/tasks/<slug>/entries", EntryAnswers, rule=Rule(SIGNED_IN), scopes=ORGANISE)
 def task_entries(slug: str) -> EntryAnswers:
-    """The teams in a task
+    """List the teams in a task
 
-    Those that wait for an answer first; for its organisers.
+    Those that wait for a decision first; for its organisers.
     """
     page = entry_pages.entry_list(reading(), viewer(), slug)
     return EntryAnswers(

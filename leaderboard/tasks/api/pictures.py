@@ -59,7 +59,7 @@ def put_picture(slug: str, kind: str, query: NewPicture, file: Path) -> PictureA
 
 @operation("DELETE", "/tasks/<slug>/pictures/<kind>", Done, query=Removal, scopes=(Scope.ORGANISE,))
 def remove_picture(slug: str, kind: str, query: Removal) -> Done:
-    """Take the logo or the picture of a task away"""
+    """Remove the logo or picture of a task"""
     named = PictureRequest(kind=pictures.kind_named(kind), alt="", reason=query.reason[:300])
     with writing() as session:
         pictures.remove(session, viewer(), slug, named)

@@ -84,7 +84,7 @@ class TasksQuery:
 def tasks(query: TasksQuery) -> Reply:
     """List the tasks visible to you
 
-    Published ones, and drafts in which you have a role; newest first, 20 at a time by default.
+    Published tasks, and drafts in which you have a role; newest first, 20 at a time by default.
     """
     known = [task.id for task in landing.known_tasks(reading(), viewer())]
     cut = lists.cut_of(known, query.limit, query.cursor)
@@ -120,9 +120,9 @@ def task(slug: str) -> TaskDetails:
 
 @operation("GET", "/tasks/<slug>/board", BoardAnswer, query=BoardQuery)
 def board(slug: str, query: BoardQuery) -> BoardAnswer:
-    """The board of a task
+    """Get the leaderboard of a task
 
-    As visible to you: hidden parts of a blind or sealed phase are missing, and `why` tells until when.
+    As visible to you: hidden parts of a blind or sealed phase are missing, and `why` says until when.
     """
     shown = boards.board(
         reading(),
@@ -243,9 +243,9 @@ class StatisticsQuery:
 
 @operation("GET", "/tasks/<slug>/runs", Rows, query=RunsQuery)
 def runs(slug: str, query: RunsQuery) -> Reply:
-    """The runs of a board that fit
+    """List the runs of a leaderboard that match
 
-    In its order, with rank, rank range, whom each beats, and scores.
+    In board order, with rank, rank range, wins and losses, and scores.
     """
     shown = boards.board(
         reading(), viewer(), slug, query.measure, query.edition, one_per_team=False, group=query.group
@@ -265,9 +265,9 @@ def announcements(slug: str, query: ListQuery) -> Reply:
 
 @operation("GET", "/tasks/<slug>/history", Rows, query=ListQuery)
 def editions(slug: str, query: ListQuery) -> Reply:
-    """The editions of a board
+    """List the editions of a leaderboard
 
-    Each is a board under one revision and one list of measures, which stays readable.
+    An edition is the board under one revision and one list of measures; it stays readable.
     """
     return part(history.table(history.history(reading(), viewer(), slug)), query, "edition")
 
@@ -276,7 +276,7 @@ def editions(slug: str, query: ListQuery) -> Reply:
 def list_snapshots(slug: str, query: ListQuery) -> Reply:
     """List the snapshots of a task's board
 
-    The newest first; those that show more than you may see now are not among them.
+    Newest first, without those that show more than you can see now.
     """
     return part(history.snapshot_table(history.history(reading(), viewer(), slug)), query, "snapshot")
 
@@ -285,16 +285,16 @@ def list_snapshots(slug: str, query: ListQuery) -> Reply:
 def show_snapshot(address: str) -> Response:
     """Look up a snapshot by its address
 
-    The very bytes whose SHA-256 the address begins.
+    The exact bytes; the address is the beginning of their SHA-256.
     """
     return responses.as_stored(snapshots.opened(reading(), viewer(), address).body, "application/json")
 
 
 @operation("GET", "/collections", Rows, query=ListQuery)
 def list_collections(query: ListQuery) -> Reply:
-    """List the collections that tasks may be on
+    """List the collections available for tasks
 
-    Those that only drafts of others use are not among them.
+    Without those that only other people's drafts use.
     """
     columns: list[Column[Collection]] = [
         Column("collection", lambda row: row.name),
@@ -317,23 +317,23 @@ def show_collection(name: str) -> CollectionAnswer:
 
 @operation("GET", "/tasks/<slug>/intervals", Rows, query=MeasureQuery, rule=COMPUTED)
 def mean_intervals(slug: str, query: MeasureQuery) -> Reply:
-    """The intervals of means and ranks on a board"""
+    """Get the intervals of means and ranks on a leaderboard"""
     page = intervals.page(reading(), viewer(), slug, query.measure, one_per_team=False)
     return part(intervals.table(page), query, "run")
 
 
 @operation("POST", "/tasks/<slug>/statistics", Done, query=StatisticsQuery, scopes=ANY, status=202)
 def compute_statistics(slug: str, query: StatisticsQuery) -> Done:
-    """Have the statistics of a board computed
+    """Start computing the statistics of a leaderboard
 
-    Whom each run beats, ranges of ranks, intervals: what is missing of them is computed by an evaluator.
+    Wins and losses, rank ranges and intervals; an evaluator computes those that are missing.
     """
     shown = boards.board(reading(), viewer(), slug, query.measure)
     page = intervals.page(reading(), viewer(), slug, query.measure, one_per_team=False)
     waiting: list[Any] = [shown.standing] if isinstance(shown.standing, WaitingResult) else []
     waiting += page.waiting
     have_computed(waiting)
-    return Done(done=f"{len(waiting)} results asked for")
+    return Done(done=f"{len(waiting)} results requested")
 
 
 READS = (
@@ -410,10 +410,10 @@ class Settings:
     status=201,
 )
 def make_task(slug: str, query: NewTask, file: Path) -> OwnTask:
-    """Make a task
+    """Create a task
 
     The body is the topics file. The task is a draft that only its organisers see; give it settings, phases
-    and judgments, then publish it. Without measures they are proposed by the judgments to come.
+    and judgments, then publish it. Without measures, they are chosen from the judgments later.
     """
     asker = viewer()
     policy.require_creator(asker)

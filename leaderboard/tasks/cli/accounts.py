@@ -22,7 +22,7 @@ from leaderboard.tasks.ops import reset_links, roles
 
 @click.group()
 def account() -> None:
-    """Make accounts, and help people into theirs."""
+    """Create accounts and help people sign in."""
 
 
 @account.command()
@@ -31,7 +31,7 @@ def account() -> None:
 @click.option("--password", is_flag=True, help="Ask for a password instead of printing a one-time link.")
 @data_option
 def create(name: str, organiser: bool, password: bool, data: Path | None) -> None:
-    """Make an account and print a one-time sign-in link for it."""
+    """Create an account and print a one-time sign-in link for it."""
     hashed = _asked(name) if password else None
     with opened(data) as (database, settings):
         with database.write() as session:
@@ -48,7 +48,7 @@ def create(name: str, organiser: bool, password: bool, data: Path | None) -> Non
 @click.argument("name")
 @data_option
 def link(name: str, data: Path | None) -> None:
-    """Print a fresh one-time sign-in link for an account; links made before it end."""
+    """Print a new one-time sign-in link for an account; earlier links stop working."""
     with opened(data) as (database, settings):
         with database.write() as session:
             secret = reset_links.make_link(session, OPERATOR, accounts.find(session, name))
@@ -104,7 +104,7 @@ account.add_command(command(_by_name(closing.REOPEN), say=lambda _, name: OPEN.f
 )
 @data_option
 def sign_out(name: str | None, everybody: bool, data: Path | None) -> None:
-    """End all sessions of an account, or of everybody."""
+    """Sign out an account, or everyone, everywhere."""
     if (name is None) is not everybody:
         raise click.UsageError("Give an account name or --everybody.")
     with opened(data) as (database, _):
@@ -121,7 +121,7 @@ def sign_out(name: str | None, everybody: bool, data: Path | None) -> None:
 @click.argument("into")
 @data_option
 def merge_teams(team: str, into: str, data: Path | None) -> None:
-    """Give members, runs and limits of TEAM to the team INTO; this cannot be undone."""
+    """Move members, runs and limits of TEAM to the team INTO; this cannot be undone."""
     with opened(data) as (database, _):
         with database.write() as session:
             teams.merge(session, OPERATOR, team, into)
@@ -130,12 +130,12 @@ def merge_teams(team: str, into: str, data: Path | None) -> None:
 
 @account.group()
 def token() -> None:
-    """Make, list and revoke tokens of the API for an account."""
+    """Create, list and revoke API tokens for an account."""
 
 
 @token.command("secret")
 def print_secret() -> None:
-    """Print the secret of a token that is not made yet, for LEADERBOARD_FIRST_TOKEN_FILE."""
+    """Print the secret for a future token, for LEADERBOARD_FIRST_TOKEN_FILE."""
     click.echo(tokens.made(PERSONAL))
 
 

@@ -25,7 +25,7 @@ def collection() -> None:
 )
 @data_option
 def add(name: str, documents: Path | None, size: int | None, link_template: str, data: Path | None) -> None:
-    """Add a collection, with its documents' text where it may be shown."""
+    """Add a collection, with the text of its documents if it may be shown."""
     with opened(data) as (database, _):
         prepared = collections.prepare(documents) if documents else None
         with database.write() as session:

@@ -87,7 +87,7 @@ def show(slug: str, data: Path | None) -> None:
 )
 @data_option
 def clone(slug: str, new: str, name: str | None, revision: str, data: Path | None) -> None:
-    """Make a draft NEW with a task's topics, settings and judgments, without its runs."""
+    """Clone a task as the draft NEW: topics, settings and judgments, without runs."""
     with opened(data) as (database, _):
         with database.write() as session:
             wanted = name or pages.settings_page(session, OPERATOR, slug).task
@@ -105,7 +105,7 @@ def clone(slug: str, new: str, name: str | None, revision: str, data: Path | Non
 @click.option("--dry-run", is_flag=True, help="Print how FILE would be read; store nothing.")
 @data_option
 def topics(slug: str, file: Path, topic_fields: str, dry_run: bool, data: Path | None) -> None:
-    """Replace a task's topics by those of FILE, as long as it has no runs."""
+    """Replace the topics of a task without runs by those of FILE."""
     new = trec_topics.read(file, topic_fields)
     click.echo(str(new))
     if dry_run:
@@ -124,7 +124,7 @@ def topics(slug: str, file: Path, topic_fields: str, dry_run: bool, data: Path |
 @click.option("--narrative", help="New narrative.  [one of the three is required]")
 @data_option
 def topic(slug: str, topic_id: str, data: Path | None, **parts: str | None) -> None:
-    """Correct what is given of a topic, and leave the rest as it is; no score depends on it."""
+    """Correct the text of a topic; omitted parts do not change, and no score depends on it."""
     given = {part: text for part, text in parts.items() if text is not None}
     if not given:
         raise click.UsageError("Give --title, --description or --narrative.")
@@ -142,7 +142,7 @@ def topic(slug: str, topic_id: str, data: Path | None, **parts: str | None) -> N
 @click.option("--role", type=click.Choice(ROLES), default="organiser", show_default=True)
 @data_option
 def organiser(slug: str, account: str, role: str, data: Path | None) -> None:
-    """Let an account organise a task in the browser, coordinate its assessors or read all of it."""
+    """Let an account organise a task, coordinate its assessors, or see everything."""
     acts = {"organiser": "organises", "coordinator": "coordinates the assessors of", "reader": "reads"}
     with opened(data) as (database, _):
         with database.write() as session:

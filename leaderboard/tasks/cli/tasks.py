@@ -139,7 +139,7 @@ def create(
     data: Path | None,
     **options: str | int | Path | None,
 ) -> None:
-    """Make a task and publish it; counts and mismatches are printed."""
+    """Create and publish a task; prints counts and mismatches."""
     template = next((kind for kind in kinds if kind in drafts.TEMPLATES), None)
     takes = next((kind for kind in kinds if kind in KINDS), RANKINGS)
     preset = drafts.find_template(template) if template else None
@@ -203,7 +203,7 @@ def comparison(slug: str, method: str, data: Path | None) -> None:
 @click.option("--all", "count_all", is_flag=True, help="Count every topic again.")
 @data_option
 def score_judged(slug: str, count_all: bool, data: Path | None) -> None:
-    """Score only the topics that have judgments: runs need no others, and no rule counts them."""
+    """Score only the topics that have judgments; runs and rules need no others."""
     with opened(data) as (database, _):
         with database.write() as session:
             if count_all:
@@ -246,10 +246,10 @@ def pseudonyms(
 @click.option("--run", "runs", multiple=True, type=int, help="A run of the task, by id; may be repeated.")
 @data_option
 def group(slug: str, name: str, teams: tuple[str, ...], runs: tuple[int, ...], data: Path | None) -> None:
-    """Declare a group of teams, or a family of runs, with a board of its own.
+    """Declare a group of teams, or a family of runs, with its own board.
 
-    Declared before the task's first score its runs are tested within it. Without teams and runs the group is
-    removed.
+    Significance is tested within a group only if you declare it before the task's first score. Without teams
+    and runs, the group is removed.
     """
     with opened(data) as (database, _):
         with database.write() as session:

@@ -137,14 +137,14 @@ class PhasePlan:
     ] = ()
     ranked: Annotated[bool, Field(title="Rank the runs of this phase", option="ranked/--unranked")] = True
     runs_per_day: Annotated[Limit, Field(title="Runs per team per day", help=NO_LIMIT)] = None
-    runs_in_all: Annotated[Limit, Field(title="Runs per team in all", help=NO_LIMIT)] = None
+    runs_in_all: Annotated[Limit, Field(title="Runs per team in total", help=NO_LIMIT)] = None
     account_runs_per_day: Annotated[Limit, Field(title="Runs per account per day", help=NO_LIMIT)] = None
-    account_runs_in_all: Annotated[Limit, Field(title="Runs per account in all", help=NO_LIMIT)] = None
+    account_runs_in_all: Annotated[Limit, Field(title="Runs per account in total", help=NO_LIMIT)] = None
     agent_runs_per_day: Annotated[
         Limit,
         Field(
             title="Runs by agents per team per day",
-            help="Part of the limits above, and per account too. Leave empty for no limit of its own.",
+            help="Part of the limits above, and per account too. Leave empty for no separate limit.",
         ),
     ] = None
     agent_review: Annotated[

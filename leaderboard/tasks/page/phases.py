@@ -149,9 +149,9 @@ def _shown(row: PhaseRow) -> str:
 def _limits(row: PhaseRow) -> str:
     limits = (
         (row.plan.runs_per_day, "per team per day"),
-        (row.plan.runs_in_all, "per team in all"),
+        (row.plan.runs_in_all, "per team in total"),
         (row.plan.account_runs_per_day, "per account per day"),
-        (row.plan.account_runs_in_all, "per account in all"),
+        (row.plan.account_runs_in_all, "per account in total"),
         (row.plan.agent_runs_per_day, "by agents per team per day"),
     )
     said = [f"{limit} runs {words}" for limit, words in limits if limit is not None]

@@ -283,7 +283,7 @@ def _counts(sentence: dict[str, Any]) -> JudgedSentence:
     cited, supporting, relevant = (place_value(required(sentence, name), name) for name in names)
     for name, count in (("supporting", supporting), ("relevant", relevant)):
         if count > cited:
-            rule = f"A sentence has more {name} citations than its {cited:,} citations in all."
+            rule = f"A sentence has more {name} citations than its {cited:,} citations in total."
             raise Fault(rule, "Count only its own citations.", name, str(count))
     return JudgedSentence(cited, supporting, relevant, _truth(sentence, "needs_citation", ""))
 

@@ -155,7 +155,7 @@ def _take(objects: list[tuple[int, dict[str, Any]]], content: Content, problems:
     content.several = frozenset(several)
     if turns:
         example = next(record.values["id"] for record in content.records if "id" in record.values)
-        sentence = f"Each turn of a conversation is read as a topic, {turns:,} in all (such as {example})."
+        sentence = f"Each turn of a conversation is read as a topic, {turns:,} in total (such as {example})."
         content.notes.append(Note(sentence))
     if passed:
         without = "without a user's words"

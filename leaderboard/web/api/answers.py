@@ -219,9 +219,9 @@ class QuotaAnswer:
     """The team's number, as `team_id`; from 2.0 on its name."""
     team_id: int
     left_today: int | None
-    """The smallest of what all limits leave: those of the team and of the account, a day and in all."""
+    """The smallest of what all limits leave: those of the team and of the account, per day and in total."""
     left_in_all: int | None
-    """Runs left in all."""
+    """Runs left in total."""
     limit: str
     """The limit that leaves least, as text; empty where nothing is limited."""
     next_at: Moment

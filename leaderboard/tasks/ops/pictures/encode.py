@@ -70,7 +70,7 @@ def _opened(file: BinaryIO) -> Image.Image:
     most = most // 2 if image.mode == "CMYK" else most
     width, height = image.size
     if width * height > most:
-        rule = f"has {width:,} × {height:,} pixels; a {image.format} file can have at most {most:,} in all."
+        rule = f"has {width:,} × {height:,} pixels; a {image.format} file can have at most {most:,} in total."
         raise PictureRefused(rule, "Scale it down.")
     if min(width, height) < SMALLEST_SIDE:
         rule = f"has {width:,} × {height:,} pixels; both sides need at least {SMALLEST_SIDE}."
