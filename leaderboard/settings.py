@@ -29,131 +29,120 @@ def _documented(default: Any, text: str, choices: tuple[str, ...] = (), *, is_se
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of one process; each field's variable is LEADERBOARD_ and its name in capitals."""
+    """The settings of a process; each field is set by LEADERBOARD_ and its name in capitals."""
 
     data: Path = _documented(Path("leaderboard-data"), "Folder of the SQLite database and temporary files.")
     database_url: str = _documented(
         "", "Any SQLAlchemy URL; empty means SQLite in the data folder.", is_secret=True
     )
     replica_url: str = _documented(
-        "",
-        "A PostgreSQL server that follows the database: visitors' pages are read there; empty: none.",
-        is_secret=True,
+        "", "A PostgreSQL replica of the database, used for visitors' pages; empty: none.", is_secret=True
     )
     pool: int = _documented(
-        5, "Connections to PostgreSQL that a process keeps open; it opens up to twice as many."
+        5, "PostgreSQL connections that each process keeps open; it opens up to twice as many."
     )
     broker_url: str = _documented(
-        "",
-        "Broker that carries jobs to `worker --celery`: redis://... or amqp://...; empty: the database does.",
-        is_secret=True,
+        "", "Job broker for `worker --celery`: redis://... or amqp://...; empty: none.", is_secret=True
     )
     objects_url: str = _documented(
         "",
-        "Object store for large files as sent: s3://bucket/prefix, gs://..., az://... or file:///folder; "
-        "empty: the database has them.",
+        "Object store for large submitted files: s3://bucket/prefix, gs://..., az://... or "
+        "file:///folder; empty: the database.",
     )
     objects_bytes: int = _documented(
-        2**20, "Files over this size, as sent, in bytes, are moved to the object store; 0: none is."
+        2**20, "Submitted files larger than this, in bytes, are moved to the object store; 0: none."
     )
     objects_keep_days: int = _documented(
-        30, "How long an object is left that nothing refers to, for backups that still do, in days."
+        30, "Days for which unreferenced objects are kept, because older backups may need them."
     )
     host: str = _documented("127.0.0.1", "Address the web server binds to.")
     port: int = _documented(8000, "Port the web server binds to.")
-    site_name: str = _documented("Leaderboard", "Name of the site, in its menu and the titles of its pages.")
+    site_name: str = _documented("Leaderboard", "Name of the site, shown in its menu and page titles.")
     site_about: str = _documented(
-        "", "What the site is, in one sentence on its first page; empty: a sentence on shared tasks."
+        "", "Description of the site, one sentence on the home page; empty: a sentence on shared tasks."
     )
     site_logo: str = _documented(
-        "", "Picture next to the name: an SVG, PNG, JPEG or WebP file, shown 24 pixels high; empty: none."
+        "", "Logo next to the name: an SVG, PNG, JPEG or WebP file, shown 24 pixels high; empty: none."
     )
-    public_url: str = _documented("", "The site's own https address when it stands behind a proxy.")
-    trusted_hosts: str = _documented("", "Comma-separated host names answered; empty: loopback's own.")
-    insecure_http: bool = _documented(False, "Allow sign-in over plain http on other than loopback.")
-    require_second_factor: bool = _documented(
-        False, "Organisers may act as such only once they have a second factor."
-    )
+    public_url: str = _documented("", "The public https address of the site behind a proxy.")
+    trusted_hosts: str = _documented("", "Comma-separated valid host names; empty: only those of loopback.")
+    insecure_http: bool = _documented(False, "Allow sign-in over plain http from other machines.")
+    require_second_factor: bool = _documented(False, "Require two-factor authentication for organisers.")
     sign_up: str = _documented(
         OPEN,
-        "Who may make an account: open (everybody), invitation (who has a link) or closed (nobody).",
+        "Registration: open (everyone), invitation (with a link) or closed.",
         (OPEN, BY_INVITATION, CLOSED),
     )
-    openid_file: str = _documented(
-        "", "TOML file of the OpenID Connect providers that accounts may sign in by; empty: none."
-    )
+    openid_file: str = _documented("", "TOML file of OpenID Connect providers for sign-in; empty: none.")
     operators: str = _documented(
-        "organiser", "Comma-separated names of organiser accounts that may open the operator's pages."
+        "organiser", "Comma-separated names of organiser accounts with access to the operator's pages."
     )
     first_account: str = _documented(
         "",
-        "Name of the organiser and operator that the first start of an empty site makes; empty: by a link.",
+        "Name of the organiser and operator created at the first start of an empty site; empty: by a link.",
     )
-    first_password_file: str = _documented("", "File of that account's password; needed with it.")
+    first_password_file: str = _documented("", "File with that account's password; required with it.")
     first_token_file: str = _documented(
-        "", "File of a token of the API for that account, as `leaderboard account token secret` prints it."
+        "", "File with an API token for that account, as printed by `leaderboard account token secret`."
     )
     assessor_link_days: int = _documented(
-        180, "How long the link of an assessor works, in days; 0 means until it is revoked."
+        180, "Days for which an assessor's link is valid; 0 means until revoked."
     )
     access_log: bool = _documented(True, "Log a line for every request.")
-    log_format: str = _documented("text", "Form of the log: text or json, one event a line.")
+    log_format: str = _documented("text", "Log format: text or json, one event per line.")
     trusted_proxies: str = _documented(
         "127.0.0.0/8,::1,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7",
-        "Comma-separated addresses and networks whose X-Forwarded headers are believed.",
+        "Comma-separated addresses and networks whose X-Forwarded headers are trusted.",
     )
     web_processes: int = _documented(
-        0, "Web processes; 0 means as many as processors, at most 4. On Windows there is one."
+        0, "Web processes; 0 means one per processor, at most 4. On Windows there is one."
     )
     evaluators: int = _documented(0, "Evaluator processes; 0 means one less than the processors, at least 2.")
     comparisons: int = _documented(
         0, "Comparisons computed at once on the whole site; 0 means one less than evaluators, at least 1."
     )
-    upload_bytes: int = _documented(512 * 2**20, "Largest upload accepted, as sent, in bytes.")
-    plain_bytes: int = _documented(2 * 2**30, "Largest decompressed file accepted, in bytes.")
+    upload_bytes: int = _documented(512 * 2**20, "Maximum size of a submitted file, in bytes.")
+    plain_bytes: int = _documented(2 * 2**30, "Maximum size of a decompressed file, in bytes.")
     inline_bytes: int = _documented(
-        3 * 2**20, "Files up to this size, decompressed, are checked while the sender waits."
+        3 * 2**20, "Decompressed files up to this size, in bytes, are checked at once, without a job."
     )
     check_bytes: int = _documented(
         16 * 2**20,
-        "Rankings up to this size, decompressed, may be checked by accounts without being submitted; "
-        "visitors' and other files up to that of LEADERBOARD_INLINE_BYTES.",
+        "Maximum size of decompressed rankings, in bytes, that accounts can check without submitting; "
+        "for visitors and other files LEADERBOARD_INLINE_BYTES applies.",
     )
-    free_bytes: int = _documented(
-        200 * 2**20, "Room the data folder must have for files to be taken, in bytes."
+    free_bytes: int = _documented(200 * 2**20, "Free bytes in the data folder below which files are refused.")
+    connections: int = _documented(2000, "Maximum open connections; idle ones are closed for new ones.")
+    address_connections: int = _documented(
+        100, "Maximum open connections per address, unless behind a proxy."
     )
-    connections: int = _documented(2000, "Connections open at once; spare ones make room for new ones.")
-    address_connections: int = _documented(100, "The same for one address, unless a proxy stands in front.")
     computed_pages: int = _documented(
-        60, "Computed pages a visitor's address may ask for a minute; 0: any number."
+        60, "Maximum computed pages per visitor's address per minute; 0: no limit."
     )
     kept_bytes: int = _documented(
         24 * 2**20,
-        "Memory of each web process for all that it keeps to be fast: pages, rankings, judgments, "
-        "comparisons; in bytes. 0: it keeps nothing.",
+        "Cache of each web process, in bytes, for pages, rankings, judgments and comparisons; 0: no cache.",
     )
-    job_limit_s: int = _documented(600, "An evaluation running longer than this is stopped, in seconds.")
-    lease_s: int = _documented(60, "How long a claimed job is left alone without a heartbeat, in seconds.")
-    lock_wait_s: int = _documented(30, "How long a write waits for one that holds the database, in seconds.")
+    job_limit_s: int = _documented(600, "Time limit of an evaluation, in seconds.")
+    lease_s: int = _documented(60, "Seconds without a heartbeat after which a claimed job is released.")
+    lock_wait_s: int = _documented(30, "Seconds that a write waits for the database lock.")
     evaluator_memory: int = _documented(0, "Address-space limit of an evaluator in bytes; 0 means none.")
     smtp_url: str = _documented(
         "",
         "Mail server, such as smtp://user:password@host:587 or smtps://...; empty: no mail.",
         is_secret=True,
     )
-    mail_from: str = _documented("", "Address that mail comes from.")
-    mails_an_hour: int = _documented(20, "Mails that one address is sent an hour; more wait.")
-    webhooks: bool = _documented(
-        True, "Send events to addresses that tasks and teams name; 0: nothing is sent there."
-    )
+    mail_from: str = _documented("", "Sender address of mail.")
+    mails_an_hour: int = _documented(20, "Maximum mails per address per hour; further mails wait.")
+    webhooks: bool = _documented(True, "Send events to the webhooks of tasks and teams; 0: none.")
     webhook_networks: str = _documented(
-        "", "Comma-separated networks that webhooks may reach though private, over http too; empty: none."
+        "", "Comma-separated private networks that webhooks may reach, also over http; empty: none."
     )
-    backup_every: str = _documented("", "How often `serve` backs the site up, such as 6h; empty means never.")
-    backup_keep: int = _documented(14, "How many of these backups are kept; the oldest is removed.")
-    backup_folder: str = _documented("", "Where they are; empty means `backups` in the data folder.")
+    backup_every: str = _documented("", "Backup interval of `serve`, such as 6h; empty: no backups.")
+    backup_keep: int = _documented(14, "Number of these backups to keep; older ones are deleted.")
+    backup_folder: str = _documented("", "Folder of these backups; empty: `backups` in the data folder.")
     metrics_token: str = _documented(
-        "", "What Prometheus sends to read /metrics; empty: only this machine itself may.", is_secret=True
+        "", "Token for reading /metrics; empty: only this machine can read them.", is_secret=True
     )
 
     @property
