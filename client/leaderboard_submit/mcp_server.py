@@ -154,7 +154,7 @@ def _of_runs(made: MCPServer, client: Client) -> None:
 def _of_results(made: MCPServer, client: Client) -> None:
     @made.tool(annotations=READS)
     def show_board(task: str, measure: str = "", phase: str = "") -> Json:
-        """Show the leaderboard of a task: ranks, scores, rank ranges at 95% confidence, possible best runs."""
+        """Show the leaderboard of a task: ranks, scores, rank ranges at 95% confidence, who may be best."""
         board = _answer(client.board, task, measure=measure or None, phase=phase or None)
         return {**board, "rows": board.get("rows", [])[:MOST_ROWS]}
 

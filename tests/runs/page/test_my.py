@@ -92,8 +92,8 @@ def test_left_today_is_what_the_smallest_of_all_limits_leaves(database: Database
         ({"account_runs_per_day": 12}, 3, "5 runs per day for Owls"),
         ({"runs_per_day": 12}, 10, "12 runs per day for Owls"),
         ({"account_runs_per_day": 4}, 2, "4 runs per day for you and all your teams"),
-        ({"runs_in_all": 3}, 1, "3 runs in all for Owls"),
-        ({"account_runs_in_all": 2, "runs_per_day": None}, 0, "2 runs in all for you and all your teams"),
+        ({"runs_in_all": 3}, 1, "3 runs in total for Owls"),
+        ({"account_runs_in_all": 2, "runs_per_day": None}, 0, "2 runs in total for you and all your teams"),
     ):
         _phase(database, "t", **given)
         with database.read() as session:

@@ -141,7 +141,7 @@ def test_many_tasks_take_several_pages(
     first, second = (parsed(client.get(address)) for address in ("/", "/?page=2"))
     assert [card.get_text(strip=True) for card in first.select("ul.cards h3")] == ["Task b", "Task a"]
     assert [card.get_text(strip=True) for card in second.select("ul.cards h3")] == ["Task c"]
-    assert "Page 1 of 2, 3 tasks in all" in first.get_text()
+    assert "Page 1 of 2, 3 tasks in total" in first.get_text()
     assert [link["href"] for link in first.select("a[rel=next]")] == ["/?page=2"]
     assert [link["href"] for link in second.select("a[rel=prev]")] == ["/"]
     assert [client.get(f"/?page={number}").status_code for number in ("3", "0", "x")] == [404] * 3

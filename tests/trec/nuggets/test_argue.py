@@ -113,7 +113,7 @@ def test_counts_are_those_of_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(Invalid) as caught:
         read_argued(jsonl(tmp_path / "argue.jsonl", [*lines, {**lines[0], "matched": {"Why?": "yes"}}]))
     assert [(problem.line, problem.rule) for problem in caught.value.problems] == [
-        (1, "A sentence has more supporting citations than its 1 citations in all."),
+        (1, "A sentence has more supporting citations than its 1 citations in total."),
         (2, "relevant is negative."),
         (3, "citations must be a whole number, not text."),
         (4, "needs_citation must be true or false, not a whole number."),

@@ -231,7 +231,7 @@ SAID = {
     MEDICINE: ("No field is called a title: disease, gene, demographic are joined as title.", True),
     json.dumps(LANGUAGES): ("Where a topic has several topics, the English one is read, or else the first.", True),
     json.dumps(CAST): (
-        "Each turn of a conversation is read as a topic, 2 in all (such as 106_1).", True),
+        "Each turn of a conversation is read as a topic, 2 in total (such as 106_1).", True),
     json.dumps(TREE): ("1 turn without a user's words is no topic (for example 132_1-2).", True),
     '{"_id": "q1", "text": "one", "instruction": "i"}\n': ("Not read: instruction.", False),
     NTCIR: ("1 & that begins no character reference is kept as text.", False),
