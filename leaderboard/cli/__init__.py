@@ -182,14 +182,14 @@ def main() -> None:
 
 def program() -> None:
     """Run the command; one that needs no site ends without tidying up memory, a seventh of its time."""
-    if sys.argv[1:2] == ["client"] or not OFFLINE.intersection(sys.argv[1:2]):
-        main()
-    # What is imported lives as long as the process: there is little garbage to look for.
-    gc.set_threshold(100_000)
+    ends_at_once = sys.argv[1:2] != ["client"] and not OFFLINE.isdisjoint(sys.argv[1:2])
+    if ends_at_once:
+        # What is imported lives as long as the process: there is little garbage to look for.
+        gc.set_threshold(100_000)
     try:
         main()
     except SystemExit as ended:
-        if not isinstance(ended.code, int):
+        if not (ends_at_once and isinstance(ended.code, int)):
             raise
         sys.stdout.flush()
         sys.stderr.flush()

@@ -3,9 +3,9 @@
 A free task without an agreement is entered by the first run. What a new version of the agreement changes is
 asked for before the next run; runs that were sent stay.
 
-They are on the board, and say there that they were filed. On the team's own page they are shown once a member
-has agreed. A team without accounts has nobody to ask and nobody who is spoken for: its runs are shown at
-once, until somebody joins it.
+Filed runs are on the board; their own pages say that they were filed. On the team's own page they are shown
+once a member has agreed. A team without accounts has no one to ask: its runs are shown at once, until
+an account joins it.
 """
 
 from collections import defaultdict

@@ -13,7 +13,15 @@ from leaderboard.errors import Invalid, Problem, TooLarge
 from leaderboard.trec.read.entries import ID_BYTES
 from leaderboard.trec.read.forms import Head
 from leaderboard.trec.read.json_objects import Fault, not_json, object_of, place_value
-from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, Problems, numbered_lines, shown
+from leaderboard.trec.read.lines import (
+    BOM_NOTE,
+    DEFAULT_LIMITS,
+    Limits,
+    Problems,
+    numbered_lines,
+    shown,
+    starts_with_mark,
+)
 from leaderboard.trec.read.other_forms import problem_of
 from leaderboard.trec.read.plain import plain_blocks
 from leaderboard.trec.topics import forms, tables
@@ -335,6 +343,8 @@ def read(path: Path, fields: str = "", limits: Limits = DEFAULT_LIMITS) -> Topic
         problems.stop()
     content = _content(path, form, requested.headings, limits, problems)
     notes = list(content.notes)
+    if starts_with_mark(path, limits) and form != forms.XML:
+        notes.append(Note(f"{BOM_NOTE.rule} It was ignored.", asks=False))
     sources = sources_of(content, requested.sources, notes) if content.records else {}
     notes.extend(_said(content, form, sources, requested.sources))
     topics = _checked(content, sources, problems)

@@ -377,6 +377,18 @@ def test_preferences_reach_the_preference_measures(files: Path) -> None:
     assert "needs preference judgments" in refused.stderr
 
 
+@pytest.mark.parametrize(("words", "code"), [(["--format", "trec"], 0), (["-m", "nothing"], 1)])
+def test_the_program_prints_all_before_it_ends_at_once(files: Path, words: list[str], code: int) -> None:
+    """What it would print without tidying up too, and the same exit code."""
+    command = [sys.executable, "-c", "from leaderboard.cli import program; program()"]
+    done = subprocess.run(
+        [*command, "evaluate", "qrels", "run", *words], cwd=files, capture_output=True, text=True, check=False
+    )
+    expected = call(files / "qrels", files / "run", *words)
+    assert (done.returncode, done.stdout) == (code, expected.stdout)
+    assert done.returncode == expected.exit_code
+
+
 LITTLE = """
 import os, sys
 from leaderboard.cli import main

@@ -234,6 +234,7 @@ SAID = {
         "Each turn of a conversation is read as a topic, 2 in total (such as 106_1).", True),
     json.dumps(TREE): ("1 turn without a user's words is no topic (for example 132_1-2).", True),
     '{"_id": "q1", "text": "one", "instruction": "i"}\n': ("Not read: instruction.", False),
+    "\ufeff1\tone\n": ("The file starts with a byte order mark. It was ignored.", False),
     NTCIR: ("1 & that begins no character reference is kept as text.", False),
 }  # fmt: skip
 

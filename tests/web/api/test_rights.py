@@ -14,7 +14,7 @@ from sqlalchemy import update
 
 from leaderboard import reference
 from leaderboard.accounts.ops import tokens
-from leaderboard.accounts.ops.tokens import GUARDED, PERSONAL, RUNNER, TokenRequest
+from leaderboard.accounts.ops.tokens import AGENT, GUARDED, PERSONAL, RUNNER, TokenRequest
 from leaderboard.core.policy import Scope, viewer_of
 from leaderboard.db.tables import ApiToken
 from leaderboard.web.api.operations import Operation
@@ -156,6 +156,10 @@ def _is_for_organisers(one: Operation) -> bool:
     return bool(one.scopes) and set(one.scopes) <= GUARDED
 
 
+def _agent(walk: Walk, name: str) -> Asker:
+    return walk.token(name, Scope.READ, Scope.SUBMIT, kind=AGENT)
+
+
 def _runner(walk: Walk) -> Asker:
     return walk.token("Olga", Scope.READ, Scope.SUBMIT, kind=RUNNER, slug="robots")
 
@@ -169,6 +173,7 @@ def test_a_declaration_refuses_what_it_does_not_name(site: Site) -> None:
         "revoked": walk.ended("revoked_at"),
         **{scope.value: walk.token("Olga", scope) for scope in Scope},
         "runner": _runner(walk),
+        "agent": _agent(walk, "Olga"),
         "of another task": walk.token("Olga", slug="draft"),
     }
     faults = []
@@ -206,6 +211,7 @@ def test_without_the_factor_an_organiser_is_a_plain_account(site: Site) -> None:
     askers = {
         "free": (walk.token("Olga"), walk.token("Nina")),
         "for the task": (walk.token("Olga", slug="robots"), walk.token("Nina", slug="robots")),
+        "agent": (_agent(walk, "Olga"), _agent(walk, "Nina")),
         "runner": (_runner(walk), walk.token("Nina", Scope.READ, Scope.SUBMIT, slug="robots")),
     }
     faults = []
