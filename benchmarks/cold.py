@@ -91,7 +91,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Costs:
-    """Of one page: made for the first time, and made again for a visitor and a member; bytes as sent."""
+    """Of one page: made for the first time, and made again for a visitor and a member; submitted bytes."""
 
     first: Cost
     visitor: Sequence[Cost]

@@ -40,7 +40,7 @@ class Kind(NamedTuple):
 
 
 KINDS = (
-    Kind("upload_chunk", "body", "files as sent", ("upload_id",)),
+    Kind("upload_chunk", "body", "submitted files", ("upload_id",)),
     Kind("run", "sketch", "rankings", ("id",)),
     Kind("ranking_index", "body", "rankings", ("run_id",)),
     Kind("ranking_block", "body", "rankings", ("run_id",)),

@@ -152,8 +152,8 @@ def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.generate", description=__doc__)
     kinds = parser.add_subparsers(dest="kind", required=True)
     for name, about in (
-        ("big", "1 run of 1,000 documents a topic, for qrels of MS MARCO passages (docnos are integers)"),
-        ("many", "100 runs of 1,000 documents a topic, for qrels like those of TREC-8"),
+        ("big", "1 run of 1,000 documents per topic, for qrels of MS MARCO passages (docnos are integers)"),
+        ("many", "100 runs of 1,000 documents per topic, for qrels like those of TREC-8"),
     ):
         kind = kinds.add_parser(name, help=about)
         kind.add_argument("qrels", type=Path, help="TREC qrels, may be a .gz")

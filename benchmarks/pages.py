@@ -73,7 +73,7 @@ SITES: Mapping[str, Site] = {
     "suite": Site(100, 20, 20, 40, 20, members=18),
 }
 POOLED = "deep"
-"""The site that pools are made of."""
+"""The site that pools are made from."""
 PAGES: Sequence[tuple[str, str, str, float]] = (
     ("wide", "board of 500 runs x 8 measures", "/tasks/t", 60),
     ("wide", "the same, filtered, with bounds", "/tasks/t?q=run0&bounds=1", 60),

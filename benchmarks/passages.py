@@ -35,7 +35,7 @@ PASSAGES = 8_841_823
 WORDS, SPREAD = 56, 25
 """Mean and standard deviation of a passage's words."""
 VOCABULARY, PHRASES, WORDS_EACH = 60_000, 2**18, 4
-"""Passages are made of phrases: to draw each word would take longer than to load them."""
+"""Passages are made from phrases: to draw each word would take longer than to load them."""
 AT_ONCE = 20_000
 DEEPEST = 1000
 COMMAND = "from leaderboard.cli import main; main()"

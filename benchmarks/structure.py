@@ -208,7 +208,7 @@ def sizes(folder: Path) -> dict[str, int]:
 
 
 def main(folder: str = "leaderboard", tests: str = "tests") -> None:
-    """Print the figures of a package, one a line."""
+    """Print the figures of a package, one per line."""
     for name, value in figures(Path(folder).resolve(), Path(tests).resolve()):
         print(f"{name:42} {value}")
 

@@ -60,7 +60,7 @@ def errors(scores: FloatArray, key: str, topics: int, boards: int) -> tuple[floa
         drawn = scores[:, random.integers(scores.shape[1], size=topics)]
         said = verdicts(all_pairs(drawn, method(key), seed=SEED))
         is_false = bool(((said.signs != 0) & (said.signs != sign)).any())
-        # Of several that are best in truth, one drawn beforehand stands for all.
+        # Of several that are best in truth, one drawn beforehand represents all.
         is_missed = not said.may_be_best[random.choice(best)]
         rows.append((is_false, is_missed, is_false or is_missed, np.count_nonzero(said.signs > 0)))
     false, missed, either, found = np.mean(rows, axis=0).tolist()

@@ -119,7 +119,7 @@ def read(record: type[Record], said: Mapping[str, Any]) -> Record:
     """The record that texts or values by name make; raises Invalid with every field that is not as told.
 
     Texts are those of a form or a command, values those of JSON. What is not there has the field's default;
-    fields that belong together may be in a mapping of their own, or next to the others.
+    fields that belong together may be in a separate mapping, or next to the others.
     """
     given: dict[str, Any] = {}
     problems: list[Problem] = []
@@ -202,7 +202,7 @@ def _some(each: Asked, values: list[Any]) -> tuple[Any, ...]:
     if not about.choices:
         return tuple(values)
     if not about.choices.keys() >= set(values):
-        raise ValueError(f"must be some of {', '.join(about.choices)}.")
+        raise ValueError(f"must be among {', '.join(about.choices)}.")
     return tuple(choice for choice in about.choices if choice in values)
 
 

@@ -1,4 +1,4 @@
-"""The reference of the API as pages of this site, and the document that they are made of."""
+"""The reference of the API as pages of this site, and the document that they are made from."""
 
 import json
 import re

@@ -64,7 +64,7 @@ def read(text: str, zone: str, field: str) -> datetime | None:
 
 
 def written(at: datetime | None, zone: str) -> str:
-    """An instant as a form shows it in a zone; empty if missing."""
+    """An instant as a form shows it in a zone; empty if absent."""
     return day_and_time(at.astimezone(zone_of(zone))).replace(" ", "T") if at else ""
 
 

@@ -109,7 +109,7 @@ def test_every_field_that_is_wrong_is_told_with_its_rule() -> None:
         "comes_at": "must be a date, or a date and time.",
         "guests": "must be a whole number from 1 to 9.",
         "tour": "must be one of short.",
-        "rooms": "must be some of a, b.",
+        "rooms": "must be among a, b.",
         "tickets": "must be a whole number from 1 on.",
     }
     assert caught.value.message == "Place must have at most 12 characters."

@@ -1,4 +1,4 @@
-"""Files made of others: pieces replaced, doubled, moved, cut off, bits flipped."""
+"""Files made from others: pieces replaced, doubled, moved, cut off, bits flipped."""
 
 import random
 from collections.abc import Callable, Sequence

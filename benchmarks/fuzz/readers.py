@@ -44,7 +44,7 @@ class Reader(NamedTuple):
 
 
 def require_storable(said: object) -> None:
-    """Raise ValueError where a text in it is none that a database can hold: with NUL, or not in Unicode."""
+    """Raise ValueError if a database cannot hold a text in it: with NUL, or not in Unicode."""
     if isinstance(said, str):
         said.encode()
         if "\0" in said:

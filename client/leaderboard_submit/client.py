@@ -311,7 +311,7 @@ class Client:
         known: tuple[str, str],
         progress: Progress | None,
     ) -> Json:
-        """The upload that the site made of a file; raises Rejected.
+        """The upload that the site made from a file; raises Rejected.
 
         named: task and run. known: the key under which it is done once, and the file's digest.
         """
@@ -406,7 +406,7 @@ def _name_of(run: Any) -> str:
 
 
 def named(tag: str, path: Path) -> str:
-    """A run's name made of its tag or, without one, of its file's name, as the site makes it.
+    """A run's name made from its tag or, without one, of its file's name, as the site makes it.
 
     >>> named("", Path("runs/bm25.run.gz")), named("BM25+RM3", Path("1.run"))
     ('bm25', 'BM25-RM3')

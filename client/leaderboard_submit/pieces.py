@@ -30,7 +30,7 @@ def send(
     progress: Progress | None,
     sleep: Callable[[float], None],
 ) -> Json:
-    """The upload that the site made of the file; goes on with one of the same run that was begun before.
+    """The upload that the site made from the file; goes on with one of the same run that was begun before.
 
     said: team and name, and where requested kind, phase, description, file_name and sha256. Raises as
     `Transport.ask` does, and Unreachable where nothing comes through again and again.

@@ -24,7 +24,7 @@ class Limits:
     """What a task is known to refuse; None where nothing is known."""
 
     depth: int | None = None
-    """Most documents a topic."""
+    """Most documents per topic."""
     topics: frozenset[str] | None = None
     largest_bytes: int | None = None
     """Of the file as it is sent."""

@@ -1,4 +1,4 @@
-"""Operations on whole tasks as files: an export, and a task made of one or of a folder."""
+"""Operations on whole tasks as files: an export, and a task made from one or from a folder."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -260,7 +260,7 @@ def of_folder(found: FoundTask, task: PreparedTask) -> UnderstoodTask:
                 "Judgments",
                 judged if found.qrels_path else "none yet; runs are scored once there are judgments",
             ),
-            ("Runs", f"{len(found.runs):,}, at most {found.depth:,} documents a topic"),
+            ("Runs", f"{len(found.runs):,}, at most {found.depth:,} documents per topic"),
             *((("Teams", f"from {found.list_path}"),) if found.list_path else ()),
             ("Measures", f"{', '.join(task.measures)}; ranked by {task.primary}"),
             *(("How it was read", note) for note in found.read_as),

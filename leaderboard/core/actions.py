@@ -1,4 +1,4 @@
-"""One declaration of what may be done: its form, its operation of the API and its command are made of it."""
+"""One declaration of an action, from which its form, API operation and command are made."""
 
 import re
 from collections.abc import Callable, Mapping

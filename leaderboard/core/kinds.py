@@ -1,6 +1,6 @@
 """The kinds of run: rankings, answers, and what judges say. All that differs between them is asked here.
 
-A task takes runs of one kind. `of` gives the object of a kind, which a feature adds; where there are
+A task accepts runs of one kind. `of` gives the object of a kind, which a feature adds; where there are
 rankings only, no module of another kind ever is.
 """
 
@@ -79,7 +79,7 @@ class PackedRun:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeasureScores:
-    """A run's scores by one measure, and what their aggregate is made of where they alone do not tell."""
+    """A run's scores by one measure, and what their aggregate is made from where they alone do not tell."""
 
     scores: Scores
     parts: Scores | None
@@ -120,7 +120,7 @@ class RunKind:
     usual_measures: tuple[str, ...]
     """The measures of a board unless others are chosen, the first one ranks it; empty: by its judgments."""
     parse: Callable[[str], BoundMeasure]
-    """The measure of this kind that a name stands for; raises UnknownMeasure."""
+    """The measure of this kind with a name; raises UnknownMeasure."""
     alike: str
     """Description of what near copies share."""
     stored: str
@@ -128,7 +128,7 @@ class RunKind:
     hidden_name: str
     """File name where the own name is hidden."""
     pooled: str
-    """Description of the items that pools are made of; empty if it has none."""
+    """Description of the items that pools are made from; empty if it has none."""
     pool_methods: Mapping[str, Method]
     usual_pool: Mapping[str, object]
     """The method that is offered first, as a spec."""

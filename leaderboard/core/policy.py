@@ -339,8 +339,8 @@ def _asked(
 def visible_task(session: Session, viewer: Viewer, slug: str) -> tuple[Task, Sight]:
     """The task and its visibility for the viewer; one statement if all of it is public.
 
-    Raises NotFound if missing, where it is a draft of others (both look the same), and where it has
-    no phase of the name that the viewer asked for.
+    Raises NotFound if absent or a draft of others (both look the same), and if it has no phase of the name
+    that the viewer asked for.
     """
     rows = session.execute(_OF_SLUG_WITH_PHASES, {"slug": slug}).all()
     tasks = _known(viewer, {row.Task: None for row in rows})
@@ -382,7 +382,7 @@ def _known(viewer: Viewer, tasks: Iterable[Task]) -> list[Task]:
 def visible_run(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Task, Sight]:
     """The run, its task and the visibility of its phase for the viewer.
 
-    Raises NotFound if missing or the viewer may not know of it: in a sealed task only the
+    Raises NotFound if absent or the viewer may not know of it: in a sealed task only the
     team and the organisers know of a run.
     """
     rows = session.execute(_RUN_WITH_PHASES, {"run": run_id}).all()

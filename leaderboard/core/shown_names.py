@@ -181,7 +181,7 @@ def _numbered(session: Session, masked: Mapping[int, Mapping[int, str]]) -> dict
 
 
 def may_have_file(session: Session, viewer: Viewer, run: Run, task: Task, seen: Sight) -> bool:
-    """Whether the viewer may have a run's file as it was sent: its team and the organisers always.
+    """Whether the viewer may have a run's file as submitted: its team and the organisers always.
 
     Others where everything of the task is shown to them: the file holds no ranking that its pages do not.
     But a file may say more than its rankings, in comments and names: not while its team goes by a

@@ -42,7 +42,7 @@ def left(session: Session, key: str, limit: int, window: timedelta) -> int:
 
 
 def give_back(session: Session, key: str) -> None:
-    """Take back one try of the key's newest window: it turned out to be harmless."""
+    """Uncount one attempt of the key's newest window: it turned out to be harmless."""
     newest = select(func.max(Throttle.window_start)).where(Throttle.key == key).scalar_subquery()
     session.execute(
         update(Throttle)

@@ -30,7 +30,7 @@ class Account(Base):
     created_at: Mapped[datetime]
     disabled_at: Mapped[datetime | None]
     deleted_at: Mapped[datetime | None]
-    """When its name and address were taken away; the row stays, for what it did."""
+    """When its name and address were removed; the row stays, for what it did."""
 
 
 class WebSession(Base):

@@ -102,7 +102,7 @@ class Database:
 
     @property
     def replica(self) -> Engine | None:
-        """The replica of the database; None if missing, or if it did not answer a moment ago."""
+        """The replica of the database; None if absent, or if it did not answer a moment ago."""
         return self._replica if time.monotonic() >= self._replica_again else None
 
     def lose_replica(self, why: object) -> None:

@@ -53,7 +53,7 @@ class Evaluation(Summed, Base):
     scores: Mapped[npt.NDArray[np.float64]] = mapped_column(FloatArray, deferred=True)
     """Per-topic scores in the revision's topic order."""
     parts: Mapped[npt.NDArray[np.float64] | None] = mapped_column(FloatArray, deferred=True)
-    """Vectors that the aggregate is made of where scores do not suffice: k vectors of all topics, one after
+    """Vectors that the aggregate is made from where scores do not suffice: k vectors of all topics, one after
     the other."""
     created_at: Mapped[datetime]
 
@@ -84,7 +84,7 @@ class EvaluationMean(Summed, Base):
 
 
 class Alignment(Base):
-    """One run's judged hits under one revision: all that its scores, curves and bounds are made of."""
+    """One run's judged hits under one revision: all that its scores, curves and bounds are made from."""
 
     __tablename__ = "alignment"
 

@@ -28,7 +28,7 @@ class Pool(Base):
     """Whether the next document depends on the judgments so far."""
     seed: Mapped[int]
     run_ids: Mapped[list[int]]
-    """The runs it was made of, in the order that breaks ties."""
+    """The runs it was made from, in the order that breaks ties."""
     revision_id: Mapped[int | None] = mapped_column(ForeignKey("qrels_revision.id"))
     """The revision whose judgments are used again, where any are."""
     documents: Mapped[int]
@@ -75,7 +75,7 @@ class Assessor(Base):
     """Name of the machine, if a machine judged."""
     role: Mapped[str] = mapped_column(default="assessor")
     token_sha256: Mapped[str | None] = mapped_column(unique=True)
-    """Of the personal link; None if missing."""
+    """Of the personal link; None if absent."""
     expires_at: Mapped[datetime | None]
     """When the link ends by itself; None where that is never."""
     created_at: Mapped[datetime]

@@ -56,9 +56,9 @@ class QrelsRevision(Base):
     Of answers: nuggets and labels; of judges: the reference.
     """
     distractors: Mapped[bytes | None] = mapped_column(deferred=True)
-    """Docnos known not to be relevant to any topic, packed; None if missing."""
+    """Docnos known not to be relevant to any topic, packed; None if absent."""
     left_out: Mapped[bytes | None] = mapped_column(deferred=True)
-    """Documents taken out of every ranking of their topics, packed; None if missing."""
+    """Documents taken out of every ranking of their topics, packed; None if absent."""
     left_out_facts: Mapped[dict[str, Any] | None]
     """Of these: how many documents, topics and repeated lines, and which earlier revisions judged them."""
     created_at: Mapped[datetime]
@@ -66,7 +66,7 @@ class QrelsRevision(Base):
 
 
 class Judgment(Base):
-    """The grade of one document for one topic (and subtopic, '' if missing)."""
+    """The grade of one document for one topic (and subtopic, '' if absent)."""
 
     __tablename__ = "judgment"
 

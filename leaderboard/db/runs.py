@@ -42,7 +42,7 @@ class Upload(Base):
     account_id: Mapped[int | None] = mapped_column(ForeignKey("account.id"))
     file_name: Mapped[str]
     sha256: Mapped[str]
-    """Digest of the bytes as sent."""
+    """Digest of the submitted bytes."""
     bytes: Mapped[int]
     idempotency_key: Mapped[str | None] = mapped_column(unique=True)
     state: Mapped[str]
@@ -55,7 +55,7 @@ class Upload(Base):
     batch_id: Mapped[int | None] = mapped_column(ForeignKey("upload_batch.id"), index=True)
     """The drop of many files that it came with."""
     fixed_from_id: Mapped[int | None] = mapped_column(ForeignKey("upload.id"))
-    """The file as it was sent before fixes were applied to it."""
+    """The file as submitted before fixes were applied to it."""
     fixes: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
     """Applied fixes, in order: [{"fix": ..., "lines": ...}]."""
     report: Mapped[dict[str, Any] | None]
@@ -65,7 +65,7 @@ class Upload(Base):
 
 
 class UploadChunk(Base):
-    """A piece of the file as sent, compressed where it was not."""
+    """A piece of the submitted file, compressed where it was not."""
 
     __tablename__ = "upload_chunk"
 
@@ -75,7 +75,7 @@ class UploadChunk(Base):
 
 
 class StoredObject(Base):
-    """An object in the object store that has, or had, the file of an upload as it was sent."""
+    """An object in the object store that has, or had, the file of an upload as submitted."""
 
     __tablename__ = "stored_object"
 
@@ -185,7 +185,7 @@ class Answer(Base):
     run_id: Mapped[int] = mapped_column(ForeignKey("run.id", ondelete="CASCADE"), primary_key=True)
     topic_id: Mapped[str] = mapped_column(Bytewise, primary_key=True)
     body: Mapped[bytes]
-    """Segments, citations, references and the line as sent, compressed, as services.answers.store packs."""
+    """Segments, citations, references and the original line, compressed, as services.answers.store packs."""
 
 
 class JudgeBoard(Base):

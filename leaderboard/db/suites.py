@@ -62,7 +62,7 @@ class SuiteRun(Base):
     account_id: Mapped[int | None] = mapped_column(ForeignKey("account.id", ondelete="SET NULL"), index=True)
     name: Mapped[str]
     sha256: Mapped[str]
-    """Of the archive as it was sent; empty for one that was put together of runs of the members."""
+    """Of the archive as submitted; empty for one that was put together of runs of the members."""
     idempotency_key: Mapped[str | None] = mapped_column(unique=True)
     details: Mapped[dict[str, Any]]
     """Its metadata, as ir_metadata has it."""

@@ -157,7 +157,7 @@ class FormerSlug(Base):
 
 
 class Phase(Base):
-    """A span of time in which a task takes runs, and what becomes of their scores."""
+    """A span of time in which a task accepts runs, and what becomes of their scores."""
 
     __tablename__ = "phase"
     __table_args__ = (
@@ -195,7 +195,7 @@ class Phase(Base):
     agent_review: Mapped[bool] = mapped_column(default=False, server_default=false())
     """Whether runs that agents send wait until an organiser accepts them."""
     largest_bytes: Mapped[int | None]
-    """Largest file as sent; None is the site's limit."""
+    """Largest submitted file; None is the site's limit."""
     ranked: Mapped[bool] = mapped_column(default=True)
     """Whether its runs have ranks; those of a late phase that is ranked have a board of their own."""
 

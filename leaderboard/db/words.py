@@ -92,8 +92,7 @@ def _listen(kind: type[Base], words: type[Base], key: str, names: tuple[str, ...
     """Keep the words of rows of a kind as they are made, and again when one of these texts changes."""
 
     def made(mapper: Mapper[Any], connection: Connection, row: Any) -> None:
-        table = words.__table__
-        connection.execute(delete(words).where(table.c[key] == row.id))
+        connection.execute(delete(words).where(words.__table__.c[key] == row.id))
         if kept := beginnings(*(getattr(row, name) or "" for name in names)):
             connection.execute(insert(words), [{key: row.id, "word": word} for word in kept])
 

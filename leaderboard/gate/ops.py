@@ -97,13 +97,13 @@ def margins(texts: Sequence[str], measures: Sequence[BoundMeasure], level: int) 
         except ValueError:
             margin = -1.0
         if not 0 <= margin < float("inf"):
-            raise Invalid(f"{text!r} is not a margin; give a number from 0 on, or MEASURE=NUMBER.")
+            raise Invalid(f"{text!r} is not a margin; use a number of at least 0, or MEASURE=NUMBER.")
         if not name:
             usual = margin
             continue
         key = with_level(parse(name), level).key
         if key not in {measure.key for measure in measures}:
-            raise Invalid(f"{name} has a margin and is not compared; name it with -m too.")
+            raise Invalid(f"{name} has a margin but is not compared; add it with -m.")
         own[key] = margin
     return Margins(usual, own)
 

@@ -64,7 +64,7 @@ def register(*, first: bool = True) -> LeaderboardProvider:
 
 
 def _bound(measure: Any) -> BoundMeasure | None:
-    """The measure here that is the same; None if missing."""
+    """The measure here that is the same; None if absent."""
     try:
         bound = with_level(parse(str(measure)), 1)
     except UnknownMeasure:

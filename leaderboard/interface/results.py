@@ -28,7 +28,7 @@ class ByMeasure(dict[str, float]):
         self._level = level
 
     def __missing__(self, name: str) -> float:
-        """The value under another name of the measure; raises KeyError if missing."""
+        """The value under another name of the measure; raises KeyError if unknown."""
         try:
             key = with_level(parse(name), self._level).key
         except UnknownMeasure as error:

@@ -9,7 +9,7 @@ class _Callable(ModuleType):
     """This package, which programs call as `leaderboard.measures()`: one name is both."""
 
     def __call__(self, *names: str) -> tuple[Any, ...]:
-        """The measures that names stand for, or all there are."""
+        """The measures with these names, or all there are."""
         from leaderboard.measures.listing import measures
 
         return measures(*names)

@@ -11,7 +11,7 @@ from leaderboard.measures.record import CUTOFF, JUDGED_ONLY, REL, Measure, TrecN
 def average_precision(judged: Judged, *, rel: int = 1, cutoff: int | None = None) -> FloatArray:
     """Average precision of every topic, float64 (topics,), between 0 and 1.
 
-    Divides by all relevant documents, also with a cutoff; 0 if missing.
+    Divides by all relevant documents, also with a cutoff; 0 if the topic has none.
     Source: Buckley and Voorhees 2005; trec_eval `map`, `map_cut_k`.
 
     Relevant documents at ranks 1 and 3, a third one not retrieved: (1/1 + 2/3) / 3.

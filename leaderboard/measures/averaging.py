@@ -139,5 +139,5 @@ F_OF_MEANS = Measure(
     aggregate="from means",
     parts=_means,
     combine=_combined,
-    note="Also called macro F, as is the mean of the topics' F: that is SetF, and another number.",
+    note="Also called macro F, like the mean of the topics' F, which is SetF and a different number.",
 )

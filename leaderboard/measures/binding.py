@@ -227,8 +227,8 @@ _INPUTS: dict[str, Callable[[Judged], object]] = {
     "documents": lambda judged: judged.dissimilarity,
 }
 _NEEDED = {
-    "subtopics": "judgments of subtopics: qrels whose second column is the subtopic",
-    "preferences": "preference judgments: which of two documents is the better one",
+    "subtopics": "subtopic judgments: qrels with the subtopic in the second column",
+    "preferences": "preference judgments: which of two documents is better",
     "collection size": "the number of documents in the collection",
     "documents": "the documents' text, or a file of their dissimilarities",
 }

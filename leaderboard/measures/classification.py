@@ -97,7 +97,7 @@ SET_SPECIFICITY = Measure(
     needs=_SIZE,
     undefined=1.0,
     digits=6,
-    note="Near 1 whatever the run does, as nearly all documents of a collection are not relevant.",
+    note="Near 1 for any run, because nearly all documents of a collection are not relevant.",
 )
 
 SET_ACCURACY = Measure(
@@ -111,7 +111,7 @@ SET_ACCURACY = Measure(
     undefined=1.0,
     digits=6,
     note=(
-        "Near 1 whatever the run does, and highest for many that retrieve nothing. ir_measures' Accuracy is "
+        "Near 1 for any run, and often highest for a run that retrieves nothing. ir_measures' Accuracy is "
         "another measure, of pairs in the ranking."
     ),
 )

@@ -94,9 +94,9 @@ COMPAT = Measure(
     ),
     compute=compatibility,
     parameters=(
-        Parameter("p", "number", "The weight of a depth over that of the one above.", 0.01, 0.99, 0.95),
-        Parameter("depth", "integer", "How many ranks are compared.", 1, 100_000, 1000),
-        Parameter("normalize", "boolean", "Divide by what the ideal ranking gets itself.", default=True),
+        Parameter("p", "number", "The weight of a depth relative to the depth above.", 0.01, 0.99, 0.95),
+        Parameter("depth", "integer", "The number of ranks compared.", 1, 100_000, 1000),
+        Parameter("normalize", "boolean", "Divide by the value of the ideal ranking.", default=True),
         JUDGED_ONLY,
     ),
     needs=frozenset({"graded"}),

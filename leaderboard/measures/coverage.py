@@ -189,7 +189,7 @@ NUM_REL = Measure(
     aggregate="sum",
     digits=0,
     note=(
-        "With -c, trec_eval's number for all topics counts every grade above 0, whatever its level; "
+        "With -c, trec_eval's number for all topics counts every grade above 0, regardless of the level; "
         "evaluate --format trec does the same."
     ),
 )

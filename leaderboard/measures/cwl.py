@@ -122,11 +122,11 @@ def squares_up_to(start: float, depth: int | None) -> FloatArray:
 
 
 WANTED = Parameter(
-    "T", "number", "How much gain the reader wants, in documents of the highest grade.", 0.5, 1e6, default=1.0
+    "T", "number", "The gain that the reader wants, in documents of the highest grade.", 0.5, 1e6, default=1.0
 )
 """With less than 1/2, a find could make a reader of INST more likely to go on."""
 DEPTH = Parameter(
-    "depth", "integer", "How many ranks the weights are spread over; without end if not set.", 1, 100_000
+    "depth", "integer", "The number of ranks that the weights cover; all if not set.", 1, 100_000
 )
 LISTED_CUTOFF = replace(CUTOFF_REQUIRED, high=100_000)
 """A cut-off down to which the weights of all ranks are added up, seen or not."""

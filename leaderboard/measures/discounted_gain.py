@@ -151,7 +151,7 @@ def _table(dcg: str, bits: int) -> FloatArray:
 FORM = Parameter(
     "dcg",
     "choice",
-    "The form: what a grade gains and how a rank discounts it.",
+    "The form: the gain of a grade and the discount of a rank.",
     default="log2",
     choices=tuple(FORMS),
 )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def level_of(value: float) -> "Fraction":
-    """The fraction a level stands for, so that 3 · 0.2 is 0.6; the nearest with a divisor up to a million.
+    """The fraction of a level, so that 3 · 0.2 is 0.6; the nearest with a divisor up to a million.
 
     >>> level_of(0.2) * 3 == level_of(0.6), level_of(0.3333333333)
     (True, Fraction(1, 3))

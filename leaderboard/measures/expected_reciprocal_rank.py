@@ -62,7 +62,7 @@ def _expected(topic: IntArray, rank: IntArray, grade: IntArray, max_rel: int, to
 
 
 HIGHEST_GRADE = Parameter(
-    "max_rel", "integer", "The highest grade of the scale; higher ones count as it.", 1, 1000, default=4
+    "max_rel", "integer", "The highest grade of the scale; higher ones count as this.", 1, 1000, default=4
 )
 
 ERR = Measure(
@@ -79,7 +79,7 @@ ERR = Measure(
     parameters=(HIGHEST_GRADE, CUTOFF, JUDGED_ONLY),
     needs=frozenset({"graded"}),
     note=(
-        "The default scale is that of gdeval, 0 to 4 whatever grades occur: judgments of 0 to 3 never get "
+        "The default scale is that of gdeval, 0 to 4 for any judgments: those of 0 to 3 never get "
         "near 1 unless max_rel is set to 3. gdeval stops at a grade above 4, which counts as max_rel here; "
         "it prints five decimals and leaves topics without a positive grade out of its mean."
     ),

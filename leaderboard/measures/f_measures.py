@@ -118,7 +118,7 @@ BEST_F = Measure(
     citation=_BOOK,
     compute=best_f,
     parameters=(REL, BETA, JUDGED_ONLY),
-    note="The rank is chosen knowing the judgments, topic by topic: what a cut-off could gain at most.",
+    note="The rank is chosen by the judgments of each topic: an upper bound for any cut-off.",
 )
 
 BEST_F_RANK = Measure(

@@ -6,8 +6,8 @@ from leaderboard.measures.judged import FloatArray, Judged
 from leaderboard.measures.record import JUDGED_ONLY, REL, Measure, TrecName
 
 _NOTE = (
-    "A topic's own score is shown as it is; below 1e-5 it counts as 1e-5 in the mean, a topic the run misses "
-    "too. trec_eval prints the mean only."
+    "Topic scores are shown unchanged; in the mean, scores below 1e-5 count as 1e-5, also for missing "
+    "topics. trec_eval prints only the mean."
 )
 
 

@@ -32,7 +32,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?", re.ASCII)
 # A page names each of its measures many times; the bound is for names that strangers think of.
 @lru_cache(1024)
 def parse(text: str) -> BoundMeasure:
-    """The measure a name stands for; `parse(text).key` is its canonical name.
+    """The measure with a name; `parse(text).key` is its canonical name.
 
     Names are case-sensitive. Raises UnknownMeasure, with the nearest known name where there is
     one, or with the allowed range of the parameter that is out of it.
@@ -68,7 +68,7 @@ def parse_among(
     such: str,
     of_parameter: Mapping[tuple[str, str], Measure] | None = None,
 ) -> BoundMeasure:
-    """The measure that a name stands for among those of these names; raises UnknownMeasure as `parse` does.
+    """The measure with a name among these; raises UnknownMeasure as `parse` does.
 
     known: names that messages may propose; such: examples of how one is written; of_parameter: measures that
     a name with a parameter is.

@@ -13,9 +13,10 @@ THREE = {"trec": (0.2, 0.5, 0.8), "quartiles": (0.25, 0.5, 0.75)}
 
 _CITATION = "Buckley and Voorhees, Retrieval System Evaluation, in TREC: Experiment and Evaluation, 2005"
 _NOTE = (
-    "How many relevant documents a recall of x stands for differs: trec_eval 9 rounds x · R up from a "
+    "The number of relevant documents at a recall of x depends on the version: trec_eval 9 rounds x · R "
+    "up from a "
     "fraction of 0.1 on, trec_eval 10 to the nearest whole number, up from a half. The dialect decides. "
-    "Where -J leaves no document trec_eval prints nan, here it is 0."
+    "If -J leaves no document, trec_eval prints nan; here it is 0."
 )
 
 

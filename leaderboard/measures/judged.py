@@ -80,7 +80,7 @@ class Judgments:
     after the other; starts: (topics + 1,) where each topic's documents begin, and their end.
     The other inputs are None where the revision or the caller has none of them. distractors: (topics,)
     how many documents known not to be relevant to any topic each topic has besides; the first document
-    of every topic, of grade 0, then stands for all of them, and a run may have it at several ranks.
+    of every topic, of grade 0, then represents all of them, and a run may have it at several ranks.
     """
 
     topics: tuple[str, ...]
@@ -128,7 +128,7 @@ class Judgments:
         return counted
 
     def repeated(self, documents: IntArray) -> IntArray:
-        """The documents, each as often as it occurs: what stands for several comes several times."""
+        """The documents, each as often as it occurs, distractors several times."""
         if self.distractors is None:
             return documents
         times = np.ones(len(self.grades), dtype=np.int64)
@@ -137,7 +137,7 @@ class Judgments:
 
     @cached_property
     def named(self) -> NDArray[np.bool_]:
-        """Mask of the documents that have a docno, (documents,): all but those that stand for distractors."""
+        """Mask of the documents that have a docno, (documents,): all but those that represent distractors."""
         has_docno = np.ones(len(self.grades), dtype=np.bool_)
         if self.distractors is not None:
             has_docno[self.starts[:-1]] = False

@@ -6,7 +6,7 @@ from leaderboard.measures.selection import select
 
 
 def measures(*names: str) -> tuple[Measure, ...]:
-    """The measures that names stand for, each once, or all there are; each has name, title and formula.
+    """The measures with these names, each once, or all there are; each has name, title and formula.
 
     names: those of measures, or of groups such as official and all_trec. Raises UnknownMeasure.
 

@@ -71,7 +71,7 @@ def rbp_residual(judged: Judged, *, p: float = 0.8, cutoff: int | None = None) -
 
 
 PERSISTENCE = Parameter(
-    "p", "number", "The probability that the reader goes on to the next rank.", 0.01, 0.9999, default=0.8
+    "p", "number", "The probability that the reader continues to the next rank.", 0.01, 0.9999, default=0.8
 )
 _PAPER = (
     "Moffat and Zobel, Rank-Biased Precision for Measurement of Retrieval Effectiveness, TOIS 27(1), 2008"
@@ -104,7 +104,7 @@ GRADED_RBP = Measure(
     parameters=(MAX_REL, MIN_REL, PERSISTENCE, CUTOFF, JUDGED_ONLY),
     needs=frozenset({"graded"}),
     note=(
-        "The scale is stated, not read off the grades that occur, so topics are comparable. "
+        "The scale is given, not taken from the grades that occur, so topics are comparable. "
         "gRBP(max_rel=2,p=0.5) is what TREC-COVID published as RBP."
     ),
 )

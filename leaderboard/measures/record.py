@@ -89,7 +89,7 @@ class TrecName:
     """A name trec_eval prints for a measure: text alone, or text, `_` and a parameter's value.
 
     squared: trec_eval's value is the square of ours; decimals: how many it prints of the value,
-    None for as many as it has; fixed: values of other parameters that the name stands for.
+    None for as many as it has; fixed: values of other parameters that the name implies.
     """
 
     text: str
@@ -147,7 +147,7 @@ CUTOFF_REQUIRED = replace(CUTOFF, required=True)
 JUDGED_ONLY = Parameter(
     "judged_only",
     "boolean",
-    "Leave out unjudged documents and those of negative grade, and close up the ranks.",
+    "Remove unjudged documents and those with negative grades, and renumber the ranks.",
     default=False,
 )
 """Applied before a measure's function is called, which never sees it."""

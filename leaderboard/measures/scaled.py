@@ -8,9 +8,9 @@ from leaderboard.measures.judged import FloatArray, IntArray, Judged
 from leaderboard.measures.record import LARGEST, Parameter
 from leaderboard.measures.running import bounds_of
 
-MIN_REL = Parameter("min_rel", "integer", "The grade whose gain is 0; lower ones gain 0 too.", 0, LARGEST, 0)
+MIN_REL = Parameter("min_rel", "integer", "The grade with gain 0; lower grades also gain 0.", 0, LARGEST, 0)
 MAX_REL = Parameter(
-    "max_rel", "integer", "The grade whose gain is 1; higher ones gain 1 too.", 1, LARGEST, required=True
+    "max_rel", "integer", "The grade with gain 1; higher grades also gain 1.", 1, LARGEST, required=True
 )
 
 

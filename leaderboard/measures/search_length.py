@@ -60,8 +60,8 @@ SEARCH_LENGTH = Measure(
     undefined=DEPTH + 1.0,
     digits=1,
     note=(
-        "One more than Cooper's, who counts the documents passed (SearchLengthCooper). Topics on which a run "
-        "finds nothing count k + 1, so the mean depends on k: 1000 unless another is written."
+        "One more than Cooper's, who counts the documents passed (SearchLengthCooper). Topics on which "
+        "a run finds nothing count k + 1, so the mean depends on k, 1000 by default."
     ),
 )
 

@@ -36,7 +36,7 @@ _REQUIRED: Mapping[str, int | float] = {"cutoff": 10, "recall": 0.5}
 def select(
     names: Sequence[str], dialect: int = 10, available: Collection[Need] = (), max_rel: int = 1
 ) -> tuple[BoundMeasure, ...]:
-    """The measures that names stand for, each once, in the order given; none means `official`.
+    """The measures with these names, each once, in the order given; none means `official`.
 
     A name is one of the grammar's or trec_eval's, one of trec_eval's families with or without its
     parameters after a dot (`P`, `P.5,10`, `utility.1,-1,0,0`), or one of GROUPS. dialect: whose
@@ -55,7 +55,7 @@ def _meant(name: str, dialect: int, available: Collection[Need], max_rel: int) -
     elif name in GROUPS:
         yield from _group(name, dialect)
     elif head in GROUPS:
-        raise UnknownMeasure(f"{head} stands for many measures and takes no parameters; write {head}.")
+        raise UnknownMeasure(f"{head} is a group of measures and takes no parameters; write {head}.")
     elif head in NOT_HERE:
         raise UnknownMeasure(f"trec_eval's {head} cannot be selected: {NOT_HERE[head]}.")
     elif head in BY_NAME:

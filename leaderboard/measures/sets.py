@@ -68,9 +68,7 @@ def set_average_precision(judged: Judged, *, rel: int = 1) -> FloatArray:
 RELATIVE = Parameter(
     "relative", "boolean", "Divide by R where more than R documents were retrieved.", default=False
 )
-BETA = Parameter(
-    "beta", "number", "How many times as much recall weighs as precision.", 0.01, 100.0, default=1.0
-)
+BETA = Parameter("beta", "number", "The weight of recall relative to precision.", 0.01, 100.0, default=1.0)
 
 SET_P = Measure(
     name="SetP",

@@ -12,7 +12,7 @@ class Family:
 
     form: what may follow the name after a dot. `each`: several numbers with commas between, every one
     a measure of its own; `number`: one; `numbers`: as many as the measure has parameters; `pairs`:
-    parameter=value; `none`. defaults: the parameters without a dot, empty where the name stands for
+    parameter=value; `none`. defaults: the parameters without a dot, empty where the name means
     itself; example: what one may write after the dot. groups: which names for several families include
     it; dialects: which versions know it; per_topic, summary: where it is printed.
     """

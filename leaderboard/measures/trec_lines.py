@@ -60,7 +60,7 @@ def requested(
 
     A name marks a family or a group of them; parameters follow a dot, and of several lists for one family the
     first counts. Lines come in trec_eval's order, names of the grammar that it does not have after them.
-    all_there_is: what `all` stands for. Raises UnknownMeasure.
+    all_there_is: the measures of `all`. Raises UnknownMeasure.
     """
     marked: dict[str, str | None] = {}
     others: list[BoundMeasure] = []

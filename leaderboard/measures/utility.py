@@ -34,7 +34,7 @@ def utility(
 
 
 def _weight(name: str, of: str, default: float) -> Parameter:
-    return Parameter(name, "number", f"What each {of} is worth.", -1e9, 1e9, default=default)
+    return Parameter(name, "number", f"The value of each {of}.", -1e9, 1e9, default=default)
 
 
 UTILITY = Measure(

@@ -117,7 +117,7 @@ def rank_drops(full: FloatArray, left_out: FloatArray, teams: IntArray) -> IntAr
 
 
 def relative_change(full: FloatArray, left_out: FloatArray) -> float | None:
-    """Mean relative change of the scores of runs with a score above 0; None if missing.
+    """Mean relative change of the scores of runs with a score above 0; None if absent.
 
     >>> relative_change(np.array([0.5, 0.4, 0.0]), np.array([0.25, 0.4, 0.0]))
     0.25

@@ -20,7 +20,7 @@ class Parameter:
     """One parameter of a method; default None means not applied unless given.
 
     low and high belong to an integer or a number, choices to a choice. kind `priorities` is a list of
-    whole numbers, one a run; `strata` a list of pairs of a last rank and a rate.
+    whole numbers, one per run; `strata` a list of pairs of a last rank and a rate.
     """
 
     name: str

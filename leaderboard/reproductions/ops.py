@@ -161,7 +161,7 @@ def link_sent(session: Session, viewer: Viewer, run_id: int, named: Mapping[str,
 
 
 def unlink(session: Session, viewer: Viewer, run_id: int) -> None:
-    """Remove the link to the reproduced run; raises as `link` does, Conflict if missing."""
+    """Remove the link to the reproduced run; raises as `link` does, Conflict if absent."""
     run, _ = policy.own_run(session, viewer, run_id)
     before = session.get(Reproduction, run_id)
     if before is None:
@@ -305,7 +305,7 @@ def _problem(rule: str, remedy: str, run_id: int, name: str = "original") -> Pro
 
 
 def _known(session: Session, viewer: Viewer, run_id: int, name: str = "original") -> tuple[Run, Task]:
-    """A run visible to the viewer, with its task; raises Invalid if missing."""
+    """A run visible to the viewer, with its task; raises Invalid if absent."""
     try:
         run, task, _ = policy.visible_run(session, viewer, run_id)
     except NotFound:

@@ -487,7 +487,7 @@ def _jobs(session: Session) -> Iterable[Metric]:
             numbers.append(Sample(jobs, {"kind": kind, "state": word}))
             ages.append(Sample(age, {"kind": kind, "state": word}))
     yield _gauge("jobs", "Unfinished jobs by kind and state.", *numbers)
-    meaning = "Time since the oldest of them became due, started or failed; 0 if missing."
+    meaning = "Time since the oldest of them became due, started or failed; 0 if there are none."
     yield _gauge("jobs_oldest_seconds", meaning, *ages)
 
 

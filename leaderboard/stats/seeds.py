@@ -1,7 +1,7 @@
 """Random numbers that are the same for ever: seeds from what is compared, and the raw stream of PCG64.
 
 NumPy promises the integers of its bit generators for all versions, and no more: what its Generator makes
-of them may change. So bits, numbers and orders are made of the raw integers here. Work in blocks takes a
+of them may change. So bits, numbers and orders are made from the raw integers here. Work in blocks takes a
 stream for each block, and the numbers do not depend on who computes which block when.
 """
 

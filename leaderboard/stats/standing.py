@@ -112,7 +112,7 @@ def _letter(place: int) -> str:
 
 FloatArray = NDArray[np.float64]
 RankIntervalsIntArray = NDArray[np.intp]
-_BLOCK = 1 << 20  # draws of a block, which has a stream of its own: another size draws other topics
+_BLOCK = 1 << 20  # draws of a block, which has its own stream: another size draws other topics
 _SAME = 1e-10  # means nearer than this share of the largest one are equal but for rounding
 
 

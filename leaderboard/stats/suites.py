@@ -1,7 +1,7 @@
 """Runs on several sets of topics, the members of a suite: aggregates, changes, what is sure.
 
 means are float64 (runs, members), a run's mean score by member, higher is better, nan where a member is
-missing in a run. A run that lacks a member has no mean and no mean rank, but points: nan stands for none.
+missing in a run. A run that lacks a member has no mean and no mean rank, but points: nan means none.
 
 A member's scores are float64 (runs, topics), higher is better, of the same runs in every member; weights,
 (members,), are those of the aggregate. Three answers, by what would be drawn again: the topics within each
@@ -130,7 +130,8 @@ FEW_MEMBERS = 6
 _WELCH = Procedure(
     "members_t",
     "t over members",
-    "Would other topics in the same members move the aggregate difference by as much as it is away from 0?",
+    "Would other topics in the same members shift the aggregate difference by as much as its distance "
+    "from 0?",
     "Welch, The Generalization of Student's Problem when Several Different Population Variances are "
     "Involved, Biometrika 34(1/2), 1947",
 )

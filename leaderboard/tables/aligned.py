@@ -17,7 +17,7 @@ def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
 
 
 def table_lines(table: Table[Any], absent: str = "") -> list[str]:
-    """A table as lines under its heads, numbers flush right; absent stands for what a row has not.
+    """A table as lines under its heads, numbers flush right; absent: text for missing values.
 
     No line where it is empty.
 

@@ -12,7 +12,7 @@ DIGITS = 4
 DAGGER, DOUBLE_DAGGER, DOT = "†", "‡", "●"
 """Marks behind a cell; others are small letters."""
 _UNSEEN = "?"
-"""Stands for what no font can show."""
+"""Represents what no font can show."""
 
 
 def cell_text(column: Column[Any], value: Any) -> str | None:

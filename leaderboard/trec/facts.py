@@ -250,7 +250,7 @@ def read_fact_fields(given: Mapping[str, str]) -> dict[str, FactValue]:
         else:
             values[fact_field.key] = value
     if problems:
-        raise Invalid("These facts about the run cannot be kept as they are.", problems)
+        raise Invalid("These run attributes are not valid.", problems)
     return values
 
 
@@ -293,10 +293,10 @@ def _value(of: FactField, text: str) -> FactValue | Problem:
     if len(text) > MOST_CHARACTERS:
         return _problem(of, text, f"may have at most {MOST_CHARACTERS} characters.", "Use fewer words.")
     if _CONTROL.search(text):
-        return _problem(of, text, "has characters that cannot be shown.", "Type it again.")
+        return _problem(of, text, "contains characters that cannot be displayed.", "Type it again.")
     if of.choices:
         choice = text.lower()
-        rule = f"is one of {', '.join(of.choices)}."
+        rule = f"must be one of {', '.join(of.choices)}."
         return choice if choice in of.choices else _problem(of, text, rule, "Choose one of them.")
     if of.is_url:
         rule = "must be a web address."
@@ -349,7 +349,7 @@ class HeaderSource:
 
 
 def at(details: object, *path: str) -> Any:
-    """The value at a path of keys; None if missing or if a step on the path has no keys."""
+    """The value at a path of keys; None if absent or if a step on the path has no keys."""
     for key in path:
         if not isinstance(details, Mapping):
             return None

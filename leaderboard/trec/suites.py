@@ -118,10 +118,10 @@ def meant(name: str, names: tuple[str, ...]) -> str:
     """A remedy that names the likely choice, or all choices.
 
     >>> meant("snapshot1", ("snapshot-1", "snapshot-2")), meant("x", ("a",))
-    ('Did you mean snapshot-1?', 'It is one of a.')
+    ('Did you mean snapshot-1?', 'It must be one of a.')
     """
     near = get_close_matches(name, names, 1)
-    return f"Did you mean {near[0]}?" if near else f"It is one of {', '.join(names)}."
+    return f"Did you mean {near[0]}?" if near else f"It must be one of {', '.join(names)}."
 
 
 class _Reader:
@@ -136,28 +136,26 @@ class _Reader:
         before = len(self._problems.found)
         for key, value in data.items():
             if key not in known:
-                self._add(f"There is no such key of {where}.", meant(key, tuple(known)), "key", key)
+                self._add(f"Unknown key in {where}.", meant(key, tuple(known)), "key", key)
             elif not isinstance(value, known[key]):
                 kind = {str: "text", bool: "true or false", list: "a list"}[known[key]]
-                self._add(f"The value of {key} of {where} is {kind}.", "", key, str(value))
+                self._add(f"The value of {key} in {where} must be {kind}.", "", key, str(value))
             elif key in _CHOICES and value not in _CHOICES[key]:
-                self._add(
-                    "This is not one of the choices.", meant(str(value), _CHOICES[key]), key, str(value)
-                )
+                self._add("This is not a valid choice.", meant(str(value), _CHOICES[key]), key, str(value))
         return len(self._problems.found) == before
 
     def member(self, data: Any, measure: str) -> Member | None:
         """A member; None where it has a problem that hides what it is."""
         if not isinstance(data, dict):
             self._add(
-                "A member is a table [[members]].", "Write its name and its qrels.", "members", str(data)
+                "A member must be a table [[members]].", "Write its name and its qrels.", "members", str(data)
             )
             return None
         name = str(data.get("name", ""))
         if not self.look(data, _MEMBER, f"the member {name}"):
             return None
         if not NAME.fullmatch(name):
-            rule = "A member's name is that of its folder: letters, digits, dots, underscores and hyphens."
+            rule = "A member's name must be of letters, digits, dots, underscores and hyphens, as a folder's."
             self._add(rule, "", "name", name)
             return None
         if not data.get("measure", measure):
@@ -177,9 +175,11 @@ class _Reader:
         if not names and not self._problems.found:
             self._add("The suite has no members.", "Write a table [[members]] for each.", "", "")
         for name in {name for name in names if names.count(name) > 1}:
-            self._add("Two members have this name.", "Give each its own.", "member", name)
+            self._add("Two members have this name.", "Give each member its own name.", "member", name)
         if names and (reference := data.get("reference")) and reference not in names:
-            self._add("The reference is a member.", meant(str(reference), names), "reference", str(reference))
+            self._add(
+                "The reference must be a member.", meant(str(reference), names), "reference", str(reference)
+            )
         if macro := data.get("macro"):
             for member in members:
                 if macro not in member.groups:
@@ -312,7 +312,7 @@ class Submission:
         elif folder not in self._members:
             self.add("There is no such member.", meant(folder, self._members), file.name)
         elif name not in self._names:
-            self.add(f"A run is named {' or '.join(self._names)}.", "", file.name)
+            self.add(f"A run must be named {' or '.join(self._names)}.", "", file.name)
         elif folder in self.seen:
             self.add(f"The member has a run already, {self.seen[folder]}.", "Send one.", file.name)
         elif file.path is not None and file.path.stat().st_size > MOST_RUN_BYTES:

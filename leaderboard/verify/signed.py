@@ -63,7 +63,7 @@ def check(report: Report, what: str, given: Signed, by: Trust) -> bool:
     with given.body.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
     if not signature.fits(given.of, digest):
-        report.differs(name, f"does not fit: key {signature.key} signed something else.")
+        report.differs(name, f"is not valid: key {signature.key} signed other content.")
         return False
     if by.keys and signature.key not in by.keys:
         report.differs(name, f"is by key {signature.key}, but " + _whose(by))

@@ -32,11 +32,11 @@ TASK = re.compile(r"(?P<base>https?://.+?)/tasks/(?P<slug>[a-z0-9][a-z0-9-]*)/?"
 ARCHIVE = re.compile(r"(?P<base>https?://.+?)/(?P<path>[^?#]+\.(?:zip|tar\.gz|tgz))")
 BUNDLE = "tasks/{}/task.zip"
 AUDIT = (
-    "It is not public: it says who did what. The site's operator checks its chain with "
+    "It is not public, because it records who did what. The site's operator checks its chain with "
     "`leaderboard audit verify`."
 )
-NOT_PUBLISHED = "They are not recomputed, because the files are not those that were published."
-SINCE = "Its runs are not those of the public files: some came or went since."
+NOT_PUBLISHED = "They are not recomputed, because the files differ from the published ones."
+SINCE = "Its runs differ from the public files: some were added or withdrawn since."
 PAGES = "They are drawn from the same scores, and are not signed."
 
 Progress = Callable[[str], object]
@@ -268,7 +268,7 @@ def _reading(report: Report, name: str) -> Iterator[str]:
     try:
         yield name
     except (ValueError, LookupError, TypeError, AttributeError, csv.Error) as error:
-        report.differs(name, f"is not in the form that a site writes: {error!r}.")
+        report.differs(name, f"is not in the format that a site writes: {error!r}.")
 
 
 def _note(work: _Work, file: str, printed: values.Values, again: values.Values) -> bool:

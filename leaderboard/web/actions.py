@@ -37,7 +37,7 @@ def add_to(
 ) -> None:
     """Give every action that has a form the route of it.
 
-    Without `again` a refusal is a page of its own. then: action's name -> what is answered when it is done,
+    Without `again` a refusal is a separate page. then: action's name -> what is answered when it is done,
     where it is not the page with the form; before: what is required of the request first. refusals: the
     errors that stand above the form, which is shown again.
     """
@@ -80,7 +80,7 @@ def _view(
 
 
 def takes(record: type | None) -> Callable[[View], View]:
-    """Say which record the form of a view is made of, so that `form` shows it again as it was sent."""
+    """Say which record the form of a view is made from, so that `form` shows it again as submitted."""
 
     def of(view: View) -> View:
         view.record = record  # type: ignore[attr-defined]

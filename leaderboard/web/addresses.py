@@ -45,7 +45,7 @@ class TopicConverter(UnicodeConverter):
     """
 
     def to_python(self, value: str) -> str:
-        """The id that an address stands for."""
+        """The id that an address represents."""
         return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), value)
 
     def to_url(self, value: str) -> str:

@@ -94,7 +94,7 @@ def wants_json() -> bool:
 
 def problem_rows(problems: tuple[errors.Problem, ...]) -> Table[errors.Problem]:
     """Problems of a request or a file, one per row."""
-    # Most problems stand for themselves: then a page needs neither column.
+    # Most problems have no place: then a page needs neither column.
     often = Place.EVERYWHERE if any(row.count > 1 for row in problems) else Place.DATA
     # Reading stops at so many problems, so there may be more.
     has_stopped = sum(row.count for row in problems) == errors.MAX_PROBLEMS

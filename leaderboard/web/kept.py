@@ -125,7 +125,7 @@ class KeptFiles:
         self._added = self._added_most
 
     def find(self, address: str, version: int) -> KeptFile | None:
-        """Answer that another process kept for an address in this version, None if missing or damaged."""
+        """Answer that another process kept for an address in this version, None if absent or damaged."""
         try:
             content = self._path(address, version).read_bytes()
         except OSError:

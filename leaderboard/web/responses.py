@@ -116,7 +116,7 @@ def as_followed(text: str | bytes, mimetype: str) -> Response:
 
 
 def as_named(body: bytes, mimetype: str, *, is_public: bool) -> Response:
-    """Bytes under an address that is made of them: kept for ever, where everybody may have them."""
+    """Bytes under an address that is made from them: kept for ever, where everybody may have them."""
     response = _kept(Response(body, mimetype=mimetype))
     if is_public:
         response.cache_control.no_cache = None

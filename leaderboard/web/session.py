@@ -219,12 +219,12 @@ def _stamp(what: str, stamp: Callable[[Session], None]) -> None:
 
 
 def session_token() -> str:
-    """The token in the session cookie, empty if missing."""
+    """The token in the session cookie, empty if absent."""
     return cookie(SESSION)
 
 
 def cookie(kind: str) -> str:
-    """The token in a cookie of ours, empty if missing."""
+    """The token in a cookie of ours, empty if absent."""
     return request.cookies.get(cookie_name(kind), "")
 
 

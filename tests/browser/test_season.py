@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.trial]
 TOPICS = [str(number) for number in range(1, 251)]
 JUDGED = TOPICS[:100]
 DEEP = [f"y{number}" for number in range(10)]
-"""Blind tasks take runs of 10 documents a topic."""
+"""Blind tasks take runs of 10 documents per topic."""
 TEAMS = ("Owls", "Bears", "Newts")
 
 
@@ -144,7 +144,7 @@ def test_a_sealed_season(crowd: Crowd, site: Site, tmp_path: Path) -> None:
     expect(teams[0].main).to_contain_text("otto@example.org")
     teams[1].follow("Board")
     expect(teams[1].main).not_to_contain_text("Owls")
-    expect(teams[1].main).to_contain_text("scores and the runs of others are held back")
+    expect(teams[1].main).to_contain_text("scores and other teams’ runs are hidden")
 
     _keep_sealed(olga)
     _dates(olga, _day(-1), "All runs are in.")

@@ -241,7 +241,7 @@ def test_a_kind_of_task_presets_what_is_shown(run, tmp_path: Path) -> None:  # t
 def test_dates_open_and_close_a_task(task, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     """A task says its dates, and refuses to close before it opens."""
     result = task("task", "dates", "t", "--closes", "2020-01-31T12:00:00")
-    assert result.output == "t takes runs from no limit until 2020-01-31 12:00 UTC.\n"
+    assert result.output == "t accepts runs from no limit until 2020-01-31 12:00 UTC.\n"
     wrong = task("task", "dates", "t", "--opens", "2020-02-01", "--closes", "2020-01-31")
     assert (wrong.exit_code, wrong.stdout) == (1, "")
     assert "close before it opens" in wrong.stderr
@@ -387,7 +387,7 @@ def test_how_topics_are_read_is_printed_and_can_be_corrected(task, tmp_path: Pat
     tried = task("task", "topics", "next", lines, "--dry-run").output
     assert tried == (
         "Tab-separated columns: id=column1, title=column2, description=column3. "
-        "The columns have no headings, so their order says what they are.\n"
+        "The columns have no headings, so they are identified by their order.\n"
     )
     made = task("task", "topics", "next", lines, "--map", "id=column1,title=column3").output
     assert made == (

@@ -66,7 +66,7 @@ def files(tmp_path: Path) -> Path:
 
 
 def write(path: Path, ranks: Any) -> None:
-    """A run of twenty documents a topic that has the relevant one at these ranks."""
+    """A run of twenty documents per topic that has the relevant one at these ranks."""
     lines = []
     for topic, rank in zip(TOPICS, ranks, strict=True):
         docnos = list(DOCNOS[1:])
@@ -223,7 +223,7 @@ def test_judgments_may_be_named_by_an_option(files: Path) -> None:
     [
         (("same", "--margin", "-0.1"), "'-0.1' is not a margin"),
         (("same", "--margin", "nan"), "'nan' is not a margin"),
-        (("same", "--margin", "AP=0.1"), "AP has a margin and is not compared"),
+        (("same", "--margin", "AP=0.1"), "AP has a margin but is not compared"),
         (("same", "-m", "nonsense"), "nonsense"),
         (("same", "-m", "NumRel"), "has no direction"),
         (("qrels",), "This is a qrels file"),

@@ -179,7 +179,7 @@ def test_subtopics_are_seen_in_the_iteration() -> None:
     qrels = [Qrel("1", "a", 1, "x"), Qrel("1", "a", 1, "y"), Qrel("1", "b", 1, "y")]
     assert lb.evaluate(qrels, {"1": {"a": 1.0}}, "StRecall@10").mean["StRecall@10"] == 1.0
     rounds = [Qrel("1", "a", 1, "x"), Qrel("1", "b", 1, "y")]
-    with pytest.raises(lb.Invalid, match="needs judgments of subtopics"):
+    with pytest.raises(lb.Invalid, match="needs subtopic judgments"):
         lb.evaluate(rounds, {"1": {"a": 1.0}}, "StRecall@10")
 
 

@@ -91,7 +91,7 @@ def test_a_forged_bundle_with_renewed_sums_is_refused(bundle: Path) -> None:
     _change_a_score(bundle)
     done = _verified(bundle)
     assert done.exit_code == 1
-    assert f"{SIGNATURE}: does not fit" in done.stdout
+    assert f"{SIGNATURE}: is not valid" in done.stdout
     assert "0 of 0 values equal" in done.stdout
 
 

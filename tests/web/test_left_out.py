@@ -109,7 +109,7 @@ def test_a_residual_round_is_chosen_on_the_form(organiser: FlaskClient, database
     [
         ({"left_out": "1 d3\n"}, "line 1: docno 'd3': It is left out of topic 1 and judged relevant"),
         ({"left_out": "77 d3\n"}, "line 1: topic '77': The task has no such topic"),
-        ({"left_out": "1 d1 x\n"}, "A line is `topic docno`"),
+        ({"left_out": "1 d1 x\n"}, "All lines must be `topic docno`"),
         ({"earlier": "one"}, "such as 1, 2"),
         ({"earlier": "9"}, "Revision 9 of graded judgments does not exist"),
         ({"later": "1"}, "also need the earlier revisions"),

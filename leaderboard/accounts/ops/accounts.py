@@ -217,7 +217,7 @@ class FirstAccount:
 
 
 def first_organiser(session: Session) -> FirstAccount:
-    """The first organiser's account, created if missing, with a new sign-in token.
+    """The first organiser's account, created if absent, with a new sign-in token.
 
     No token once an organiser has a password: otherwise anyone who reads the startup output could sign in.
     """
@@ -270,7 +270,7 @@ def own_credentials(session: Session, viewer: Viewer) -> AccountCredentials:
 
 
 def proved(session: Session, viewer: Viewer) -> None:
-    """Take back the try of `own_credentials`: the password was right."""
+    """Uncount the attempt of `own_credentials`: the password was right."""
     sessions.give_back_try(session, _own_try(require_account(viewer), viewer))
 
 
@@ -307,7 +307,7 @@ def set_password(session: Session, viewer: Viewer, name: str, password: AccountP
 
 
 def find(session: Session, name: str) -> int:
-    """The id of the account with this name; raises NotFound if missing."""
+    """The id of the account with this name; raises NotFound if absent."""
     account_id = session.scalar(select(Account.id).where(Account.canonical == names.canonical(name)))
     if account_id is None:
         raise NotFound(f"There is no account {name!r}.", account=name)

@@ -24,7 +24,7 @@ from leaderboard.db.tables import Account, ApiToken, DeviceRequest, Token
 from leaderboard.errors import Busy, Conflict, Invalid, NotFound
 
 LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
-"""RFC 8628 (6.1): none that makes words, none that looks like another one or like a digit."""
+"""RFC 8628 (6.1): no vowels, and no letters that look like another one or like a digit."""
 CODE_LETTERS = 8
 LIFETIME = timedelta(minutes=10)
 INTERVAL = timedelta(seconds=5)

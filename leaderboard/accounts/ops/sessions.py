@@ -83,7 +83,7 @@ def _end_oldest(session: Session, account_id: int) -> None:
 
 
 def resume(session: Session, token: str, ip: str = "") -> ResumedSession | None:
-    """The viewer a token stands for; None where it is unknown, too old, idle, or its account disabled."""
+    """The viewer a token represents; None where it is unknown, too old, idle, or its account disabled."""
     row = session.execute(_RESUMED, {"digest": digest(token)}).one_or_none()
     if row is None:
         return None

@@ -115,7 +115,7 @@ def _taken(shown: str) -> Conflict:
 
 
 def ensure(session: Session, viewer: Viewer, name: str, task_id: int | None = None) -> int:
-    """The id of the team with this name, created without members if missing.
+    """The id of the team with this name, created without members if absent.
 
     For the operator, and for organisers of the task whose runs are filed. Raises Forbidden for anybody else,
     Invalid for a name that cannot be shown, Conflict for one that looks like another team's.

@@ -54,7 +54,7 @@ def add_packed(session: Session, run_id: int, answers: Iterable[tuple[str, bytes
 
 
 def of_topic(session: Session, run_id: int, topic_id: str) -> Answer | None:
-    """The answer of a run for a topic, None if missing; raises Damaged."""
+    """The answer of a run for a topic, None if absent; raises Damaged."""
     here = StoredAnswer.run_id == run_id, StoredAnswer.topic_id == topic_id
     body = session.scalar(select(StoredAnswer.body).where(*here))
     return None if body is None else opened(run_id, topic_id, body)

@@ -120,7 +120,7 @@ def _resting(topics: int, revision: int) -> tuple[str, str]:
 
 
 def _range(place: Place | None, rank: int) -> str:
-    """The rank range of a run, or its rank if missing."""
+    """The rank range of a run, or its rank if absent."""
     if place is None:
         return f"{rank:,}"
     ends = sorted({place.rank_low, place.rank_high})
@@ -276,7 +276,7 @@ def frame_table(page: FramePage) -> Table[Row]:
 
 
 def _ranks(shown: Board, row: Row) -> str | None:
-    """The rank range of a run, or its rank if missing."""
+    """The rank range of a run, or its rank if absent."""
     place = shown.places.get(row.run_id)
     if place is None or place.rank_low == place.rank_high:
         return None if row.rank is None else str(row.rank)

@@ -614,10 +614,6 @@ def _order_by_bounds(ranked: list[Bounds]) -> str:
     flips = sum(below.high > above.low for above, below in pairwise(ranked))
     pairs = len(ranked) - 1
     if not flips:
-        return (
-            "Whatever the relevance of the unjudged documents, no run would change places with its neighbour."
-        )
-    return (
-        f"By these bounds, {flips:,} of {pairs:,} neighbouring pairs could change places if the unjudged "
-        "documents were judged."
-    )
+        return "No possible judgment of the unjudged documents would swap a run with its neighbour."
+    swaps = f"{flips:,} of {pairs:,} neighbouring pairs could swap"
+    return f"By these bounds, {swaps} if the unjudged documents were judged."

@@ -1,4 +1,4 @@
-"""`leaderboard import`: a task made of an export, or of a folder of files."""
+"""`leaderboard import`: a task made from an export, or from a folder of files."""
 
 import json
 import tempfile

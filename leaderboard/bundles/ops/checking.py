@@ -1,6 +1,6 @@
 """Records of a bundle as they are read: each line an object whose values fit the columns they are for.
 
-A picture that comes in is decoded in a process of its own, as one that is sent is. Rows of a snapshot name
+A picture that comes in is decoded in a separate process, like one that is sent is. Rows of a snapshot name
 runs by ids, which are numbers of the bundle here: on another site a snapshot has another digest, and address.
 """
 
@@ -422,7 +422,7 @@ NOT_BELIEVED: dict[str, dict[str, Any]] = {
     "entries": {"agreement_version": None, "agreed_at": None},
     "uploads": {"state": "accepted", "wishes": {}, "fixes": []},
 }
-"""Table -> what stands for what only the operator is believed: that a team agreed, how a run was made."""
+"""Table -> values for statements accepted only from the operator: a team's agreement, a run's origin."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -460,7 +460,7 @@ class TaskImport:
     """Runs of judges whose labels cannot be scored here, as the runs of their reference are elsewhere."""
     was_published: bool = False
     is_trusted: bool = True
-    """Whether the operator vouches for the bundle; else only what forms could have made of it is kept."""
+    """Whether the operator vouches for the bundle; else only values that forms can produce are kept."""
 
     def read(self, table: RecordTable) -> Iterator[tuple[int, Record]]:
         """The records of a table with their lines, noting which one is being stored."""

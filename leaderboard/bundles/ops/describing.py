@@ -221,13 +221,13 @@ FILES = {
     "datacite.json": "The same citation as DataCite metadata, to register a DOI.",
     "topics.tsv": "Topic id and title, separated by a tab.",
     "qrels/": "Judgments of every revision as TREC qrels: topic, subtopic or 0, docno, grade. Files are "
-    "named LINE-NAME-REVISION; preferences are JSON, one a line; distractors one docno a line; of documents "
-    "left out topic and docno a line. Nuggets and labels of answers are one JSON object, where a run is its "
-    "ranking_sha256; so is a reference that judges are compared with, with its values by run and topic.",
+    "named LINE-NAME-REVISION; preferences are JSON lines; distractors one docno per line; documents "
+    "left out one topic and docno per line. Nuggets and labels of answers, and a reference of judges with "
+    "its values by run and topic, are one JSON object, with runs by ranking_sha256.",
     "runs/": "Run files: topic, Q0, docno, rank, score, tag; answers as JSON lines; judges as board files "
     "or labels. Compressed if they were submitted compressed.",
-    "judges/": "Of judges who sent labels: what counts of labels of answers, and the board that labels made "
-    "by scoring the runs of the reference, as JSON.",
+    "judges/": "For judges who submitted labels: the labels of answers that count, and the resulting board "
+    "of the runs of the reference, as JSON.",
     "pools/": "The documents of each pool in judging order, as JSON lines: priority, stratum, probability.",
     "pictures/": "The task's logo and picture.",
     "snapshots/": "Snapshots of the leaderboard, as JSON; run_id is the id of a run in the bundle.",
@@ -241,7 +241,7 @@ LEFT_OUT = (
     "accounts, passwords, mail addresses, tokens, links and the audit log",
     "the entry code for teams, and webhooks",
     "rejected files, files that were not yet checked, and drafts of judgments",
-    "query logs (the preferences made of them are among the judgments)",
+    "query logs (preferences derived from them are among the judgments)",
     "the texts of the collection's documents",
     "suites that include the task, and links to replicated runs of other tasks",
 )

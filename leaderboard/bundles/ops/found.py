@@ -77,7 +77,7 @@ class FoundTask:
 
     @property
     def depth(self) -> int:
-        """Most documents a topic that the task has to let in."""
+        """Most documents per topic that the task has to let in."""
         return max((run.deepest for run in self.runs), default=DEPTH) if self.is_deep else DEPTH
 
     @property
@@ -339,7 +339,7 @@ class FolderRequest:
 
 
 def prepared(files: BundleFiles, found: FoundTask, wanted: FolderRequest, folder: Path) -> PreparedTask:
-    """Topics and judgments, read without a session; folder takes a file of topics if missing."""
+    """Topics and judgments, read without a session; folder takes a file of topics if absent."""
     topics = files.file(found.topics_path) if found.topics_path else _titleless(found.topics, folder)
     draft = TaskDraft(
         slug=wanted.slug,
@@ -365,7 +365,7 @@ def make_bundle(
 ) -> None:
     """Store and publish the task, then add its runs; the caller's transaction holds all of it or nothing.
 
-    For who may make tasks: organisers file runs for any team of their own tasks. Raises Conflict where the
+    For who may make tasks: organisers file runs for any team in their tasks. Raises Conflict where the
     slug is taken, Invalid for a run that is not accepted after all.
     """
     # A large run takes longer to be packed than a page's transaction may wait.

@@ -315,7 +315,7 @@ def store(making: TaskImport, tables: Iterable[RecordTable]) -> None:
 
 
 def _require_records(making: TaskImport, tables: Iterable[RecordTable]) -> None:
-    """Raise Invalid for the first record that breaks a rule of its own: nothing is written by then."""
+    """Raise Invalid for the first record that breaks its own rule: nothing is written by then."""
     ids: Numbers = {name: {} for name in NUMBERED}
     for table in tables:
         for line, record in making.read(table):
@@ -372,7 +372,7 @@ def _add_task(making: TaskImport, table: RecordTable) -> None:
         making.session.add(making.task)
         making.session.flush()
         make_own(making)
-    making.owner  # noqa: B018 (raises if missing)
+    making.owner  # noqa: B018 (raises if absent)
 
 
 def _collection(making: TaskImport, table: RecordTable, line: int, record: Record) -> int:
@@ -437,7 +437,7 @@ def _note_uploads(making: TaskImport, table: RecordTable) -> None:
     """Keep in mind what came with each run's file, to be stored with the run."""
     for line, record in making.read(table):
         making.sent[record["id"]] = (line, record)
-        # Its row is made with the run: until then the number stands for itself.
+        # Its row is made with the run: until then it keeps its number.
         making.ids["upload"][record["id"]] = record["id"]
 
 

@@ -1,6 +1,6 @@
 """Judgments and pools of a bundle, read back into what a site stores.
 
-Runs are files as they were sent. Where names are put out, their answers are written again as they count, in
+Runs are files as submitted. Where names are put out, their answers are written again as they count, in
 the dialect `report`: what else a line says may name somebody. Judgments are the text that their digest is of.
 """
 
@@ -42,7 +42,7 @@ ENDING = ".answers.json"
 """Ending of files of answer judgments."""
 MOST_BYTES = 2**30
 TEAM = "-"
-"""Stands for the team in lines that are written again: a file is one team's, which its record names."""
+"""Represents the team in lines that are written again: a file is one team's, which its record names."""
 
 
 def judgments(session: Session, revision_id: int, hides: Callable[[str], str] | None) -> bytes:
@@ -111,7 +111,7 @@ ANY_SIZE = Limits(plain_bytes=2**40)
 
 @dataclass(frozen=True, slots=True)
 class RevisionFiles:
-    """The files of a revision: judgments, and what stands next to them, None if missing of it.
+    """The files of a revision: judgments and what supplements them, None if absent.
 
     name: of the judgments in the bundle.
     """

@@ -291,7 +291,7 @@ def _write_judgments(source: BundleSource, target: BundleWriter) -> None:
 
 
 def _judgments(session: Session, revision_id: int) -> Pieces:
-    """TREC's four columns; the second one is the subtopic, 0 if missing."""
+    """TREC's four columns; the second one is the subtopic, 0 if absent."""
     rows = session.execute(
         select(Judgment.topic_id, Judgment.subtopic, Judgment.docno, Judgment.grade)
         .where(Judgment.revision_id == revision_id)

@@ -283,7 +283,7 @@ class PublicView:
     runs: Mapping[int, str]
     """Id of a run whose team goes by a pseudonym -> what it is called."""
     at: str
-    """When the task was published, which stands for moments that are not told."""
+    """When the task was published, which replaces hidden dates."""
     masked_teams: frozenset[int]
     masked_uploads: frozenset[int]
     marked: frozenset[int]

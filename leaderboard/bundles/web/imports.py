@@ -1,4 +1,4 @@
-"""A task made of files in the browser: what they were understood as is shown, and one button makes it."""
+"""A task made from files in the browser: what they were understood as is shown, and one button makes it."""
 
 import threading
 from collections.abc import Iterator
@@ -101,7 +101,7 @@ def make() -> ResponseReturnValue:
 
 
 def made(files: BundleFiles, words: ImportWords) -> str:
-    """The slug of the task that was made of files; raises as `taking.take_in` and `making.make` do."""
+    """The slug of the task that was made from files; raises as `taking.take_in` and `making.make` do."""
     asker = viewer()
     if files.is_bundle:
         with writing() as session:

@@ -208,7 +208,7 @@ def _text(name: str, report: Report) -> str:
         depth = facts["depth"]
         lines.append(
             f"  tag {facts['tag'] or '(none)'}, {facts['entries']:,} entries, {facts['topics']:,} topics, "
-            f"{depth['min']:,} to {depth['max']:,} documents a topic"
+            f"{depth['min']:,} to {depth['max']:,} documents per topic"
         )
     lines.extend(problem_line("problem", problem) for problem in report.problems)
     lines.extend(problem_line("warning", warning) for warning in report.warnings)

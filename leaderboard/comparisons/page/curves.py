@@ -232,13 +232,13 @@ def _caption(page: CurvesPage) -> str:
 def _kind(choice: Choice) -> Kind:
     if choice.kind not in KINDS:
         problem = Problem(
-            f"is one of {', '.join(KINDS)}.", "Choose one of these.", field="kind", value=choice.kind[:20]
+            f"must be one of {', '.join(KINDS)}.", "Choose one.", field="kind", value=choice.kind[:20]
         )
-        raise Invalid("This kind of curve does not exist.", [problem])
+        raise Invalid("Unknown kind of curve.", [problem])
     if choice.depth not in DEPTHS:
         choices = ", ".join(map(str, DEPTHS))
         problem = Problem(
-            f"is one of {choices}.", "Choose one of these.", field="depth", value=str(choice.depth)
+            f"must be one of {choices}.", "Choose one of these.", field="depth", value=str(choice.depth)
         )
         raise Invalid("This maximum rank is not available.", [problem])
     return KINDS[choice.kind]

@@ -37,7 +37,7 @@ def evidence_sentence(found: Gated, digits: int) -> str:
     """The difference with both bounds, and their confidence."""
     difference = f"Difference {found.difference:+.{digits}f}"
     if found.is_constant:
-        return f"{difference} on every topic, which leaves nothing to chance."
+        return f"{difference} on every topic, so nothing is left to chance."
     if found.low is None or found.high is None:
         return f"{difference}."
     return (

@@ -284,7 +284,7 @@ class PairPage(TaskHead):
     gated: Gated | None
     """The first run against the second as a baseline; None without a margin."""
     people: Results | None
-    """Blind preferences of assessors; None if missing, or while hidden."""
+    """Blind preferences of assessors; None if absent, or while hidden."""
 
     @property
     def better(self) -> ComparedRun | None:

@@ -158,22 +158,22 @@ MEANINGS = (
     ("overlap", "Share of the top documents in common"),
     ("ao", "Average overlap: mean of the overlaps at depth 1 and beyond"),
     ("rbo_ext", "Rank-biased overlap, extrapolated: 1 for the same ranking"),
-    ("rbo_min", "Lower bound of RBO, whatever follows the last documents"),
+    ("rbo_min", "Lower bound of RBO, for any continuation of the rankings"),
     ("rbo_max", "Upper bound of RBO"),
     ("rbo_res", "Upper bound minus lower bound"),
     (
         "footrule_slide",
-        "Ranks by which a document moves, per document in either top: the lecture’s footrule distance",
+        "Mean number of ranks by which a document in either top moves: footrule distance per document",
     ),
     ("footrule_fagin", "Sum of the moves, with missing documents at the next rank: Fagin’s footrule"),
     (
         "kendall_slide",
-        "Share of pairs in opposite order, with missing documents at the next rank: the lecture’s Kendall "
+        "Share of pairs in opposite order, with missing documents at the next rank: normalised Kendall "
         "distance",
     ),
     (
         "kendall_fagin",
-        "Pairs in opposite order, pairs that one ranking leaves open counting half: Fagin’s Kendall distance",
+        "Pairs in opposite order; pairs that one ranking does not order count half: Fagin’s Kendall distance",
     ),
 )
 """Prefix of a coefficient's name -> its meaning."""

@@ -247,7 +247,7 @@ def _persistence() -> float:
     except ValueError:
         p = 0.0
     if not 0.05 <= p <= 0.999:
-        problem = Problem("is a number from 0.05 to 0.999.", "Try 0.9.", field="p", value=text[:20])
+        problem = Problem("must be a number from 0.05 to 0.999.", "Try 0.9.", field="p", value=text[:20])
         raise Invalid("The persistence of rank-biased overlap is not valid.", [problem])
     return p
 
@@ -261,8 +261,8 @@ def _margin() -> float | None:
     except ValueError:
         margin = -1.0
     if not 0 <= margin < float("inf"):
-        problem = Problem("is a number from 0 on.", "Try 0.01.", field="margin", value=text[:20])
-        raise Invalid("The margin cannot be that.", [problem])
+        problem = Problem("must be a number of at least 0.", "Try 0.01.", field="margin", value=text[:20])
+        raise Invalid("The margin is not valid.", [problem])
     return margin
 
 

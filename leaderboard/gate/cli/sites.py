@@ -46,10 +46,10 @@ def _run(client: Client, task: str, baseline: str) -> tuple[int, str]:
     rows = client.rows(f"/tasks/{task}/runs", search=baseline)
     found = [row for row in rows if row["run"] == baseline]
     if not found:
-        raise Invalid(f"{task} has no run {baseline!r}; give the name or the number of one on its board.")
+        raise Invalid(f"{task} has no run {baseline!r}; use the name or number of a run on its board.")
     if len(found) > 1:
         numbers = ", ".join(f"{row['run_id']} ({row['team']})" for row in found)
-        raise Invalid(f"{task} has several runs {baseline!r}; give the number of one: {numbers}.")
+        raise Invalid(f"{task} has several runs {baseline!r}; use the number of one: {numbers}.")
     return int(found[0]["run_id"]), baseline
 
 
@@ -57,11 +57,11 @@ def _judgments(client: Client, task: str, folder: Path) -> tuple[Path, tuple[Pat
     """The newest revision of the judgments, and the documents that it leaves out."""
     numbers = [int(row["revision"]) for row in client.rows(f"/tasks/{task}/revisions")]
     if not numbers:
-        raise Invalid(f"{task} has no judgments that you may see; give them with --qrels.")
+        raise Invalid(f"{task} has no judgments that you can see; provide them with --qrels.")
     address = f"/tasks/{task}/revisions/{max(numbers)}/file"
     qrels = _written(folder / "qrels.txt", client.download(address, part="qrels"))
     if _part(client, address, "distractors"):
-        raise Invalid(f"The judgments of {task} have distractors, which only its site scores by.")
+        raise Invalid(f"The judgments of {task} have distractors, which only its site can score.")
     left_out = _part(client, address, "left_out")
     return qrels, (_written(folder / "left-out.txt", [left_out]),) if left_out else ()
 

@@ -62,7 +62,7 @@ class CircularAgreement:
 
 
 def circularity(agreement: JudgeAgreement, facts: DeclaredFacts) -> CircularAgreement:
-    """Circularity of a judge by the declared facts; no sentences if missing."""
+    """Circularity of a judge by the declared facts; no sentences if absent."""
     judge = facts.judges.get(agreement.judge, NOTHING)
     by_family = _of_family(agreement.runs, judge, facts)
     by_team = [run for run in agreement.runs if judge.team and _fact(facts, run).team == judge.team]

@@ -134,7 +134,7 @@ def _rows(
 def _of_rows(
     session: Session, shown: ShownEdition, by: MeasureColumn, rows: list[Row]
 ) -> tuple[Reference, tuple[int, ...]]:
-    """The reference made of ranked runs, and their ids in its order."""
+    """The reference made from ranked runs, and their ids in its order."""
     assert shown.source is not None, "an edition has scores"
     assert shown.edition is not None, "there is an edition"
     source = narrowed(shown.source, shown.edition, by.key)

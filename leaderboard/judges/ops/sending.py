@@ -191,7 +191,7 @@ def _primary(path: Path, board: BoardFile, limits: Limits) -> str:
     found = [
         match[1] for _, line in numbered_lines(path, limits) if (match := _PRIMARY.fullmatch(line.strip()))
     ]
-    measures = ", ".join(map(shown, board.measures)) or "none that can be used"
+    measures = ", ".join(map(shown, board.measures)) or "no usable ones"
     if len(set(found)) > 1 or (found and found[0] not in board.measures):
         rule = f"The primary measure must be one of the file: {measures}."
         raise _refused(Problem(rule, PRIMARY_REMEDY, field="primary", value=shown(found[0])))

@@ -96,7 +96,7 @@ def of_runs(session: Session, runs: Iterable[tuple[int, str]], edition: Edition)
 
 
 def made(session: Session, run_id: int, revision_id: int, dialect: int) -> KeptBoard | None:
-    """The board made from a judge's labels under a revision, None if missing; raises Damaged."""
+    """The board made from a judge's labels under a revision, None if absent; raises Damaged."""
     body = session.scalar(
         select(Alignment.body).where(
             Alignment.run_id == run_id, Alignment.revision_id == revision_id, Alignment.dialect == dialect
@@ -156,7 +156,7 @@ def origins_told(session: Session, viewer: Viewer, kept: KeptReference) -> Forei
 def origins_found(
     session: Session, viewer: Viewer, elsewhere: ForeignOrigin, names: Sequence[str]
 ) -> Origin | None:
-    """The same board on this site, by the digests of its runs and judgments; None if missing.
+    """The same board on this site, by the digests of its runs and judgments; None if absent.
 
     names: of the runs, which distinguish runs with one digest. The viewer must be allowed to see the task's
     scores by topic, as when choosing a reference; a task with that slug comes first, then the oldest.

@@ -46,7 +46,7 @@ class ImportRules:
     task: str
     key: bytes
     topic_of: Callable[[str], str | None]
-    """A topic id from its id or exact title; None if missing or several."""
+    """A topic id from its id or exact title; None if absent or several."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -171,7 +171,7 @@ def add_import(session: Session, viewer: Viewer, slug: str, prepared: PreparedLo
 
 
 def remove_import(session: Session, viewer: Viewer, slug: str, number: int) -> None:
-    """Delete a log permanently; revisions made from it are kept. Raises NotFound if missing."""
+    """Delete a log permanently; revisions made from it are kept. Raises NotFound if absent."""
     task = policy.own_task(session, viewer, slug)
     log = session.scalar(select(ClickLog).where(ClickLog.task_id == task.id, ClickLog.number == number))
     if log is None:

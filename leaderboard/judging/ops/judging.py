@@ -187,7 +187,7 @@ def able(session: Session, task_id: int) -> dict[int, str]:
 
 
 def of_name(session: Session, task_id: int, name: str) -> Assessor | None:
-    """The assessor of a task with an equivalent name; None if missing."""
+    """The assessor of a task with an equivalent name; None if absent."""
     canonical = names.canonical(name)
     return next(
         (assessor for assessor in of_task(session, task_id) if names.canonical(assessor.name) == canonical),
@@ -198,7 +198,7 @@ def of_name(session: Session, task_id: int, name: str) -> Assessor | None:
 def ensure(
     session: Session, viewer: Viewer, task: Task, name: str, origin: str, origin_name: str = ""
 ) -> Assessor:
-    """The assessor of that name for imported labels, created without a link if missing.
+    """The assessor of that name for imported labels, created without a link if absent.
 
     Raises Conflict if the name belongs to another origin or another machine, Invalid for a
     machine without a name.
@@ -399,7 +399,7 @@ def store_lines(
 
 
 def undo_last(session: Session, model: type[Event], *where: ColumnElement[bool]) -> Event | None:
-    """Withdraw the last of some events; None if missing."""
+    """Withdraw the last of some events; None if absent."""
     query = select(model).where(model.undone.is_(False), *where)
     last = session.scalar(query.order_by(model.saved_at.desc(), model.id.desc()).limit(1))
     if last is not None:

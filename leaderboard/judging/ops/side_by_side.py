@@ -259,7 +259,7 @@ class Questions:
     answers: dict[Place, Answer]
 
     def answer(self, asked: AskedQuestion) -> Answer | None:
-        """The answer in force; None if missing."""
+        """The answer in force; None if absent."""
         return self.answers.get(asked.place)
 
     @property

@@ -659,7 +659,7 @@ def question_page(session: Session, token: str, item: str) -> QuestionPage:
 
 
 def text_page(session: Session, token: str, item: str, side: str, place: int) -> TextPage:
-    """A document of one of the rankings; raises NotFound if missing at that position."""
+    """A document of one of the rankings; raises NotFound if absent at that position."""
     mine = side_by_side.of_link(session, token)
     asked = mine.find(item)
     docnos = (

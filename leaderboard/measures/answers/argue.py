@@ -20,7 +20,7 @@ from leaderboard.measures.judged import FloatArray
 def sentence_support(answers: JudgedAnswers) -> FloatArray:
     """The share of segments that all of their citations support, float64 (topics,), 0 to 1.
 
-    Of the segments that cite, or have to because they are the first to make a claim. 0 if missing.
+    Of the segments that cite, or have to because they are the first to make a claim. 0 if there are none.
 
     One segment with both of two citations, one with one of two, one that needs a citation: 1/3.
 
@@ -209,7 +209,7 @@ SENTENCE_SUPPORT = AnswerMeasure(
 )
 CITATION_SUPPORT = AnswerMeasure(
     name="CitationSupport",
-    title="Share of citations that bear their segment out",
+    title="Share of citations that support their segment",
     formula="citations that support their segment / citations",
     citation=ARGUE,
     compute=citation_support,

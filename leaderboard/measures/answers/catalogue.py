@@ -21,7 +21,7 @@ NEEDS: dict[Basis, str] = {
 }
 AGGREGATES = {
     "mean": "the mean over topics",
-    "micro": "one quotient of two sums over topics",
+    "micro": "a quotient of two sums over topics",
     "from means": "computed from sums over topics",
 }
 
@@ -80,11 +80,11 @@ def _facts(measure: AnswerMeasure) -> Iterator[tuple[str, str]]:
     yield "Written", f"{measure.name}({inner})" if inner else measure.name
     low, high = measure.range
     span = f"{low:g} or more" if math.isinf(high) else f"{low:g} to {high:g}"
-    ranked = "; nothing is ranked by it" if measure.direction == "none" else "; higher is better"
+    ranked = "; not used for ranking" if measure.direction == "none" else "; higher is better"
     yield "Scores", span + ranked
     yield "Over all topics", AGGREGATES[measure.aggregate]
     yield "Needs", NEEDS[measure.basis]
-    yield "Source", measure.citation or "counted on the answer as it was sent"
+    yield "Source", measure.citation or "counted on the answer as submitted"
     yield "Definition", f"version {measure.version}"
 
 

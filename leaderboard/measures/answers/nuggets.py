@@ -21,10 +21,9 @@ STRICT = {**PARTIAL, "partial_support": 0.0}
 def nugget_recall(answers: JudgedAnswers, *, set: str, strict: int = 0) -> FloatArray:
     """The share of a topic's nuggets that the answer contains, float64 (topics,), 0 to 1.
 
-    A nugget that is held in part counts half, and nothing with strict=1; an assignment that failed counts
-    nothing. Vital: over the vital nuggets, 0 if missing. All: over all nuggets. Weighted: over all,
-    others than vital ones at half their weight; a nugget whose importance failed is one of the others.
-    An answer that is empty or missing has 0.
+    A partially supported nugget counts half, or 0 with strict=1; a failed assignment counts 0. Vital: over
+    the vital nuggets, 0 if the topic has none. All: over all nuggets. Weighted: over all, with non-vital
+    ones at half weight; a nugget whose importance failed is not vital. An empty or missing answer scores 0.
 
     Vital nuggets held, held, in part, not; okay ones held, in part, not: 2.5 of 4 vital ones.
 
@@ -126,7 +125,7 @@ ARGUE = "Walden et al., Auto-ARGUE: LLM-Based Report Generation Evaluation, arXi
 SET = Parameter(
     "set",
     "choice",
-    "Which nuggets count: vital ones, all alike, or all with others than vital ones at half their weight.",
+    "Which nuggets count: vital ones, all equally, or all with non-vital ones at half weight.",
     required=True,
     choices=("vital", "all", "weighted"),
 )
@@ -134,10 +133,10 @@ SET = Parameter(
 NUGGET_RECALL = AnswerMeasure(
     name="NuggetRecall",
     title="Recall of nuggets",
-    formula="(Σ w·s) / (Σ w); s = 1 held, 1/2 in part (0 if strict), 0 else; w by set and importance",
+    formula="(Σ w·s) / (Σ w); s = 1 full, 1/2 partial (0 if strict), 0 else; w by set and importance",
     citation=NUGGETIZER,
     compute=nugget_recall,
-    parameters=(SET, switch("strict", "1: a nugget that is held in part counts nothing.")),
+    parameters=(SET, switch("strict", "1: a partially supported nugget counts 0.")),
     basis="nuggets",
     called=(
         ("V_strict", "NuggetRecall(set=vital,strict=1)"),

@@ -26,4 +26,4 @@ def switch(name: str, text: str) -> Parameter:
     return Parameter(name, "integer", text, 0, 1, default=0)
 
 
-WEIGHTED = switch("weighted", "1: a vital question counts twice as much as another.")
+WEIGHTED = switch("weighted", "1: a vital question counts twice.")

@@ -51,6 +51,6 @@ _KNOWN: dict[str, Measure] = {**NAMES}
 
 @lru_cache(1024)
 def parse(text: str) -> BoundMeasure:
-    """The measure of answers that a name stands for; raises UnknownMeasure as that of rankings does."""
+    """The measure of answers with a name; raises UnknownMeasure as that of rankings does."""
     text = text.strip()
     return parse_among(CALLED.get(text, text), _KNOWN, (*CALLED, *NAMES), "V_strict or SupportP(hard=1)")

@@ -66,7 +66,7 @@ ANSWER_LENGTH = AnswerMeasure(
     title="Length of answers",
     formula="words or characters of all segments",
     citation="",
-    note="Counted as the checkers of TREC RAG and RAGTIME count.",
+    note="Counted like the checkers of TREC RAG and RAGTIME.",
     compute=answer_length,
     parameters=(
         Parameter(
@@ -94,7 +94,7 @@ NUM_SEGMENTS = AnswerMeasure(
 NUM_CITATIONS = AnswerMeasure(
     name="NumCitations",
     title="Citations of answers",
-    formula="citations, each document once a segment",
+    formula="citations, each document once per segment",
     citation="",
     compute=num_citations,
     direction="none",

@@ -94,7 +94,7 @@ PARAMETERS = (
     Parameter(
         "citations",
         "choice",
-        "Whether only the first citation of a segment counts, as at TREC 2024, or all judged ones.",
+        "Whether only the first citation of a segment counts, as at TREC 2024, or all judged citations.",
         default="first",
         choices=("first", "all"),
     ),
@@ -107,7 +107,7 @@ SUPPORT_P = AnswerMeasure(
     compute=support_precision,
     parameters=PARAMETERS,
     basis="support",
-    note="With first citations only and no segment without one it is SupportR. As in RAGDoll.",
+    note="With only first citations, and no segment without one, it equals SupportR. As in RAGDoll.",
 )
 SUPPORT_R = AnswerMeasure(
     name="SupportR",

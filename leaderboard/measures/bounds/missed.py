@@ -60,7 +60,7 @@ AP_NEXT = Measure(
     compute=ap_missed_next,
     parameters=(REL,),
     direction="none",
-    note="The relevant documents are those of the judgments; only where the missed ones rank is open.",
+    note="The relevant documents are those in the judgments; only the ranks of the missed ones are unknown.",
 )
 
 AP_LAST = Measure(
@@ -72,5 +72,5 @@ AP_LAST = Measure(
     parameters=(REL,),
     direction="none",
     needs=frozenset({"collection size"}),
-    note="The relevant documents are those of the judgments; only where the missed ones rank is open.",
+    note="The relevant documents are those in the judgments; only the ranks of the missed ones are unknown.",
 )

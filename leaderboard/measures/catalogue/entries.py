@@ -21,21 +21,21 @@ AGGREGATES = {
     "mean": "the mean over topics",
     "sum": "the sum over topics",
     "geometric": "the geometric mean over topics, each counted as at least 0.00001",
-    "micro": "one quotient of two sums over topics, so that topics with many documents weigh most",
+    "micro": "a quotient of two sums over topics, so topics with many documents weigh most",
     "from means": "computed from several means over topics, not from the topics’ scores",
-    "none": "none: there are scores of topics only",
+    "none": "none: it has only topic scores",
 }
 DIRECTIONS = {
     "higher": "higher is better",
     "lower": "lower is better",
-    "none": "neither high nor low is better, so runs are not ranked by it",
+    "none": "no direction, so runs are not ranked by it",
 }
 NEEDS = {
     "graded": "judgments with grades, not only relevant or not",
     "subtopics": "judgments of subtopics",
-    "preferences": "judgments of which of two documents is the better one",
+    "preferences": "preference judgments: which of two documents is better",
     "collection size": "the number of documents in the collection",
-    "documents": "the documents’ text, or how dissimilar they are",
+    "documents": "the documents’ text, or their dissimilarities",
 }
 MUST_BE_GIVEN = "must be given"
 NOT_APPLIED = "not applied"
@@ -46,7 +46,7 @@ class Entry:
     """A measure in the list."""
 
     name: Annotated[str, Shown("Measure")]
-    title: Annotated[str, Shown("What it is")]
+    title: Annotated[str, Shown("Title")]
     family: Annotated[str, Shown(shown=Place.DATA)]
     formula: Annotated[str, Shown(shown=Place.DATA)]
     direction: Annotated[str, Shown("Better", shown=~Place.PAGE)]
@@ -72,8 +72,8 @@ class ParameterFacts:
 
     name: str
     written: str
-    text: Annotated[str, Shown("What it does")]
-    rule: Annotated[str, Shown("May be")]
+    text: Annotated[str, Shown("Effect")]
+    rule: Annotated[str, Shown("Values")]
     default: str
     value: str
 
@@ -242,12 +242,12 @@ def _parameter(parameter: Parameter, bound: BoundMeasure | None) -> ParameterFac
 
 def _facts(measure: Measure) -> Iterator[tuple[str, str]]:
     if measure.text:
-        yield "Scores", "text, which is shown and never ranked by"
+        yield "Scores", "text, shown but never used for ranking"
     else:
         yield "Scores", f"{_range(measure)}; {DIRECTIONS[measure.direction]}"
         yield (
             "Where undefined",
-            f"{measure.undefined:g}, as of a topic with nothing relevant that the run misses",
+            f"{measure.undefined:g}, for example if the run misses a topic without relevant documents",
         )
     yield "Over all topics", AGGREGATES[measure.aggregate]
     if measure.needs:

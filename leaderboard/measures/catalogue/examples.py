@@ -23,7 +23,7 @@ NEIGHBOURS = 3
 class Graded:
     """A judged document: its grade, and its grade for each subtopic it is relevant to, numbered from 1.
 
-    letter: what preferences call it, empty if missing.
+    letter: its name in preferences, empty if absent.
     """
 
     grade: int

@@ -28,7 +28,7 @@ class Family:
 FAMILIES: tuple[Family, ...] = (
     Family(
         "Ranked retrieval",
-        "How high relevant documents rank, where a document is relevant or not.",
+        "Ranks of relevant documents, with binary relevance.",
         (
             "average_precision",
             "geometric",
@@ -44,42 +44,42 @@ FAMILIES: tuple[Family, ...] = (
     ),
     Family(
         "Curves of precision and recall",
-        "Points of the curve of precision by recall, and the area under it.",
+        "Points on the precision-recall curve, and the area under it.",
         ("interpolated", "exact_recall", "recall_points", "precision_recall_area"),
     ),
     Family(
         "Graded relevance",
-        "What the documents of a ranking are worth, where some are more relevant than others.",
+        "Gain of the ranked documents, with graded relevance.",
         ("ndcg", "discounted_gain", "graded_gain", "compatibility"),
     ),
     Family(
         "Models of a reader",
-        "What a reader gains who reads on, or stops, with a probability that the measure states.",
+        "Expected gain of a reader who continues or stops with a stated probability.",
         ("expected_reciprocal_rank", "rank_biased", "trec_eval.rbp", "cwl", "near_err"),
     ),
     Family(
         "Sets and classification",
-        "What was retrieved and what was not; the ranks do not matter.",
+        "The retrieved set, regardless of ranks.",
         ("sets", "classification", "averaging", "utility"),
     ),
     Family(
         "Diversity",
-        "Whether a ranking covers the several things a topic can mean, or differs in itself.",
+        "Coverage of the subtopics of a topic, or dissimilarity of the ranked documents.",
         ("diversity.novelty", "diversity.intent_aware", "diversity.at_k"),
     ),
     Family(
         "Preferences",
-        "How far a ranking agrees with judgments of which of two documents is the better one.",
+        "Agreement of a ranking with preferences between two documents.",
         ("preferences.fulfilled", "preferences.at_rank"),
     ),
     Family(
         "Bounds",
-        "What a measure could be if more documents were judged, or had been retrieved.",
+        "Possible values of a measure if more documents were judged or retrieved.",
         ("bounds.scores", "bounds.ndcg", "bounds.missed"),
     ),
     Family(
         "Counts and coverage",
-        "How many documents were retrieved, relevant and judged.",
+        "Numbers of retrieved, relevant and judged documents.",
         ("coverage", "trec_eval.relstring"),
     ),
 )

@@ -17,7 +17,7 @@ RANKS = 10
 class TrecForm:
     """A name printed by trec_eval and its counterpart here.
 
-    k stands for a rank and x for another number; option: how trec_eval is asked for it with other
+    k is a rank and x another number; option: how trec_eval is asked for it with other
     values, empty where it takes none; only: the version that alone has it, 0 where all do.
     """
 

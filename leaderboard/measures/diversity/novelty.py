@@ -147,13 +147,13 @@ def _perfect(judged: Judged, rel: int, alpha: float, weight: FloatArray) -> Floa
 ALPHA = Parameter(
     "alpha",
     "number",
-    "How much of its worth a subtopic loses with every document that has it.",
+    "The share of its gain that a subtopic loses with each document containing it.",
     0.0,
     1.0,
     default=0.5,
 )
 BETA = Parameter(
-    "beta", "number", "The probability that a reader goes on to the next rank.", 0.0, 1.0, default=0.5
+    "beta", "number", "The probability that a reader continues to the next rank.", 0.0, 1.0, default=0.5
 )
 
 GREEDY_RANGE = (0.0, math.e / (math.e - 1.0))

@@ -110,5 +110,5 @@ _KNOWN: dict[str, Measure] = {**NAMES}
 
 @lru_cache(64)
 def parse(text: str) -> BoundMeasure:
-    """The measure of judges that a name stands for; raises UnknownMeasure as that of rankings does."""
+    """The measure of judges with a name; raises UnknownMeasure as that of rankings does."""
     return parse_among(text.strip(), _KNOWN, tuple(NAMES), "BoardTau or TopicTau")

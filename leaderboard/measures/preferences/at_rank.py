@@ -102,8 +102,8 @@ def _last(cutoff: int | None) -> int:
 _PREFERENCES: frozenset[Need] = frozenset({"preferences"})
 _CITATION = "Carterette and Bennett, Evaluation Measures for Preference Judgments, SIGIR 2008"
 _GIVEN = (
-    "Preferences count as given: what follows from several of them has to be in the file. Where both "
-    "directions were given, one is failed by every ranking."
+    "Preferences count as given: preferences implied by others must be in the file. If both directions "
+    "are given, every ranking fails one."
 )
 
 P_PREF = Measure(

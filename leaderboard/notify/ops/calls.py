@@ -68,7 +68,7 @@ class WebhookAnswer:
 
 
 class _NotAllowedError(Exception):
-    """The address is none that a webhook may have."""
+    """The address is not allowed for a webhook."""
 
 
 def networks(text: str) -> Networks:
@@ -92,7 +92,7 @@ def is_allowed(address: Address, allowed: Networks = (), *, is_tls: bool = True)
     if not is_tls:
         return False
     if isinstance(address, IPv6Address) and (address not in PUBLIC_V6 or address in SIX_TO_FOUR):
-        # Elsewhere lie addresses that stand for IPv4 ones, such as 64:ff9b::/96; 2002::/16 does, too.
+        # Elsewhere lie addresses that represent IPv4 ones, such as 64:ff9b::/96; 2002::/16 does, too.
         return False
     is_cloud = any(address in network for network in HOSTS_OF_CLOUDS)
     return address.is_global and not address.is_multicast and not is_cloud

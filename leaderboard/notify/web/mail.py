@@ -1,4 +1,4 @@
-"""The mail address of an account: given, confirmed, taken away, and written to where a password is lost."""
+"""The mail address of an account: given, confirmed, removed, and written to where a password is lost."""
 
 import logging
 

@@ -31,7 +31,7 @@ class MentionedRun:
 
 @dataclass(frozen=True, slots=True)
 class RunMentions:
-    """The reproduced run, None if missing, and the runs that reproduce it, by number."""
+    """The reproduced run, None if absent, and the runs that reproduce it, by number."""
 
     reproduces: MentionedRun | None = None
     reproduced_by: tuple[MentionedRun, ...] = ()
@@ -57,7 +57,7 @@ def parts(
 def mentions(
     session: Session, viewer: Viewer, run: Run, task: Task, sight: Sight, names: ShownNames
 ) -> RunMentions:
-    """The links of a visible run; no statement if missing.
+    """The links of a visible run; no statement if absent.
 
     The number of statements does not grow with the links. Hidden links are left out: both tasks must show
     scores by topic, and neither run of a replication may have a pseudonym. The team of the reproduction and

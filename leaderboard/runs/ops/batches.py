@@ -1,4 +1,4 @@
-"""Many files sent together: planned as a whole, then each an upload of its own with its own verdict.
+"""Many files sent together: planned as a whole, then each a separate upload with its own verdict.
 
 What cannot be an upload, a file of no team for instance, is kept with the batch as a sentence. A batch that
 is sent again, because its answer was lost, goes on where it was.
@@ -125,7 +125,7 @@ def _teams(
 def receive(
     database: Database, viewer: Viewer, slug: str, opened: OpenBatch, planned: BatchPlan, key: str | None
 ) -> None:
-    """Store the files one by one, each in a transaction of its own with the job that checks it.
+    """Store the files one by one, each in its own transaction with the job that checks it.
 
     What is refused, for instance by a quota, is kept as a verdict of the batch and does not stop the others.
     """

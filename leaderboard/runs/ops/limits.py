@@ -290,7 +290,7 @@ def count_check_only(session: Session, account_id: int | None, ip: str) -> None:
 
 
 def count_accepted(session: Session, account_id: int | None, ip: str = "") -> None:
-    """Take back what `count_check` counted: the file was accepted."""
+    """Uncount what `count_check` counted: the file was accepted."""
     if account_id is None:
         return
     throttles.give_back(session, _account_key(account_id))

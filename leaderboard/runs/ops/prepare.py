@@ -54,7 +54,7 @@ class PreparedUpload:
     run: PackedRun | None
 
     def chunks(self) -> Iterator[bytes]:
-        """The file as sent, in compressed pieces of about a megabyte."""
+        """The submitted file, in compressed pieces of about a megabyte."""
         assert self.path is not None, "a stored file has its pieces"
         pieces = compressor(_LEVEL)
         with self.path.open("rb") as file:
@@ -63,7 +63,7 @@ class PreparedUpload:
 
 
 def unpack_chunk(body: bytes) -> bytes:
-    """A stored piece as it was sent; raises Damaged where it is not what was stored."""
+    """A stored piece as submitted; raises Damaged where it is not what was stored."""
     return plain_bytes(b"", body, "bytes")
 
 
@@ -407,7 +407,7 @@ def _request(file: BatchFile, path: Path, wished: BatchRequest, row: ListRow | N
 
 
 def first_tag(path: Path) -> str:
-    """The tag of a run's first entry; '' if missing or the file is unreadable."""
+    """The tag of a run's first entry; '' if absent or the file is unreadable."""
     try:
         head = next(any_blocks(path, ArchivesLimits(memory=QUICK_MEMORY)), b"")
     except LeaderboardError:

@@ -107,7 +107,7 @@ def queue_check(session: Session, upload: Upload) -> None:
 
 
 def stored(session: Session, upload_id: int) -> tuple[str, str, int]:
-    """A stored upload's file name as sent, SHA-256 and size; raises NotFound where it is gone."""
+    """A stored upload's submitted file name, SHA-256 and size; raises NotFound where it is gone."""
     upload = session.get(Upload, upload_id)
     if upload is None:
         raise NotFound(f"There is no upload {upload_id}.")

@@ -34,7 +34,7 @@ class CurveLines:
     """One curve in several variants, each over the points.
 
     highest and median are taken at each point separately over the ranked runs: neither is the curve of one
-    run. leader is the run ranked first; None if missing or it is the run itself.
+    run. leader is the run ranked first; None if absent or it is the run itself.
     """
 
     points: tuple[float, ...]

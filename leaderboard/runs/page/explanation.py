@@ -145,8 +145,8 @@ ADDED = ("mean", "sum")
 class ExplainedTopic:
     """A topic on which the run is below the median, or above it.
 
-    share is what the difference from the median adds to the run's value, None where the value is not made of
-    parts. Documents that the run overlooked are listed if it is below the median.
+    share is what the difference from the median adds to the run's value, None where the value is not made
+    from parts. Documents that the run overlooked are listed if it is below the median.
     """
 
     place: TopicPlace

@@ -179,7 +179,7 @@ def ranked_documents(session: Session, viewer: Viewer, run_id: int) -> ScoredRun
 
 
 def scored_run(session: Session, viewer: Viewer, run_id: int) -> ScoredRun:
-    """The run with its scores by topic; raises NotFound where it has none that the viewer may see."""
+    """The run with its scores by topic; raises NotFound if the viewer can see none."""
     seen = seen_run(session, viewer, run_id)
     scored = scores_of_topics(session, seen)
     if scored is None:

@@ -206,7 +206,7 @@ class OwnTask(OfTask):
     days: int
     """Whole days until it closes; 0 without a deadline to come."""
     quota: Quota | None
-    """What the phase that takes runs leaves; None if there is no limit or no run can be submitted."""
+    """What the phase that accepts runs leaves; None if there is no limit or no run can be submitted."""
     runs: int
     """Runs of the team that are not withdrawn."""
     rule: str

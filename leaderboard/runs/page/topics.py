@@ -115,7 +115,7 @@ def topics_page(
 def looked_at(
     session: Session, scored: ScoredRun, rows: Sequence[Row], measure: str | None = None
 ) -> MeasureByTopic | None:
-    """The requested measure and every scored run's scores by it, None if missing; one statement.
+    """The requested measure and every scored run's scores by it, None if absent; one statement.
 
     Raises UnknownMeasure for a measure that is not on the board or has no direction.
     """

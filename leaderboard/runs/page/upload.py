@@ -110,7 +110,7 @@ TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class SentFile:
-    """A run's file as it was sent: which upload holds its bytes, and how it is offered."""
+    """A run's file as submitted: which upload holds its bytes, and how it is offered."""
 
     upload_id: int
     name: str
@@ -122,7 +122,7 @@ class SentFile:
 
 
 def sent_file(session: Session, viewer: Viewer, run_id: int) -> SentFile:
-    """The file as sent; raises NotFound for an unknown run and where the viewer may not have the file."""
+    """The submitted file; raises NotFound for an unknown run and where the viewer may not have the file."""
     run, task, sight = policy.visible_run(session, viewer, run_id)
     if not shown_names.may_have_file(session, viewer, run, task, sight):
         raise NotFound(f"You are not allowed to download the file of run {run_id}.", run=run_id)
@@ -155,7 +155,7 @@ def command(
 ) -> str:
     """The line for a shell that computes measures from the file, as `trec_eval_text` gives them.
 
-    level: the task's. It is an option where every measure has it, as trec_eval's names stand for one level.
+    level: the task's. It is an option where every measure has it, as trec_eval's names imply one level.
     leaves_out: whether the revision leaves documents out of rankings.
 
     >>> command("run.txt", ["AP(rel=2)", "nDCG@10"], dialect=10, level=2)
@@ -264,7 +264,7 @@ def upload_file(session: Session, viewer: Viewer, upload_id: int) -> SentFile:
     upload, *_ = _row(session, viewer, upload_id)
     if not fixing.is_kept(session, upload_id):
         raise NotFound(f"The file of upload {upload_id} was not kept.", upload=upload_id)
-    # What was fixed is plain text, whatever it was made of.
+    # What was fixed is plain text, whatever it was made from.
     name = f"{suggested_name(upload.file_name)}.txt" if upload.fixes else upload.file_name
     return sent_as(upload, download_name(name, upload.id))
 
@@ -309,7 +309,7 @@ class CheckForm(OfTask):
 
     topics: int
     visibility: str
-    """blind where any phase that takes runs now is."""
+    """blind where any phase that accepts runs now is."""
     phases: tuple[str, ...]
     """The phases that take runs now, if several do."""
     organises: bool

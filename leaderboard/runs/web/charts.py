@@ -54,7 +54,7 @@ def _spread(value: MeasureValue) -> Spread | None:
 
 
 def by_topic(page: TopicsPage) -> RangeChart | None:
-    """The run's score on every topic within the field's range, in page order; None if missing."""
+    """The run's score on every topic within the field's range, in page order; None if absent."""
     field = page.field
     if field is None:
         return None

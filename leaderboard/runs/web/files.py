@@ -1,4 +1,4 @@
-"""A run's files: as it was sent, and its scores as trec_eval prints them."""
+"""A run's files: as submitted, and its scores as trec_eval prints them."""
 
 import threading
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ _turns = threading.BoundedSemaphore(LARGE_AT_ONCE)
 @blueprint.get("/runs/<id:run_id>/file")
 @rule(PUBLIC)
 def file(run_id: int) -> ResponseReturnValue:
-    """The file as it was sent, for whom it is open; its digest is compared before the first byte goes out."""
+    """The file as submitted, for whom it is open; its digest is compared before the first byte goes out."""
     return answer(upload.sent_file(reading(), viewer(), run_id))
 
 

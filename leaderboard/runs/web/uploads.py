@@ -187,7 +187,7 @@ def _progress(page: UploadPage) -> dict[str, Any]:
 @blueprint.get("/uploads/<id:upload_id>/file")
 @rule(SIGNED_IN)
 def file(upload_id: int) -> ResponseReturnValue:
-    """The file of an upload, as it was sent or fixed, while it is kept."""
+    """The file of an upload, as submitted or fixed, while it is kept."""
     return files.answer(upload_file(reading(), viewer(), upload_id))
 
 

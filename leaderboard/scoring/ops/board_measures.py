@@ -130,7 +130,7 @@ def offered(name: str, level: int, there: Collection[str]) -> str:
 
 
 def lacking(shown: ShownEdition) -> tuple[str, ...]:
-    """Sentences on measures of the shown edition without scores; empty if missing."""
+    """Sentences on measures of the shown edition without scores; empty if absent."""
     if shown.edition is None or shown.basis is None:
         return ()
     if not all(kinds.judged_by(kind).ranks_documents for kind in shown.kinds):

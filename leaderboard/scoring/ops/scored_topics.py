@@ -37,7 +37,7 @@ def put_topic_set(
 
 
 def put_public(session: Session, task: Task, name: str) -> bool:
-    """Create the public part of a set if missing; public topics stay public. Returns whether created."""
+    """Create the public part of a set if absent; public topics stay public. Returns whether created."""
     if name == ALL_TOPICS:
         return draw_topic_set(session, task)
     public = public_part(name)

@@ -8,7 +8,7 @@ from leaderboard.web.session import viewer, wake, writing
 
 
 def have_computed(waiting: Sequence[WaitingResult]) -> None:
-    """Queue the results that the viewer's page waits for; no write if missing."""
+    """Queue the results that the viewer's page waits for; no write if absent."""
     if waiting:
         asker = viewer()
         with writing() as session:

@@ -277,7 +277,7 @@ def runs_checks() -> tuple[DamageCheck, ...]:
         DamageCheck(kind.stored, "run", partial(_runs, kind), partial(_said, kind))
         for kind in map(kinds.of, filter(kinds.is_known, kinds.KINDS))
     )
-    return DamageCheck("files as sent", "upload", _uploads, _file), *checks
+    return DamageCheck("submitted files", "upload", _uploads, _file), *checks
 
 
 Key = tuple[int, int, int]

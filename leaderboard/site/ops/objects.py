@@ -1,4 +1,4 @@
-"""Files as sent that lie in an object store: moved there and back, and what is left over removed.
+"""Submitted files in an object store: moved there and back, and what is left over removed.
 
 The object is there before its row is, and the row before the pieces are gone: wherever this is cut off, the
 file is whole in one place at least.
@@ -50,7 +50,7 @@ class ObjectCount:
 
 
 def store_of(database: Database) -> ObjectStore:
-    """The object store of the settings; raises Invalid if missing."""
+    """The object store of the settings; raises Invalid if absent."""
     if database.objects is None:
         raise Invalid(
             "No object store is configured. Set LEADERBOARD_OBJECTS_URL, for example to s3://bucket/prefix."
@@ -66,7 +66,7 @@ def count_moves(session: Session) -> ObjectCount:
 
 
 def due_moves(session: Session, over_bytes: int, limit: int | None = None) -> list[int]:
-    """Uploads whose files are larger than that, as sent, and still in the database; the oldest first."""
+    """Uploads whose submitted files are larger than that and still in the database; the oldest first."""
     elsewhere = exists().where(StoredObject.upload_id == Upload.id)
     here = exists().where(UploadChunk.upload_id == Upload.id, UploadChunk.number == 0)
     about = exists().where(
@@ -122,7 +122,7 @@ def _compressed(sent: StoredFile, digest: "hashlib._Hash") -> Iterator[bytes]:
 
 
 def settle_move(session: Session, done: PutObject) -> bool:
-    """Have the object stand for the pieces, which go; False where somebody else moved the file meanwhile."""
+    """Replace the pieces by the object; False where somebody else moved the file meanwhile."""
     lock_row(session, Upload, done.upload_id)
     if _sent(session, done.upload_id) is None:
         return False

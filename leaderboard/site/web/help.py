@@ -1,4 +1,4 @@
-"""Help: how to take part and how to read a board; and the parts that pages are made of."""
+"""Help: how to take part and how to read a board; and the parts that pages are made from."""
 
 from flask import Blueprint, render_template
 from flask.typing import ResponseReturnValue

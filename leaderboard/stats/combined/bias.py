@@ -66,7 +66,7 @@ def favours(
     """
     runs, topics = len(placed), labels.topics
     if topics < 2 or not all(groups):
-        raise ValueError("whom a machine favours is seen from two topics and one run on")
+        raise ValueError("a machine's favour needs at least two topics and one run")
     if any(runs - len(set(group)) < LEAST_OTHERS for group in groups):
         raise ValueError(f"a group is compared with {LEAST_OTHERS} runs of others or more")
     judged = labels.is_judged
@@ -75,7 +75,7 @@ def favours(
     worth, own = _unexplained((value_of(labels.machine[judged])[None], own), people, placed.mean(axis=0))
     own_size = (own**2).sum(axis=1)
     is_estimable = own_size > own.shape[1] * (ROUNDING * np.abs(placed).max(initial=0.0)) ** 2
-    # What a whole pool would hold of it: the sample's documents, each as often as it stands for others.
+    # What a whole pool would hold of it: the sample's documents, each as often as it represents others.
     in_pool = own**2 @ (1 / labels.probability[judged])
     scale = np.divide(in_pool, own_size, out=np.zeros_like(own_size), where=is_estimable)
     by_topic = np.array([np.bincount(topic, weights=row, minlength=topics) for row in worth * own])

@@ -52,8 +52,8 @@ def predicted(labels: Labels, value_of: ValueOf) -> FloatArray:
     """The grade expected from people for each document, (documents,), given its machine grade.
 
     The mean value of the documents of the same machine grade that people judged in other topics, each
-    counted as often as it stands for others; of all machine grades where none was judged; else the machine's
-    own. That a topic's own judgments are left out keeps what is made of it unbiased.
+    counted as often as it represents others; of all machine grades where none was judged; else the machine's
+    own. That a topic's own judgments are left out keeps what is made from it unbiased.
     """
     judged = labels.is_judged
     topic, machine = labels.topic[judged], labels.machine[judged]

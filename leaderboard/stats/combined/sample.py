@@ -26,7 +26,7 @@ _STEPS = 200
 def uniform(seed: int, topic: str, document: str) -> float:
     """A document's permanent random number, from 0 up to 1: it is drawn where its probability is larger.
 
-    It is made of a digest, so that it is the same on every machine and in every draw.
+    It is made from a digest, so that it is the same on every machine and in every draw.
 
     >>> uniform(1, "401", "d1") == uniform(1, "401", "d1") != uniform(2, "401", "d1")
     True

@@ -1,6 +1,6 @@
 """Agreement of two scorings on the order of runs, and the runs that move most between them.
 
-Scores are float64 (n,), one a run, higher is better. A correlation is from -1 (reversed) to 1 (the same
+Scores are float64 (n,), one per run, higher is better. A correlation is from -1 (reversed) to 1 (the same
 order), None where it is not defined: with fewer than two runs, or where a scoring ties all of them.
 """
 

@@ -44,7 +44,7 @@ def compare_rankings(
     curve_depth: int = 100,
     shared: Sequence[IntArray] | None = None,
 ) -> RankingComparison:
-    """Compare the rankings of two runs, one a topic in the same order, empty where a run has none.
+    """Compare the rankings of two runs, one per topic in the same order, empty where a run has none.
 
     The keys, with the numbers as given (here the defaults):
 
@@ -101,9 +101,9 @@ def compare_tied_rankings(
     """The extrapolated rank-biased overlap with documents of equal score tied, float64 (t,) each.
 
     For the topics of compare_rankings, under the keys rbo_ext(p=0.9,ties=a), ties=w and ties=b; what they
-    mean is said at rbo_with_ties. The scores are one a document, in the order of the rankings; shared is
+    mean is said at rbo_with_ties. The scores are one per document, in the order of the rankings; shared is
     as for compare_rankings. Raises
-    ValueError as compare_rankings does, and where scores do not descend or are not one a document.
+    ValueError as compare_rankings does, and where scores do not descend or are not one per document.
 
     >>> compare_tied_rankings(["ab"], ["ba"], [[1.0, 1.0]], [[2.0, 1.0]], p=0.5)["rbo_ext(p=0.5,ties=a)"]
     array([0.75])

@@ -83,7 +83,7 @@ def resampled_sums(scores: FloatArray, source: PCG64, resamples: int) -> FloatAr
 def _add_drawn(scores: FloatArray, source: PCG64, sums: FloatArray) -> None:
     """Fill in sums, (runs, columns), of the scores (runs, topics) over the topics drawn for each column."""
     topics, columns = scores.shape[1], sums.shape[1]
-    # An even number of resamples at a time: two numbers are made of one of the source.
+    # An even number of resamples at a time: two numbers are made from one of the source.
     step = max(2, DRAWN_AT_ONCE // topics // 2 * 2)
     for start in range(0, columns, step):
         drawn = numbers(source, min(step, columns - start), topics, topics)

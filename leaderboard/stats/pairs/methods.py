@@ -54,40 +54,41 @@ TESTS: Mapping[str, Procedure] = {
         Procedure(
             "t",
             "paired t",
-            "Is the mean difference over topics like these other than 0?",
+            "Is the mean difference over topics like these different from 0?",
             "Student, The Probable Error of a Mean, Biometrika 6(1), 1908",
         ),
         Procedure(
             "guarded_t",
             "guarded paired t",
-            "Is the mean difference other than 0, by the paired t and by Johnson's, which allows for skew?",
+            "Is the mean difference different from 0, by the paired t and by Johnson's t, which allows "
+            "for skew?",
             "Johnson, Modified t Tests and Confidence Intervals for Asymmetrical Populations, Journal of the "
             "American Statistical Association 73(363), 1978",
         ),
         Procedure(
             "wilcoxon",
             "Wilcoxon signed rank",
-            "Do the differences lie around another middle than 0, large ones counted by rank?",
+            "Are the differences centred on a value other than 0, weighted by rank?",
             "Wilcoxon, Individual Comparisons by Ranking Methods, Biometrics Bulletin 1(6), 1945",
         ),
         Procedure(
             "sign",
             "sign",
-            "Does one run win more of the topics than by coin toss?",
+            "Does one run win on more topics than a coin toss would give?",
             "Dixon and Mood, The Statistical Sign Test, Journal of the American Statistical Association 41, "
             "1946",
         ),
         Procedure(
             "randomisation",
             "Fisher randomisation",
-            "Would the means differ as much if a coin had decided, topic by topic, which score is whose?",
+            "Would the means differ as much if the two scores of each topic were swapped at random?",
             "Fisher, The Design of Experiments, 1935",
             random=True,
         ),
         Procedure(
             "bootstrap",
             "bootstrap",
-            "Would other topics like these move the mean difference by as much as it is away from 0?",
+            "Would other topics like these shift the mean difference by as much as its distance from 0?",
             "Sakai, Evaluating Evaluation Metrics Based on the Bootstrap, SIGIR 2006",
             random=True,
         ),
@@ -100,7 +101,7 @@ CORRECTIONS: Mapping[str, Procedure] = {
         Procedure(
             "holm",
             "Holm",
-            "The chance of any false finding among all pairs is at most alpha, whatever the scores.",
+            "The chance of any false finding among all pairs is at most alpha, for any scores.",
             "Holm, A Simple Sequentially Rejective Multiple Test Procedure, Scandinavian Journal of "
             "Statistics 6(2), 1979",
             is_over_all_pairs=True,
@@ -109,7 +110,8 @@ CORRECTIONS: Mapping[str, Procedure] = {
         Procedure(
             "bonferroni",
             "Bonferroni",
-            "The chance of any false finding among all pairs is at most alpha, each pair judged by itself.",
+            "The chance of any false finding among all pairs is at most alpha, with each pair tested "
+            "separately.",
             "Dunn, Multiple Comparisons among Means, Journal of the American Statistical Association 56, "
             "1961",
             is_over_all_pairs=True,
@@ -118,7 +120,7 @@ CORRECTIONS: Mapping[str, Procedure] = {
         Procedure(
             "bh",
             "Benjamini-Hochberg",
-            "Of the findings, the expected share that is false is at most alpha.",
+            "The expected share of false findings among all findings is at most alpha.",
             "Benjamini and Hochberg, Controlling the False Discovery Rate, Journal of the Royal Statistical "
             "Society B 57(1), 1995",
             version=2,
@@ -126,15 +128,15 @@ CORRECTIONS: Mapping[str, Procedure] = {
         Procedure(
             "none",
             "uncorrected",
-            "Each pair has a chance of alpha of a false finding: of many pairs, many are found falsely.",
+            "Each pair has a chance of alpha of a false finding, so many pairs give many false findings.",
             "",
             version=2,
         ),
         Procedure(
             "tukey",
             "Tukey HSD",
-            "Is the difference larger than the largest one expected of runs that are all alike? Assumes that "
-            "all differences vary alike.",
+            "Is the difference larger than the largest expected if all runs were equal? Assumes equal "
+            "variances of all differences.",
             "Carterette, Multiple Testing in Statistical Analysis of Systems-Based Information Retrieval "
             "Experiments, ACM Transactions on Information Systems 30(1), 2012",
             is_over_all_pairs=True,
@@ -143,8 +145,8 @@ CORRECTIONS: Mapping[str, Procedure] = {
         Procedure(
             "randomised_tukey",
             "randomised Tukey HSD",
-            "Is the difference larger than the largest one found when each topic's scores are "
-            "shuffled? Assumes that all runs' scores vary alike.",
+            "Is the difference larger than the largest found when each topic's scores are shuffled? "
+            "Assumes equal variances of all runs' scores.",
             "Carterette, Multiple Testing in Statistical Analysis of Systems-Based Information Retrieval "
             "Experiments, ACM Transactions on Information Systems 30(1), 2012",
             random=True,

@@ -51,7 +51,7 @@ def threshold_lines(thresholds: Thresholds, *, same_topics: bool) -> list[str]:
         "DRI, above or below 0": thresholds.dri,
         "ER, above or below 1": thresholds.er,
     }
-    test = f"off below p {alpha:g}, close where p cannot say, same where all scores are equal"
+    test = f"off below p {alpha:g}, close otherwise, same if all scores are equal"
     within = "" if margin is None else f" or the difference is within {margin:g} either way (TOST, {alpha:g})"
     order = f"KTU: same from {1 - ktu.same:g}, close from {1 - ktu.close:g}, else off"
     return [

@@ -62,7 +62,7 @@ TASKS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoardQuery:
-    """Choice of a board: its measure, phase, edition or moment; one run a team, or those of a group."""
+    """Choice of a board: its measure, phase, edition or moment; one run per team, or those of a group."""
 
     measure: str | None = None
     phase: str | None = None

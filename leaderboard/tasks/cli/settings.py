@@ -151,7 +151,7 @@ def organiser(slug: str, account: str, role: str, data: Path | None) -> None:
 
 
 SAYS: dict[str, Callable[..., str]] = {
-    "date_task": lambda done, slug: f"{slug} takes runs {done.asked.span}.",
+    "date_task": lambda done, slug: f"{slug} accepts runs {done.asked.span}.",
     "publish_task": lambda done, slug: f"{slug} is published.",
     "unpublish_task": lambda done, slug: f"{slug} is a draft.",
     "archive": lambda done, slug: f"{slug} is {done.done}.",

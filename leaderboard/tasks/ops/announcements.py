@@ -101,7 +101,7 @@ def _entered(task_id: int) -> Select[Team]:
 
 
 def preview(session: Session, viewer: Viewer, slug: str, draft: AnnouncementDraft) -> AnnouncementPreview:
-    """The recipients of an announcement, for the task's organisers; raises Invalid if missing."""
+    """The recipients of an announcement, for the task's organisers; raises Invalid if there are none."""
     task = policy.own_task(session, viewer, slug)
     _require_words(draft)
     team_ids = _team_ids(session, task.id, draft)
@@ -191,7 +191,7 @@ def send(
             f"The recipients have changed: now {announcement_preview.count} people, not {counted}. "
             "Check the preview again, then send it."
         )
-    throttles.spend(session, f"announcement {task.id}", A_DAY, timedelta(days=1), "That is enough for a day")
+    throttles.spend(session, f"announcement {task.id}", A_DAY, timedelta(days=1), "Too many announcements")
     row = Announcement(
         task_id=task.id,
         account_id=viewer.account_id,

@@ -28,7 +28,7 @@ Progress = Callable[[str], object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetRequest:
-    """A dataset and the task to be made of it.
+    """A dataset and the task to be made from it.
 
     collection: the name of the one that its documents are in; '' is that of the dataset that has them all.
     """
@@ -131,7 +131,7 @@ def _write(path: Path, records: Iterable[dict[str, Any]]) -> None:
 
 
 def _judgments(dataset: Any, folder: Path) -> Path | None:
-    """The file of the judgments; None if missing."""
+    """The file of the judgments; None if absent."""
     if not dataset.has_qrels():
         return None
     with (folder / QRELS).open("w", encoding="utf-8") as file:

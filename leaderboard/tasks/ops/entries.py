@@ -3,9 +3,8 @@
 A free task without an agreement is entered by the first run. What a new version of the agreement changes is
 asked for before the next run; runs that were sent stay.
 
-Filed runs are on the board; their own pages say that they were filed. On the team's own page they are shown
-once a member has agreed. A team without accounts has no one to ask: its runs are shown at once, until
-an account joins it.
+Filed runs are on the board and say so on their own pages. The team's page shows them once a member
+has agreed, or at once if the team has no accounts.
 """
 
 from collections import defaultdict
@@ -98,7 +97,7 @@ def takes_part() -> ColumnElement[bool]:
 
 
 def ensure(session: Session, task: Task, team_id: int, entered_by: int | None) -> Entry:
-    """The team's entry, created if missing, by a run that a member submitted or organisers filed.
+    """The team's entry, created if absent, by a run that a member submitted or organisers filed.
 
     entered_by: that member, unless it organises the task; None for filed runs.
     """

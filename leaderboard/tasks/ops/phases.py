@@ -281,7 +281,7 @@ def remove(session: Session, viewer: Viewer, slug: str, name: str) -> None:
     session.flush()
     if topic_set is not None:
         scored_topics.drop_topic_set(session, task, topic_set.name)
-    setting_values.note_change(session, viewer, task, f"phase {name}", "was there", "taken away")
+    setting_values.note_change(session, viewer, task, f"phase {name}", "was there", "removed")
 
 
 def reveal(session: Session, viewer: Viewer, slug: str, name: str) -> None:

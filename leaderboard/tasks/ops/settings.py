@@ -268,7 +268,7 @@ SECTIONS = (
                 "entry_code",
                 "Entry code",
                 setting_values.line(100),
-                "Give it to the teams yourself. It never appears in a list of changes or in the audit log.",
+                "Send it to the teams yourself. It never appears in a list of changes or in the audit log.",
                 is_secret=True,
             ),
             _text(

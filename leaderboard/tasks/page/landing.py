@@ -187,7 +187,7 @@ class LandingRow:
             return "archived"
         if self.task.published_at is None:
             return "draft"
-        return "; ".join(date.said for date in self.dates) or "takes runs"
+        return "; ".join(date.said for date in self.dates) or "accepts runs"
 
     @property
     def runs(self) -> int | None:

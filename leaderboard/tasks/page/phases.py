@@ -47,7 +47,7 @@ class PhasesPage(TaskHead):
 
     rows: tuple[PhaseRow, ...]
     warning: str = ""
-    """For organisers: a warning on phases whose scores are never shown; empty if missing."""
+    """For organisers: a warning on phases whose scores are never shown; empty if absent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,11 +191,11 @@ def _runs(session: Session, task: Task) -> dict[int, int]:
 
 def _date_row(phase: PhaseRule, at: datetime, is_named: bool) -> DateRow | None:
     if phase.opens_at is not None and phase.opens_at > at:
-        words, moment = "takes runs from", phase.opens_at
+        words, moment = "accepts runs from", phase.opens_at
     elif phase.closes_at is not None:
-        words, moment = ("takes runs until" if phase.closes_at > at else "closed"), phase.closes_at
+        words, moment = ("accepts runs until" if phase.closes_at > at else "closed"), phase.closes_at
     elif is_named:
-        return DateRow(phase.name, "takes runs", None, 0)
+        return DateRow(phase.name, "accepts runs", None, 0)
     else:
         return None
     return DateRow(phase.name if is_named else "", words, moment, (moment - at) // timedelta(days=1))
@@ -254,7 +254,7 @@ def _written(session: Session, tasks: Sequence[Task], address: Address) -> str:
 def _events(task: Task, phase: Phase) -> Iterator[Event]:
     """The dates of one phase; they keep their names when they move."""
     moments = (
-        ("opens", phase.opens_at, "takes runs"),
+        ("opens", phase.opens_at, "accepts runs"),
         ("closes", phase.closes_at, "closes"),
         ("shows", phase.reveal_at, "shows its scores"),
     )

@@ -45,7 +45,7 @@ class SettingsPage(OfTask):
     may_change: bool
     """Whether the viewer organises the task; a reader of everything has read access only."""
     warning: str
-    """A warning on phases whose scores are never shown; empty if missing."""
+    """A warning on phases whose scores are never shown; empty if absent."""
 
 
 @dataclass(frozen=True, slots=True)

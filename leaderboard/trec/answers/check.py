@@ -296,8 +296,8 @@ def _listed(line: CitedLine, given: list[Any], segment: int) -> Iterator[Citatio
         line.kinds.add(type(value))
         if len(line.kinds) > 1 and not line.dialect.mixed:
             raise Fault(
-                "The answer cites by positions and by document ids.",
-                "Use one of them.",
+                "The answer cites both by position and by document id.",
+                "Use only one of the two.",
                 "citation",
                 shown(str(value)),
             )
@@ -426,12 +426,12 @@ class _Check:
         """Check the line against the whole file: its run, and whether its topic is new and known."""
         find = self.reader.find
         if self.facts.run and answer.run != self.facts.run:
-            rule = f"The lines before are of the run {shown(self.facts.run)}; a file is one run."
-            find("tag", rule, "Send each run as a file of its own.", "run_id", answer.run)
+            rule = f"The earlier lines belong to the run {shown(self.facts.run)}; a file contains one run."
+            find("tag", rule, "Submit each run as a separate file.", "run_id", answer.run)
         first = self.lines.setdefault(answer.topic, number)
         if len(self.lines) > MOST_TOPICS:
             rule = f"The file answers more than {MOST_TOPICS:,} topics."
-            self._findings.error(Problem(rule, "Send the task's topics only.", number))
+            self._findings.error(Problem(rule, "Submit only topics of the task.", number))
             raise Enough
         if first != number:
             find("topic twice", f"The topic is on line {first} already.", "Keep one.", "topic", answer.topic)
@@ -457,8 +457,8 @@ class _Check:
             return
         for docno in answer.references:
             if not self._pattern.fullmatch(docno):
-                rule = f"References match {self._pattern.pattern} as a whole."
-                remedy = "Check that the run is of this collection."
+                rule = f"References must match {self._pattern.pattern} as a whole."
+                remedy = "Check that the run is for this collection."
                 self.reader.find("docno pattern", rule, remedy, "reference", docno)
 
     def _fitting(self, read: AnswerLine) -> Answer:
@@ -510,7 +510,7 @@ class AnswerFacts:
         self._lengths: list[int] = []
 
     def add(self, sent: Answer, counted: Answer, unit: Unit) -> None:
-        """Count an answer as it was sent, and as it counts after it was cut."""
+        """Count an answer as submitted, and as it counts after it was cut."""
         self.run = self.run or sent.run
         self._lengths.append(COUNTS[unit](sent.texts))
         cited = [len(segment.citations) for segment in sent.segments]

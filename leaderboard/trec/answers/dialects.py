@@ -112,9 +112,10 @@ DIALECTS = {dialect.name: dialect for dialect in (RAG24, RAG25, RAG26, REPORT, L
 def biogen_2024() -> Fault:
     """The problem of a file of BioGen 2024, which is not supported."""
     return Fault(
-        "This is BioGen 2024's form: one document with citations in brackets inside the text.",
-        "Split the text into sentences and send one line a topic with metadata, responses and references, "
-        "as for BioGen 2025: sentences split here would not be the organisers'.",
+        "This is BioGen 2024's format: one document with citations in brackets inside the text.",
+        "Split the text into sentences and submit one line per topic with metadata, responses and "
+        "references, "
+        "as for BioGen 2025: sentences split by the site would not be the organisers'.",
     )
 
 
@@ -135,7 +136,7 @@ def recognised(record: Mapping[str, Any]) -> Dialect:
         if "answer" in record or "responses" in record:
             return REPORT
     raise Fault(
-        "The line is in none of the dialects of answers, by its keys.",
+        "The keys of the line match no dialect of answers.",
         f"Write one of {', '.join(DIALECTS)}; each has an example in docs/answers.md.",
         "keys",
         ", ".join(map(str, record))[:80],

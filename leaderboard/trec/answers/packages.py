@@ -30,8 +30,8 @@ def opened(path: Path, allowed: tuple[str, ...] = ()) -> Iterator[tuple[Path, Di
         _refuse_biogen(path)
         dialect = DIALECTS[allowed[0]] if len(allowed) == 1 else _first(path)
         if dialect is LONGEVAL:
-            rule = f"Answers of LongEval are a zip of {RESPONSES} and {METADATA}."
-            raise _invalid(Problem(rule, "Send the zip, or check the lines alone as rag25."))
+            rule = f"LongEval answers are a zip of {RESPONSES} and {METADATA}."
+            raise _invalid(Problem(rule, "Submit the zip, or check the lines alone as rag25."))
         _require_allowed(dialect, allowed)
         yield path, dialect
         return
@@ -82,8 +82,8 @@ def _refuse_biogen(path: Path) -> None:
 
 def _require_allowed(dialect: Dialect, allowed: tuple[str, ...]) -> None:
     if allowed and dialect.name not in allowed:
-        rule = f"The file is in the dialect {dialect.name}; {', '.join(allowed)} can be sent."
-        raise _invalid(Problem(rule, "Write it as the track asks for.", None, "dialect", dialect.name))
+        rule = f"The file is in the dialect {dialect.name}; {', '.join(allowed)} are accepted."
+        raise _invalid(Problem(rule, "Use the track's dialect.", None, "dialect", dialect.name))
 
 
 def _members(path: Path, folder: Path) -> dict[str, Path]:

@@ -25,7 +25,7 @@ class Segment:
 class Answer:
     """One run's answer to one topic.
 
-    references: the documents the answer rests on, in the line's order; line: the line as it was sent;
+    references: the documents the answer rests on, in the line's order; line: the line as submitted;
     cut_off: the segments after these that were sent and do not count.
     """
 

@@ -159,7 +159,7 @@ def _given(board: BoardFile, measure: str, *, recompute: bool) -> dict[str, floa
 
 
 def _by_totals(reference: Reference, measure: str, totals: Mapping[str, float]) -> AlignedBoard:
-    rule = "The file has values over all topics only, so there are no tests and no bounds."
+    rule = "The file has only values over all topics, so there are no tests and no bounds."
     return _aligned(reference, measure, {run: {} for run in totals}, (), totals, (Problem(rule),))
 
 

@@ -1,6 +1,6 @@
 """Labels of answers submitted by a judge instead of a board.
 
-They are assignments or Auto-ARGUE's judgments, with or without a nugget set of their own, support labels, or
+They are assignments or Auto-ARGUE's judgments, with or without their own nugget set, support labels, or
 several of these in a file each. Runs are called as on the reference.
 """
 
@@ -171,7 +171,7 @@ def _unknown_questions(judgments: AnswerJudgments) -> Iterator[Problem]:
 def as_grades(answers: PackedAnswers, part: Part, names: Mapping[str, str]) -> dict[str, dict[bytes, int]]:
     """Topic -> what was labelled -> its label as a grade; names: run as labels call it -> its name.
 
-    Of assignments a nugget of an answer: 2 held, 1 in part, 0 not; those that Auto-ARGUE made of nuggets
+    Of assignments a nugget of an answer: 2 held, 1 in part, 0 not; those that Auto-ARGUE made from nuggets
     count. Of support labels a citation: 2, 1 or 0. A label that failed, or was not given, is none.
     """
     grades: dict[str, dict[bytes, int]] = {}

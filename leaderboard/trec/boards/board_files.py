@@ -98,7 +98,7 @@ def _is_all(line: Line, order: str) -> bool:
 def _question(fitting: Sequence[str], line: Line) -> str:
     read = "; ".join(f"{name} ({', '.join(_read(line, name))})" for name in fitting)
     what = f"The order of the columns is ambiguous: line {line.number} may be {read}."
-    return f"{what} Name the order, or give the file a heading."
+    return f"{what} Name the order, or add a header to the file."
 
 
 def _read(line: Line, order: str) -> list[str]:
@@ -192,8 +192,8 @@ class _Reader:
     def add(self, line: Line, columns: tuple[str, ...], run: str) -> None:
         """Take a line whose columns hold this; run is that of a file whose lines do not name theirs."""
         if len(line.cells) != len(columns):
-            rule = f"A line here has {len(columns)} columns; this one has {len(line.cells)}."
-            self.problems.add(Problem(rule, "Write all lines alike.", line.number))
+            rule = f"Lines of this file have {len(columns)} columns; this one has {len(line.cells)}."
+            self.problems.add(Problem(rule, "Use the same columns on all lines.", line.number))
             return
         cell = dict(zip(columns, line.cells, strict=True))
         key = cell["measure"], cell.get("run", run), cell["topic"]

@@ -37,16 +37,14 @@ def read_declared(path: Path, of: str, limits: Limits = DEFAULT_LIMITS) -> Mappi
     head = [name.strip().casefold() for name in next(rows, [])]
     strangers = [name for name in head if name not in (of, "team", "llm", "reranker", "saw_reference")]
     if of not in head or strangers or len(set(head)) < len(head):
-        rule = (
-            f"The heading has {of}, and of team, llm, reranker and saw_reference those that are there, once."
-        )
+        rule = f"The header must have {of} and may have team, llm, reranker and saw_reference, each once."
         raise _refused(path, Problem(rule, f"Such as {of},team,llm.", 1, "heading", shown(",".join(head))))
     by_name: dict[str, Declared] = {}
     for row in rows:
         if row:
             name, declared = _row(path, rows.line_num, dict(zip(head, map(str.strip, row), strict=False)), of)
             if len(row) != len(head) or name in by_name:
-                rule = f"A line names a {of} that no other line names, and has {len(head)} cells."
+                rule = f"Each line must name a different {of} and have {len(head)} cells."
                 raise _refused(path, Problem(rule, "", rows.line_num, of, shown(name)))
             by_name[name] = declared
     return by_name
@@ -55,7 +53,7 @@ def read_declared(path: Path, of: str, limits: Limits = DEFAULT_LIMITS) -> Mappi
 def _row(path: Path, number: int, cells: Mapping[str, str], of: str) -> tuple[str, Declared]:
     name, saw = cells.get(of, ""), cells.get("saw_reference", "").casefold()
     if not name or saw not in _YES:
-        rule = f"A line names a {of}, and saw_reference is yes or no."
+        rule = f"Each line must name a {of}; saw_reference must be yes or no."
         raise _refused(path, Problem(rule, "", number, "saw_reference" if name else of, shown(saw)))
     team, llm, reranker = (cells.get(column, "") for column in ("team", "llm", "reranker"))
     return name, Declared(team, llm, reranker, _YES[saw])

@@ -143,7 +143,7 @@ class ClickLog:
                 self._add("A quote is not closed on its line.", "Close it, or double quotes inside a field.")
             elif cells and len(cells) != len(columns):
                 rule = f"The row has {len(cells)} fields; the heading has {len(columns)}."
-                self._add(rule, "Quote fields that hold the separator.", number)
+                self._add(rule, "Quote fields that contain the separator.", number)
             elif cells:
                 yield number, dict(zip(columns, map(str.strip, cells), strict=True))
 

@@ -187,7 +187,7 @@ class _Maker:
             rule = f"Its session shows another document at rank {row.rank} already."
         else:
             return False
-        self._problems.add(Problem(rule, "Give every ranking shown a session of its own.", row.line, "rank"))
+        self._problems.add(Problem(rule, "Use a separate session for each ranking shown.", row.line, "rank"))
         return True
 
     def _close(self, session: _Open) -> None:

@@ -162,7 +162,7 @@ class _Reader:
                 rule = f"Topics and docnos have at most {ID_BYTES} bytes."
                 return Problem(rule, "Check the columns.", number, "id", shown(value))
         if not _NUMBER.fullmatch(text) or not math.isfinite(float(text)):
-            rule = "A dissimilarity is a number from 0 up."
+            rule = "A dissimilarity must be a number of at least 0."
             return Problem(rule, "The last column is the value.", number, "value", shown(text))
         if ids[-1] == ids[-2] and float(text):
             rule = "A document has no dissimilarity to itself."

@@ -41,7 +41,7 @@ class Assignments:
 
     @property
     def failed_share(self) -> float:
-        """The share of labels that failed, 0 if missing."""
+        """The share of labels that failed, 0 if absent."""
         labels = [label for cell in self.cells.values() for label in cell.labels]
         return labels.count("failed") / len(labels) if labels else 0.0
 
@@ -56,7 +56,7 @@ class _Line:
 
 
 def read_assignments(path: Path, nuggets: NuggetSet | None = None) -> Assignments:
-    """The assignments in a file of JSON lines, one a run and topic.
+    """The assignments in a file of JSON lines, one per run and topic.
 
     A line names exactly the topic's nuggets of the set, in any order, with their importance; without a set,
     the nuggets of all lines of a topic are its set. Raises Invalid with up to 25 problems.

@@ -23,7 +23,7 @@ NAMED = 5
 class AnswerJudgments:
     """The judgments of all runs' answers; parts that are not judged are empty.
 
-    Labels of nuggets are assignments, or, if missing, the questions that Auto-ARGUE found answered.
+    Labels of nuggets are assignments, or, if absent, the questions that Auto-ARGUE found answered.
     """
 
     nuggets: NuggetSet = field(default_factory=NuggetSet)

@@ -42,7 +42,7 @@ _NEEDED: dict[Basis, str] = {
 
 @dataclass(frozen=True, slots=True)
 class JudgmentFiles:
-    """Files of judgments of answers, None if missing."""
+    """Files of judgments of answers, None if absent."""
 
     nuggets: Path | None = None
     assignments: Path | None = None
@@ -54,7 +54,7 @@ class JudgmentFiles:
 class AnswerScores:
     """One run's scores: per measure its topics and float64 (topics,), nan where unjudged.
 
-    parts: what an aggregate is made of, float64 (k, topics), for the measures that have any. zeros: what
+    parts: what an aggregate is made from, float64 (k, topics), for the measures that have any. zeros: what
     nobody judged counts as 0, as programs count that leave no topic out.
     """
 
@@ -75,7 +75,7 @@ class AnswerScores:
         return np.nan_to_num(scores) if self.zeros else scores
 
     def aggregate(self, measure: BoundMeasure) -> float | None:
-        """The measure's one number over the topics that count, None if missing."""
+        """The measure's one number over the topics that count, None if absent."""
         scores, parts = self.values(measure), self.parts.get(measure)
         counts = ~np.isnan(scores)
         if not counts.any():

@@ -65,7 +65,7 @@ class NuggetSet:
 
 
 def read_nuggets(path: Path) -> NuggetSet:
-    """The nugget set in a file of JSON lines, one a topic, of any of the three forms, told apart by keys.
+    """The nugget set in a file of JSON lines, one per topic, of any of the three forms, told apart by keys.
 
     Raises Invalid with up to 25 problems: keys that are missing, a nugget or topic that is there twice.
     """
@@ -104,7 +104,7 @@ def _topic(record: dict[str, Any]) -> tuple[str, list[Nugget]]:
 
 
 def _all(record: dict[str, Any], key: str) -> list[Any]:
-    """The items of the list or object under the key, empty if missing; raises Fault."""
+    """The items of the list or object under the key, empty if absent; raises Fault."""
     given = record.get(key)
     if given is None:
         return []

@@ -21,8 +21,8 @@ class CompiledJudgments:
 
     index: topic as bytes -> its place in judgments.topics; documents: the judged documents of each
     topic in that order, docnos ascending as bytes: judgments.grades has their grades. distractors: the
-    documents known not to be relevant to any topic, as one topic's; None if missing. left_out:
-    documents that are taken out of every ranking before ranks are counted; None if missing.
+    documents known not to be relevant to any topic, as one topic's; None if absent. left_out:
+    documents that are taken out of every ranking before ranks are counted; None if absent.
     """
 
     judgments: Judgments
@@ -121,7 +121,7 @@ class Aligner:
     def _with_distractors(
         self, block: Block, best: Int32, place: Int32, hits: tuple[IntArray, ...], distractors: Index
     ) -> tuple[IntArray, IntArray, IntArray]:
-        """The hits, and as hits of what stands for the distractors those that the topic does not judge."""
+        """The hits, and as hits of what represents the distractors those that the topic does not judge."""
         columns = block.columns
         entry = kernel.among(block.body, columns.at, columns.length, columns.hash, best, distractors)
         group = np.searchsorted(columns.group_start, entry, side="right") - 1

@@ -88,7 +88,7 @@ def _require_utf_8(body: bytearray) -> None:
 def in_byte_order(wholes: Iterable[Whole]) -> CompiledJudgments:
     """Entries whose scores are grades as judgments, topics and docnos in them ascending by bytes.
 
-    Raises Irregular if missing, or a topic has a document twice.
+    Raises Irregular if absent, or a topic has a document twice.
     """
     topics: list[bytes] = []
     parts: list[tuple[IntArray, Int32, IntArray]] = []

@@ -1,7 +1,7 @@
 """Distractors: documents known not to be relevant to any topic, one set per revision.
 
 They count as judged, of grade 0, for every judged topic that does not judge them itself. They are never
-written out topic by topic: one document of each topic stands for all of them (see Judgments).
+written out topic by topic: one document of each topic represents all of them (see Judgments).
 """
 
 from collections.abc import Collection, Sequence
@@ -24,7 +24,7 @@ _LEVEL = 3
 
 
 def read_distractors(path: Path, limits: Limits = DEFAULT_LIMITS) -> frozenset[bytes]:
-    """The docnos of a file, one a line; blank lines, `#` comments and repetitions are skipped.
+    """The docnos of a file, one per line; blank lines, `#` comments and repetitions are skipped.
 
     Raises Invalid with up to 25 problems.
     """
@@ -49,7 +49,7 @@ def read_distractors(path: Path, limits: Limits = DEFAULT_LIMITS) -> frozenset[b
 
 
 def pack_distractors(docnos: Collection[bytes]) -> bytes | None:
-    """The docnos as one compressed string, in byte order; None if missing.
+    """The docnos as one compressed string, in byte order; None if absent.
 
     >>> unpack_distractors(pack_distractors({b"b", b"a"}))
     (b'a', b'b')
@@ -67,7 +67,7 @@ def unpack_distractors(packed: bytes | None) -> tuple[bytes, ...]:
 
 
 def with_distractors(compiled: CompiledJudgments, docnos: Collection[bytes]) -> CompiledJudgments:
-    """The judgments with distractors: each topic's first document has no docno and stands for all of them.
+    """The judgments with distractors: each topic's first document has no docno and represents all of them.
 
     >>> from leaderboard.trec.qrels.align import compile_judgments
     >>> made = with_distractors(compile_judgments({"1": {b"a": 1, b"x": 0}}), [b"x", b"y", b"z"])

@@ -1,7 +1,7 @@
 """Documents left out by topic: out of every ranking before ranks are counted, and out of the ideal ranking.
 
-For collections where a topic was made of a document, as in BRIGHT, and for residual rounds, as in TREC-COVID,
-where whatever was judged in earlier rounds is left out.
+For topics made from a document, as in BRIGHT, and for residual rounds, as in TREC-COVID, which leave out
+all documents judged in earlier rounds.
 """
 
 import json
@@ -71,7 +71,7 @@ def read_left_out(
 ) -> LeftOut:
     """The documents left out by all of the files together.
 
-    A file has lines `topic docno`, where the docno N/A stands for none; or lines of qrels, of which every
+    A file has lines `topic docno`, where the docno N/A means none; or lines of qrels, of which every
     judged document is left out whatever its grade; or lines of JSON with id and excluded_ids, as BRIGHT's
     topics. renamed leads from docnos in the files to those of today. Raises Invalid with up to 25 problems.
     """
@@ -140,7 +140,7 @@ def without(qrels: Qrels, left_out: LeftOut) -> Qrels:
         }
         for topic, by_name in qrels.subtopics.items()
     }
-    # No docno is empty, so no run finds what stands for a topic whose documents are all left out.
+    # No docno is empty, so no run finds what represents a topic whose documents are all left out.
     judgments = {topic: grades or {b"": UNJUDGED} for topic, grades in kept.items()}
     return replace(qrels, judgments=judgments, subtopics=subtopics)
 
@@ -223,7 +223,7 @@ class _Reader:
         fields = line.split()
         self.columns = self.columns or (len(fields) if len(fields) in (PLAIN, JUDGED) else 0)
         if len(fields) != self.columns or max(map(len, fields)) > id_bytes(True):
-            rule = "A line is `topic docno`, or `topic iteration docno grade`, the same in all of the file."
+            rule = "All lines must be `topic docno`, or all `topic iteration docno grade`."
             remedy = "Write the topic, blank, the docno."
             self._problems.add(Problem(rule, remedy, number, "", shown(line.strip())))
             return
@@ -270,7 +270,7 @@ def _last(docno: bytes, pairs: Mapping[bytes, bytes]) -> bytes:
     seen = {docno}
     while (following := pairs.get(docno)) is not None and following != docno:
         if following in seen:
-            raise Invalid(f"The changes of docno {shown(docno)} form a circle; keep only the last one.")
+            raise Invalid(f"The changes of docno {shown(docno)} form a cycle; keep only the last one.")
         seen.add(following)
         docno = following
     return docno

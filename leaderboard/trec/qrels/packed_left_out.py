@@ -10,7 +10,7 @@ _LEVEL = 3
 
 
 def pack_left_out(by_topic: Mapping[str, Collection[bytes]]) -> bytes | None:
-    """The documents (topic -> docnos) as one compressed string, in byte order; None if missing.
+    """The documents (topic -> docnos) as one compressed string, in byte order; None if absent.
 
     >>> unpack_left_out(pack_left_out({"2": {b"b"}, "1": set()}))
     {'2': frozenset({b'b'})}

@@ -82,9 +82,7 @@ def contradiction(judge: str, groups: Collection[Group], error: CycleError) -> P
     circle: list[bytes] = error.args[1][::-1]
     names = " to ".join(shown(docno) for docno in circle[:5])
     line = max(group[circle[0]][1] for group in groups if circle[0] in group)
-    rule = (
-        f"Judge {shown(judge)} prefers {names}{' and so on' if len(circle) > 5 else ''}, which is a circle."
-    )
+    rule = f"Judge {shown(judge)} prefers {names}{' and so on' if len(circle) > 5 else ''}, which is a cycle."
     remedy = "Use two judges, or remove one of the groups."
     return Problem(rule, remedy, line, "docno", shown(circle[0]))
 
@@ -260,7 +258,7 @@ class _Reader:
                 "Levels need five columns: topic judge group docno level.",
             )
         elif name == "level" and not 0.0 <= value < math.inf:
-            rule, remedy = "A level is a number from 0 up.", "The last column is the level."
+            rule, remedy = "A level must be a number of at least 0.", "The last column is the level."
         else:
             return None
         return Problem(rule, remedy, number, name, shown(text))

@@ -218,7 +218,7 @@ class _Reader:
         if has_bare_cr(line):
             remedy = OLD_MAC
         elif count == 6:
-            remedy = "This looks like a run; send the qrels."
+            remedy = "This looks like a run; use the qrels."
         elif count == 5:
             remedy = "Name the columns: map columns=topic,iteration,docno,-,grade (--map)."
         else:

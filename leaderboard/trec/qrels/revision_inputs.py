@@ -28,7 +28,7 @@ BySubtopic = Mapping[str, Mapping[str, Mapping[bytes, int]]]
 
 @dataclass(frozen=True, slots=True)
 class RevisionInputs:
-    """Packed judgments and further inputs, None if missing."""
+    """Packed judgments and further inputs, None if absent."""
 
     judgments: bytes
     subtopics: bytes | None = None

@@ -12,7 +12,7 @@ BLOCK_BYTES = 2**17
 RATIO_FLOOR = 2**20
 """Plain bytes up to which the ratio is not checked: tiny files of one repeated line compress very well."""
 MEMBERS = 100_000
-"""Members one archive may be made of; each costs a copy of what is left of a read."""
+"""Maximum members of an archive; each costs a copy of what is left of a read."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def _members(packed: _Packed, codec: _Codec, limits: Limits) -> Iterator[bytes]:
         yield from _member(packed, codec, limits)
         if not _another(packed, codec):
             return
-    raise Invalid(f"The {codec.name} file is made of more than {MEMBERS:,} parts. Compress it in one step.")
+    raise Invalid(f"The {codec.name} file consists of more than {MEMBERS:,} parts. Compress it in one step.")
 
 
 def _member(packed: _Packed, codec: _Codec, limits: Limits) -> Iterator[bytes]:

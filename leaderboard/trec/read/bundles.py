@@ -1,4 +1,4 @@
-"""Zip and tar archives of run files: each member a file of its own, under a name that is ours.
+"""Zip and tar archives of run files: each member a separate file, under a name that is ours.
 
 Names of members are only shown. What an archive claims is not believed: sizes are added up before anything is
 unpacked where the format says them, and counted again while it is.
@@ -124,12 +124,12 @@ def _several(infos: list[zipfile.ZipInfo]) -> tuple[str, str] | None:
     rule = (
         f"This is a zip archive of {len(infos):,} files ({names})." if infos else "This zip archive is empty."
     )
-    return rule, "Send the one file meant here, plain, in a zip of its own, or as .gz, .bz2, .xz or .zst."
+    return rule, "Submit a single file: plain, alone in a zip, or as .gz, .bz2, .xz or .zst."
 
 
 def _of_office(names: list[str]) -> tuple[str, str] | None:
     if "xl/workbook.xml" in names or {"mimetype", "content.xml"} <= set(names):
-        return "This is a spreadsheet.", "Save the sheet as CSV or as text with tabs and send that."
+        return "This is a spreadsheet.", "Save the sheet as CSV or as text with tabs and submit that."
     return None
 
 
@@ -285,7 +285,7 @@ def _fault_of(info: zipfile.ZipInfo, limits: Limits) -> tuple[str, str] | None:
     if info.compress_type not in _ZIP_METHODS:
         return "Its compression method is not supported.", "Create the archive with a plain zip program."
     if info.file_size > max(RATIO_FLOOR, limits.ratio * info.compress_size):
-        return f"It expands more than {limits.ratio} times; no run does.", "Send the run without padding."
+        return f"It expands more than {limits.ratio} times; no run does.", "Submit the run without padding."
     return None
 
 
@@ -295,7 +295,7 @@ def _pieces(file: IO[bytes]) -> Iterator[bytes]:
 
 
 class _Stream:
-    """Plain bytes of a tar, read in the sizes it is made of; counts them."""
+    """Plain bytes of a tar, read in the sizes it is made from; counts them."""
 
     def __init__(self, blocks: Iterator[bytes], most: int) -> None:
         self._blocks = blocks
@@ -352,7 +352,7 @@ def _tar_members(path: Path, limits: Limits) -> Iterator[tuple[str, bytes, Itera
         name = long_name or _tar_name(head)
         if kind in (_TAR_NAME, _TAR_HEADER, _TAR_GLOBAL):
             if size > NAME_BYTES:
-                raise Invalid("The tar archive has a header that is too long. Make it without extra facts.")
+                raise Invalid("The tar archive has too long a header. Create it without extended headers.")
             body = b"".join(stream.padded(size))
             if kind == _TAR_NAME:
                 long_name = body.rstrip(b"\0")

@@ -22,7 +22,7 @@ MOST_JSON = 2**28
 """Bytes of a file that is one JSON value: it is read as a whole."""
 QUERIES = "Topics are named by their queries; blanks in these were read as _."
 TAG = b"run"
-"""Stands for the tag of a run that has none."""
+"""Represents the tag of a run that has none."""
 NBSP = b"\xc2\xa0"
 _LETOR = re.compile(rb"\s*([+-]?\d+)(?:\.0*)?\s+qid:(\S+)([^#]*)(?:#\s*(.*))?")
 _DOCID = re.compile(rb"doc(?:id|no)?\s*[=:]\s*(\S+)", re.IGNORECASE)
@@ -42,7 +42,7 @@ _TIERS = (
 
 @dataclass(eq=False)
 class Converted:
-    """A source whose plain bytes are in the usual form; what was made of the file is in `notes` once read.
+    """A source whose plain bytes are in the usual form; what was made from the file is in `notes` once read.
 
     guessed: words that were given numbers unasked, as WORD=NUMBER; tagged: whether its entries have a tag.
     """
@@ -112,7 +112,7 @@ class _Grades:
         if guess is None:
             maps = " ".join(f"--map {shown(word)}=NUMBER" for word in unknown[:5])
             rule = "A grade is a whole number of at most 9 digits, or L0 to L9."
-            remedy = f"If these words stand for grades, map each to a number: {maps}."
+            remedy = f"If these words are grades, map each to a number: {maps}."
             some = tuple(map(shown, unknown[:5])) if len(unknown) > 1 else ()
             first = firsts[unknown[0]] or None
             problem = Problem(rule, remedy, first, "grade", shown(unknown[0]), len(unknown), some)
@@ -142,7 +142,7 @@ class _Grades:
             yield Problem(rule, "They were read as whole numbers.", None, "", "")
         if self.words:
             pairs = ", ".join(f"{shown(word)}={grade}" for word, grade in self.words.items())
-            remedy = f"To change this, send the file again with other numbers (--map {pairs.split(', ')[0]})."
+            remedy = f"To change this, submit it again with other numbers (--map {pairs.split(', ')[0]})."
             yield Problem(f"Grade words were read as {pairs}.", remedy if self.guessed else "", None, "", "")
 
 
@@ -473,7 +473,7 @@ def _letor(source: Source, limits: Limits, asked: Asked) -> Converted:
 
 
 def _json_lines(source: Source, head: Head, kind: Kind, limits: Limits, asked: Asked) -> Converted | None:
-    """JSON objects, one a line, whose keys are named as columns."""
+    """JSON objects, one per line, whose keys are named as columns."""
     try:
         records = [json.loads(line) for line in head.lines]
     except (ValueError, RecursionError):
@@ -577,7 +577,7 @@ def _json(source: Source, kind: Kind, limits: Limits, asked: Asked) -> Converted
 
     what = "score" if kind == "run" else "grade"
     rule = f"This is a JSON dictionary: topic, docno and {what}."
-    notes = (Problem(rule, "Lists were read from the best document down." if not entries[0][3] else ""),)
+    notes = (Problem(rule, "Lists were read with the best document first." if not entries[0][3] else ""),)
     if lists is not None:
         notes = (Problem(f"This is a judgment list of OpenSearch. {QUERIES}"),)
     return Converted(lines, kind, notes, grades, numbered=False, tagged=False)

@@ -68,7 +68,7 @@ class _InSteps:
 
 def _gzip(_: int) -> Decoder:
     if not _igzip:
-        return _InSteps(zlib.decompressobj(wbits=31), step=2**10)  # a byte stands for 1 KB at most: 1 MB
+        return _InSteps(zlib.decompressobj(wbits=31), step=2**10)  # a byte represents 1 KB at most: 1 MB
     decoder: Decoder = _igzip.IgzipDecompressor(flag=_igzip.DECOMP_GZIP)
     return decoder
 
@@ -83,7 +83,7 @@ def _xz(memory: int) -> Decoder:
 
 def _zstd(memory: int) -> Decoder:
     decoder = zstandard.ZstdDecompressor(max_window_size=memory).decompressobj()
-    return _InSteps(decoder, step=512)  # four bytes stand for 128 KB at most: 16 MB
+    return _InSteps(decoder, step=512)  # four bytes represent 128 KB at most: 16 MB
 
 
 DECODERS: Mapping[str, Callable[[int], Decoder]] = {"gzip": _gzip, "bzip2": _bzip2, "xz": _xz, "zstd": _zstd}

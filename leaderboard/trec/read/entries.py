@@ -71,7 +71,7 @@ def hides_entries(line: bytes, count: int, columns: int) -> bool:
 
 def hidden_entries(number: int, line: bytes) -> Problem:
     """The problem of such a line: the text after the CR would be ignored."""
-    rule = "A CR stands inside the line, and the text after it would be ignored."
+    rule = "The line contains a CR, and the text after it would be ignored."
     return Problem(rule, OLD_MAC, number, "", shown(line))
 
 
@@ -196,7 +196,7 @@ def _count_remedy(line: bytes, fields: list[bytes]) -> str:
     if len(fields) < 3 and line.count(b",") >= 2:
         return "Separate the fields by blanks or tabs, not by commas."
     if len(fields) == 4 and fields[3].lstrip(b"-").isdigit():
-        return "This looks like a judgment; send the run, not the qrels."
+        return "This looks like a judgment; use the run, not the qrels."
     if len(fields) == 5:
         return "Often the second column (Q0) or the tag is missing."
     if len(fields) > 6:

@@ -39,7 +39,7 @@ def not_json(error: Exception, text: str = "", start: int = 0) -> Fault:
 
     Of text over several lines start is where the value begins; without text the reader knows the line.
     """
-    message = getattr(error, "msg", "it is nested too deeply or holds too large a number")
+    message = getattr(error, "msg", "it is nested too deeply or contains too large a number")
     at = getattr(error, "pos", start)
     line = text.count("\n", 0, at) + 1 if text else None
     rule = f"The line is not valid JSON: {message}."

@@ -167,7 +167,7 @@ def _sliced(blocks: Iterator[bytes], size: int) -> Iterator[bytes]:
 
 def _refuse_utf16(piece: bytes) -> None:
     if piece.startswith(_UTF16):
-        raise _invalid(Problem("The file is UTF-16 text.", "Save it as UTF-8 and send it again.", 1))
+        raise _invalid(Problem("The file is UTF-16 text.", "Save it as UTF-8 and submit it again.", 1))
 
 
 def _refuse_nul(number: int, block: bytes) -> None:

@@ -31,7 +31,7 @@ def loaded(words: Words, start: NDArray[Any], size: NDArray[Any], done: int) -> 
 
 
 def mixed(state: Words) -> Words:
-    """The words with their bits spread; the kernels' hash is made of it."""
+    """The words with their bits spread; the kernels' hash is made from it."""
     state = state * MULTIPLIER
     return state ^ (state >> np.uint64(29))
 

@@ -99,7 +99,7 @@ class Oddities:
         return Entries(*self._columns(numbers[:kept], rows[:kept], firsts, line), consumed, taken)
 
     def note(self, number: int, name: str, value: bytes, rule: str, remedy: str, fix: str = "") -> None:
-        """Keep a note unless the same was made of an earlier line."""
+        """Keep a note unless the same was made from an earlier line."""
         if rule not in self.notes:
             self.notes[rule] = Problem(rule, remedy, number, name, shown(value), fix=fix)
 

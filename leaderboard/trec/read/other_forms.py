@@ -28,18 +28,18 @@ class Other(NamedTuple):
     of_topics: str | None = ""
 
 
-_LINES = "Send the plain text file: one line `{line}` each."
-_AS_TOPICS = "Send it as topics."
+_LINES = "Submit the plain text file: one line `{line}` each."
+_AS_TOPICS = "Submit it as topics."
 OTHERS = (
     Other(
         re.compile(rb"^version https://git-lfs"),
         "a Git LFS pointer instead of the file itself",
-        "Run `git lfs pull` and send the file that it fetches.",
+        "Run `git lfs pull` and submit the file that it fetches.",
     ),
     Other(
         re.compile(_BLANKS + rb"(?>(<!--(?s:.*?)-->\s*)*)<(!doctype\s+)?html\b", re.IGNORECASE),
         "a web page (HTML), perhaps the error page of a failed download",
-        "Open it in a browser, download the file again and send that.",
+        "Open it in a browser, download the file again and submit that.",
     ),
     Other(re.compile(rb"^PAR1"), "a Parquet table", "Write it as lines, for example with pandas: {write}"),
     Other(re.compile(rb"^%PDF"), "a PDF document", _LINES),
@@ -49,7 +49,7 @@ OTHERS = (
             rb"^(\xd0\xcf\x11\xe0|PK(?s:.*)(\[Content_Types\]\.xml|xl/|mimetypeapplication/vnd\.oasis))"
         ),
         "a spreadsheet",
-        "Save the sheet as CSV and send that.",
+        "Save the sheet as CSV and submit that.",
     ),
     Other(
         re.compile(rb"^(\x93NUMPY|\x89HDF|SQLite format 3|\x80[\x02-\x05]|ORC|Obj\x01|ARROW1)"),
@@ -60,7 +60,7 @@ OTHERS = (
         re.compile(rb"<item\s[^>]*\b(seqNum|shotId)\s*=", re.IGNORECASE),
         "a TRECVID run in XML",
         "Write a line for each item: tNum Q0 shotId seqNum SCORE pid, with scores that fall as seqNum rises.",
-        "Send it as a run.",
+        "Submit it as a run.",
     ),
     Other(
         re.compile(
@@ -83,18 +83,18 @@ OTHERS = (
         re.compile(rb'"(mteb_version|mteb_dataset_name|dataset_revision)"|"task_name"(?s:.*)"scores"'),
         "a file of MTEB results, which has scores but no rankings",
         "Submit the rankings; MTEB writes them with `save_predictions=True`.",
-        "Send the topics: one line `{line}` each.",
+        "Submit the topics: one line `{line}` each.",
     ),
     Other(
         re.compile(rb'"(turns|utterances|conversation)"\s*:\s*\['),
         "a file of conversations with turns",
-        "Send it as topics, one object a line with the turn's id and text.",
+        "Submit it as topics, one object per line with the turn's id and text.",
         None,
     ),
     Other(
         re.compile(_BLANKS + rb'\{(?s:.*?)"(responses?|answer|references|citations)"\s*:', re.IGNORECASE),
         "a file of answers",
-        "Send it to a task of answers, or check it with `--kind answers`.",
+        "Submit it to a task of answers, or check it with `--kind answers`.",
         None,
     ),
     Other(
@@ -106,7 +106,7 @@ OTHERS = (
     Other(
         re.compile(rb"^# ir_metadata.start(?![\s\S]*\n[^#\s])"),
         "an ir_metadata header without a run",
-        "Put the run's lines `{line}` below it and send both as one file.",
+        "Put the run's lines `{line}` below it and submit both as one file.",
     ),
     Other(re.compile(_BLANKS + rb"[\[{]", re.IGNORECASE), "JSON of an unknown shape", "{json}", None),
     Other(
@@ -140,9 +140,9 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
 }  # fmt: skip
 """Words for remedies, by the kind the file was sent as."""
 BY_LINES: Mapping[str, tuple[str, str]] = {
-    "run": ("a run", "Send it as a run."),
-    "qrels": ("a qrels file", "Send it as judgments."),
-    "letor": ("a file of LETOR or RankLib judgments", "Send it as judgments."),
+    "run": ("a run", "Submit it as a run."),
+    "qrels": ("a qrels file", "Submit it as judgments."),
+    "letor": ("a file of LETOR or RankLib judgments", "Submit it as judgments."),
     "topics": ("a topics file", _AS_TOPICS),
     "pairs": ("a list of two columns without scores, ranks or grades", "Write one line `{line}` each."),
 }
@@ -181,7 +181,7 @@ def problem_of(head: Head, sent: Sent) -> Problem | None:
 
 
 def named(block: bytes, sent: Sent) -> tuple[str, str] | None:
-    """Name and remedy of the form that first bytes show, None where they show none that matters."""
+    """Name and remedy of the form that the first bytes show, None if it does not matter."""
     for form in OTHERS:
         if (sent != "topics" or form.of_topics is not None) and form.pattern.search(block):
             return form.name, (sent == "topics" and form.of_topics) or form.remedy

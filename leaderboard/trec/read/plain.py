@@ -129,15 +129,15 @@ def _refuse_archive(head: bytes) -> None:
     for magic, name in _REFUSED.items():
         if head.startswith(magic):
             raise broken(
-                f"This is a {name} archive.", "Send the file itself, plain or as .gz, .bz2, .xz or .zst."
+                f"This is a {name} archive.", "Submit the file itself, plain or as .gz, .bz2, .xz or .zst."
             )
 
 
 def _refuse_content(block: bytes, within: bool) -> None:
     if block[257:262] == b"ustar":
-        raise broken("This is a tar archive.", "Send the file inside it, plain or as .gz, .bz2, .xz or .zst.")
+        raise broken("This is a tar archive.", "Submit the file in it, plain or as .gz, .bz2, .xz or .zst.")
     if within and any(block.startswith(magic) for magic in _PACKED):
-        raise broken("The file is compressed twice.", "Send the file compressed once.")
+        raise broken("The file is compressed twice.", "Compress the file only once.")
 
 
 def _refuse_length(total: int, limits: Limits) -> None:

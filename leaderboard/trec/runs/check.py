@@ -18,7 +18,7 @@ from leaderboard.trec.read.scanning import Scanned, scan_run
 from leaderboard.trec.topics.names import TopicNames
 
 EXAMPLES = 5
-"""Values that a problem which stands for several names."""
+"""Values named by a problem that covers several."""
 _VARYING = re.compile(r"\S*\d\S*")
 
 
@@ -111,7 +111,7 @@ UnknownDocnos = Callable[[bytes | bytearray, Int32, Int32], IntArray]
 class Rules:
     """The rules of a task for a run.
 
-    topics: the ids it may hold, None for any; depth: most documents a topic, None for any;
+    topics: the ids it may hold, None for any; depth: most documents per topic, None for any;
     tag_pattern: a regular expression for the whole tag, None or '' for any; unknown_docnos: takes a
     buffer and where docnos lie in it, gives the places of those not in the collection; judged: topics
     with judgments, empty where none are; scored: those of the topics that count, None for all of them;
@@ -249,7 +249,7 @@ def _report(scanned: Scanned[Checked], rules: Rules) -> Report:
 def _unknown_topics(run: Checked, rules: Rules) -> Iterator[Problem]:
     """Problems of topics outside the task, or outside all judgments where the topics are not known.
 
-    One for all that differ from the task's in the same way, one for all that stand for none.
+    One for all that differ from the task's in the same way, one for all that match none.
     """
     task_topics: Collection[str] | None = rules.topics
     if task_topics is None:
@@ -261,7 +261,7 @@ def _unknown_topics(run: Checked, rules: Rules) -> Iterator[Problem]:
     kinds: defaultdict[str, list[str]] = defaultdict(list)
     for topic, meant in unknown.items():
         kinds[names.difference(topic, meant) if meant else ""].append(topic)
-    # Two ids that stand for one topic cannot both be mended.
+    # Two ids of one topic cannot both be fixed.
     meant_ids = [meant for meant in unknown.values() if meant]
     is_clear = len({*meant_ids, *run.depths}) == len(meant_ids) + len(run.depths)
     fix = "topics" if is_clear else ""
@@ -288,7 +288,7 @@ def _too_deep(run: Checked, rules: Rules) -> Iterator[Problem]:
         return
     most = max(run.depths[topic] for topic in deep)
     what = "The topic has" if len(deep) == 1 else f"{len(deep):,} topics have up to"
-    rule = f"{what} {most:,} documents; the task takes at most {rules.depth:,}."
+    rule = f"{what} {most:,} documents; the task accepts at most {rules.depth:,}."
     yield _of_topics(run, deep, Problem(rule, f"Keep the {rules.depth:,} best.", fix="depth"))
 
 
@@ -304,7 +304,7 @@ def _of_topics(run: Checked, topics: Sequence[str], problem: Problem) -> Problem
 def _bad_tag(tags: tuple[str, ...], rules: Rules) -> Iterator[Problem]:
     if not rules.tag_pattern:
         return
-    rule = f"The task's tags match {rules.tag_pattern} as a whole."
+    rule = f"Tags of this task must match {rules.tag_pattern} as a whole."
     for tag in tags:
         try:
             proposal = fitting_tag(tag, rules.tag_pattern)
@@ -362,7 +362,7 @@ def _unjudged_topics(run: Checked, rules: Rules) -> Iterator[Problem]:
 
 
 def _equal_scores(run: Checked) -> Iterator[Problem]:
-    remedy = "Ties are ranked by docno, descending: give scores that say the order you mean."
+    remedy = "Ties are ordered by docno, descending: use scores that express the order you mean."
     if run.constant:
         rule = f"All documents have the same score in {_topics(run.constant)}."
         yield Problem(rule, remedy, fix="ranks")

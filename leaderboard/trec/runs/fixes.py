@@ -114,7 +114,7 @@ class _Topics:
         self._fixing = fixing
         self._names = TopicNames(fixing.rules.topics or sorted(fixing.rules.judged))
         self._sent: dict[bytes, bytes] = {}
-        """Topic as it is written now -> as it was sent."""
+        """Current topic id -> topic id as submitted."""
 
     def rename(self, entries: list[_Entry]) -> None:
         """Give the entries of one topic the task's id."""

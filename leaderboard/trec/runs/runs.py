@@ -1,4 +1,4 @@
-"""Run files as rankings in memory, one a topic."""
+"""Run files as rankings in memory, one per topic."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -22,7 +22,7 @@ _TOPICS_AT_A_TIME = 256
 class RunScores:
     """One run's scores: per measure float64 (topics,), in the order of topics, strings for text.
 
-    parts: what the aggregate is made of, float64 (k, topics), for the measures that have any. missed:
+    parts: what the aggregate is made from, float64 (k, topics), for the measures that have any. missed:
     what trec_eval makes of the topics that the run misses, None where they are left out.
     """
 

@@ -195,7 +195,7 @@ class _Tree:
         self.open[-1].text.append(text)
 
     def _refuse(self, *_: object) -> None:
-        rule = "The XML declares entities of its own, which are not read."
+        rule = "The XML declares its own entities, which are not read."
         remedy = "Delete the declaration and write the text out."
         raise _Refused(rule, remedy, self.parser.CurrentLineNumber)
 

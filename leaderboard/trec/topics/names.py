@@ -13,7 +13,7 @@ _NUMBER_AT_END = re.compile(r"(\d+)\D*$", re.ASCII)
 
 
 class TopicNames:
-    """The topic ids of a task, with a guess at which of them another id stands for."""
+    """The topic ids of a task, with a guess at which of them another id means."""
 
     def __init__(self, topics: Collection[str]) -> None:
         self._topics = dict.fromkeys(topics)

@@ -122,7 +122,7 @@ def parse_fields(text: str) -> Wanted:
             headings = names == "yes"
             continue
         if not equals or part not in PARTS or part in given:
-            rule = f"{pair[:60]!r} does not say where a part of the topics is."
+            rule = f"{pair[:60]!r} is not a valid mapping of topic fields."
             remedy = (
                 f"Write pairs such as id=qid, title=query; the parts are {', '.join(PARTS)}; headings=no "
                 "reads the first line of a table as a topic."

@@ -313,7 +313,7 @@ class TopicsFile:
         noun = "topic" if len(self.topics) == 1 else "topics"
         raise Invalid(
             f"Nothing is stored yet: check how the {len(self.topics):,} {noun} would be read. {self} "
-            f"The first: {first}. Correct the fields if this is wrong, and send the file again.",
+            f"The first: {first}. Correct the fields if this is wrong, and submit the file again.",
             topic_fields=self.fields,
             topics_seen=self.stamp,
         )
@@ -392,7 +392,7 @@ def _said(content: Content, form: str, sources: Sources, given: Sources) -> Iter
     """Notes on the chosen fields and on the unused ones."""
     used = set(all_fields(sources))
     if len(content.columns) > 2 and not given:
-        yield Note("The columns have no headings, so their order says what they are.")
+        yield Note("The columns have no headings, so they are identified by their order.")
     one_of = sorted(name for name in content.several if any(each.startswith(f"{name}.") for each in used))
     if one_of:
         yield Note(f"Where a topic has several {one_of[0]}, the English one is read, or else the first.")

@@ -96,7 +96,7 @@ class TaskList:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseAnswer:
-    """A phase: when it takes runs, on how many topics, and who sees their scores."""
+    """A phase: when it accepts runs, on how many topics, and who sees their scores."""
 
     name: str
     state: str

@@ -466,7 +466,7 @@ def of_fields(kind: type) -> dict[str, str]:
     words: dict[str, str] = {}
     for base in reversed(kind.__mro__[:-1]):
         if declared.words(base):
-            continue  # Made of a record: there is no source to read.
+            continue  # Built from a record: there is no source to read.
         (definition,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
         assert isinstance(definition, ast.ClassDef)
         for before, after in zip(definition.body, definition.body[1:], strict=False):

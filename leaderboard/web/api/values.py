@@ -85,7 +85,7 @@ def from_texts(texts: Mapping[str, str], record: type, what: str) -> Any:
 
 
 def _with_team_id(values: Mapping[str, Any], kinds: Mapping[str, Any]) -> dict[str, Any]:
-    """The values; until 2.0 `team` may stand for `team_id`, as it did before there was that name."""
+    """The values; until 2.0 `team` is accepted for `team_id`, its earlier name."""
     is_old = "team" in values and "team" not in kinds and "team_id" in kinds and "team_id" not in values
     return {"team_id" if is_old and name == "team" else name: value for name, value in values.items()}
 

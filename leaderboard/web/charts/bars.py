@@ -70,7 +70,7 @@ def signed_bars(differences: Sequence[Difference], *, digits: int = 4) -> BarCha
     """One bar a difference, largest first; more than 400 as means of as many neighbours as it takes.
 
     above and below count the differences over and under zero, but for rounding; merged is how many topics
-    a bar stands for.
+    a bar represents.
 
     >>> chart = signed_bars([Difference("1", -0.1), Difference("2", 0.2), Difference("3", 0.0)], digits=2)
     >>> [(bar.label, bar.kind, bar.y, bar.height) for bar in chart.bars]
@@ -99,7 +99,7 @@ def signed_bars(differences: Sequence[Difference], *, digits: int = 4) -> BarCha
 
 
 def _merged(group: Sequence[Difference], first: int, digits: int) -> tuple[Difference, str]:
-    """The difference that one bar shows for those it stands for, and its label."""
+    """The difference that one bar shows for those it represents, and its label."""
     if len(group) == 1:
         return group[0], f"{group[0].name}: {signed(group[0].value, digits)}"
     mean = sum(difference.value for difference in group) / len(group)

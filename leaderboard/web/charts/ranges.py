@@ -91,7 +91,7 @@ def range_chart(
     """One column a topic, in the order given; more than 400 as means of as many neighbours as it takes.
 
     better, worse and level count the topics against their medians, but for rounding; merged is how many
-    topics a column stands for. Raises ValueError where a value is not finite.
+    topics a column represents. Raises ValueError where a value is not finite.
 
     >>> chart = range_chart([Range("401", 0.0, 0.2, 1.0, 0.5)], digits=2)
     >>> [(column.low, column.median, column.high, column.y, column.kind) for column in chart.columns]

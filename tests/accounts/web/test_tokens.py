@@ -67,7 +67,7 @@ def test_a_token_is_made_on_a_page_and_shown_once(site: Site) -> None:
     ("fields", "said"),
     [
         ({"label": ""}, "needs a label"),
-        ({"scopes": ["root"]}, "must be some of read"),
+        ({"scopes": ["root"]}, "must be among read"),
         ({"scopes": []}, "at least one"),
         ({"days": "0"}, "organisers"),
         ({"days": "-1"}, "whole number from 0"),

@@ -187,7 +187,7 @@ def test_bounds_say_how_often_neighbours_could_change_places(
     # a at rank 3 behind an unjudged and a non-relevant one: 1/3, or (1 + 2/3) / 2 should x be relevant.
     third = view.bounds[filled["third"]]
     assert (third.low, third.high) == pytest.approx((1 / 3, 5 / 6))
-    assert "1 of 2 neighbouring pairs could change places" in view.bounds_said
+    assert "1 of 2 neighbouring pairs could swap" in view.bounds_said
 
 
 @pytest.mark.usefixtures("filled")

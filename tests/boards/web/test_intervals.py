@@ -164,7 +164,7 @@ def test_the_board_can_show_its_reliability(app: Flask, database: Database, tmp_
     with database.read() as session:
         found = intervals.of_board(session, board.board(session, ANONYMOUS, "t"))
     assert isinstance(found, intervals.Reliability)
-    assert "What these topics can tell" in text
+    assert "Reliability of these topics" in text
     assert f"{found.order:.3f}" in text
     assert f"{found.planned:.4f}" in text
     assert "tested at 2.5% over 3 pairs" in text

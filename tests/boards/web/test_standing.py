@@ -29,7 +29,7 @@ def test_the_page_says_who_may_be_the_best(database: Database, client: FlaskClie
     assert "2 of 4 runs may be the best on topics like these 10." in text
     assert len(page.find_all("span", attrs={"aria-label": "may be the best"})) == 2
     assert page.find(id="differences") is not None
-    assert "What these topics can tell" in text
+    assert "Reliability of these topics" in text
 
 
 def test_a_click_marks_the_runs_that_are_alike(
@@ -80,7 +80,7 @@ def test_a_long_comparison_is_asked_for_by_a_button(
     """A visitor is told to sign in; who is signed in queues it, sees it queued, and then its sentences."""
     fill(database, tmp_path)
     monkeypatch.setattr(requests, "AT_ONCE_S", 0.0)
-    assert "Sign in to have it done." in main(client.get("/tasks/t"))
+    assert "Sign in to start the comparison." in main(client.get("/tasks/t"))
     sign_in(client, "Ann")
     assert client.post("/tasks/t/standing").status_code == 303
     page = parsed(client.get("/tasks/t"))

@@ -78,7 +78,7 @@ def test_a_search_says_how_many_runs_are_left_and_leads_back(client: FlaskClient
     """The count, that ranks are those of the whole board, and a link that clears the filter alone."""
     response = client.get("/tasks/t?measure=P@2&q=bears&bounds")
     assert "2 of 4 runs , ranked among all." in main(response)
-    link = _link(parsed(response), "Clear the filter")
+    link = _link(parsed(response), "Clear filters")
     assert link == "/tasks/t?measure=P@2&bounds="
     assert "4 runs" in main(client.get(link))
 
@@ -133,7 +133,7 @@ def test_columns_are_chosen_by_a_form(client: FlaskClient) -> None:
     link = chosen.select_one("table.board td.stated a")
     assert link is not None
     assert link["rel"] == ["noopener", "noreferrer", "nofollow"]
-    assert _link(chosen, "The usual columns") == "/tasks/t"
+    assert _link(chosen, "Default columns") == "/tasks/t"
 
 
 @pytest.mark.usefixtures("filled")
@@ -143,7 +143,7 @@ def test_a_filter_by_metadata_is_offered_where_runs_state_any(client: FlaskClien
     assert [each["value"] for each in page.select("select[name=field] option")] == ["", "type", "code"]
     assert [each["value"] for each in page.select("datalist option")] == ["manual"]
     assert _names(client, "?field=type&value=manual") == ["second"]
-    assert "None of the 4 runs matches." in main(client.get("/tasks/t?field=type&value=nothing"))
+    assert "No run matches." in main(client.get("/tasks/t?field=type&value=nothing"))
 
 
 @pytest.mark.usefixtures("filled")
@@ -152,12 +152,12 @@ def test_baselines_go_in_line_by_a_link_and_back(client: FlaskClient) -> None:
     page = parsed(client.get("/tasks/t"))
     assert [link.get_text() for link in page.select("tbody.baselines th a")] == ["floor"]
     assert _names(client, "") == ["floor", "first", "second", "third"]
-    link = _link(page, "Baselines in line with their scores")
+    link = _link(page, "Baselines ordered by score")
     assert link == "/tasks/t?pin=no"
     assert _names(client, "?pin=no") == ["first", "floor", "second", "third"]
     rows = client.get("/tasks/t.json?pin=no").get_json()["rows"]
     assert [(row["run"], row["rank"]) for row in rows[:3]] == [("first", 1), ("floor", None), ("second", 2)]
-    assert _link(parsed(client.get(link)), "Baselines above the others") == "/tasks/t"
+    assert _link(parsed(client.get(link)), "Baselines at the top") == "/tasks/t"
 
 
 @pytest.mark.usefixtures("filled")
@@ -192,7 +192,7 @@ def test_a_run_outside_the_pool_is_told_with_how_much_of_it_is_judged(client: Fl
 def test_bounds_are_shown_on_demand(client: FlaskClient) -> None:
     """A link asks for them; a measure that has none is answered with a sentence."""
     page = client.get("/tasks/t")
-    link = _link(parsed(page), "Show both next to the score")
+    link = _link(parsed(page), "Show them next to the score")
     assert link == "/tasks/t?bounds="
     rows = table(client.get(link), "Ranked by mean AP")
     assert [row[7] for row in rows[1:]] == ["1.0000–1.0000", "0.5000–0.5000", "0.3333–0.8333"]
@@ -256,7 +256,7 @@ def test_a_blind_board_offers_nothing_of_what_is_held_back(
     build.drain(database)
     page = parsed(client.get("/tasks/t?bounds&field=type&columns=unjudged&columns=bounds"))
     assert page.select("select[name=field] option[value=type]") == []
-    assert page.find("legend", string="How sure") is None
+    assert page.find("legend", string="Confidence") is None
     plain = parsed(client.get("/tasks/t?bounds&columns=unjudged"))
     assert [head.get_text(strip=True) for head in plain.select("table.board thead th")] == [
         *("Rank", "Run", "RR")

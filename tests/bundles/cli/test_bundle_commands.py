@@ -138,7 +138,7 @@ def test_a_folder_without_doubt_becomes_a_task(call: Call, tmp_path: Path) -> No
         "A track (track)",
         "Topics: 3, from topics.txt.",
         "Judgments: 7 of 3 topics, from qrels.txt.",
-        "Runs: 2, at most 1,000 documents a topic.",
+        "Runs: 2, at most 1,000 documents per topic.",
         "Teams: from teams.csv.",
     ]
     assert lines[5].startswith("Measures: ")

@@ -150,7 +150,7 @@ def test_warnings_are_told_and_what_is_left_out(folder: Path) -> None:
     bare = [line for line in lines if " all " in line]
     (folder / "bare.txt").write_text("\n".join(bare))
     said = answered(folder, "--reference", "reference.txt", "--judge", "bare.txt")
-    assert "The file has values over all topics only" in said
+    assert "The file has only values over all topics" in said
     assert "significant in both" not in said
 
 

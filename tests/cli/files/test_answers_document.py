@@ -24,7 +24,7 @@ ROWS = {
     "too many references": "too many references",
     "no references at all": "no references",
     "a document cited that is not among the references": "unknown citation",
-    "more than 3 citations a segment": "too many citations",
+    "more than 3 citations per segment": "too many citations",
     "a document cited twice in a segment": "cited twice",
     "`response_length` is not the counted length": "response length",
     "empty text": "empty text",

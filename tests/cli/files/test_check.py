@@ -30,7 +30,7 @@ def test_accepted_run(folder: Path) -> None:
     """A good run: one word, the facts, exit 0, nothing on standard error."""
     result = check(folder, "--qrels", "qrels", "--topics", "topics")
     assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout == "run: accepted\n  tag tag, 2 entries, 2 topics, 1 to 1 documents a topic\n"
+    assert result.stdout == "run: accepted\n  tag tag, 2 entries, 2 topics, 1 to 1 documents per topic\n"
 
 
 def test_accepted_with_warnings(folder: Path) -> None:
@@ -54,8 +54,8 @@ def test_rejected_run(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--depth", "1", "--topics", "topics"], "the task takes at most 1"),
-        (["--tag-pattern", "[0-9]+"], "The task's tags match [0-9]+ as a whole."),
+        (["--depth", "1", "--topics", "topics"], "the task accepts at most 1"),
+        (["--tag-pattern", "[0-9]+"], "Tags of this task must match [0-9]+ as a whole."),
     ],
 )
 def test_task_rules_are_options(folder: Path, options: list[str], message: str) -> None:

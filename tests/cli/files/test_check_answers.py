@@ -61,13 +61,13 @@ def test_dialects_and_docnos(tmp_path: Path) -> None:
     """A dialect that is not allowed, a pattern that is none, references that do not match it."""
     run = jsonl(tmp_path / "run.jsonl", [line("rag24")])
     assert (
-        "The file is in the dialect rag24; rag25, report can be sent."
+        "The file is in the dialect rag24; rag25, report are accepted."
         in check(run, "--dialect", "rag25", "--dialect", "report").stderr
     )
     assert "'(' is not a regular expression" in check(run, "--docno-pattern", "(").stderr
     done = check(run, "--docno-pattern", "x.*")
     assert done.exit_code == 1
-    assert "reference 'd9': References match x.* as a whole." in done.stderr
+    assert "reference 'd9': References must match x.* as a whole." in done.stderr
 
 
 @pytest.mark.parametrize("option", ["--depth=5", "--tag-pattern=x", "--by-rank"])

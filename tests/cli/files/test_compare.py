@@ -34,7 +34,7 @@ def files(tmp_path: Path) -> Path:
 
 
 def write(path: Path, tag: str, ranks: dict[str, int]) -> None:
-    """A run of nine documents a topic that has the relevant one at a rank."""
+    """A run of nine documents per topic that has the relevant one at a rank."""
     lines = []
     for topic, rank in ranks.items():
         docnos = [f"d{number}" for number in range(1, 9)]

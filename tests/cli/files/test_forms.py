@@ -83,6 +83,6 @@ def test_check_counts_ids_that_begin_with_a_hash_in_dialect_9(
     Path("run").write_text("#a Q0 d 1 2 t\nb Q0 d 1 2 t\n")
     Path("qrels").write_text("#a 0 d 1\nb 0 d 1\n")
     nine = CliRunner().invoke(main, ["check", "run", "--qrels", "qrels", "--trec-eval", "9"])
-    assert nine.stdout == "run: accepted\n  tag t, 2 entries, 2 topics, 1 to 1 documents a topic\n"
+    assert nine.stdout == "run: accepted\n  tag t, 2 entries, 2 topics, 1 to 1 documents per topic\n"
     ten = CliRunner().invoke(main, ["check", "run", "--qrels", "qrels"])
     assert ten.output.count("1 line that begins with # was skipped as comments.") == 2

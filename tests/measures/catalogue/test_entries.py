@@ -160,7 +160,7 @@ def test_words_for_what_a_measure_is() -> None:
     assert facts["Scores"] == "0 to 1; lower is better"
     assert facts["Needs"] == "the number of documents in the collection"
     assert dict(entries.page("GMAP").facts)["Over all topics"].startswith("the geometric mean")
-    assert dict(entries.page("NumRet").facts)["Scores"].startswith("0 or more; neither")
+    assert dict(entries.page("NumRet").facts)["Scores"].startswith("0 or more; no direction")
     assert dict(entries.page("Utility").facts)["Scores"] == "any number; higher is better"
     assert dict(entries.page("NumQ").facts)["Scores"].startswith("always 1;")
     assert dict(entries.page("RelString").facts)["Over all topics"].startswith("none")

@@ -190,5 +190,5 @@ def test_judged_documents_close_up_without_the_others() -> None:
 
 def test_graded_judgments_alone_are_not_enough() -> None:
     """The error names what is missing."""
-    with pytest.raises(MissingInput, match="alpha_nDCG@10 needs judgments of subtopics"):
+    with pytest.raises(MissingInput, match="alpha_nDCG@10 needs subtopic judgments"):
         parse("alpha_nDCG@10").compute(judged({1: 1}))

@@ -41,7 +41,7 @@ def test_the_list_has_every_measure_under_its_family(client: FlaskClient) -> Non
     assert first.get_text() == "nDCG"
     anchors = [str(link["href"]) for link in pages.parsed(response).select("nav.steps a")]
     assert anchors == ["#most-used", *(f"#{section.family.anchor}" for section in entries.listing())]
-    assert pages.table(response, "How high")[0] == [
+    assert pages.table(response, "Ranks of relevant")[0] == [
         "AP",
         "Average precision (its mean is MAP) also MAP, map",
         "map , map_cut_k",
@@ -51,7 +51,9 @@ def test_the_list_has_every_measure_under_its_family(client: FlaskClient) -> Non
 def test_the_list_says_what_sets_a_measure_apart(client: FlaskClient) -> None:
     """That lower is better, and what else it needs."""
     row = next(
-        row for row in pages.table(client.get("/measures?q=fallout"), "What") if row[0] == "SetFallout"
+        row
+        for row in pages.table(client.get("/measures?q=fallout"), "The retrieved")
+        if row[0] == "SetFallout"
     )
     assert "lower is better" in row[1]
     assert "needs collection size" in row[1]

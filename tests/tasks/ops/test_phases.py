@@ -335,7 +335,7 @@ def test_dates_are_written_in_their_zone_and_in_a_calendar(database: Database, t
     assert "DTSTART:20311130T225900Z" in whole
     assert "SUMMARY:Söme\\, task\\; long" in whole
     assert whole.count("BEGIN:VEVENT") == whole.count("UID:task1-phase1-closes@leaderboard") == 1
-    assert [(row.words, row.at) for row in strip] == [("takes runs until", closes)]
+    assert [(row.words, row.at) for row in strip] == [("accepts runs until", closes)]
     assert strip[0].days > 1000
 
 

@@ -46,7 +46,7 @@ def test_the_tasks_are_also_json_and_csv(client: FlaskClient) -> None:
             "topics": 3,
             "runs": 2,
             "teams": 1,
-            "state": "takes runs",
+            "state": "accepts runs",
             "revision": 1,
             "leader": "best",
             "measure": "RR",
@@ -88,7 +88,7 @@ def test_how_many_runs_a_sealed_task_has_is_held_back(
         *("task", "name", "visibility", "topics", "state", "archived")
     }
     (card,) = parsed(client.get("/")).select(".cards li")
-    assert card.get_text(" ", strip=True) == "Task t sealed Takes runs · 3 topics"
+    assert card.get_text(" ", strip=True) == "Task t sealed Accepts runs · 3 topics"
 
 
 @pytest.mark.usefixtures("scored")
@@ -106,7 +106,7 @@ def test_a_card_says_what_a_task_is_and_who_leads(database: Database, client: Fl
     assert "Robot Group" in words
     assert "Leader: best 1.0000 RR" in words
     assert "The best of 2 runs at 95% confidence" in words
-    assert "Takes runs until 2999-01-02 23:59 · 2 runs · 1 team · 3 topics · qrels revision 1" in words
+    assert "Accepts runs until 2999-01-02 23:59 · 2 runs · 1 team · 3 topics · qrels revision 1" in words
     figure = card.find("svg")
     assert isinstance(figure, Tag)
     assert str(figure["aria-label"]).startswith("All 2 runs by RR: median 0.7500")

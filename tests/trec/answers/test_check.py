@@ -112,7 +112,7 @@ def test_what_breaks_every_dialect(tmp_path: Path, dialect: str) -> None:
     within = RUN_IDS[dialect].removesuffix("run_id")
     assert found == [
         (3, "The line is not valid JSON: Expecting property name enclosed in double quotes."),
-        (4, f"The lines before are of the run {run}; a file is one run."),
+        (4, f"The earlier lines belong to the run {run}; a file contains one run."),
         (4, "The topic is on line 2 already."),
         (5, "The task does not have this topic."),
         (6, "The line is JSON but not an object."),
@@ -142,7 +142,7 @@ def test_the_official_text(tmp_path: Path, dialect: str, expected: str) -> None:
 def test_the_docno_pattern(tmp_path: Path, dialect: str, expected: str) -> None:
     """References that are not of the collection."""
     report = checked(tmp_path, [line(dialect)], docno_pattern=r"msmarco_v2\.1_doc_\d+_\d+#\d+_\d+")
-    assert outcome(report, r"References match msmarco_v2\.1_doc_\d+_\d+#\d+_\d+ as a whole.") == expected
+    assert outcome(report, r"References must match msmarco_v2\.1_doc_\d+_\d+#\d+_\d+ as a whole.") == expected
     assert outcome(checked(tmp_path, [line(dialect)], docno_pattern=r"d\d"), "References match") == "-"
 
 
@@ -287,7 +287,7 @@ def test_files_that_are_no_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     ]
     report = checked(tmp_path, [line("report")], dialects=("rag24", "rag25"))
     assert [one.rule for one in report.problems] == [
-        "The file is in the dialect report; rag24, rag25 can be sent."
+        "The file is in the dialect report; rag24, rag25 are accepted."
     ]
     report = checked(tmp_path, [line("report"), "\x00"])
     assert [one.rule for one in report.problems] == ["The line contains a NUL byte."]

@@ -54,10 +54,10 @@ def test_a_zip_where_it_is_not_allowed_and_lines_where_it_is_asked_for(tmp_path:
     """The dialect decides which of the two a file is."""
     path = zipped(tmp_path / "run.zip", generated_responses_jsonl="{}", ir_metadata_yml="tag: one")
     (problem,) = check_answers(path, AnswerRules(dialects=("rag25",))).problems
-    assert problem.rule == "The file is in the dialect longeval-rag; rag25 can be sent."
+    assert problem.rule == "The file is in the dialect longeval-rag; rag25 are accepted."
     plain = jsonl(tmp_path / "run.jsonl", [LONGEVAL])
     (problem,) = check_answers(plain, AnswerRules(dialects=("longeval-rag",))).problems
-    assert problem.rule == "Answers of LongEval are a zip of generated-responses.jsonl and ir-metadata.yml."
+    assert problem.rule == "LongEval answers are a zip of generated-responses.jsonl and ir-metadata.yml."
 
 
 def test_a_damaged_zip_is_a_problem(tmp_path: Path) -> None:

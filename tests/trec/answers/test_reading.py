@@ -30,7 +30,7 @@ def answer(dialect: str, record: Line) -> Answer:
 def test_the_dialects_are_known_by_their_keys(dialect: str) -> None:
     """Each example of a line is recognised; what has other keys is not."""
     assert recognised(LINES[dialect]).name == dialect
-    with pytest.raises(Fault, match="none of the dialects"):
+    with pytest.raises(Fault, match="no dialect of answers"):
         recognised({"metadata": {"topic_id": "7"}, "nugget_bank": []})
 
 
@@ -109,7 +109,7 @@ def test_positions_and_docnos_mix_in_rag26_alone() -> None:
     segments = [{"text": "One.", "citations": [0]}, {"text": "Two.", "citations": ["d9"]}]
     assert len(answer("rag26", line("rag26", "answer", segments)).segments) == 2
     assert read("rag25", line("rag25", "answer", segments))[1] == [
-        "The answer cites by positions and by document ids."
+        "The answer cites both by position and by document id."
     ]
 
 

@@ -141,7 +141,7 @@ def test_what_looks_wrong_is_a_warning(written: Written) -> None:
         ("", "has no values"),
         ("# only a comment\n", "has no values"),
         ("oak t1\n", "3, 4 or 6 columns"),
-        ("oak t1 AP 0.5\noak t2 AP\n", "line 2: A line here has 4 columns; this one has 3"),
+        ("oak t1 AP 0.5\noak t2 AP\n", "line 2: Lines of this file have 4 columns; this one has 3"),
         ('{"run_id": "oak"}\n', "The object has no topic"),
         ('{"run_id": "oak"\n', "is not a JSON object"),
         ('{"run_id": "a", "topic_id": "t1", "measure": "A", "value": 1}\noak t1 A 1\n', "line 2"),

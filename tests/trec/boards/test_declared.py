@@ -22,13 +22,13 @@ def test_columns_stand_in_any_order(written: Written) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "The heading has run"),
-        ("team,llm\na,b\n", "The heading has run"),
-        ("run,colour\na,red\n", "The heading has run"),
-        ("run,team\n,b\n", "A line names a run"),
-        ("run,team\na,b\na,c\n", "no other line names"),
-        ("run,team\na\n", "has 2 cells"),
-        ("run,saw_reference\na,perhaps\n", "is yes or no"),
+        ("", "The header must have run"),
+        ("team,llm\na,b\n", "The header must have run"),
+        ("run,colour\na,red\n", "The header must have run"),
+        ("run,team\n,b\n", "Each line must name a run"),
+        ("run,team\na,b\na,c\n", "Each line must name a different run"),
+        ("run,team\na\n", "have 2 cells"),
+        ("run,saw_reference\na,perhaps\n", "must be yes or no"),
     ],
 )
 def test_what_is_wrong_is_said(written: Written, text: str, said: str) -> None:

@@ -119,11 +119,12 @@ def test_a_pair_that_was_not_supplied_is_not_guessed(written: Written) -> None:
         ),
         (
             "1 a b x\n",
-            "line 1: value 'x': A dissimilarity is a number from 0 up. The last column is the value.",
+            "line 1: value 'x': A dissimilarity must be a number of at least 0. "
+            "The last column is the value.",
         ),
-        ("1 a b -0.1\n", "value '-0.1': A dissimilarity is a number from 0 up."),
-        ("1 a b nan\n", "value 'nan': A dissimilarity is a number from 0 up."),
-        ("1 a b 1e999\n", "value '1e999': A dissimilarity is a number from 0 up."),
+        ("1 a b -0.1\n", "value '-0.1': A dissimilarity must be a number of at least 0."),
+        ("1 a b nan\n", "value 'nan': A dissimilarity must be a number of at least 0."),
+        ("1 a b 1e999\n", "value '1e999': A dissimilarity must be a number of at least 0."),
         (
             "1 a a 0.5\n",
             "value '0.5': A document has no dissimilarity to itself. Remove the line, or write 0.",

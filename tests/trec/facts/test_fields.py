@@ -48,7 +48,7 @@ def test_all_problems_are_said_at_once_each_with_a_remedy() -> None:
     problems = {problem.field: problem for problem in caught.value.problems}
     assert set(problems) == {FIELD_OF[key].title for key in given}
     assert all(problem.rule and problem.remedy and problem.value for problem in problems.values())
-    assert problems["Run type"].rule == "is one of automatic, manual, feedback."
+    assert problems["Run type"].rule == "must be one of automatic, manual, feedback."
     assert "12.5 ms" in problems["Latency"].remedy
     assert len(problems["Language models"].value) == 80
 

@@ -151,7 +151,7 @@ def test_a_run_that_has_nothing_else_is_refused(tmp_path: Path) -> None:
     ("text", "match"),
     [
         ("1 a b\n", "line 1.*topic docno"),
-        ("1 a\n1 0 b 1\n", "line 2.*the same in all of the file"),
+        ("1 a\n1 0 b 1\n", "line 2.*All lines must be"),
         ('{"id": "1"}\n', "line 1.*excluded_ids"),
         ("# nothing\n", "no lines"),
         ("9 a\n", "topics that are not judged"),
@@ -167,7 +167,7 @@ def test_a_list_that_cannot_be_read_is_refused_with_the_line(tmp_path: Path, tex
 def test_changes_of_docnos_lead_to_one_end(tmp_path: Path) -> None:
     """A circle and two ends are refused; a document that kept its docno may be listed."""
     assert read_renamed(written(tmp_path, "a b\nb c\nd d\n")) == {b"a": b"c", b"b": b"c", b"d": b"d"}
-    with pytest.raises(Invalid, match="circle"):
+    with pytest.raises(Invalid, match="cycle"):
         read_renamed(written(tmp_path, "a b\nb a\n"))
     with pytest.raises(Invalid, match="line 2.*two different"):
         read_renamed(written(tmp_path, "a b\na c\n"))

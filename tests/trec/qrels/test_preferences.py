@@ -90,8 +90,11 @@ def test_compressed_files_are_read(written: Written) -> None:
         ("1 a b 0\n", "line 1: weight '0': A weight is a number above 0. Levels need five columns: "),
         ("1 a b x\n", "line 1: weight 'x': A weight is a number above 0."),
         ("1 a b 1e999\n", "line 1: weight '1e999': A weight is a number above 0."),
-        ("1 u s a -1\n", "line 1: level '-1': A level is a number from 0 up. The last column is the level."),
-        ("1 u s a nan\n", "line 1: level 'nan': A level is a number from 0 up."),
+        (
+            "1 u s a -1\n",
+            "line 1: level '-1': A level must be a number of at least 0. The last column is the level.",
+        ),
+        ("1 u s a nan\n", "line 1: level 'nan': A level must be a number of at least 0."),
         (f"1 {'x' * 256} b\n", "line 1: better docno 'xxx"),
         (
             "1 u s a 1\n1 u s b 2\n1 u s a 3\n",
@@ -110,7 +113,7 @@ def test_a_judge_must_not_contradict_themselves(written: Written) -> None:
     lines = "1 u1 s1 a 2\n1 u1 s1 b 1\n1 u1 s2 b 2\n1 u1 s2 c 1\n1 u1 s3 c 2\n1 u1 s3 a 1\n"
     (problem,) = _problems(written(lines))
     assert "Judge u1 prefers " in problem
-    assert problem.endswith("which is a circle. Use two judges, or remove one of the groups.")
+    assert problem.endswith("which is a cycle. Use two judges, or remove one of the groups.")
     circle = problem.split("prefers ")[1].split(",")[0].split(" to ")
     assert "".join(circle) in {"abca", "bcab", "cabc"}
     assert read_preferences(written(lines.replace("1 u1 s3", "1 u2 s3"))).pairs["1"]["u2"] == {

@@ -71,7 +71,7 @@ def test_rounds_are_not_subtopics(written: Written) -> None:
     ("content", "words"),
     [
         ("1 Q0 a 1 0.5 tag\n", "This is a run, not judgments."),
-        ("<top>\n<num> 1\n", "This is a topics file, not judgments. Send it as topics."),
+        ("<top>\n<num> 1\n", "This is a topics file, not judgments. Submit it as topics."),
         ("1\ta title\n2\tanother\n", "This is a topics file"),
         ('{"id": "1", "title": "x"}\n', "This is a topics file"),
     ],
@@ -110,7 +110,7 @@ def test_grade_is_a_whole_number(grade: str, written: Written) -> None:
 @pytest.mark.parametrize(
     ("line", "remedy"),
     [
-        ("1 Q0 a 1 0.5 tag", "This looks like a run; send the qrels."),
+        ("1 Q0 a 1 0.5 tag", "This looks like a run; use the qrels."),
         ("1 0 a 1 0.25", "Name the columns: map columns=topic,iteration,docno,-,grade (--map)."),
         ("1 a", "Separate the fields by blanks or tabs."),
     ],

@@ -172,7 +172,7 @@ def test_a_zip_of_one_file_is_that_file(written: Written) -> None:
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (("a.txt", "b.txt"), r"This is a zip archive of 2 files \(a.txt, b.txt\)\. Send the one file"),
+        (("a.txt", "b.txt"), r"This is a zip archive of 2 files \(a.txt, b.txt\)\. Submit a single file"),
         (("__MACOSX/._a", ".DS_Store"), "This zip archive is empty."),
         (("xl/workbook.xml", "x"), "This is a spreadsheet. Save the sheet as CSV"),
     ],
@@ -199,7 +199,7 @@ def test_tar_is_refused(pack: Callable[[bytes], bytes], written: Written) -> Non
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as packed:
         packed.addfile(tarfile.TarInfo("run.txt"), io.BytesIO())
-    with pytest.raises(Invalid, match="This is a tar archive. Send the file inside it"):
+    with pytest.raises(Invalid, match="This is a tar archive. Submit the file in it"):
         list(plain_blocks(written(pack(archive.getvalue()))))
 
 

@@ -123,7 +123,7 @@ def test_an_archive_that_is_too_much_is_refused_as_a_whole(tmp_path: Path) -> No
         (_tar([("a", bytes(4_000_000))], "w:gz"), "expands more than 200 times"),
         (_tar([("a", RUN)])[:700], "cut off"),
         (bytes(damaged), "damaged"),
-        (long_header, "header that is too long"),
+        (long_header, "too long a header"),
         (_zip([("a", RUN)])[:-30], "cut off"),
         (bytes(torn), "damaged"),
     ]

@@ -160,10 +160,10 @@ def test_a_run_and_judgments_are_told_apart(tmp_path: Path) -> None:
     (tmp_path / "qrels").write_text("1 Q0 a 1\n1 Q0 b 0\n2 Q0 a 1\n")
     assert read_qrels(tmp_path / "qrels").judgments == {"1": {b"a": 1, b"b": 0}, "2": {b"a": 1}}
     (tmp_path / "run").write_text("".join(f"1 Q0 d{rank} {rank}\n" for rank in range(1, 8)))
-    with pytest.raises(Invalid, match=r"This is a run, not judgments\. Send it as a run"):
+    with pytest.raises(Invalid, match=r"This is a run, not judgments\. Submit it as a run"):
         read_qrels(tmp_path / "run")
     (tmp_path / "plain").write_text("1 0 a 1\n1 0 b 0\n")
-    with pytest.raises(Invalid, match=r"This is a qrels file, not a run\. Send it as judgments\."):
+    with pytest.raises(Invalid, match=r"This is a qrels file, not a run\. Submit it as judgments\."):
         read_run(tmp_path / "plain")
 
 

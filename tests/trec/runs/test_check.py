@@ -91,7 +91,7 @@ def test_too_many_documents_are_rejected(written: Written) -> None:
     assert report_of(written, GOOD, Rules(TOPICS, depth=None)).accepted
     report = report_of(written, GOOD, Rules(TOPICS, depth=1))
     assert [str(problem) for problem in report.problems] == [
-        "line 1: topic '1': The topic has 2 documents; the task takes at most 1. Keep the 1 best."
+        "line 1: topic '1': The topic has 2 documents; the task accepts at most 1. Keep the 1 best."
     ]
 
 
@@ -101,7 +101,7 @@ def test_tag_against_the_rule_is_rejected(written: Written) -> None:
     assert report_of(written, content).accepted
     report = report_of(written, content, Rules(TOPICS, tag_pattern="[A-Za-z-]{1,25}"))
     assert [str(problem) for problem in report.problems] == [
-        "tag 'my+tag': The task's tags match [A-Za-z-]{1,25} as a whole. "
+        "tag 'my+tag': Tags of this task must match [A-Za-z-]{1,25} as a whole. "
         "Change the sixth column, for example to my-tag."
     ]
     assert report_of(written, GOOD, Rules(TOPICS, tag_pattern="t.*g")).accepted
@@ -235,7 +235,7 @@ def test_many_ties_are_warned_of(written: Written) -> None:
     scores = [9, 8, 8, 8, 7, 6]
     content = "".join(f"1 Q0 d{place} {place} {score} t\n" for place, score in enumerate(scores))
     report = report_of(written, content, Rules(("1",)))
-    assert "40.0% of neighbouring documents have equal scores. Ties are ranked by docno" in warned(report)
+    assert "40.0% of neighbouring documents have equal scores. Ties are ordered by docno" in warned(report)
     assert report.facts["ties"] == pytest.approx(0.4)
 
 

@@ -124,7 +124,7 @@ def test_score_too_large_is_refused(written: Written) -> None:
     [
         ("1 Q0 a 1 1", "Often the second column (Q0) or the tag is missing."),
         ("1 Q0 a 1 1 my tag", "Remove the blanks from docnos and tags."),
-        ("1 0 a 1", "This looks like a judgment; send the run, not the qrels."),
+        ("1 0 a 1", "This looks like a judgment; use the run, not the qrels."),
         ("1,Q0,a,1,1,t", "Separate the fields by blanks or tabs, not by commas."),
         ('{"1": {"a": 1.0}}', "This is JSON; write plain lines of six columns."),
         ("1 Q0 a 1 1 t\r2 Q0 a 1 1 t", "The lines end in CR alone, as on old Macs; end them in LF or CR LF."),

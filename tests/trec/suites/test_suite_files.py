@@ -30,7 +30,7 @@ def test_members_in_order(tmp_path: Path) -> None:
     ("head", "more", "said"),
     [
         ('basline = "x"', "", "Did you mean baseline?"),
-        ('shared_topics = "yes"', "", "is true or false"),
+        ('shared_topics = "yes"', "", "must be true or false"),
         ('missing = "emty"', "", "Did you mean empty?"),
         ("", 'langauge = "fr"', "Did you mean language?"),
         ("", "leave_out = ['none.txt']", "needs a file that does not exist"),

@@ -187,11 +187,11 @@ def test_published_forms(name: str, written: Written) -> None:
 
 OTHERS = {
     b"PAR1\x15\x04": "This is a Parquet table, not topics. Write it as lines, for example with pandas: df.to_json(",
-    b"PK\x03\x04\x14\x00\x00\x00[Content_Types].xml": "This is a spreadsheet, not topics. Save the sheet as CSV and send that.",
+    b"PK\x03\x04\x14\x00\x00\x00[Content_Types].xml": "This is a spreadsheet, not topics. Save the sheet as CSV and submit that.",
     b"%PDF-1.7\n": "This is a PDF document, not topics.",
-    b"\x89PNG\r\n\x1a\n": "This is a picture, not topics. Send the plain text file: one line `id, a tab and the title`",
+    b"\x89PNG\r\n\x1a\n": "This is a picture, not topics. Submit the plain text file: one line `id, a tab and the title`",
     b'{"mteb_version": "1.0", "scores": {"test": []}}': "This is a file of MTEB results, which has scores but no rankings, not topics.",
-    b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n": "Run `git lfs pull` and send the file that it fetches.",
+    b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n": "Run `git lfs pull` and submit the file that it fetches.",
     b"<!DOCTYPE html>\n<html><head></head></html>": "This is a web page (HTML), perhaps the error page of a failed download, not topics.",
     b"topics:\n  - id: 1\n    title: one\n": "This is a YAML file, not topics. Write one line `id, a tab and the title` each.",
     b"- id: 1\n  title: one\n": "This is a YAML file, not topics.",
@@ -206,7 +206,7 @@ OTHERS = {
     b"1\ta\t1\t13.2\n1\tb\t2\t12.1\n": "This is a run, not topics.",
     b'{"1":{"a":1,"b":0},"2":{"a":1}}': "This is a qrels file, not topics.",
     b'{"1":{"a":1.5},"2":{"b":2}}': "This is a run, not topics.",
-    b'<results><run pid="X"><topic tNum="1"><item seqNum="1" shotId="s"/></topic></run></results>': "This is a TRECVID run in XML, not topics. Send it as a run.",
+    b'<results><run pid="X"><topic tNum="1"><item seqNum="1" shotId="s"/></topic></run></results>': "This is a TRECVID run in XML, not topics. Submit it as a run.",
     b"what is this\nand this one\n": "The lines do not begin with topic ids, so this is plain text and not topics.",
 }
 
@@ -223,7 +223,7 @@ SAID = {
     "query-id\ttext\n1\tone\n": ("The first line is read as headings (query-id, text).", False),
     '1\t"she wrote ""now"" twice"\n2\ttwo\n': (
         '1 cell were in quotes, which are removed (for example "she wrote ""now"" twice").', True),
-    "1\tone\tabout\n": ("The columns have no headings, so their order says what they are.", True),
+    "1\tone\tabout\n": ("The columns have no headings, so they are identified by their order.", True),
     "1 one\n2 two\n": ("The text before the first blank of a line is read as the id.", True),
     "a1\nb2\n": ("2 topics have no title (for example a1).", True),
     '{"id": "1", "title": "a"}\n{"id": "2"}\n': ("1 topic has no title (for example 2).", True),
@@ -290,9 +290,9 @@ def test_the_fields_can_be_corrected(
         ("title=ask", "No topic has the field 'ask'. The fields of this file are id, title."),
         (
             "headline=title",
-            "'headline=title' does not say where a part of the topics is. Write pairs such as id=qid",
+            "'headline=title' is not a valid mapping of topic fields. Write pairs such as id=qid",
         ),
-        ("id", "'id' does not say where a part of the topics is."),
+        ("id", "'id' is not a valid mapping of topic fields."),
     ],
 )
 def test_fields_that_the_file_lacks_are_refused(fields: str, message: str, written: Written) -> None:

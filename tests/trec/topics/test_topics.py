@@ -140,7 +140,7 @@ def test_text_the_database_cannot_hold_is_refused(written: Written) -> None:
 def test_xml_entities_are_refused(declaration: str, written: Written) -> None:
     """No entity is expanded: declaring one is refused."""
     content = f'<?xml version="1.0"?>\n{declaration}<topics><topic number="1">&b;</topic></topics>'
-    assert "line 2: The XML declares entities of its own, which are not read." in refusal(written, content)
+    assert "line 2: The XML declares its own entities, which are not read." in refusal(written, content)
 
 
 def test_a_document_type_is_neither_fetched_nor_a_reason_to_refuse(written: Written) -> None:
@@ -166,7 +166,7 @@ def test_broken_xml_is_refused_with_its_line(written: Written) -> None:
             "1\ta\n2 b\n",
             "line 2: '2 b': A topic has 2 columns, id and title, separated by a tab; this line has 1.",
         ),
-        ("1 0 d1 2\n1 0 d2 0\n", "This is a qrels file, not topics. Send it as judgments."),
+        ("1 0 d1 2\n1 0 d2 0\n", "This is a qrels file, not topics. Submit it as judgments."),
         ("1\t0\td1\tL2\n", "This is a qrels file"),
         ("query-id\tcorpus-id\tscore\n1\td1\t1\n", "This is a qrels file"),
         ("1 Q0 d1 1 3.0 tag\n", "This is a run, not topics."),

@@ -89,7 +89,7 @@ def test_commands_close_with_the_day(
 
     call("task", "create", "t", "--name", "A task", "--topics", build.topics_file(tmp_path))
     assert call("task", "dates", "t", "--opens", "2031-05-01", "--closes", "2031-05-31") == (
-        "t takes runs from 2031-05-01 00:00 UTC until 2031-05-31 23:59:59 UTC.\n"
+        "t accepts runs from 2031-05-01 00:00 UTC until 2031-05-31 23:59:59 UTC.\n"
     )
     call("task", "phase", "add", "t", "second", "--closes", "2031-06-30", "--zone", "AoE")
     assert "second\topen\tuntil 2031-07-01 11:59:59 UTC" in call("task", "phase", "list", "t")

@@ -260,7 +260,7 @@ def add_example(session: Session, viewer: Viewer, slug: str, number: int, exampl
 
 
 def remove_example(session: Session, viewer: Viewer, slug: str, number: int, place: int) -> None:
-    """Remove the example at a position, counted from 1; raises NotFound if missing."""
+    """Remove the example at a position, counted from 1; raises NotFound if absent."""
     _, pool = pools.own_pool(session, viewer, slug, number)
     if not 1 <= place <= len(pool.examples):
         raise NotFound(f"Example {place} no longer exists.")

@@ -130,7 +130,7 @@ def save(session: Session, checked: CheckedLabel) -> bool:
 
 
 def undo_last(session: Session, token: str, number: int, topic_id: str) -> str | None:
-    """Withdraw the assessor's last judgment on a topic; return its document, None if missing."""
+    """Withdraw the assessor's last judgment on a topic; return its document, None if absent."""
     assessor, pool = assessor_and_pool(session, token, number)
     require_open(pool)
     of_topic = Assessment.pool_id == pool.id, Assessment.topic_id == topic_id

@@ -104,15 +104,15 @@ class SettledPool:
     line: str
     """Judgment series they belong to: the board's if it has the same origin, else a separate one."""
     board_origin: str
-    """Origin of the board's judgments as text; empty if missing."""
+    """Origin of the board's judgments as text; empty if absent."""
     before: int | None
-    """Number of the newest revision of the series; None if missing."""
+    """Number of the newest revision of the series; None if absent."""
     prepared: PreparedQrels | None
     """The revision that would result; None without judgments."""
     change: Change
     """Changes from the newest revision to that one."""
     highest_before: int
-    """Highest grade of the newest revision; 0 if missing."""
+    """Highest grade of the newest revision; 0 if absent."""
 
     @property
     def is_other_scale(self) -> bool:

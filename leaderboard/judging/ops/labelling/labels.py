@@ -317,7 +317,7 @@ def require_open(here: LabellingRound) -> None:
 
 
 def undo_last(session: Session, here: LabellingRound, assessor_id: int, topic_id: str) -> str | None:
-    """Withdraw the assessor's last label on a topic; return the item's name, None if missing."""
+    """Withdraw the assessor's last label on a topic; return the item's name, None if absent."""
     require_open(here)
     last = judging.undo_last(
         session,

@@ -371,7 +371,7 @@ class Preview:
     candidates: int
     """Distinct documents of these entries, each once per topic."""
     revision: int | None
-    """Number of the newest revision of the judgments, None if missing."""
+    """Number of the newest revision of the judgments, None if absent."""
     revision_id: int | None
 
     @property

@@ -90,7 +90,7 @@ class DeskRound(DeskPart):
 
 @dataclass(frozen=True, slots=True)
 class OwnItem:
-    """An item in its assessor's list; the label is None if missing yet."""
+    """An item in its assessor's list; the label is None if not given yet."""
 
     name: str
     number: Annotated[int, Shown("Item")]

@@ -369,7 +369,7 @@ class RoundRow:
     """A round in the list."""
 
     number: Annotated[int, Shown(key="round")]
-    kind: Annotated[str, Shown("What is made")]
+    kind: Annotated[str, Shown("Type")]
     state: str
     topics: int
     assessors: int
@@ -457,7 +457,7 @@ def _row(session: Session, here: LabellingRound) -> RoundRow:
 
 @dataclass(frozen=True, slots=True)
 class ItemDisagreement:
-    """An item with the assessors' labels, and the decision; None if missing yet."""
+    """An item with the assessors' labels, and the decision; None if not given yet."""
 
     name: str
     topic_id: str

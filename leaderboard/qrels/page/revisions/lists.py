@@ -31,7 +31,7 @@ class RevisionRow:
     topics: int
     has_distractors: bool
     left_out: str
-    """Documents left out of rankings, as text; empty if missing."""
+    """Documents left out of rankings, as text; empty if absent."""
     beside: Annotated[dict[str, int], Shown("Also includes", shown=Place.PAGE)]
     """Kind -> number of its companion revision of subtopics or preferences."""
     created_at: datetime

@@ -309,10 +309,10 @@ def _spread(page: TopicList, on_page: Place) -> list[Column[TopicRow]]:
     return [
         _of("worst", "worst", "Worst", digits, Place.DATA | readers),
         _of("lower", "lower quartile", "", None, Place.DATA),
-        _of("lower", "lower", "Lower", digits, readers, "a quarter of the runs is no better"),
+        _of("lower", "lower", "Lower", digits, readers, "a quarter of the runs score no better"),
         _of("median", "median", "Median", digits, Place.DATA | readers),
         _of("upper", "upper quartile", "", None, Place.DATA),
-        _of("upper", "upper", "Upper", digits, readers, "a quarter of the runs is no worse"),
+        _of("upper", "upper", "Upper", digits, readers, "a quarter of the runs score no worse"),
         _of("best", "best", "Best", digits, Place.DATA | readers),
         _of("best_run", "leader", "Best run", None, on_page),
         _of("sd", "sd", "SD", 4, ~Place.PAGE),

@@ -63,7 +63,7 @@ def column_of(key: str) -> MeasureColumn:
 
 @lru_cache(maxsize=1024)
 def short_name(key: str) -> str:
-    """The short name of a measure of answers with parameters; the key if missing.
+    """The short name of a measure of answers with parameters; its key if it has none.
 
     >>> short_name("NuggetRecall(set='vital',strict=1)"), short_name("P(rel=2)@5")
     ('V_strict', 'P(rel=2)@5')

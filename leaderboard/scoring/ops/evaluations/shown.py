@@ -82,7 +82,7 @@ class Basis:
     is_combined: bool = False
     """Whether people also judged a sample, and the combined board is public."""
     left_out: str = ""
-    """Documents left out of rankings, as text; empty if missing."""
+    """Documents left out of rankings, as text; empty if absent."""
     left_out_facts: Mapping[str, Any] | None = None
     """The same for files: number of documents (None while judgments are hidden), and whether residual."""
     unlike: int | None = None
@@ -97,7 +97,7 @@ class Basis:
 
 
 def left_out_facts(basis: Basis | None) -> dict[str, Any]:
-    """JSON facts on documents left out; empty if missing."""
+    """JSON facts on documents left out; empty if absent."""
     return {} if basis is None or basis.left_out_facts is None else {"left_out": basis.left_out_facts}
 
 

@@ -98,7 +98,7 @@ def of_pool(session: Session, pool: Pool) -> Mapping[str, frozenset[bytes]]:
 
 
 def index(by_topic: Mapping[str, frozenset[bytes]]) -> DocumentsByTopic | None:
-    """Documents left out, prepared for lookup in any number of runs; None if missing."""
+    """Documents left out, prepared for lookup in any number of runs; None if absent."""
     return compiled_left_out(LeftOut(by_topic)) if by_topic else None
 
 
@@ -118,7 +118,7 @@ def columns(left_out: LeftOut, topics: Collection[str]) -> dict[str, Any]:
 
 
 def words(facts: Mapping[str, Any] | None, *, with_count: bool = True) -> str:
-    """Documents left out as text for boards, from a revision's stored facts; empty if missing.
+    """Documents left out as text for boards, from a revision's stored facts; empty if absent.
 
     >>> words({"documents": 3124, "residual": True}), words(None)
     ('residual, 3,124 documents left out', '')

@@ -128,7 +128,7 @@ def put(session: Session, viewer: Viewer, slug: str, wanted: PictureRequest) -> 
 
 
 def remove(session: Session, viewer: Viewer, slug: str, wanted: PictureRequest) -> None:
-    """Remove the logo or picture of a task; raises NotFound if missing, and as `put` does."""
+    """Remove the logo or picture of a task; raises NotFound if absent, and as `put` does."""
     task = policy.own_task(session, viewer, slug)
     lock_row(session, Task, task.id)
     row = _row(session, task, wanted.kind)

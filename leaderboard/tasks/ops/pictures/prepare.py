@@ -12,7 +12,7 @@ from leaderboard.errors import Busy, Invalid, Problem, TooLarge
 
 MODULE = "leaderboard.tasks.ops.pictures.encode"
 LONGEST_S = 20
-"""A large photograph takes a second; the process has a limit of its own on the work that it does."""
+"""A large photograph takes a second; the process has its own limit on the work that it does."""
 WAIT_S = 30
 # One at a time: each may take 100 MB, and a site is sent few.
 _turn = threading.Lock()

@@ -79,7 +79,7 @@ def give(session: Session, viewer: Viewer, slug: str, request: Naming) -> int:
 def draw_again(session: Session, viewer: Viewer, slug: str, kind: str, *, is_sure: bool = False) -> None:
     """Redraw the pseudonyms of all teams of a task with a new seed.
 
-    Raises Conflict if missing, and if runs were shown under them and the organiser has not
+    Raises Conflict if absent, and if runs were shown under them and the organiser has not
     confirmed.
     """
     task = policy.own_task(session, viewer, slug)

@@ -1,6 +1,6 @@
 """Names for pseudonyms: plain, inoffensive words, no two of which look alike.
 
-Left out are animals and plants that serve as insults, stand for a nation or a firm, or name a language model.
+Left out are animals and plants that serve as insults, represent a nation or a firm, or name a language model.
 """
 
 from functools import cache

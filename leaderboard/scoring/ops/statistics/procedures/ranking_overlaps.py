@@ -26,7 +26,7 @@ DEPTH = 100
 METHOD = f"rbo(p={P:g})@{DEPTH}"
 """Method key of the overlap: its p, and the number of documents of each ranking."""
 BLOCKS_KEPT = 128
-"""Blocks of rankings in memory at once, at least one a run: most have 128 to 256 KB."""
+"""Blocks of rankings in memory at once, at least one per run: most have 128 to 256 KB."""
 
 Documents = npt.NDArray[np.int64]
 Progress = Callable[[float], None]
