@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import shutil
 from collections.abc import Generator, Iterator
 from itertools import chain, islice
@@ -55,6 +56,10 @@ LONGEST = frozenset(f"test_{name}.py" for name in ("schemathesis", "docs", "pack
 QUICK = "not trial"
 """What is run unless `-m` asks for something else."""
 ALL_TRIALS = "\npytestmark = pytest.mark.trial\n"
+TRIALS = "trial or property"
+"""What `.ci/run` asks for after that."""
+HAS_TRIALS = re.compile(r"\b(trial|dialect|hypothesis|on_postgresql|postgres_server|some)\b")
+"""Words without which a file of tests has no trial."""
 SENDING = {ROOT / "tests" / "db", ROOT / "tests" / "core", *(ROOT / "tests").glob("*/ops")}
 """Where statements are written; what pages, operations and commands send is theirs."""
 SERVED = {"on_postgresql", "postgres_server"}
@@ -107,12 +112,21 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Where trials are not asked for, files of trials alone are not imported, nor what drives a browser."""
-    if config.option.markexpr != QUICK:
-        return None
+    """Files of trials alone are imported only where trials are asked for, as is what drives a browser.
+
+    And where nothing else is asked for, no files without any: each worker would import them all.
+    """
+    asked = config.option.markexpr
+    if asked == QUICK and collection_path == ROOT / "tests" / "browser":
+        return True
     is_test = collection_path.name.startswith("test_") and collection_path.suffix == ".py"
-    is_all_trials = is_test and ALL_TRIALS in collection_path.read_text(encoding="utf-8")
-    return True if is_all_trials or collection_path == ROOT / "tests" / "browser" else None
+    if not is_test or asked not in (QUICK, TRIALS):
+        return None
+    text = collection_path.read_text(encoding="utf-8")
+    if asked == QUICK:
+        return True if ALL_TRIALS in text else None
+    is_sent = "database" in text and not SENDING.isdisjoint(collection_path.parents)
+    return None if is_sent or HAS_TRIALS.search(text) else True
 
 
 def _cases_repeated(items: list[pytest.Item]) -> set[pytest.Item]:
