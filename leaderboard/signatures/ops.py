@@ -62,7 +62,9 @@ class Signature:
     def text(self) -> bytes:
         """The file."""
         facts = {"form": FORM, "version": VERSION, "algorithm": ALGORITHM, "key": self.key, **asdict(self)}
-        return _as_json(facts)
+        # Base64 has several spellings of the same bytes: the file has the usual one.
+        usual = {name: _base64(base64.b64decode(facts[name])) for name in ("public", "signature")}
+        return _as_json(facts | usual)
 
     def fits(self, of: Kind, sha256: str) -> bool:
         """Whether it is that of a digest, by the key that it names."""

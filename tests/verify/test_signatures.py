@@ -1,6 +1,8 @@
 """Signatures of a site: what they fit, keys and their rotation, and what is public of them."""
 
+import base64
 import json
+import string
 from contextlib import suppress
 
 import pytest
@@ -43,6 +45,18 @@ def test_every_changed_byte_of_a_signature_is_noticed(signed: bytes) -> None:
         other[place] ^= 1
         with suppress(Invalid):
             assert not signatures.read_signature(bytes(other)).fits("bundle", DIGEST), place
+
+
+@pytest.mark.parametrize("part", ["public", "signature"])
+def test_base64_has_one_spelling(signed: bytes, part: str) -> None:
+    """Another last character may stand for the same bytes: the file is refused all the same."""
+    facts = json.loads(signed)
+    text = facts[part].rstrip("=")
+    letters = string.ascii_uppercase + string.ascii_lowercase + string.digits + "+/"
+    other = text[:-1] + letters[letters.index(text[-1]) + 1] + "=" * (len(facts[part]) - len(text))
+    assert base64.b64decode(other) == base64.b64decode(facts[part])
+    with pytest.raises(Invalid):
+        signatures.read_signature(signed.replace(facts[part].encode(), other.encode()))
 
 
 def test_the_same_digest_has_the_same_signature(database: Database, signed: bytes) -> None:
