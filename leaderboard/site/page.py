@@ -35,7 +35,7 @@ from leaderboard.db.tables import Account, Job, Mail, Member, SecondFactor, Webh
 from leaderboard.errors import Invalid, Problem
 from leaderboard.settings import Settings
 from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
-from leaderboard.tasks.page.jobs import queue_table
+from leaderboard.tasks.page.activity import queue_table
 
 SHOWN = 200
 """Rows of the page; files have all."""

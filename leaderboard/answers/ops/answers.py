@@ -23,8 +23,8 @@ from leaderboard.trec.answers.dialects import DIALECTS, LONGEVAL
 from leaderboard.trec.answers.packages import metadata_of
 from leaderboard.trec.answers.record import Answer, Citation, Segment
 from leaderboard.trec.answers.topics import AnswerTopic
+from leaderboard.trec.read.bundles import on_disk
 from leaderboard.trec.read.lines import Limits, Source
-from leaderboard.trec.read.on_disk import on_disk
 from leaderboard.trec.runs.check import Report
 from leaderboard.trec.runs.fingerprints import SKETCH_SIZE
 from leaderboard.trec.runs.packing import PackedBlocks

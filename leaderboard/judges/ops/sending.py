@@ -29,9 +29,8 @@ from leaderboard.trec.boards.packing import (
     pack_reference,
     unpack_reference,
 )
-from leaderboard.trec.read.bundles import kind_of
+from leaderboard.trec.read.bundles import kind_of, on_disk
 from leaderboard.trec.read.lines import Limits, Source, numbered_lines, shown
-from leaderboard.trec.read.on_disk import on_disk
 from leaderboard.trec.runs.check import Report
 
 KIND = "judges"

@@ -1,7 +1,7 @@
 """Activity in a task, for its organisers: runs per day, rejected files, teams without a run, the queue."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Any
@@ -17,8 +17,8 @@ from leaderboard.db.engine import now
 from leaderboard.db.tables import Member, Run, Team, Upload
 from leaderboard.scoring.ops.scored_topics import OfTask
 from leaderboard.tables.record import Column, Files, Shown, Table, columns_from
+from leaderboard.tables.words import lasting
 from leaderboard.tasks.ops import announcements
-from leaderboard.tasks.page.jobs import queue_table
 
 DAYS = 60
 """Number of days counted, up to today."""
@@ -196,3 +196,15 @@ def facts(page: ActivityPage) -> dict[str, Any]:
 
 
 FILES = Files(facts=facts, tables=TABLES)
+
+
+def queue_table(rows: Sequence[JobCount], caption: str) -> Table[JobCount]:
+    """Jobs by kind and state, with the age of the oldest."""
+    columns = columns_from(
+        JobCount,
+        "kind state jobs",
+        Column(
+            "oldest_s", lambda row: row.oldest_s, "Oldest", words=lambda row: lasting(row.oldest_s), digits=0
+        ),
+    )
+    return Table("queue", caption, columns, rows)

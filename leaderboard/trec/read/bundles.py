@@ -15,11 +15,11 @@ from io import BufferedReader
 from pathlib import Path
 from shutil import copyfileobj
 from struct import unpack_from
-from tempfile import TemporaryFile
+from tempfile import NamedTemporaryFile, TemporaryFile
 from typing import IO, cast
 
 from leaderboard.errors import Invalid, Problem, TooLarge
-from leaderboard.trec.read.archives import RATIO_FLOOR, READ_BYTES, Limits, any_blocks
+from leaderboard.trec.read.archives import RATIO_FLOOR, READ_BYTES, Limits, Source, any_blocks
 
 MOST_MEMBERS = 500
 """Files that one archive may hold."""
@@ -251,7 +251,7 @@ def _require_short_file(file: BufferedReader, most: int) -> None:
     tail = file.read()
     at = tail.rfind(_ZIP_END)
     if at < 0 or len(tail) < at + _ZIP_END_BYTES:
-        raise Invalid("The zip archive is cut off. Create it again and resubmit it.")
+        raise Invalid("The zip archive is cut off. Create it again and resubmit.", field="file")
     (directory,) = unpack_from("<I", tail, at + 12)
     if directory > DIRECTORY_BYTES * most // MOST_MEMBERS or tail[
         max(0, at - _LOCATOR_BYTES) : at
@@ -308,7 +308,7 @@ class _Stream:
             if not self._rest:
                 block = next(self._blocks, b"")
                 if not block:
-                    raise Invalid("The tar archive is cut off. Create it again and resubmit it.")
+                    raise Invalid("The tar archive is cut off. Create it again and resubmit.", field="file")
                 self._left -= len(block)
                 if self._left < 0:
                     raise TooLarge("The archive is larger than this site accepts. Submit fewer files.")
@@ -387,3 +387,16 @@ def _tar_size(head: bytes) -> int:
     if checksum != sum(head[:148]) + 8 * 32 + sum(head[156:]) or size < 0:
         raise Invalid("The tar archive is damaged. Create it again and resubmit it.")
     return size
+
+
+@contextmanager
+def on_disk(source: Source) -> Iterator[Path]:
+    """The file as one with a path, for readers that go back or know a file by its first bytes."""
+    if isinstance(source, Path):
+        yield source
+        return
+    with NamedTemporaryFile(prefix="sent-") as copy:
+        with source.open("rb") as sent:
+            copyfileobj(sent, copy)
+        copy.flush()
+        yield Path(copy.name)
