@@ -5,12 +5,15 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from datetime import date, timedelta
 
 from leaderboard.db import schema
 from release.places import CITED, PACKAGES, STATED, UNRELEASED, VERSION, Release, changelog
 from tests.make import openapi, released
 
 NUMBER = re.compile(r"\d+\.\d+\.\d+")
+LOOK_ALIKES = "leaderboard/accounts/ops/look_alikes.txt"
+LISTED = re.compile(r"^# From Unicode's confusables.txt of (\d{4}-\d{2}-\d{2})\.$", re.MULTILINE)
 AGAIN = "run this again with --prepare, and commit"
 
 Check = Callable[[Release], Iterator[str]]
@@ -102,4 +105,14 @@ def documents(of: Release) -> Iterator[str]:
         yield f"The documents become a site with warnings, and have to without: {done.stderr.strip()}"
 
 
-CHECKS: tuple[Check, ...] = (tree, tag, version, section, kept, api, citation, documents)
+def look_alikes(of: Release) -> Iterator[str]:
+    """The list of characters that look alike is of the last year: Unicode publishes one each year."""
+    made = LISTED.search(of.read(LOOK_ALIKES))
+    if made is None or of.day - date.fromisoformat(made[1]) > timedelta(days=366):
+        yield (
+            f"{LOOK_ALIKES} is from a confusables.txt of {made[1] if made else 'no day'}, over a year old: "
+            "run python -m release.look_alikes with Unicode's newest, and commit."
+        )
+
+
+CHECKS: tuple[Check, ...] = (tree, tag, version, section, kept, api, citation, look_alikes, documents)

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from leaderboard.db import schema
 from release import __main__ as command
 from release import trying
-from release.checks import CHECKS, documents
+from release.checks import CHECKS, LISTED, LOOK_ALIKES, documents
 from release.places import UNRELEASED, Release, Section, changelog
 from release.prepare import moved, stated
 from tests import ROOT
@@ -56,6 +56,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     of = Release(folder, VERSION, DAY)
     lines = "## [Unreleased]\n\n### Added\n\n- A room.\n\n### Changed\n\n- A page.\n"
     of.write("CHANGELOG.md", of.read("CHANGELOG.md").replace("## [Unreleased]\n", lines, 1))
+    of.write(LOOK_ALIKES, LISTED.sub("# From Unicode's confusables.txt of 2030-09-09.", of.read(LOOK_ALIKES)))
     done = _command(folder, "--prepare")
     assert done.returncode == 0, done.stderr
     _commit(folder)
@@ -101,6 +102,7 @@ def test_what_was_prepared_has_no_open_point(copy: Release) -> None:
         (
             ("CITATION.cff", "2031-05-17", "2031-05-16", "CITATION.cff has another version or day"),
             ("CHANGELOG.md", "- 2031-05-17", "- 2031-05-16", "dates 7.8.9 2031-05-16"),
+            (LOOK_ALIKES, "2030-09-09", "2030-05-09", "is from a confusables.txt of 2030-05-09, over a year"),
             (
                 "CHANGELOG.md",
                 stated().rpartition(" ")[2],
@@ -202,4 +204,4 @@ def test_the_whole_command_builds_tries_and_tags(copy: Release) -> None:
     assert [name.split("-")[0] for name in names] == ["ir_leaderboard"] * 2 + ["leaderboard_submit"] * 2
     again = _command(copy.root)
     assert again.returncode == 1
-    assert "1 of 8 points are open" in again.stderr
+    assert "1 of 9 points are open" in again.stderr
