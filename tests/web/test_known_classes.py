@@ -1,6 +1,7 @@
 """Faults that others had to mend lately, each tried here under the name of its class."""
 
 import io
+import re
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ from leaderboard.notify.ops import calls
 from leaderboard.notify.ops.calls import NOT_SENT, WebhookRequest
 from leaderboard.scoring.ops import setting_values
 from leaderboard.settings import Settings
+from leaderboard.site.ops import backups
 from leaderboard.tables.record import Column, Table
 from leaderboard.tables.text import csv_text
 from leaderboard.web import markdown, security
@@ -214,8 +216,18 @@ def test_redirect_validators_passed_by_backslash_tab_and_slashes(site: Site, tar
     assert not where.startswith(("//", "/\\"))
 
 
-def test_an_operator_reading_secrets_back(site: Site, caplog: pytest.LogCaptureFixture) -> None:
-    """Neither pages nor logs nor the database, which a backup is of, have a secret that lets somebody in."""
+def _in_a_backup(database: Database, folder: Path) -> str:
+    """All that a backup holds, as text."""
+    path = folder / "backup.lbb"
+    backups.write(database, path)
+    with backups.BackupReader(path) as backup:
+        return " ".join(str(row) for _, rows in backup.tables() for row in rows)
+
+
+def test_an_operator_reading_secrets_back(
+    site: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Neither pages nor logs nor the database nor its backup have a secret that lets somebody in."""
     told = {
         "smtp_url": "smtp://user:told-smtp-secret@mail.example:587",
         "metrics_token": "told-metrics-secret-1234567890",
@@ -237,6 +249,18 @@ def test_an_operator_reading_secrets_back(site: Site, caplog: pytest.LogCaptureF
     stored = b"".join(path.read_bytes() for path in site.settings.data.glob("site.sqlite3*"))
     assert [secret for secret in secrets if secret.encode() in stored] == []
     assert [secret for secret in secrets if secret in caplog.text] == []
+    told_so_far = [*secrets, *told.values(), *re.findall(r"told-[a-z-]+", " ".join(told.values()))]
+    assert [secret for secret in told_so_far if secret in _in_a_backup(site.database, tmp_path)] == []
+    operator = browser(application(settings, site.database))
+    operator.set_cookie("session", session_cookie.value)
+    asked = 0
+    for method, path in (*MATRIX, *DRAFTS):
+        if method == "GET":
+            answer = operator.get(path.format(**vars(site.world)), buffered=True)
+            asked += answer.status_code == 200
+            shown = [secret for secret in told_so_far if secret.encode() in answer.data]
+            assert shown == [], path
+    assert asked > 100
 
 
 def test_a_private_field_by_api(site: Site, program: Programs) -> None:  # noqa: F811

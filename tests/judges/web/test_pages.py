@@ -40,6 +40,21 @@ def olga(client: FlaskClient, database: Database, sign_in: SignIn, tmp_path: Pat
     return client
 
 
+def test_no_dialect_of_trec_eval_is_named(olga: FlaskClient, settings: Settings) -> None:
+    """Agreement of boards is no measure of trec_eval: no page, file or command says so."""
+    site = {"LEADERBOARD_DATABASE_URL": settings.url, "LEADERBOARD_DATA": str(settings.data)}
+    shown = CliRunner().invoke(main, ["board", "judged"], env=site)
+    assert shown.exit_code == 0, shown.output
+    assert "oak" in shown.output
+    said = [shown.output]
+    files = ("/tasks/judged.md", "/tasks/judged.tex", "/tasks/judged/judges.md")
+    for address in ("/tasks/judged", *HEADS, *files):
+        answer = olga.get(address)
+        assert answer.status_code == 200, address
+        said.append(answer.text)
+    assert [text for text in said if "trec_eval" in text] == []
+
+
 def test_the_board_says_what_its_numbers_may_claim(olga: FlaskClient) -> None:
     """Judges by τ_b of the boards, with what holds at least, the ceiling, and what is circular."""
     board = olga.get("/tasks/judged/judges.json").json

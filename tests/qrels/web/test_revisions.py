@@ -161,8 +161,12 @@ def test_nothing_new_is_refused_on_the_preview(organiser: FlaskClient) -> None:
 
 
 def test_a_draft_is_discarded(organiser: FlaskClient) -> None:
-    """It is gone, and says so."""
+    """Once a question was opened; it is gone, and says so."""
     preview = _send(organiser)
+    form = pages.parsed(organiser.get(preview)).find("form", action=f"{preview}/discard")
+    assert form is not None
+    assert form.parent.name == "details"
+    assert "Discard these judgments?" in form.get_text()
     assert organiser.post(f"{preview}/discard").status_code == 303
     gone = organiser.get(preview)
     assert gone.status_code == 404

@@ -1,8 +1,15 @@
 """Whether the site says truly that it works, and to whom it says more."""
 
+import os
+import signal
 import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from contextlib import closing
 from datetime import timedelta
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,6 +31,8 @@ pytestmark = pytest.mark.dialect
 
 ELSEWHERE = {"REMOTE_ADDR": "192.0.2.7"}
 LONG = timedelta(minutes=5)
+PATIENCE_S = 180
+"""How long a busy machine may take for what is waited for."""
 
 
 def _ask(client: FlaskClient, **environ: str) -> tuple[int, dict[str, Any]]:
@@ -186,3 +195,29 @@ def test_work_that_nobody_takes_over_is_trouble(database: Database, client: Flas
     status, said = _ask(client)
     assert (status, said["left"]) == (503, 1)
     assert said["reason"] == "No evaluator takes over the jobs of one that has stopped."
+
+
+@pytest.mark.trial
+@pytest.mark.sqlite
+def test_an_evaluator_that_is_frozen_or_stopped_is_trouble(
+    client: FlaskClient, database: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A real one: 503 while it stands still, 200 once it goes on, 503 once it is gone; the queue is empty."""
+    monkeypatch.setattr(health, "LATELY", timedelta(seconds=4))
+    command = [str(Path(sys.executable).with_name("leaderboard")), "worker", "--data", str(settings.data)]
+    environ = os.environ | {"LEADERBOARD_DATABASE_URL": settings.url}
+    with subprocess.Popen(command, env=environ, stdout=subprocess.DEVNULL) as evaluator:
+        try:
+            _wait_for(client, 200, lambda: _ask(client)[1]["workers"] == 1)
+            for number, status in ((signal.SIGSTOP, 503), (signal.SIGCONT, 200), (signal.SIGTERM, 503)):
+                evaluator.send_signal(number)
+                _wait_for(client, status)
+        finally:
+            evaluator.kill()
+
+
+def _wait_for(client: FlaskClient, status: int, also: Callable[[], bool] = lambda: True) -> None:
+    until = time.monotonic() + PATIENCE_S
+    while _ask(client)[0] != status or not also():
+        assert time.monotonic() < until, f"it is not {status}"
+        time.sleep(0.1)

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from leaderboard.core.phase_rules import KINDS
+from leaderboard.core.kinds import KINDS
+from leaderboard.core.phase_rules import KINDS as KINDS_OF_RUNS
 from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Phase, Task
@@ -21,7 +22,7 @@ from leaderboard.tasks.ops import drafts, phases
 from leaderboard.tasks.ops import settings as tasks_settings
 from leaderboard.tasks.ops.phases import PhasePlan
 from leaderboard.tasks.ops.settings import SETTINGS, sections_of
-from tests.make import answered, build
+from tests.make import answered, build, judging
 
 TYPED: dict[str, tuple[str, ...]] = {
     "name": ("N", "N" * 200),
@@ -44,7 +45,13 @@ TYPED: dict[str, tuple[str, ...]] = {
 """The least and the most that is typed where a setting is neither a choice nor a number."""
 ELSEWHERE = {"slug", "collection"}
 """Settings that name something: no rule for runs depends on them."""
-OF_ANSWERS = {"measures": ("A", "V_strict A W SupportP"), "primary_measure": ("", "A")}
+OF_KIND = {
+    "answers": {"measures": ("A", "V_strict A W SupportP"), "primary_measure": ("", "A")},
+    "judges": {
+        "measures": ("BoardTau", "BoardTau TopicTau TopicAccuracy"),
+        "primary_measure": ("", "TopicTau"),
+    },
+}
 REFUSED = {
     ("entry_rule", "code"): "Enter the code that teams use to enter.",
     ("naming", "date"): "Set the date from which names are shown.",
@@ -53,6 +60,7 @@ REFUSED = {
 OF_BLIND = {
     ("depth", "1"): "so a run lists at least 10 documents for most topics, but the task accepts at most 1"
 }
+OF_JUDGES = {("visibility", "open"): "stays hidden until the close. Choose blind or sealed."}
 
 
 def _extremes(setting: Asked, kind: str) -> tuple[str, ...]:
@@ -60,7 +68,7 @@ def _extremes(setting: Asked, kind: str) -> tuple[str, ...]:
         return tuple(setting.about.choices)
     if isinstance(read := setting.about.read, IntegerValue):
         return (str(read.low), str(read.high), *([""] if read.may_be_empty else []))
-    return (OF_ANSWERS if kind == "answers" else {}).get(setting.name) or TYPED[setting.name]
+    return OF_KIND.get(kind, {}).get(setting.name) or TYPED[setting.name]
 
 
 def test_every_setting_has_extremes() -> None:
@@ -79,6 +87,8 @@ def _described(database: Database, folder: Path, slug: str, kind: str) -> Path:
         team_id = build.team(database)
         rules = limits.rules_for(session, OPERATOR, slug, team_id)
     topics = rules.checks.expected
+    if kind == "judges":
+        return judging.board_file(folder, judging.OAK)
     if kind == "answers":
         limit = rules.own.limit
         text = "word" if limit != 1 else "w"
@@ -98,6 +108,12 @@ def _accepted(
 
 def _task(database: Database, folder: Path, slug: str, template: str, kind: str) -> str:
     visibility = drafts.find_template(template).visibility
+    if kind == "judges":
+        # The scores of judges are never shown before the close, whatever the template says.
+        hidden = "blind" if visibility == "open" else visibility
+        judging.task(database, folder, slug, template=template, visibility=hidden)
+        judging.refer(database, folder, slug=slug)
+        return slug
     options = {"template": template, "visibility": visibility}
     if kind == "answers":
         return answered.task(database, folder, slug, **options)
@@ -105,14 +121,16 @@ def _task(database: Database, folder: Path, slug: str, template: str, kind: str)
 
 
 @pytest.mark.trial
-@pytest.mark.parametrize("kind", ["rankings", "answers"])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("template", drafts.TEMPLATES)
 def test_a_run_is_accepted_whatever_is_set(
     template: str, kind: str, database: Database, tmp_path: Path
 ) -> None:
     """Each setting at its least and its most, and each choice; or it is refused when it is set, with why."""
     is_blind = drafts.find_template(template).visibility == "blind"
-    expected = REFUSED | (OF_BLIND if is_blind and kind == "rankings" else {})
+    expected = REFUSED | (
+        OF_JUDGES if kind == "judges" else OF_BLIND if is_blind and kind == "rankings" else {}
+    )
     found: dict[tuple[str, str], str] = {}
     settings = [one for section in sections_of(kind) for one in section.settings if one.name not in ELSEWHERE]
     for number, setting in enumerate(settings):
@@ -135,7 +153,7 @@ PHASES: dict[str, tuple[Any, ...]] = {
     "topics": ("all", "half", "list"),
     "visibility": ("", "open", "blind", "sealed"),
     "at_close": ("open", "sealed"),
-    "kinds": ((), *((kind,) for kind in KINDS)),
+    "kinds": ((), *((kind,) for kind in KINDS_OF_RUNS)),
     "ranked": (True, False),
     "runs_per_day": (1, 2**40 - 1),
     "runs_in_all": (1, 2**40 - 1),

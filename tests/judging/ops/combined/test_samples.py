@@ -15,7 +15,7 @@ from leaderboard.judging.ops.combined import JudgedSample, judged_sample
 from leaderboard.judging.ops.pools import pools
 from leaderboard.measures.judged import UNJUDGED
 from leaderboard.stats.combined.sample import inclusion, uniform, weights
-from tests.make import build, sampled
+from tests.make import build, judged, sampled
 from tests.make import pools as made_pools
 from tests.make.copies import built_once
 
@@ -37,6 +37,32 @@ def _grades(database: Database, number: int) -> dict[tuple[str, str], int | None
     with database.read() as session:
         found = pools.documents_of(session, OPERATOR, "t", number)
     return {(topic, row.docno): row.grade for topic, rows in found.items() for row in rows}
+
+
+def test_a_sample_opens_on_the_machines_scale(database: Database, tmp_path: Path) -> None:
+    """A machine that grades up to 3, a task without names of grades: people are not left with 0 and 1."""
+    grades = {topic: {docno: ord(docno) % 4 for docno in sampled.DOCNOS} for topic in sampled.TOPICS}
+    made = {"origin": "machine", "origin_name": "model-1", "measures": sampled.MEASURES}
+    build.task(database, tmp_path, topics=sampled.TOPICS, judgments=grades, **made)
+    for run in range(3):
+        rankings = {topic: sampled.ranking(run, topic) for topic in sampled.TOPICS}
+        build.run(database, tmp_path, rankings, f"run{run}")
+    build.drain(database)
+    with database.write() as session:
+        number = combined.draw_sample(session, OPERATOR, "t", 0.4)
+    with (
+        database.write() as session,
+        pytest.raises(Conflict, match="grades up to 3, but .* can only give 0, 1"),
+    ):
+        pools.change(session, OPERATOR, "t", number, pools.OPEN, without_texts=True)
+    with database.write() as session:
+        pools.change(session, OPERATOR, "t", number, pools.OPEN, without_texts=True, highest_grade=3)
+    topic, (docno, *_) = next(iter(sampled.drawn(database, number).items()))
+    judged.judge(database, judged.assessor(database, "Ada"), topic, {docno: 3})
+    with database.read() as session:
+        task = session.scalars(select(Task)).one()
+        pool = combined.find_sample(session, task, number)
+        assert combined.people_grades(session, task, pool).judged == {(topic, docno): 3}
 
 
 def test_every_document_is_drawn_with_its_own_probability(database: Database, runs: list[int]) -> None:
