@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from flask import Blueprint, current_app, g, redirect, request, url_for
+from flask import Blueprint, current_app, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 
 from leaderboard import fields
@@ -20,7 +20,6 @@ Again = Callable[..., str]
 Then = Callable[..., ResponseReturnValue]
 """Maker of the response after an action, from what it returned and the address's placeholders."""
 NONE: Mapping[str, Callable[..., Any]] = MappingProxyType({})
-NO_TITLES: Mapping[str, str] = MappingProxyType({})
 REFUSALS = (Invalid, Conflict, OverQuota)
 View = TypeVar("View", bound=Callable[..., ResponseReturnValue])
 
@@ -116,34 +115,9 @@ def form(
 ) -> dict[str, Any]:
     """Arguments of the macro `form_fields` for a record: as sent where it was refused, else as shown."""
     asked = fields.of(record)
-    typed, faults = shown or fields.empty(record), {}
+    typed = shown or fields.empty(record)
     # A page may have several forms; only the one that was sent is shown as it was typed.
     received = getattr(current_app.view_functions.get(request.endpoint or ""), "record", None)
     if error is not None and received is record:
-        typed, faults = sent(record), problems(error, fields.titles(record))
-    return {"asked": asked, "typed": typed, "problems": faults}
-
-
-def problems(error: LeaderboardError | None, titles: Mapping[str, str] = NO_TITLES) -> dict[str, str]:
-    """Problems of a refused form by field name; the list above the form leads to these fields.
-
-    A rule that goes on from the field's title, such as `must be a date.`, is put behind it.
-    """
-    found = {
-        problem.field: " ".join(
-            filter(
-                None,
-                (
-                    "" if problem.rule[:1].isupper() else titles.get(problem.field),
-                    problem.rule,
-                    problem.remedy,
-                ),
-            )
-        )
-        for problem in getattr(error, "problems", ())
-        if problem.field
-    }
-    if error is not None and not found and isinstance(field := error.facts.get("field"), str):
-        found = {field: error.message}
-    g.at_fields = found
-    return found
+        typed = sent(record)
+    return {"asked": asked, "typed": typed}

@@ -2,7 +2,7 @@
 
 import errno
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any
 
 from flask import Flask, Response, g, jsonify, redirect, render_template, request, url_for
@@ -16,6 +16,7 @@ from leaderboard.core import policy
 from leaderboard.core.policy import ANONYMOUS
 from leaderboard.logs import masked
 from leaderboard.tables.record import Column, Place, Table, columns_from
+from leaderboard.web import marks
 from leaderboard.web.requests import request_id
 from leaderboard.web.session import DEVICE, cookie, in_api, memo, reading, settings
 
@@ -69,7 +70,7 @@ FULL_ERRORS = (errno.ENOSPC, errno.EDQUOT)
 
 def register(app: Flask) -> None:
     """Handle every error of the application here."""
-    app.jinja_env.globals.update(problem_rows=problem_rows, at_fields=at_fields)
+    app.jinja_env.globals.update(problem_rows=problem_rows, anchor=marks.anchor)
     app.register_error_handler(errors.LeaderboardError, _expected)
     app.register_error_handler(HTTPException, _http)
     app.register_error_handler(DBAPIError, _database)
@@ -115,12 +116,6 @@ def problem_rows(problems: tuple[errors.Problem, ...]) -> Table[errors.Problem]:
     return Table("problems", "Problems", columns, problems)
 
 
-def at_fields() -> Collection[str]:
-    """The fields at which this page says what is wrong with them (`actions.problems`)."""
-    fields: Collection[str] = g.get("at_fields", ())
-    return fields
-
-
 def _expected(error: errors.LeaderboardError) -> AnyResponse:
     g.error = error
     moved = _moved() if isinstance(error, errors.NotFound) else None
@@ -164,6 +159,7 @@ def _door() -> str:
 
 def form_again(page: str, error: errors.LeaderboardError) -> Response:
     """A page that shows a refused form again, with the status and headers of the error."""
+    page = marks.marked(page, marks.problems(error), marks.said_of_all(error))
     return Response(page, status_of(error), _waiting(error), mimetype="text/html")
 
 

@@ -310,7 +310,7 @@ def find(session: Session, name: str) -> int:
     """The id of the account with this name; raises NotFound if absent."""
     account_id = session.scalar(select(Account.id).where(Account.canonical == names.canonical(name)))
     if account_id is None:
-        raise NotFound(f"There is no account {name!r}.", account=name)
+        raise NotFound(f"There is no account {name!r}.", account=name, field="account")
     return account_id
 
 

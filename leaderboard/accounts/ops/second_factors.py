@@ -63,7 +63,7 @@ def confirm(session: Session, viewer: Viewer, code: str) -> tuple[str, ...]:
     if session.get(SecondFactor, account_id) is None:
         raise Conflict("First start to set up two-factor authentication.")
     if not _use_step(session, account_id, code):
-        raise Invalid(WRONG_CODE)
+        raise Invalid(WRONG_CODE, field="code")
     confirmed = update(SecondFactor).where(SecondFactor.account_id == account_id)
     session.execute(confirmed.values(confirmed_at=now(session)))
     audit.record(session, viewer, "account.add_second_factor", f"account:{account_id}")
@@ -87,7 +87,7 @@ def use(session: Session, account_id: int, code: str) -> UsedCode:
             return UsedCode("code", recovery_codes_left(session, account_id))
         if _use_recovery_code(session, account_id, tidy):
             return UsedCode(RECOVERY, recovery_codes_left(session, account_id))
-    raise Invalid(WRONG_CODE)
+    raise Invalid(WRONG_CODE, field="code")
 
 
 def remove(session: Session, viewer: Viewer, account_id: int) -> None:

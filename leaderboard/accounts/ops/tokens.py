@@ -327,9 +327,9 @@ def checked(session: Session, owner: Viewer, token_request: TokenRequest, *, fac
         raise NotFound("You are not in a team with this number.", team=token_request.team_id)
     task_id = visible_task(session, owner, token_request.slug)[0].id if token_request.slug else None
     if token_request.kind == RUNNER and (task_id is None or not organises(owner, task_id)):
-        raise Forbidden("A runner token must be for one task, and only its organisers can create it.")
+        raise Forbidden("A runner token is for one task; only its organisers can create it.", field="slug")
     if not token_request.days and not may_be_endless(owner):
-        raise Forbidden("Only organisers can have tokens that never expire. Enter a number of days.")
+        raise Forbidden("Only tokens of organisers may never expire. Enter a number of days.", field="days")
     if not 0 <= token_request.days <= MOST_DAYS:
         raise Invalid(f"A token must expire after 1 to {MOST_DAYS} days.")
     return ApiToken(
@@ -348,7 +348,8 @@ def read_label(text: str) -> str:
     if not label or len(label) > LABEL_CHARACTERS or not label.isprintable():
         raise Invalid(
             f"A token needs a label of 1 to {LABEL_CHARACTERS} printable characters. Describe where it is "
-            "used."
+            "used.",
+            field="label",
         )
     return label
 
@@ -362,7 +363,7 @@ def read_scopes(words: Collection[str], kind: str = PERSONAL) -> frozenset[Scope
     if strangers or not words:
         wrong = f"not {strangers[0][:40]!r}" if strangers else "at least one"
         names = ", ".join(scope for scope in Scope if scope in allowed)
-        raise Invalid(f"Choose scopes from {names}: {wrong}.")
+        raise Invalid(f"Choose scopes from {names}: {wrong}.", field="scopes")
     return frozenset(map(Scope, words))
 
 

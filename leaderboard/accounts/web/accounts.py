@@ -284,7 +284,7 @@ def delete() -> ResponseReturnValue:
     try:
         credentials = require_password()
         if request.form.get("sure") != "yes":
-            raise Invalid("Tick the box to confirm that the account is deleted.")
+            raise Invalid("Tick the box to confirm that the account is deleted.", field="sure")
         with writing() as session:
             closing.delete_account(session, asker, credentials)
     except LeaderboardError as error:
@@ -307,7 +307,7 @@ def require_password() -> AccountCredentials:
         credentials = accounts.own_credentials(session, asker)
     stored = credentials.password_hash
     if stored is not None and not passwords.matches(stored, request.form.get("current", "")):
-        raise Invalid("The current password is wrong.")
+        raise Invalid("The current password is wrong.", field="current")
     return credentials
 
 

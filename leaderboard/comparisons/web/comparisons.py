@@ -16,7 +16,7 @@ from leaderboard.comparisons.web import many
 from leaderboard.errors import Invalid, NotFound, Problem
 from leaderboard.stats.orders.rbo import weight_of_top
 from leaderboard.stats.standing import RECOMMENDED, ROPE
-from leaderboard.web import responses
+from leaderboard.web import marks, responses
 from leaderboard.web.addresses import kept, whole
 from leaderboard.web.charts import (
     BarChart,
@@ -154,11 +154,10 @@ def _choose(slug: str) -> ResponseReturnValue:
         "comparisons/choose.html",
         page=page,
         sent=args,
-        problems=problems,
         picked=next((row for row in page.rows if str(row.run_id) == args.get("run")), None),
         drawing=draw(page.pairs) if page.pairs else None,
     )
-    return responses.page(html)
+    return responses.page(marks.marked(html, problems) if problems else html)
 
 
 def _pair_html(page: PairPage) -> str:

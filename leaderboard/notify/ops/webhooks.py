@@ -234,7 +234,7 @@ def _events(owner: WebhookOwner, events: Collection[str]) -> list[str]:
     strange = sorted(set(events) - set(webhook_events))
     if strange or not events:
         wrong = f"not {strange[0][:40]!r}" if strange else "at least one"
-        raise Invalid(f"Choose events from {', '.join(webhook_events)}: {wrong}.")
+        raise Invalid(f"Choose events from {', '.join(webhook_events)}: {wrong}.", field="events")
     return [event for event in webhook_events if event in events]
 
 

@@ -444,7 +444,7 @@ def admit(
     hold(session, team_id, viewer.account_id)
     task, team, phase = _open(session, viewer, slug, team_id, wishes.phase, any_team=any_team)
     if wishes.kind not in KINDS:
-        raise Invalid(f"A run's kind is one of {', '.join(KINDS)}, not {wishes.kind!r}.")
+        raise Invalid(f"A run's kind is one of {', '.join(KINDS)}, not {wishes.kind!r}.", field="kind")
     if wishes.kind in ORGANISERS_KINDS and not policy.organises(viewer, task.id):
         raise Invalid(f"Only organisers can add {wishes.kind} runs; choose official or unofficial.")
     if phase.kinds and wishes.kind not in phase.kinds:

@@ -357,7 +357,7 @@ def _require_sensible(files: Sequence[BatchFile], wished: BatchRequest) -> None:
     if wished.names_from not in (FROM_FILE, FROM_TAG):
         raise Invalid("The run name must come from the file name or the tag.")
     if wished.kind not in KINDS:
-        raise Invalid(f"A run's kind is one of {', '.join(KINDS)}, not {shown(wished.kind)!r}.")
+        raise Invalid(f"A run's kind is one of {', '.join(KINDS)}, not {shown(wished.kind)!r}.", field="kind")
     if wished.team == BY_LIST and wished.runs is None:
         raise Invalid("Give a list with the team of each run: lines of run,team,kind.")
 

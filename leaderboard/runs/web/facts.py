@@ -13,7 +13,6 @@ from leaderboard.runs.ops.prepare import first_tag
 from leaderboard.scoring.ops import run_facts as run_descriptions
 from leaderboard.trec import facts
 from leaderboard.trec.facts import FIELDS
-from leaderboard.web import actions
 from leaderboard.web.errors import status_of, wants_json
 from leaderboard.web.rules import SIGNED_IN, rule
 from leaderboard.web.session import reading, viewer, writing
@@ -73,6 +72,5 @@ def wishes(file_name: str, path: Path | None = None) -> RunRequest:
 
 def _page(run_id: int, error: Invalid | None = None) -> str:
     page = run_descriptions.description_page(reading(), viewer(), run_id)
-    problems = actions.problems(error)
     typed = request.form if error else {**page.said, "description": page.description}
-    return render_template("runs/facts.html", page=page, error=error, problems=problems, values=typed)
+    return render_template("runs/facts.html", page=page, error=error, values=typed)

@@ -51,7 +51,6 @@ def _form_page(slug: str, error: LeaderboardError | None = None) -> str:
         "runs/upload.html",
         page=page,
         error=error,
-        problems=actions.problems(error),
         like=like,
         sent=sent,
         says_more=any(sent.get(field.key) for field in page.fields),

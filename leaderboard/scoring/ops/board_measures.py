@@ -51,7 +51,8 @@ def for_board(
     bound = _fit(with_level(parse(primary), level), available)
     if bound.measure.direction == "none":
         raise Invalid(
-            f"{primary} has no direction (higher or lower is better); choose another primary measure."
+            f"{primary} has no direction (higher or lower is better); choose another primary measure.",
+            field="primary_measure",
         )
     if bound.key not in keys:
         keys.insert(0, bound.key)
@@ -212,7 +213,7 @@ def add_topics(session: Session, viewer: Viewer, slug: str, topic_id: str, text:
     _check(topic_id, text)
     places = session.execute(select(Topic.topic_id, Topic.position).where(Topic.task_id == task.id)).all()
     if topic_id in {row.topic_id for row in places}:
-        raise Conflict(f"Topic {topic_id!r} already exists; edit it instead.")
+        raise Conflict(f"Topic {topic_id!r} already exists; edit it instead.", field="topic")
     _refuse_judged(session, task, topic_id)
     place = max((row.position for row in places), default=-1) + 1
     parts = {part: tidy(getattr(text, part)).strip() for part in PARTS}
@@ -267,7 +268,7 @@ def _check(topic_id: str, text: TopicText) -> None:
     problems = []
     fault = trec_topics.fault_of_id(topic_id)
     if fault is not None:
-        problems.append(Problem(*fault, field="topic id", value=topic_id[:40]))
+        problems.append(Problem(*fault, field="topic", value=topic_id[:40]))
     if any(len(getattr(text, part)) > TEXT_CHARACTERS for part in PARTS):
         problems.append(Problem(f"may have at most {TEXT_CHARACTERS:,} characters.", "", field="text"))
     if problems:
@@ -279,7 +280,8 @@ def _refuse_judged(session: Session, task: Task, topic_id: str) -> None:
     if task.published_at is not None and revision is not None and topic_id in revision.topics:
         raise Conflict(
             f"Qrels revision {revision.number} judges topic {topic_id}, so adding it now would change the "
-            "board under the same revision. Publish judgments without it first, then add it."
+            "board under the same revision. Publish judgments without it first, then add it.",
+            field="topic",
         )
 
 

@@ -178,7 +178,7 @@ def named(session: Session, viewer: Viewer, name: str) -> Collection:
     """The collection of that name among the viewer's choices; raises NotFound."""
     collection = next((row for row in choices(session, viewer) if row.name == name), None)
     if collection is None:
-        raise NotFound(f"No collection {name!r} exists.", collection=name)
+        raise NotFound(f"No collection {name!r} exists.", collection=name, field="collection")
     return collection
 
 

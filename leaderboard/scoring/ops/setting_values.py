@@ -265,7 +265,7 @@ def _lines(text: str) -> list[str]:
 def require_order(opens_at: datetime | None, closes_at: datetime | None) -> None:
     """Raise Invalid if something would close before it opens."""
     if opens_at is not None and closes_at is not None and closes_at <= opens_at:
-        raise Invalid("The task would close before it opens; enter a later closing time.")
+        raise Invalid("The task would close before it opens; enter a later closing time.", field="closes_at")
 
 
 def require_reason(task: Task, phase: Phase, closes_at: datetime | None, reason: str) -> None:

@@ -139,7 +139,6 @@ def _form(suite: str = "", error: LeaderboardError | None = None) -> str:
         sent=request.form if error else stored or request.args,
         error=error,
         asked=[each for each in fields.of(SuiteDraft) if each.name != "slug"],
-        problems=actions.problems(error),
         is_shown=known is None or known.suite.withdrawn_at is None,
     )
 

@@ -113,9 +113,9 @@ def hold_slug(session: Session, slug: str) -> None:
 def require_free(session: Session, viewer: Viewer, slug: str) -> None:
     """Raise Conflict where a task that the viewer may know of has the slug, or had it; hold it before."""
     if policy.known_tasks(session, viewer, slug):
-        raise Conflict(f"The slug {slug!r} is already in use; choose another slug.")
+        raise Conflict(f"The slug {slug!r} is already in use; choose another slug.", field="slug")
     if session.get(FormerSlug, slug) is not None:
-        raise Conflict(f"The slug {slug!r} belongs to a renamed task; choose another slug.")
+        raise Conflict(f"The slug {slug!r} belongs to a renamed task; choose another slug.", field="slug")
 
 
 def rename_slug(session: Session, viewer: Viewer, task: Task, slug: str) -> None:
@@ -346,7 +346,8 @@ def _of_kind(draft: TaskDraft) -> tuple[tuple[str, ...], str]:
     if primary.measure.direction == "none":
         raise Invalid(
             f"{primary.key} has no direction (higher or lower is better), so a board cannot rank by it; "
-            "choose another primary measure."
+            "choose another primary measure.",
+            field="primary_measure",
         )
     keys = [measure.key for measure in bound]
     return tuple(dict.fromkeys(keys if primary.key in keys else [primary.key, *keys])), primary.key

@@ -214,7 +214,7 @@ def _admitted(task: Task, code: str) -> str:
     if task.entry_rule == "code":
         right = task.entry_code.strip().encode()
         if not right or not compare_digest(code.strip().encode(), right):
-            raise Forbidden("The code is wrong; ask the organisers for the task’s code.")
+            raise Forbidden("The code is wrong; ask the organisers for the task’s code.", field="code")
     return ENTERED
 
 

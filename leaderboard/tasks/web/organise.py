@@ -257,7 +257,6 @@ def _desk_page(slug: str, error: LeaderboardError | None = None, **_: object) ->
         error=error,
         dates=fields.of(TaskDates),
         typed=fields.texts(task_dates) | typed | {"seen": desk.dates_stamp},
-        problems=actions.problems(error),
     )
 
 

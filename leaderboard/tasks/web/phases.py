@@ -67,7 +67,6 @@ def _page(slug: str, error: LeaderboardError | None = None) -> str:
         added=fields.of(PhasePlan),
         changed=fields.of(PhaseChange),
         extension=fields.of(PhaseExtension),
-        problems=actions.problems(error),
     )
 
 

@@ -46,7 +46,6 @@ def _page(slug: str, error: LeaderboardError | None = None, opened: str = "", sa
         typed=_typed(opened),
         copied=fields.of(TaskCopy),
         new_topic=fields.of(NewTopic),
-        problems=actions.problems(error),
     )
 
 
@@ -119,7 +118,7 @@ def topics(slug: str) -> ResponseReturnValue:
     finish_reading()
     try:
         if file is None:
-            raise Invalid("Choose a topics file.")
+            raise Invalid("Choose a topics file.", field="topics")
         new = trec_topics.read(file.path, request.form.get("topic_fields", ""))
         new.require_seen(request.form.get("topics_seen", ""))
         with writing() as session:
@@ -146,7 +145,6 @@ def _topic_page(slug: str, topic_id: str, error: LeaderboardError | None = None)
         error=error,
         asked=fields.of(TopicText),
         typed=request.form if error else {part: getattr(found, part) for part in board_measures.PARTS},
-        problems=actions.problems(error),
     )
 
 

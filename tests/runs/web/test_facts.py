@@ -61,7 +61,7 @@ def test_a_bad_fact_comes_back_with_what_was_typed(site: Site) -> None:
     assert response.status_code == 422
     page = pages.parsed(response)
     listed = page.select("[role=alert] a")
-    assert [link["href"] for link in listed] == ["#fault-Code", "#fault-Latency"]
+    assert [link["href"] for link in listed] == ["#fault-code", "#fault-latency"]
     assert all(page.select_one(f"{link['href']} + [aria-invalid=true]") for link in listed)
     typed = pages.form(response, SUBMIT)
     assert (typed["code"], typed["latency_ms"]) == ("javascript:alert(1)", "fast")

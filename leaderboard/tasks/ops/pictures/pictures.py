@@ -168,7 +168,7 @@ def _checked(wanted: PictureRequest, before: PictureHead | None) -> str:
     if not 1 <= len(alt) <= ALT_CHARACTERS:
         rule = f"must have 1 to {ALT_CHARACTERS} characters."
         remedy = "Describe what the picture shows, for screen readers."
-        problems.append(Problem(rule, remedy, field="text", value=alt[:40]))
+        problems.append(Problem(rule, remedy, field="alt", value=alt[:40]))
     if problems:
         raise Invalid(f"The {kind} was not saved.", problems)
     return alt

@@ -37,13 +37,14 @@ def prepare(path: Path, kind: PictureKind) -> PreparedPicture:
     """
     if path.stat().st_size > LARGEST_BYTES:
         raise TooLarge(
-            f"The {kind.name} file can have at most {LARGEST_BYTES // 2**20} MB; scale the picture down."
+            f"The {kind.name} file can have at most {LARGEST_BYTES // 2**20} MB; scale the picture down.",
+            field="file",
         )
     head, _, body = _encoded(path, kind).partition(b"\n")
     said = json.loads(head) if head else {}
     if not body:
         rule = said.get("rule", "needs more time or memory to read than a picture of its size should.")
-        problem = Problem(rule, said.get("remedy", "Save it again and upload it again."), field=kind.name)
+        problem = Problem(rule, said.get("remedy", "Save it again and upload it again."), field="file")
         raise Invalid(f"The {kind.name} was not saved: it {rule}", [problem])
     return PreparedPicture(kind, body, said["width"], said["height"])
 

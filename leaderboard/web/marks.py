@@ -1,0 +1,123 @@
+"""Problems of a refused form at the controls that they are about, in the same way for every form."""
+
+import re
+from collections.abc import Iterator, Mapping
+from html import escape
+from typing import Any
+
+from flask import current_app, request
+
+from leaderboard import fields
+from leaderboard.errors import Forbidden, LeaderboardError, OverQuota
+
+FORM = re.compile(r"<form\b.*?</form>", re.DOTALL)
+# A value has no > in pages: Jinja escapes it.
+CONTROL = re.compile(r"<(?:input|select|textarea)\b[^>]*>")
+ATTRIBUTE = re.compile(r'\b(type|name|id|value|aria-describedby)="([^"]*)"')
+LINK = re.compile(r'<a href="#fault-([^"]*)">(.*?)</a>(?: <code>.*?</code>)?', re.DOTALL)
+"""What the list above a form has of a problem; with its value, as long as no control shows that."""
+UNSEEN = frozenset(("hidden", "submit"))
+BOXES = frozenset(("checkbox", "radio"))
+
+
+def problems(error: LeaderboardError) -> dict[str, str]:
+    """Field -> what is wrong with it and what to do.
+
+    A rule that goes on from the field's title, such as `must be a date.`, is put behind it.
+    """
+    record = getattr(current_app.view_functions.get(request.endpoint or ""), "record", None)
+    titles: Any = error.facts.get("titles") or (fields.titles(record) if record else {})
+    found = {}
+    for problem in getattr(error, "problems", ()):
+        if problem.field:
+            title = "" if problem.rule[:1].isupper() else titles.get(problem.field, "")
+            found[problem.field] = " ".join(filter(None, (title, problem.rule, problem.remedy)))
+    field = error.facts.get("field")
+    return found or ({field: error.message} if isinstance(field, str) else {})
+
+
+def marked(page: str, found: Mapping[str, str], rest: str = "") -> str:
+    """A page with each sentence before the control of its field, in the form that was sent.
+
+    found: name or label of a control -> sentence; rest: what is said of the control of a form that has
+    one only. The list above the form leads to these, and only to these.
+    """
+    here = max(FORM.finditer(page), key=lambda one: _likeness(one[0], found), default=None)
+    if here is None or not _likeness(here[0], found):
+        return _linked(page, {})
+    form, names = here[0], {}
+    seen = {name for tag, name in _controls(form)}
+    if not found and rest and len(seen) == 1:
+        found = {seen.pop(): rest}
+    for field, sentence in found.items():
+        changed = _with(form, field, sentence)
+        names[field], form = changed != form, changed
+    return _linked(page[: here.start()] + form + page[here.end() :], names)
+
+
+def said_of_all(error: LeaderboardError) -> str:
+    """What is said of the one control of a form: not who may send it, nor how often."""
+    return "" if isinstance(error, Forbidden | OverQuota) else error.message
+
+
+def anchor(field: str) -> str:
+    """The end of the address that leads to what is wrong with a field.
+
+    >>> anchor("topic id")
+    'fault-topic-id'
+    """
+    return f"fault-{re.sub('[^a-z0-9_]+', '-', field.lower())}"
+
+
+def _likeness(form: str, found: Mapping[str, str]) -> int:
+    """How much a form is the one that was sent: its address, its hidden values, the fields in question."""
+    tag = form[: form.index(">")]
+    if f'action="{escape(request.path)}"' not in form and "action=" in tag:
+        return 0
+    hidden = (one for tag in CONTROL.findall(form) if (one := _attributes(tag)).get("type") == "hidden")
+    alike = sum(request.values.get(one.get("name", "")) == one.get("value") for one in hidden)
+    return 1 + alike + len(found.keys() & {name for _, name in _controls(form)})
+
+
+def _controls(form: str) -> Iterator[tuple[re.Match[str], str]]:
+    """The controls that are seen, with their names."""
+    for tag in CONTROL.finditer(form):
+        attributes = _attributes(tag[0])
+        if "name" in attributes and attributes.get("type") not in UNSEEN:
+            yield tag, attributes["name"]
+
+
+def _with(form: str, field: str, sentence: str) -> str:
+    """The form with a sentence before the control of that name or label; unchanged where it has none."""
+    label = re.search(rf'<label for="([^"]*)">\s*{re.escape(escape(field))}\s*<', form, re.IGNORECASE)
+    labelled = f'id="{label[1]}"' if label else "no label"
+    found = [tag for tag, name in _controls(form) if name == field or labelled in tag[0]]
+    if not found:
+        return form
+    tag, place = found[0], found[0].start()
+    # A label and a legend name what they hold: what is wrong stands before the one, after the other.
+    if len(found) > 1 and _attributes(tag[0]).get("type") in BOXES:
+        place = form.rfind("</legend>", 0, place) + len("</legend>")
+    elif (opened := form.rfind("<label", 0, place)) > form.rfind("</label>", 0, place):
+        place = opened
+    described = _attributes(tag[0]).get("aria-describedby", "")
+    bare = tag[0].replace(f' aria-describedby="{described}"', "")
+    told = " ".join(filter(None, (anchor(field), described)))
+    changed = bare.replace(" ", f' aria-invalid="true" aria-describedby="{told}" ', 1)
+    note = f'<strong class="fault" id="{anchor(field)}">{escape(sentence)}</strong>'
+    return form[:place] + note + form[place : tag.start()] + changed + form[tag.end() :]
+
+
+def _attributes(tag: str) -> dict[str, str]:
+    return dict(ATTRIBUTE.findall(tag))
+
+
+def _linked(page: str, names: Mapping[str, bool]) -> str:
+    there = {anchor(field) for field, is_there in names.items() if is_there}
+
+    def link(found: re.Match[str]) -> str:
+        if f"fault-{found[1]}" in there:
+            return f'<a href="#fault-{found[1]}">{found[2]}</a>'
+        return f"{found[2]}{found[0].rpartition('</a>')[2]}"
+
+    return LINK.sub(link, page)
