@@ -355,7 +355,7 @@ def read_label(text: str) -> str:
 
 
 def read_scopes(words: Collection[str], kind: str = PERSONAL) -> frozenset[Scope]:
-    """The scopes of those names; raises Invalid for none, for unknown ones and those a kind does not have."""
+    """The scopes of those names; raises Invalid for none or unknown ones, Forbidden for what a kind lacks."""
     if kind not in KINDS:
         raise Invalid(f"Unknown kind of token {kind[:40]!r}. Kinds are {', '.join(KINDS)}.")
     allowed = SCOPES_OF_KIND[kind]
@@ -363,7 +363,8 @@ def read_scopes(words: Collection[str], kind: str = PERSONAL) -> frozenset[Scope
     if strangers or not words:
         wrong = f"not {strangers[0][:40]!r}" if strangers else "at least one"
         names = ", ".join(scope for scope in Scope if scope in allowed)
-        raise Invalid(f"Choose scopes from {names}: {wrong}.", field="scopes")
+        refusal = Forbidden if strangers and strangers[0] in {*Scope} else Invalid
+        raise refusal(f"Choose scopes from {names}: {wrong}.", field="scopes")
     return frozenset(map(Scope, words))
 
 

@@ -142,7 +142,7 @@ def test_what_is_asked_for_is_checked(database: Database, tmp_path: Path) -> Non
         (Invalid, {"scopes": ()}),
         (Invalid, {"scopes": ("root",)}),
         (Invalid, {"kind": "super"}),
-        (Invalid, {"kind": "runner", "scopes": ("organise",)}),
+        (Forbidden, {"kind": "runner", "scopes": ("organise",)}),
         (Invalid, {"days": -1}),
         (Invalid, {"days": 367}),
         (Forbidden, {"days": 0}),

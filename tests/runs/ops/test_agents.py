@@ -98,7 +98,7 @@ def test_an_agent_never_has_more_than_to_take_part(site: Site) -> None:
     for scope in (Scope.ORGANISE, Scope.JUDGE):
         wanted = TokenRequest(label="agent", kind=AGENT, scopes=(scope,))
         with (
-            pytest.raises(Invalid, match="Choose scopes from read, submit"),
+            pytest.raises(Forbidden, match="Choose scopes from read, submit"),
             site.database.write() as session,
         ):
             tokens.make(session, site.viewers["Olga"], wanted, factor_needed=False)
