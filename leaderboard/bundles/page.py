@@ -68,9 +68,9 @@ def export_public(database: Database, slug: str, target: Target, *, site: str = 
     Raises NotFound before the target is opened: for a draft, and while something is held back.
     """
     with _one_moment(database) as session:
-        task, sight = policy.visible_task(session, ANONYMOUS, slug)
-        if not sight.details:
-            raise NotFound(f"{sight.why} You can download {task.name} once all of it is public.")
+        task, access = policy.visible_task(session, ANONYMOUS, slug)
+        if not access.details:
+            raise NotFound(f"{access.why} You can download {task.name} once all of it is public.")
         view = release.view(session, task)
         with target as writer:
             _write(BundleSource(database, session, task, view=view), ANONYMOUS, writer, site)

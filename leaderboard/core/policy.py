@@ -187,7 +187,7 @@ def without_organising(viewer: Viewer) -> Viewer:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class TaskAccess:
     """Visibility of one task for one viewer at one time."""
 
     organises: bool
@@ -251,26 +251,26 @@ class TaskMemo:
             noted.clear()
 
 
-OPEN_SIGHT = Sight(False, True, ALL_TOPICS, None, True, "")
+OPEN_ACCESS = TaskAccess(False, True, ALL_TOPICS, None, True, "")
 
 
-def sight(viewer: Viewer, task: Task, phase: PhaseRule, hidden: Sequence[PhaseRule] = ()) -> Sight:
+def access(viewer: Viewer, task: Task, phase: PhaseRule, hidden: Sequence[PhaseRule] = ()) -> TaskAccess:
     """Visibility of a phase of the task for the viewer; hidden: phases that are not public yet.
 
     While any phase is hidden no score by topic and no judgment of the task is shown: phases may share topics,
     and judgments of one are pages away from those of another.
     """
     if reads(viewer, task.id) or not hidden:
-        return Sight(reads(viewer, task.id), True, phase.topic_set, None, True, "", rule=phase)
+        return TaskAccess(reads(viewer, task.id), True, phase.topic_set, None, True, "", rule=phase)
     if phase not in hidden:
         why, topics = phase_rules.until_all_show(hidden), phase.topic_set
-        return Sight(False, True, topics, BLIND_DECIMALS, False, why, rule=phase)
+        return TaskAccess(False, True, topics, BLIND_DECIMALS, False, why, rule=phase)
     why, topics = phase_rules.why(phase), public_part(phase.topic_set)
-    return Sight(False, phase.visibility == "blind", topics, BLIND_DECIMALS, False, why, rule=phase)
+    return TaskAccess(False, phase.visibility == "blind", topics, BLIND_DECIMALS, False, why, rule=phase)
 
 
 def shows_means(viewer: Viewer, task_id: int, phase: PhaseRule, hidden: Sequence[PhaseRule]) -> bool:
-    """Whether the viewer sees any score of a phase, and so its runs; hidden: as `sight` takes them."""
+    """Whether the viewer sees any score of a phase, and so its runs; hidden: as `access` takes them."""
     return reads(viewer, task_id) or phase not in hidden or phase.visibility == "blind"
 
 
@@ -301,26 +301,26 @@ def is_shown(session: Session, task: Task) -> bool:
     return not phase_rules.hidden(session, phase_rules.rules_of(session, task))
 
 
-def sight_of(session: Session, viewer: Viewer, task: Task, phase_id: int | None = None) -> Sight:
+def access_of(session: Session, viewer: Viewer, task: Task, phase_id: int | None = None) -> TaskAccess:
     """Current visibility of the task for the viewer, in the phase with this id, else the shown phase."""
-    return sight_by_rules(session, viewer, task, phase_rules.rules_of(session, task), phase_id)
+    return access_by_rules(session, viewer, task, phase_rules.rules_of(session, task), phase_id)
 
 
-def sight_by_rules(
+def access_by_rules(
     session: Session,
     viewer: Viewer,
     task: Task,
     phases: Sequence[PhaseRule],
     phase_id: int | None = None,
     at: datetime | None = None,
-) -> Sight:
-    """As `sight_of`, by rules that were read before, at a moment (now unless given)."""
+) -> TaskAccess:
+    """As `access_of`, by rules that were read before, at a moment (now unless given)."""
     hidden = phase_rules.hidden(session, phases, at)
     if len(phases) == 1:
-        return replace(sight(viewer, task, phases[0], hidden), edition=viewer.edition)
+        return replace(access(viewer, task, phases[0], hidden), edition=viewer.edition)
     named = (phase for phase in phases if phase.id == phase_id)
     chosen = next(named, None) or _asked(session, viewer, task, phases, at)
-    seen = replace(sight(viewer, task, chosen, hidden), edition=viewer.edition)
+    seen = replace(access(viewer, task, chosen, hidden), edition=viewer.edition)
     return replace(seen, phase_id=chosen.id, phase=chosen.name, is_ranked=chosen.is_ranked)
 
 
@@ -336,7 +336,7 @@ def _asked(
     return asked
 
 
-def visible_task(session: Session, viewer: Viewer, slug: str) -> tuple[Task, Sight]:
+def visible_task(session: Session, viewer: Viewer, slug: str) -> tuple[Task, TaskAccess]:
     """The task and its visibility for the viewer; one statement if all of it is public.
 
     Raises NotFound if absent or a draft of others (both look the same), and if it has no phase of the name
@@ -354,7 +354,7 @@ def visible_task(session: Session, viewer: Viewer, slug: str) -> tuple[Task, Sig
         # A page says the dates and the news of its task under its title: not worth another statement.
         viewer.memo.tasks[slug] = TaskContext(task, phases, NewestAnnouncement(*rows[0][1:5]))
         viewer.memo.note(task, rows)
-    return task, sight_by_rules(session, viewer, task, phases)
+    return task, access_by_rules(session, viewer, task, phases)
 
 
 def task_context(session: Session, viewer: Viewer, slug: str) -> TaskContext:
@@ -379,14 +379,14 @@ def _known(viewer: Viewer, tasks: Iterable[Task]) -> list[Task]:
     return sorted(visible, key=lambda task: task.published_at is not None or task.id not in own)
 
 
-def visible_run(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Task, Sight]:
+def visible_run(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Task, TaskAccess]:
     """The run, its task and the visibility of its phase for the viewer.
 
     Raises NotFound if absent or the viewer may not know of it: in a sealed task only the
     team and the organisers know of a run.
     """
     rows = session.execute(_RUN_WITH_PHASES, {"run": run_id}).all()
-    seen = sight_of_run(session, viewer, rows) if rows else None
+    seen = access_of_run(session, viewer, rows) if rows else None
     if seen is None:
         raise NotFound(f"There is no run {run_id}.", run=run_id)
     run, task = rows[0].Run, rows[0].Task
@@ -396,12 +396,12 @@ def visible_run(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Tas
     return run, task, replace(seen, links=in_row(rows[0]))
 
 
-def sight_of_run(
+def access_of_run(
     session: Session, viewer: Viewer, rows: Sequence[Any], at: datetime | None = None
-) -> Sight | None:
+) -> TaskAccess | None:
     """Visibility of a run's phase for the viewer, None if the run is hidden; rows: its phases."""
     run, task = rows[0].Run, rows[0].Task
-    seen = sight_by_rules(session, viewer, task, phase_rules.rules(task, rows), run.phase_id, at)
+    seen = access_by_rules(session, viewer, task, phase_rules.rules(task, rows), run.phase_id, at)
     is_known = task.published_at is not None or seen.organises
     return seen if is_known and (seen.means or owns(viewer, run.team_id)) else None
 

@@ -10,7 +10,7 @@ from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
 
 from leaderboard.core import phase_rules, policy
-from leaderboard.core.policy import Sight, Viewer
+from leaderboard.core.policy import TaskAccess, Viewer
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Entry, Run, Task, Team
 
@@ -180,7 +180,7 @@ def _numbered(session: Session, masked: Mapping[int, Mapping[int, str]]) -> dict
     return names
 
 
-def may_have_file(session: Session, viewer: Viewer, run: Run, task: Task, seen: Sight) -> bool:
+def may_have_file(session: Session, viewer: Viewer, run: Run, task: Task, seen: TaskAccess) -> bool:
     """Whether the viewer may have a run's file as submitted: its team and the organisers always.
 
     Others where everything of the task is shown to them: the file holds no ranking that its pages do not.

@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, bindparam, or_, select
 from sqlalchemy.orm import Session, aliased
 
 from leaderboard.core import audit, phase_rules, policy, shown_names
-from leaderboard.core.policy import Sight, Viewer
+from leaderboard.core.policy import TaskAccess, Viewer
 from leaderboard.core.shown_names import ShownNames
 from leaderboard.db.engine import lock_key, now
 from leaderboard.db.tables import Reproduction, Run, Task
@@ -25,7 +25,7 @@ class RunSide:
 
     run: Run
     task: Task
-    sight: Sight
+    access: TaskAccess
     names: ShownNames
 
     @property
@@ -37,10 +37,10 @@ class RunSide:
 def side(session: Session, viewer: Viewer, run_id: int) -> RunSide | None:
     """The run; None where the viewer may not know of it."""
     try:
-        run, task, sight = policy.visible_run(session, viewer, run_id)
+        run, task, access = policy.visible_run(session, viewer, run_id)
     except (Forbidden, NotFound):
         return None
-    return RunSide(run, task, sight, shown_names.shown_names(session, viewer, task))
+    return RunSide(run, task, access, shown_names.shown_names(session, viewer, task))
 
 
 def all_sides(session: Session, viewer: Viewer, run_ids: Collection[int]) -> dict[int, RunSide]:
@@ -48,12 +48,14 @@ def all_sides(session: Session, viewer: Viewer, run_ids: Collection[int]) -> dic
     seen = _visible_runs(session, viewer, run_ids)
     tasks = {task.id: task for _, task, _ in seen.values()}
     names = shown_names.shown_names_of(session, viewer, tasks.values()) if tasks else {}
-    return {run_id: RunSide(run, task, sight, names[task.id]) for run_id, (run, task, sight) in seen.items()}
+    return {
+        run_id: RunSide(run, task, access, names[task.id]) for run_id, (run, task, access) in seen.items()
+    }
 
 
 def _visible_runs(
     session: Session, viewer: Viewer, run_ids: Collection[int]
-) -> dict[int, tuple[Run, Task, Sight]]:
+) -> dict[int, tuple[Run, Task, TaskAccess]]:
     """Those of the runs that `policy.visible_run` gives the viewer; one statement, and the time."""
     if not run_ids:
         return {}
@@ -65,7 +67,7 @@ def _visible_runs(
         run_id: (rows[0].Run, rows[0].Task, seen)
         for run_id, rows in by_run.items()
         if viewer.only_task in (None, rows[0].Task.id)
-        and (seen := policy.sight_of_run(session, viewer, rows, at)) is not None
+        and (seen := policy.access_of_run(session, viewer, rows, at)) is not None
     }
 
 
@@ -75,7 +77,7 @@ def is_open(sides: Sequence[RunSide]) -> bool:
     Scores by topic of both are shown. Across two tasks, neither run has a pseudonym: the other run's name
     could reveal its team.
     """
-    if not all(run_side.sight.details for run_side in sides):
+    if not all(run_side.access.details for run_side in sides):
         return False
     return len({one.task.id for one in sides}) == 1 or not any(one.is_masked for one in sides)
 
@@ -83,7 +85,7 @@ def is_open(sides: Sequence[RunSide]) -> bool:
 def is_told(viewer: Viewer, reproducing: RunSide, sides: Sequence[RunSide]) -> bool:
     """Whether the viewer can see the reproduction: its team, the organisers, and all viewers if it is
     open."""
-    is_own = policy.owns(viewer, reproducing.run.team_id) or reproducing.sight.organises
+    is_own = policy.owns(viewer, reproducing.run.team_id) or reproducing.access.organises
     return is_own or is_open(sides)
 
 

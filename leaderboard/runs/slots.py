@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import click
     from sqlalchemy.orm import Session
 
-    from leaderboard.core.policy import Sight, Viewer
+    from leaderboard.core.policy import TaskAccess, Viewer
     from leaderboard.core.shown_names import ShownNames
     from leaderboard.core.slots import Part
     from leaderboard.db.engine import Database
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Made = Callable[[Session, Viewer, int, Named], None]
     Form = Callable[[Mapping[str, str]], Mapping[str, Any]]
     Wholes = Callable[[Session, int], tuple[Part, ...]]
-    Mentions = Callable[[Session, Viewer, Run, Task, Sight, ShownNames], tuple[Part, ...]]
+    Mentions = Callable[[Session, Viewer, Run, Task, TaskAccess, ShownNames], tuple[Part, ...]]
     Command = Callable[[], click.Command]
 
 

@@ -100,7 +100,7 @@ def _phase_rule(**others: Any) -> PhaseRule:
         ("sealed", True, True, "all", None, True),
     ],
 )
-def test_sight_follows_visibility_and_close(
+def test_access_follows_visibility_and_close(
     visibility: str, closed: bool, means: bool, topic_set: str, decimals: int | None, details: bool
 ) -> None:
     """Nothing is held back of open or closed tasks; organisers and the operator always see all."""
@@ -108,7 +108,7 @@ def test_sight_follows_visibility_and_close(
     now = datetime.now(UTC)
     phase = _phase_rule(visibility=visibility, closes_at=now - timedelta(days=1) if closed else None)
     hidden = () if phase.is_shown(now) else (phase,)
-    seen = policy.sight(
+    seen = policy.access(
         Viewer(account_id=1, is_organiser=True, organises=frozenset({8})), task, phase, hidden
     )
     assert (seen.means, seen.topic_set, seen.decimals, seen.details) == (means, topic_set, decimals, details)
@@ -116,7 +116,7 @@ def test_sight_follows_visibility_and_close(
     assert seen.hides("Judged@10") is not details
     assert not seen.hides("RR@10")
     for organiser in (OPERATOR, Viewer(account_id=1, organises=frozenset({7}))):
-        assert policy.sight(organiser, task, phase, hidden).details
+        assert policy.access(organiser, task, phase, hidden).details
 
 
 @pytest.mark.dialect
@@ -193,9 +193,9 @@ def test_the_close_opens_a_blind_task(database: Database, tmp_path: Path) -> Non
     _set_close(database, -1)
     shown = _board(database)
     assert shown.basis is not None
-    assert (shown.basis.topics, shown.rows[0].scores["NumRelRet"], shown.sight.why) == (10, 10.0, "")
+    assert (shown.basis.topics, shown.rows[0].scores["NumRelRet"], shown.access.why) == (10, 10.0, "")
     # Rows of two sessions are two objects.
-    assert shown == replace(_board(database, OPERATOR), sight=policy.OPEN_SIGHT, of=shown.of)
+    assert shown == replace(_board(database, OPERATOR), access=policy.OPEN_ACCESS, of=shown.of)
     with database.read() as session:
         assert len(_whole(session, ANONYMOUS, run_id).topics.topics) == 10
         ranking = rankings.ranking_page(session, ANONYMOUS, run_id, "1")

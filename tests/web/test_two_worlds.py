@@ -277,11 +277,11 @@ def test_the_worlds_do_differ(worlds: tuple[World, World]) -> None:
 Patch = Callable[[pytest.MonkeyPatch], None]
 
 
-def _wider_sight(**changes: Any) -> Patch:
-    real = policy.sight
+def _wider_access(**changes: Any) -> Patch:
+    real = policy.access
 
     def plant(monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(policy, "sight", lambda *given: replace(real(*given), **changes))
+        monkeypatch.setattr(policy, "access", lambda *given: replace(real(*given), **changes))
 
     return plant
 
@@ -308,8 +308,8 @@ def _rows_in_hidden_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """The right numbers in the order of what is held back."""
     real = board_rows.read_rows
 
-    def ordered(session: Any, viewer: Any, task: Any, sight: Any, edition: Any, *rest: Any) -> Any:
-        rows = real(session, viewer, task, sight, edition, *rest)
+    def ordered(session: Any, viewer: Any, task: Any, access: Any, edition: Any, *rest: Any) -> Any:
+        rows = real(session, viewer, task, access, edition, *rest)
         hidden = shown_editions.means(session, edition, policy.ALL_TOPICS) if edition else {}
         return sorted(rows, key=lambda row: -hidden.get(row.run_id, {}).get("AP", 0.0))
 
@@ -361,9 +361,9 @@ def _true_names(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 LEAKS: dict[str, Patch] = {
-    "details": _wider_sight(details=True),
-    "means of sealed tasks": _wider_sight(means=True, topic_set=policy.ALL_TOPICS),
-    "means over all topics": _wider_sight(topic_set=policy.ALL_TOPICS),
+    "details": _wider_access(details=True),
+    "means of sealed tasks": _wider_access(means=True, topic_set=policy.ALL_TOPICS),
+    "means over all topics": _wider_access(topic_set=policy.ALL_TOPICS),
     "runs of other teams": _everybodys_team,
     "drafts of others": _drafts_for_all,
     "digest of the judgments": _digest_of_judgments,

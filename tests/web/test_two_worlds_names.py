@@ -170,11 +170,11 @@ def test_a_snapshot_with_digests_waits_until_names_are_shown(worlds: tuple[World
         facts = json.loads(snapshots.whole_body(row.sha256, row.body))
         task = session.get_one(Task, row.task_id)
         names = shown_names.shown_names(session, ANONYMOUS, task)
-        sight = policy.sight_of(session, ANONYMOUS, task)
-    assert snapshots._within(facts, sight, names)
+        access = policy.access_of(session, ANONYMOUS, task)
+    assert snapshots._within(facts, access, names)
     for each in facts["rows"]:
         each["ranking_sha256"] = "0" * 64
-    assert not snapshots._within(facts, sight, names)
+    assert not snapshots._within(facts, access, names)
 
 
 @pytest.mark.parametrize("name", [None, "Ann"])

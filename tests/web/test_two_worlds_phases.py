@@ -83,8 +83,8 @@ def test_planted_leaks_are_found(
 ) -> None:
     """Each makes the worlds differ: details beside a sealed phase, a phase or all of them taken for shown."""
     if leak == "details":
-        real = policy.sight
-        monkeypatch.setattr(policy, "sight", lambda *given: gets.replace(real(*given), details=True))
+        real = policy.access
+        monkeypatch.setattr(policy, "access", lambda *given: gets.replace(real(*given), details=True))
     if leak == "one phase shown":
         shown = phase_rules.PhaseRule.is_shown
         monkeypatch.setattr(

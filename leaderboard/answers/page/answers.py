@@ -18,7 +18,7 @@ from leaderboard.answers.page.nuggets.topic import (
     maker,
 )
 from leaderboard.core import policy, shown_names
-from leaderboard.core.policy import Sight, Viewer
+from leaderboard.core.policy import TaskAccess, Viewer
 from leaderboard.core.shown_names import ShownNames
 from leaderboard.db.tables import Answer as StoredAnswer
 from leaderboard.db.tables import Collection as StoredCollection
@@ -92,10 +92,10 @@ NO_LABELS = AnswerLabels()
 
 
 def answer_labels(
-    session: Session, shown: ShownEdition, sight: Sight, run: str, topic: str, answer: Answer | None
+    session: Session, shown: ShownEdition, access: TaskAccess, run: str, topic: str, answer: Answer | None
 ) -> AnswerLabels:
     """Labels of an answer in the shown edition's judgments; run: digest of its answers; one statement."""
-    if shown.edition is None or not sight.details:
+    if shown.edition is None or not access.details:
         return NO_LABELS
     judged = scoring.of_revision(session, shown.edition.revision_id)
     argued = judged.judgments.argued.cells.get((run, topic))
@@ -208,19 +208,19 @@ def answer_page(
     Raises NotFound for an unknown run or topic, a run of rankings and, while judgments are hidden, for runs
     of other teams.
     """
-    run, task, sight, topic = _visible(session, viewer, run_id, topic_id)
+    run, task, access, topic = _visible(session, viewer, run_id, topic_id)
     answer = answers.of_topic(session, run.id, topic_id)
     counted, sent = answer or NOTHING, (answer.segments + answer.cut_off if answer else ())
     cited = {citation.docno for segment in sent for citation in segment.citations} | set(counted.references)
     documents = collections.texts(session, task.collection_id, sorted(cited))
     unit, limit = _rules(session, run, topic_id)
     names = shown_names.shown_names(session, viewer, task)
-    shown = shown_edition(session, task, sight)
-    labels = answer_labels(session, shown, sight, run.ranking_sha256, topic_id, answer)
-    earlier, later = _next_runs(session, viewer, run, sight, names, topic_id)
+    shown = shown_edition(session, task, access)
+    labels = answer_labels(session, shown, access, run.ranking_sha256, topic_id, answer)
+    earlier, later = _next_runs(session, viewer, run, access, names, topic_id)
     segments = tuple(_segments(sent, documents, labels, len(counted.segments)))
     return AnswerPage(
-        **scored_topics.task_head(task, topic, sight, shown),
+        **scored_topics.task_head(task, topic, access, shown),
         **scored_topics.of_run(viewer, names, run),
         is_answered=answer is not None,
         segments=segments[: len(counted.segments)],
@@ -247,11 +247,11 @@ def _known(
 
 def _visible(
     session: Session, viewer: Viewer, run_id: int, topic_id: str
-) -> tuple[Run, Task, Sight, PlacedTopic]:
-    run, task, sight = policy.visible_run(session, viewer, run_id)
-    if task.kind != "answers" or not (sight.details or policy.owns(viewer, run.team_id)):
+) -> tuple[Run, Task, TaskAccess, PlacedTopic]:
+    run, task, access = policy.visible_run(session, viewer, run_id)
+    if task.kind != "answers" or not (access.details or policy.owns(viewer, run.team_id)):
         raise NotFound(f"No run {run_id} with answers exists.", run=run_id)
-    return run, task, sight, scored_topics.placed_topic(session, task, topic_id)
+    return run, task, access, scored_topics.placed_topic(session, task, topic_id)
 
 
 def _rules(session: Session, run: Run, topic_id: str) -> tuple[Unit, int | None]:
@@ -294,7 +294,7 @@ def _opened(session: Session, task: Task, document: Document | None) -> OpenedDo
 
 
 def _next_runs(
-    session: Session, viewer: Viewer, run: Run, sight: Sight, names: ShownNames, topic_id: str
+    session: Session, viewer: Viewer, run: Run, access: TaskAccess, names: ShownNames, topic_id: str
 ) -> tuple[NextRun | None, NextRun | None]:
     """The previous and next run of the phase that answer the topic, by displayed name."""
     rows = session.execute(
@@ -307,7 +307,7 @@ def _next_runs(
             StoredAnswer.topic_id == topic_id,
         )
     ).all()
-    seen = [row for row in rows if sight.details or policy.owns(viewer, row.team_id)]
+    seen = [row for row in rows if access.details or policy.owns(viewer, row.team_id)]
     ordered = sorted((NextRun(row.id, names.run(row.id, row.name)) for row in seen), key=_by_name)
     return _around(ordered, run.id)
 

@@ -21,7 +21,7 @@ from leaderboard.boards.ops.basis import AnswersBasis
 from leaderboard.boards.ops.rows import EditionBefore, Row, rank, read_rows
 from leaderboard.core import audit, kinds, policy
 from leaderboard.core.actions import Action
-from leaderboard.core.policy import Sight, Viewer
+from leaderboard.core.policy import TaskAccess, Viewer
 from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import Entry, Evaluation, GroupedRun, GroupedTeam, Job, Run, RunGroup, Task
 from leaderboard.errors import Conflict, Invalid, NotFound, Problem, UnknownMeasure
@@ -45,7 +45,7 @@ from leaderboard.tables.words import counted
 MOST_NAMED = 10
 
 
-def narrowed(shown: ShownEdition, sight: Sight, topics: Collection[str]) -> tuple[ShownEdition, str]:
+def narrowed(shown: ShownEdition, access: TaskAccess, topics: Collection[str]) -> tuple[ShownEdition, str]:
     """The edition restricted to the selected topics, and why it has no verdicts.
 
     Returns the whole edition and an empty reason if no topic is selected. Raises Invalid while topic scores
@@ -54,7 +54,7 @@ def narrowed(shown: ShownEdition, sight: Sight, topics: Collection[str]) -> tupl
     if not topics:
         return shown, ""
     source = shown.source
-    if source is None or shown.basis is None or not sight.details:
+    if source is None or shown.basis is None or not access.details:
         raise Invalid("Topic scores are hidden, so a board on selected topics is not available.")
     chosen, scored = set(topics), set(source.topics)
     if strange := sorted(chosen - scored):
@@ -403,36 +403,36 @@ def board(
     the first edition, UnknownMeasure for a measure that is not a column or cannot rank, Invalid for an
     edition and a time together and for topics that do not count.
     """
-    task, sight = policy.visible_task(session, viewer, slug)
+    task, access = policy.visible_task(session, viewer, slug)
     if edition is not None and at is not None:
         raise Invalid("Give either an edition or a date of the board, not both.")
-    shown, why = narrowed(shown_edition(session, task, sight, edition, at), sight, topics)
-    measures, primary, sorted_by = _measures(task, sight, shown, measure)
+    shown, why = narrowed(shown_edition(session, task, access, edition, at), access, topics)
+    measures, primary, sorted_by = _measures(task, access, shown, measure)
     chosen = None if group is None else find_group(session, task, group)
     shown = _over_its_topics(shown, sorted_by)
-    rows = _rows(session, viewer, (task, sight, shown), measures, sorted_by, chosen, at, is_whole=not why)
-    answers = kinds.of(task.kind).basis(session, shown, sight)
+    rows = _rows(session, viewer, (task, access, shown), measures, sorted_by, chosen, at, is_whole=not why)
+    answers = kinds.of(task.kind).basis(session, shown, access)
     before = boards_rows.since_before(shown, rows, sorted_by)
-    standing, sentences = _standing(session, task, sight, shown, sorted_by, rows, chosen, why)
-    rows = _of_teams(session, task, rows) if one_per_team and sight.means else rows
+    standing, sentences = _standing(session, task, access, shown, sorted_by, rows, chosen, why)
+    rows = _of_teams(session, task, rows) if one_per_team and access.means else rows
     return Board(
         of=task,
-        visibility=sight.rule.visibility if sight.rule is not None else "open",
+        visibility=access.rule.visibility if access.rule is not None else "open",
         basis=shown.basis,
         measures=measures,
         primary=primary,
         sorted_by=sorted_by.key,
         ranked_by=ranked_by(sorted_by),
         rows=rows,
-        rescoring=_rescoring(session, shown) if {edition, sight.edition, at} == {None} else None,
-        sight=sight,
+        rescoring=_rescoring(session, shown) if {edition, access.edition, at} == {None} else None,
+        access=access,
         editions=shown.numbers,
         standing=standing,
         sentences=sentences[:1] + _on_the_choice(task, rows) + sentences[1:] + _on_judgments(shown, answers),
         one_per_team=one_per_team,
         groups=names_of(session, task) if shown.may_have_groups else (),
         group=chosen,
-        source=shown.source if sight.details else None,
+        source=shown.source if access.details else None,
         at=at,
         chosen_topics=shown.source.topics if why and shown.source is not None else (),
         before=before,
@@ -441,7 +441,7 @@ def board(
 
 
 def _measures(
-    task: Task, sight: Sight, shown: ShownEdition, name: str | None
+    task: Task, access: TaskAccess, shown: ShownEdition, name: str | None
 ) -> tuple[tuple[MeasureColumn, ...], str, MeasureColumn]:
     """The measures visible to the viewer, the key of the primary one, and the ranking measure."""
     edition = shown.edition
@@ -449,7 +449,7 @@ def _measures(
         keys, primary = task.measures, task.primary_measure
     else:
         keys, primary = [measure["key"] for measure in edition.measures], edition.primary_measure
-    seen = tuple(column(parse(key)) for key in keys if not sight.hides(key))
+    seen = tuple(column(parse(key)) for key in keys if not access.hides(key))
     return seen, primary, _sort_measure(seen, name, primary)
 
 
@@ -463,7 +463,7 @@ def _over_its_topics(shown: ShownEdition, by: MeasureColumn) -> ShownEdition:
 def _rows(
     session: Session,
     viewer: Viewer,
-    seen: tuple[Task, Sight, ShownEdition],
+    seen: tuple[Task, TaskAccess, ShownEdition],
     measures: tuple[MeasureColumn, ...],
     by: MeasureColumn,
     group: Group | None,
@@ -472,9 +472,9 @@ def _rows(
     is_whole: bool,
 ) -> tuple[Row, ...]:
     """The rows in order, with the rank changes since the previous edition if comparable."""
-    task, sight, shown = seen
+    task, access, shown = seen
     before = boards_rows.comparable(shown, by) if at is None and is_whole else None
-    read = _of_group(read_rows(session, viewer, task, sight, shown.edition, measures, at, before), group)
+    read = _of_group(read_rows(session, viewer, task, access, shown.edition, measures, at, before), group)
     return rank(read if is_whole else on_topics(session, shown.source, measures, read), by)
 
 
@@ -519,7 +519,7 @@ def differences(
 def _standing(
     session: Session,
     task: Task,
-    sight: Sight,
+    access: TaskAccess,
     shown: ShownEdition,
     by: MeasureColumn,
     rows: tuple[Row, ...],
@@ -534,7 +534,7 @@ def _standing(
         for row in rows
         if row.rank is not None and (value := row.scores[by.key]) is not None
     ]
-    if shown.source is None or not sight.details or not ranked:
+    if shown.source is None or not access.details or not ranked:
         return None, ()
     if why := refusal(parse(by.key).measure):
         return None, (leaders(ranked, ranked_by(by), by.digits, by.sign), why)

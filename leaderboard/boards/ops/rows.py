@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.core import policy, shown_names
 from leaderboard.core.jobs import queue
-from leaderboard.core.policy import ANONYMOUS, Sight, Viewer
+from leaderboard.core.policy import ANONYMOUS, TaskAccess, Viewer
 from leaderboard.db.tables import Edition, Run, Task
 from leaderboard.scoring.ops.evaluations import choices
 from leaderboard.scoring.ops.evaluations.choices import NOT_CHOSEN, RANKED_KIND, MeasureColumn
@@ -121,7 +121,7 @@ def read_rows(
     session: Session,
     viewer: Viewer,
     task: Task,
-    sight: Sight,
+    access: TaskAccess,
     edition: Edition | None,
     measures: tuple[MeasureColumn, ...],
     at: datetime | None = None,
@@ -136,18 +136,18 @@ def read_rows(
     if then is not None:
         # An earlier board includes runs withdrawn since and excludes runs submitted since.
         on_board = or_(on_board, Run.withdrawn_at > then) & (Run.created_at <= then)
-    runs = session.execute(_columns(sight).where(Run.task_id == task.id, *of_phase(sight), on_board)).all()
-    if not sight.means:
+    runs = session.execute(_columns(access).where(Run.task_id == task.id, *of_phase(access), on_board)).all()
+    if not access.means:
         runs = [run for run in runs if policy.owns(viewer, run.team_id)]
-    scores, earlier = _scores(session, sight, edition, before)
-    partial = _partial(session, sight, edition)
+    scores, earlier = _scores(session, access, edition, before)
+    partial = _partial(session, access, edition)
     keys = [measure.key for measure in measures]
     unscored = {
         run.id: run.withdrawn_at is not None
         for run in runs
         if not scores.get(run.id) and run.id not in partial
     }
-    states = _states(session, sight, edition, unscored)
+    states = _states(session, access, edition, unscored)
     left_out = choices.not_chosen(session, task, then)
     names = shown_names.names_of_runs(session, viewer, task, runs)
     return [
@@ -160,13 +160,13 @@ def read_rows(
             kind=choices.shown_kind(run.id, run.kind, left_out),
             scores={key: scores.get(run.id, {}).get(key) for key in keys},
             state=states.get(run.id, "done"),
-            order_differs=run.order_differs and sight.details,
+            order_differs=run.order_differs and access.details,
             ranking_sha256=run.ranking_sha256,
             description="" if names.is_masked(run.team_id) else run.description,
             tag="" if names.is_masked(run.team_id) else run.tag,
             details=run.details,
             masked=names.is_masked(run.team_id),
-            is_ranked=sight.is_ranked,
+            is_ranked=access.is_ranked,
             earlier=earlier.get(run.id) if before and _was_there(run.created_at, before[0]) else None,
             partial=partial.get(run.id, {}),
         )
@@ -175,23 +175,25 @@ def read_rows(
 
 
 def _scores(
-    session: Session, sight: Sight, edition: Edition | None, before: tuple[Edition, str] | None
+    session: Session, access: TaskAccess, edition: Edition | None, before: tuple[Edition, str] | None
 ) -> tuple[dict[int, dict[str, float]], dict[int, float]]:
     """Run id -> scores under an edition, and by one measure under the previous one."""
-    if edition is None or not sight.means:
+    if edition is None or not access.means:
         return {}, {}
     if before is None:
-        return seen_means(session, edition, sight), {}
+        return seen_means(session, edition, access), {}
     earlier, key = before
-    scores, then = seen_means_of_both(session, edition, earlier, key, sight)
+    scores, then = seen_means_of_both(session, edition, earlier, key, access)
     return scores, {run_id: values[key] for run_id, values in then.items() if key in values}
 
 
-def _partial(session: Session, sight: Sight, edition: Edition | None) -> dict[int, dict[str, PartialMean]]:
+def _partial(
+    session: Session, access: TaskAccess, edition: Edition | None
+) -> dict[int, dict[str, PartialMean]]:
     """Partial means of runs that are judged on some topics only."""
-    if edition is None or not sight.means:
+    if edition is None or not access.means:
         return {}
-    return partial_means(session, edition, sight.topic_set, sight.decimals)
+    return partial_means(session, edition, access.topic_set, access.decimals)
 
 
 def _was_there(sent: datetime, before: Edition) -> bool:
@@ -199,16 +201,16 @@ def _was_there(sent: datetime, before: Edition) -> bool:
     return before.shown_to is None or sent <= before.shown_to
 
 
-def of_phase(sight: Sight) -> tuple[ColumnElement[bool], ...]:
+def of_phase(access: TaskAccess) -> tuple[ColumnElement[bool], ...]:
     """SQL conditions that select the runs of the visible phase; none if the task has only one."""
-    return () if sight.phase_id is None else (Run.phase_id == sight.phase_id,)
+    return () if access.phase_id is None else (Run.phase_id == access.phase_id,)
 
 
 def _states(
-    session: Session, sight: Sight, edition: Edition | None, unscored: Mapping[int, bool]
+    session: Session, access: TaskAccess, edition: Edition | None, unscored: Mapping[int, bool]
 ) -> dict[int, str]:
     """The states of runs without a score, by id; unscored says which are withdrawn. At most one statement."""
-    if not sight.means:
+    if not access.means:
         return dict.fromkeys(unscored, "valid")
     if edition is None or not unscored:
         return dict.fromkeys(unscored, "waiting")
@@ -221,9 +223,9 @@ def place_facts(place: Place | None) -> dict[str, Any]:
     return {name: None if place is None else getattr(place, name) for name in PLACE_FACTS}
 
 
-def _columns(sight: Sight) -> Any:
+def _columns(access: TaskAccess) -> Any:
     """Columns selected for each run; of the file's metadata only what everyone may see."""
-    tag, details = (Run.tag, cast(Run.details, Text)) if sight.details else (literal(""), literal(""))
+    tag, details = (Run.tag, cast(Run.details, Text)) if access.details else (literal(""), literal(""))
     runs = select(
         Run.id,
         Run.name,

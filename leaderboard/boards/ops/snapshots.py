@@ -15,7 +15,7 @@ from leaderboard.boards.ops.board import Board
 from leaderboard.boards.ops.rows import Row, place_facts
 from leaderboard.checksums import belonging_to, compressed, damaged, plain_bytes
 from leaderboard.core import audit, policy, shown_names, throttles
-from leaderboard.core.policy import ANONYMOUS, Sight, Viewer
+from leaderboard.core.policy import ANONYMOUS, TaskAccess, Viewer
 from leaderboard.core.shown_names import ShownNames
 from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import Edition, Evaluation, Snapshot, Task
@@ -85,7 +85,7 @@ def freeze(session: Session, viewer: Viewer, slug: str) -> FrozenBoard:
             f"{task.name} is a draft that only organisers see; publish it before you freeze its board."
         )
     shown = board.board(session, ANONYMOUS, slug)
-    if not shown.sight.means:
+    if not shown.access.means:
         raise Conflict(
             f"{task.name} is sealed: scores are not public until it closes, so there is nothing to freeze."
         )
@@ -126,7 +126,7 @@ def keep(session: Session, viewer: Viewer, frozen: FrozenBoard) -> str:
     return sha256[:ADDRESS]
 
 
-def listed(session: Session, viewer: Viewer, task: Task, seen: Sight) -> tuple[ListedSnapshot, ...]:
+def listed(session: Session, viewer: Viewer, task: Task, seen: TaskAccess) -> tuple[ListedSnapshot, ...]:
     """The task's snapshots visible to a viewer, newest first; one statement."""
     if not seen.means:
         return ()
@@ -175,7 +175,7 @@ def released(session: Session, slug: str, edition: int, phase: str = "") -> byte
     Raises NotFound where they see none.
     """
     shown = board.board(session, replace(ANONYMOUS, phase=phase), slug, edition=edition)
-    if shown.basis is None or not shown.sight.means:
+    if shown.basis is None or not shown.access.means:
         raise NotFound(f"No edition {edition} of this board is public.")
     return body_of(session, shown)
 
@@ -226,7 +226,7 @@ def _is_shown(session: Session, viewer: Viewer, slug: str, facts: dict[str, Any]
     return _within(facts, seen, shown_names.shown_names(session, viewer, task))
 
 
-def _is_known_within(sha256: str, body: bytes, seen: Sight, names: ShownNames) -> bool:
+def _is_known_within(sha256: str, body: bytes, seen: TaskAccess, names: ShownNames) -> bool:
     """Whether a stored body reveals no more than may be seen; False for a damaged one."""
     try:
         return _within(json.loads(whole_body(sha256, body)), seen, names)
@@ -234,7 +234,7 @@ def _is_known_within(sha256: str, body: bytes, seen: Sight, names: ShownNames) -
         return False
 
 
-def _within(facts: dict[str, Any], seen: Sight, names: ShownNames) -> bool:
+def _within(facts: dict[str, Any], seen: TaskAccess, names: ShownNames) -> bool:
     """Whether a body reveals no more than may be seen.
 
     An open task may have become blind since, and its teams may have received pseudonyms. A digest of rankings
@@ -260,11 +260,11 @@ def facts_of(session: Session, shown: Board) -> dict[str, Any]:
         # Omitted for a single phase, so that earlier snapshots keep their digest.
         **({"phase": basis.phase} if basis.phase else {}),
         "visibility": shown.visibility,
-        "details": shown.sight.details,
-        "decimals": shown.sight.decimals,
+        "details": shown.access.details,
+        "decimals": shown.access.decimals,
         "edition": basis.edition,
         "revision": basis.revision,
-        "revision_note": basis.revision_note if shown.sight.details else "",
+        "revision_note": basis.revision_note if shown.access.details else "",
         "revision_sha256": basis.revision_sha256 or None,
         "origin": basis.origin,
         "origin_name": basis.origin_name,
@@ -318,7 +318,7 @@ def _row(shown: Board, row: Row) -> dict[str, Any]:
         "kind": row.kind,
         "scores": row.scores,
         "scored": row.state == "done",
-        "ranking_sha256": row.ranking_sha256 if shown.sight.details and not row.masked else None,
+        "ranking_sha256": row.ranking_sha256 if shown.access.details and not row.masked else None,
         **place_facts(shown.places.get(row.run_id)),
     }
 

@@ -80,7 +80,7 @@ def of_board(shown: Board) -> CardPage:
         task=shown.task,
         slug=shown.slug,
         address=shown.slug,
-        size=size if shown.sight.means else "",
+        size=size if shown.access.means else "",
         facts=_of_board(shown, ranked),
         basis=rests_on(shown.basis) if ranked else "",
     )
@@ -128,12 +128,12 @@ def _range(place: Place | None, rank: int) -> str:
 
 
 def _of_board(shown: Board, ranked: Sequence[Row]) -> tuple[str, ...]:
-    if not shown.sight.means:
+    if not shown.access.means:
         return (HELD_BACK,)
     if not ranked:
         return (NO_SCORES,)
     first = [(row.run, row.scores[shown.sorted_by]) for row in ranked if row.rank == 1]
-    leader = _leader(first, shown.sorted_by, shown.sight.decimals or shown.by.digits)
+    leader = _leader(first, shown.sorted_by, shown.access.decimals or shown.by.digits)
     return _how_sure(leader, [place.best_set for place in shown.places.values()])
 
 
@@ -205,8 +205,8 @@ def task_data(session: Session, viewer: Viewer, shown: Board) -> TaskData:
         opens_at=min(opens, default=None),
         closes_at=max(closes, default=None),
         measures=tuple(measure.key for measure in shown.measures),
-        has_scores=basis is not None and shown.sight.means,
-        has_judgments=basis is not None and shown.sight.details,
+        has_scores=basis is not None and shown.access.means,
+        has_judgments=basis is not None and shown.access.details,
     )
 
 
@@ -269,7 +269,7 @@ def frame_table(page: FramePage) -> Table[Row]:
             Row,
             Column("rank", lambda row: row.rank, "Rank", words=lambda row: _ranks(shown, row), digits=0),
             "run run_id team",
-            Column(by, lambda row: row.scores[by], digits=shown.sight.decimals or shown.by.digits),
+            Column(by, lambda row: row.scores[by], digits=shown.access.decimals or shown.by.digits),
         ),
         page.rows,
     )

@@ -96,16 +96,16 @@ def efficiency_page(
     first) or `score`. Raises NotFound for an unknown task and while other teams' metadata is hidden,
     UnknownMeasure for a measure that is not on the board or has no direction, Invalid for an unknown cost.
     """
-    task, sight = policy.visible_task(session, viewer, slug)
-    if not sight.details:
-        raise NotShown(f"{sight.why} Costs are shown when it closes.")
-    shown = shown_edition(session, task, sight)
+    task, access = policy.visible_task(session, viewer, slug)
+    if not access.details:
+        raise NotShown(f"{access.why} Costs are shown when it closes.")
+    shown = shown_edition(session, task, access)
     edition = shown.edition
     keys = [key["key"] for key in edition.measures] if edition is not None else task.measures
     measures = tuple(column for column in map(_column, keys) if column.direction != "none")
     primary = edition.primary_measure if edition is not None else task.primary_measure
     by = _chosen(measures, primary if measure is None else parse(measure).key)
-    rows = rank(read_rows(session, viewer, task, sight, edition, (by,)), by)
+    rows = rank(read_rows(session, viewer, task, access, edition, (by,)), by)
     scored = [_costed(viewer, row, by) for row in rows if row.scores.get(by.key) is not None]
     costs = tuple(_cost(field, scored) for field in COSTS)
     chosen_cost = _chosen_cost(costs, cost)
@@ -121,7 +121,7 @@ def efficiency_page(
         order="score" if order == "score" else "cost",
         rows=ordered,
         silent=len(scored) - len(ordered),
-        sight=sight,
+        access=access,
     )
 
 

@@ -13,7 +13,7 @@ from leaderboard.boards.ops.rows import of_phase
 from leaderboard.boards.ops.snapshots import ListedSnapshot
 from leaderboard.boards.page.leaders import LeadingRun
 from leaderboard.core import policy, shown_names
-from leaderboard.core.policy import Sight, Viewer
+from leaderboard.core.policy import TaskAccess, Viewer
 from leaderboard.db.tables import Edition, Qrels, QrelsRevision, Run, Task
 from leaderboard.measures.naming import parse
 from leaderboard.scoring.ops.evaluations import choices
@@ -82,19 +82,19 @@ def history(session: Session, viewer: Viewer, slug: str) -> History:
 
     One statement per edition, plus a few. Raises NotFound for an unknown task.
     """
-    task, sight = policy.visible_task(session, viewer, slug)
-    page = History(of=task, sight=sight)
-    if not sight.means:
+    task, access = policy.visible_task(session, viewer, slug)
+    page = History(of=task, access=access)
+    if not access.means:
         return page
     columns = select(Run.id, Run.name, Run.kind, Run.created_at, Run.withdrawn_at)
-    rows = session.execute(columns.where(Run.task_id == task.id, *of_phase(sight)).order_by(Run.id))
+    rows = session.execute(columns.where(Run.task_id == task.id, *of_phase(access)).order_by(Run.id))
     names = shown_names.shown_names(session, viewer, task)
     runs = [_Run(row.id, names.run(row.id, row.name), *row[2:]) for row in rows]
     return replace(
         page,
-        editions=_editions(session, task, sight, runs),
+        editions=_editions(session, task, access, runs),
         days=_days(runs),
-        snapshots=snapshots.listed(session, viewer, task, sight),
+        snapshots=snapshots.listed(session, viewer, task, access),
     )
 
 
@@ -188,7 +188,9 @@ def _score(row: PastEdition) -> str | None:
     return f"{row.leader.value:.{row.leader.digits}f}" if row.leader else None
 
 
-def _editions(session: Session, task: Task, sight: Sight, runs: Sequence[_Run]) -> tuple[PastEdition, ...]:
+def _editions(
+    session: Session, task: Task, access: TaskAccess, runs: Sequence[_Run]
+) -> tuple[PastEdition, ...]:
     rows = whole_editions(
         session,
         select(Edition, QrelsRevision, Qrels)
@@ -201,7 +203,7 @@ def _editions(session: Session, task: Task, sight: Sight, runs: Sequence[_Run]) 
     before: tuple[Edition, Basis] | None = None
     for edition, revision, qrels in rows:
         assert edition.shown_from is not None, "only editions that were shown are read"
-        basis = basis_of(edition, revision, qrels, sight)
+        basis = basis_of(edition, revision, qrels, access)
         on_board = [run for run in runs if _is_on_board(run, edition.shown_to)]
         left_out = choices.not_chosen(session, task, edition.shown_to)
         editions.append(
@@ -212,11 +214,11 @@ def _editions(session: Session, task: Task, sight: Sight, runs: Sequence[_Run]) 
                 runs=len(on_board),
                 leader=_leader(
                     [run for run in on_board if run.id not in left_out],
-                    seen_means(session, edition, sight, keys=(edition.primary_measure,)),
+                    seen_means(session, edition, access, keys=(edition.primary_measure,)),
                     edition,
-                    sight,
+                    access,
                 ),
-                changes=_changes(before, (edition, basis), sight),
+                changes=_changes(before, (edition, basis), access),
             )
         )
         before = edition, basis
@@ -231,7 +233,7 @@ def _is_on_board(run: _Run, ended: datetime | None) -> bool:
 
 
 def _leader(
-    runs: Iterable[_Run], scores: Mapping[int, Mapping[str, float]], edition: Edition, sight: Sight
+    runs: Iterable[_Run], scores: Mapping[int, Mapping[str, float]], edition: Edition, access: TaskAccess
 ) -> LeadingRun | None:
     """The best ranked run by the edition's primary measure, with scores as printed."""
     key = edition.primary_measure
@@ -242,21 +244,21 @@ def _leader(
         for run in runs
         if run.kind == RANKED_KIND and key in scores.get(run.id, {})
     ]
-    if not ranked or sight.hides(key):
+    if not ranked or access.hides(key):
         return None
     best = max(sign * value for value, _ in ranked)
     first = sorted((run.name, run.id) for value, run in ranked if sign * value == best)
     name, run_id = first[0]
-    return LeadingRun(run_id, name, key, sign * best, sight.decimals or measure.digits, len(first))
+    return LeadingRun(run_id, name, key, sign * best, access.decimals or measure.digits, len(first))
 
 
 def _changes(
-    before: tuple[Edition, Basis] | None, after: tuple[Edition, Basis], sight: Sight
+    before: tuple[Edition, Basis] | None, after: tuple[Edition, Basis], access: TaskAccess
 ) -> tuple[str, ...]:
     """The changes in an edition, as sentences."""
     edition, basis = after
     # A change note could reveal hidden judgments.
-    note = f": {basis.revision_note.rstrip('.')}" if basis.revision_note and sight.details else ""
+    note = f": {basis.revision_note.rstrip('.')}" if basis.revision_note and access.details else ""
     if before is None:
         return (f"The first edition, under {basis.qrels}{note}.",)
     old, old_basis = before
@@ -272,7 +274,7 @@ def _changes(
         ("Removed measures", [key for key in had if key not in has]),
         ("Redefined measures", [key for key in has if key in had and has[key] != had[key]]),
     ):
-        if seen := [key for key in keys if not sight.hides(key)]:
+        if seen := [key for key in keys if not access.hides(key)]:
             sentences.append(f"{word}: {', '.join(seen)}.")
     if edition.primary_measure != old.primary_measure:
         sentences.append(f"Ranked by {edition.primary_measure} instead of {old.primary_measure}.")

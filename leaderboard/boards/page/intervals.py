@@ -227,7 +227,7 @@ def page(
     is not on the board or has no direction.
     """
     shown = board.board(session, viewer, slug, measure, one_per_team=one_per_team)
-    require_details(shown.sight)
+    require_details(shown.access)
     results = {name: result(session, shown, name) for name in (RANKS, FIRST)}
     computed = {name: result for name, result in results.items() if isinstance(result, dict)}
     about = of_board(session, shown)

@@ -217,7 +217,7 @@ def _editions(facts: dict[str, Any], shown: Board) -> list[str]:
         )
     if [measure["key"] for measure in facts["measures"]] != [measure.key for measure in shown.measures]:
         sentences.append(f"Its measures are {', '.join(measure.key for measure in shown.measures)}.")
-    if facts["visibility"] == "blind" and facts["details"] != shown.sight.details:
+    if facts["visibility"] == "blind" and facts["details"] != shown.access.details:
         sentences.append("The task has closed: the board shows all topics at full precision.")
     return sentences
 

@@ -159,7 +159,7 @@ def _measure_column(
     return Column(
         key,
         lambda row: row.scores[key],
-        digits=shown.sight.decimals or measure.digits,
+        digits=shown.access.decimals or measure.digits,
         lower_is_better=measure.lower_is_better,
         bold=lambda row: best is not None and row.scores[key] == best,
         mark=(lambda row: BELOW_THE_FIRST if row.run_id in below else "") if key == shown.sorted_by else None,

@@ -382,11 +382,11 @@ def public_places(session: Session, shown: Board) -> dict[int, PublicPlace]:
     """
     source = shown.source
     ranked = [row for row in shown.rows if row.rank is not None]
-    if shown.visibility != "blind" or source is None or not shown.sight.details or not ranked:
+    if shown.visibility != "blind" or source is None or not shown.access.details or not ranked:
         return {}
     edition = session.get_one(Edition, source.edition_id)
     by = shown.by
-    public = values_by(means(session, edition, public_part(shown.sight.topic_set), keys=(by.key,)), by.key)
+    public = values_by(means(session, edition, public_part(shown.access.topic_set), keys=(by.key,)), by.key)
     return _public_places(ranked, public, by.sign)
 
 
@@ -491,7 +491,7 @@ def view(session: Session, viewer: Viewer, shown: Board, wish: BoardChoice) -> V
 
     Names of unknown or hidden columns are ignored.
     """
-    details = shown.sight.details
+    details = shown.access.details
     shared = runs(shown)
     rows = tuple(
         row
@@ -567,7 +567,7 @@ def _choices(viewer: Viewer, shown: Board) -> Choices:
     return Choices(
         teams=tuple(sorted({row.team for row in shown.rows if row.team}, key=str.casefold)),
         kinds=tuple(sorted({row.kind for row in shown.rows})),
-        fields=choices_of(shown.rows) if shown.sight.details else (),
+        fields=choices_of(shown.rows) if shown.access.details else (),
         own=sum(policy.owns(viewer, row.team_id) for row in shown.rows),
         baselines=sum(row.kind == BASELINE for row in shown.rows),
     )

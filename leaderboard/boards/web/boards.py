@@ -131,7 +131,7 @@ def listed(
     Cells of every row are rendered here: large boards have thousands, and macros would dominate the time.
     """
     shown, places = view.board, view.board.places
-    by, decimals = shown.by, shown.sight.decimals
+    by, decimals = shown.by, shown.access.decimals
     others = [column for column in view.measures if column.key != by.key]
     like, cuts, ticked = _like(view, marked), view.cuts, frozenset(args.get("ticked", ()))
     run_address = addresses_by_id("runs.show", "run_id")
@@ -151,7 +151,7 @@ def listed(
             ),
             is_like_marked=row.run_id in like,
             is_outside=row.run_id in view.outside,
-            may_be_ticked=shown.sight.details and row.state == "done",
+            may_be_ticked=shown.access.details and row.state == "done",
             is_ticked=str(row.run_id) in ticked,
             waiting="" if row.state in SCORED else STATES.get(row.state, row.state),
             href=run_address(row.run_id),

@@ -31,7 +31,7 @@ NAMES_AT_FIRST = 8
     tables=lambda page: {name: table(page) for name, table in board_history.FILES.tables.items()},
     days=lambda page: page.days if "all" in request.args else page.days[:DAYS_AT_FIRST],
     names_at_first=lambda _: NAMES_AT_FIRST,
-    is_signed=lambda page: not (page.is_draft or page.sight.organises) and signatures.has_key(reading()),
+    is_signed=lambda page: not (page.is_draft or page.access.organises) and signatures.has_key(reading()),
 )
 @rule(PUBLIC)
 def history(slug: str) -> History:

@@ -14,7 +14,7 @@ from leaderboard.boards.ops import rows as board_rows
 from leaderboard.boards.ops.rows import Row
 from leaderboard.boards.page.scores.table import require_details
 from leaderboard.core import policy
-from leaderboard.core.policy import Sight, Viewer
+from leaderboard.core.policy import TaskAccess, Viewer
 from leaderboard.db.tables import Edition, Task, Topic
 from leaderboard.errors import Invalid, NotFound, Problem
 from leaderboard.measures.drawn_curves import DEPTH, DEPTHS, KINDS, Drawn, Kind, draw
@@ -94,12 +94,12 @@ def curves_page(session: Session, viewer: Viewer, slug: str, choice: Choice) -> 
     Raises NotFound for an unknown task, run or topic and while topic scores are hidden, Invalid
     for a kind or depth that does not exist.
     """
-    task, sight = policy.visible_task(session, viewer, slug)
+    task, access = policy.visible_task(session, viewer, slug)
     require_rankings(task)
-    require_details(sight)
+    require_details(access)
     kind = _kind(choice)
-    shown = shown_edition(session, task, sight)
-    choices = _choices(session, viewer, task, sight, shown.edition)
+    shown = shown_edition(session, task, access)
+    choices = _choices(session, viewer, task, access, shown.edition)
     asked = _asked(task, choices, choice.runs)
     rows = asked[:MOST_RUNS]
     drawn, judged = _drawn(session, task, shown.source, rows, kind, choice)
@@ -107,7 +107,7 @@ def curves_page(session: Session, viewer: Viewer, slug: str, choice: Choice) -> 
     measures = _measures(drawn, task.level) if has_curves else ()
     return CurvesPage(
         of=task,
-        sight=sight,
+        access=access,
         basis=shown.basis,
         kind=kind,
         across=drawn.across if drawn else kind.across,
@@ -245,13 +245,13 @@ def _kind(choice: Choice) -> Kind:
 
 
 def _choices(
-    session: Session, viewer: Viewer, task: Task, sight: Sight, edition: Edition | None
+    session: Session, viewer: Viewer, task: Task, access: TaskAccess, edition: Edition | None
 ) -> tuple[Row, ...]:
     """Scored runs in board order."""
     if edition is None:
         return ()
     primary = column(parse(edition.primary_measure))
-    rows = board_rows.read_rows(session, viewer, task, sight, edition, (primary,))
+    rows = board_rows.read_rows(session, viewer, task, access, edition, (primary,))
     return tuple(row for row in board_rows.rank(rows, primary) if row.scores.get(primary.key) is not None)
 
 

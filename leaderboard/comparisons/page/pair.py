@@ -372,7 +372,7 @@ def pair_page(
         ),
         p=p,
         gated=_gated(one, two, margin, table.measure),
-        people=side_by_side.results(session, viewer, task, table.sight, first, second),
+        people=side_by_side.results(session, viewer, task, table.access, first, second),
     )
 
 

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session, undefer
 from leaderboard.boards.ops.rows import Row, rank, read_rows
 from leaderboard.core import policy
 from leaderboard.core.kinds import PackedRun
-from leaderboard.core.policy import ANONYMOUS, Sight, Viewer
+from leaderboard.core.policy import ANONYMOUS, TaskAccess, Viewer
 from leaderboard.db.tables import Alignment, Edition, Qrels, QrelsRevision, Task, Topic
 from leaderboard.errors import Conflict, Invalid, Problem
 from leaderboard.judges.ops import sending, store
@@ -52,14 +52,14 @@ def from_task(
     Invalid for a measure that is better when lower, or has no scores by topic to average.
     """
     task = _judges_task(session, viewer, slug)
-    other, sight = policy.visible_task(session, viewer, source)
-    if not sight.details:
-        raise Conflict(f"You cannot see the scores of {other.name} by topic: {sight.why}")
-    shown = shown_edition(session, other, sight)
+    other, access = policy.visible_task(session, viewer, source)
+    if not access.details:
+        raise Conflict(f"You cannot see the scores of {other.name} by topic: {access.why}")
+    shown = shown_edition(session, other, access)
     if shown.edition is None or shown.source is None:
         raise Conflict(f"{other.name} has no board yet. Choose it once runs are scored.")
     by = _column(shown.edition, measure)
-    rows = [row for row in _rows(session, other, sight, shown, by) if row.rank is not None]
+    rows = [row for row in _rows(session, other, access, shown, by) if row.rank is not None]
     reference, run_ids = _of_rows(session, shown, by, rows)
     made_by = shown.basis.origin if shown.basis is not None else "human"
     kept = KeptReference(
@@ -125,10 +125,10 @@ def _column(edition: Edition, measure: str) -> MeasureColumn:
 
 
 def _rows(
-    session: Session, task: Task, sight: Sight, shown: ShownEdition, by: MeasureColumn
+    session: Session, task: Task, access: TaskAccess, shown: ShownEdition, by: MeasureColumn
 ) -> tuple[Row, ...]:
     # Not the viewer's: an organiser sees names that others do not.
-    return rank(read_rows(session, ANONYMOUS, task, sight, shown.edition, (by,)), by)
+    return rank(read_rows(session, ANONYMOUS, task, access, shown.edition, (by,)), by)
 
 
 def _of_rows(

@@ -213,10 +213,10 @@ def _sees(session: Session, viewer: Viewer, task: Task) -> bool:
     """Whether the viewer may see the scores of a task by topic."""
     try:
         # An edition or phase requested for the task of judges does not apply to this task.
-        known, sight = policy.visible_task(session, replace(viewer, edition=None, phase=""), task.slug)
+        known, access = policy.visible_task(session, replace(viewer, edition=None, phase=""), task.slug)
     except (NotFound, Forbidden, SignInNeeded):
         return False
-    return known.id == task.id and sight.details
+    return known.id == task.id and access.details
 
 
 UNTOLD = "a board that is not named here"

@@ -133,18 +133,18 @@ def seen_reference(session: Session, viewer: Viewer, slug: str, rank_by: str = "
     Raises NotFound for a task that takes no boards and while the reference is hidden, Invalid for
     an unknown ranking of judges.
     """
-    task, sight = policy.visible_task(session, viewer, slug)
+    task, access = policy.visible_task(session, viewer, slug)
     if task.kind != sending.KIND:
         raise NotFound(f"{task.name} takes {task.kind}, so it has no judges.")
-    if not sight.details:
-        raise NotFound(f"{sight.why} The reference and the agreement of judges with it are shown then.")
-    shown = shown_edition(session, task, sight)
+    if not access.details:
+        raise NotFound(f"{access.why} The reference and the agreement of judges with it are shown then.")
+    shown = shown_edition(session, task, access)
     primary = shown.edition.primary_measure if shown.edition is not None else task.primary_measure
     by = _rank_by(rank_by, primary)
     kept = _reference(session, shown)
     head = ReferencePage(
         of=task,
-        sight=sight,
+        access=access,
         basis=shown.basis,
         reference=kept.reference if kept is not None else None,
         source=kept.source if kept is not None else "",
@@ -166,7 +166,7 @@ def seen_judges(session: Session, viewer: Viewer, slug: str, rank_by: str = "") 
     head, kept = seen.head, seen.kept
     if kept is None or seen.edition is None:
         return SeenJudges(head=head, rows={}, judged=None, reference=seen)
-    rows = {row.run_id: row for row in read_rows(session, viewer, seen.task, head.sight, seen.edition, ())}
+    rows = {row.run_id: row for row in read_rows(session, viewer, seen.task, head.access, seen.edition, ())}
     boards = store.of_runs(session, [(run_id, row.run) for run_id, row in rows.items()], seen.edition)
     waiting, least = _least(session, seen, rows, boards)
     entries = [_entry(rows[run_id], board, least) for run_id, board in boards.items()]

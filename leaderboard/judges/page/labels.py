@@ -177,8 +177,8 @@ def summary(
 
 def _of_run(session: Session, viewer: Viewer, slug: str, run_id: int, part: str) -> _Seen:
     reference = seen_reference(session, viewer, slug)
-    sight = reference.head.sight
-    rows = read_rows(session, viewer, reference.task, sight, reference.edition, ())
+    access = reference.head.access
+    rows = read_rows(session, viewer, reference.task, access, reference.edition, ())
     row = next((row for row in rows if row.run_id == run_id), None)
     sent = store.sent_labels(session, run_id) if row is not None else None
     if row is None or not isinstance(sent, SentLabels):

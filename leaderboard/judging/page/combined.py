@@ -12,7 +12,7 @@ from leaderboard.answers.page.nuggets.facts import require_rankings
 from leaderboard.boards.ops.rows import Row, rank, read_rows
 from leaderboard.boards.page import view
 from leaderboard.core import policy
-from leaderboard.core.policy import Sight, Viewer
+from leaderboard.core.policy import TaskAccess, Viewer
 from leaderboard.db.tables import Task
 from leaderboard.errors import NotFound, UnknownMeasure
 from leaderboard.judging.ops import combined
@@ -477,26 +477,28 @@ def combined_page(session: Session, viewer: Viewer, slug: str, choice: CombinedC
 
     Organisers also see hidden ones, and the page without any sample.
     """
-    task, sight = policy.visible_task(session, viewer, slug)
+    task, access = policy.visible_task(session, viewer, slug)
     require_rankings(task)
-    shown = shown_edition(session, task, sight)
-    pools = [pool for pool in combined.of_task(session, task) if sight.organises or pool.shown_at is not None]
-    if not (sight.organises or (sight.details and pools)):
-        raise NotFound(f"{task.name} has no combined board to show. {sight.why}".strip())
+    shown = shown_edition(session, task, access)
+    pools = [
+        pool for pool in combined.of_task(session, task) if access.organises or pool.shown_at is not None
+    ]
+    if not (access.organises or (access.details and pools)):
+        raise NotFound(f"{task.name} has no combined board to show. {access.why}".strip())
     chosen = next((pool for pool in pools if choice.number in (None, pool.number)), None)
     if chosen is None and choice.number is not None:
         raise NotFound(f"{task.name} has no sample {choice.number} to show.", pool=choice.number)
     choices = _choices(shown)
     column = _column(choices, shown, choice.measure)
     sample = judged_sample(session, task, chosen) if chosen is not None else None
-    rows = _ranked(session, viewer, task, sight, shown)
+    rows = _ranked(session, viewer, task, access, shown)
     refused = _refused(sample, column, rows) if sample is not None else ()
     board = None
     if sample is not None and column is not None and not refused:
         board = combined_board(session, sample, column, rows, choice.order)
     return CombinedPage(
         of=task,
-        sight=sight,
+        access=access,
         basis=shown.basis,
         sample=sample,
         samples=tuple(pool.number for pool in pools),
@@ -529,14 +531,14 @@ def _column(
 
 
 def _ranked(
-    session: Session, viewer: Viewer, task: Task, sight: Sight, shown: ShownEdition
+    session: Session, viewer: Viewer, task: Task, access: TaskAccess, shown: ShownEdition
 ) -> tuple[Row, ...]:
     """The ranked runs of the board, in order."""
     edition = shown.edition
     if edition is None:
         return ()
     by = column_of(edition.primary_measure)
-    rows = rank(read_rows(session, viewer, task, sight, edition, (by,)), by)
+    rows = rank(read_rows(session, viewer, task, access, edition, (by,)), by)
     return tuple(row for row in rows if row.rank is not None)
 
 

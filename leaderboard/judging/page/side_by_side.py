@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.answers.ops import answers as answers_services
 from leaderboard.core import policy, shown_names
-from leaderboard.core.policy import Sight, Viewer
+from leaderboard.core.policy import TaskAccess, Viewer
 from leaderboard.db.tables import Assessor, Run, SideBySide, SideBySidePair, Task, Topic
 from leaderboard.errors import NotFound
 from leaderboard.judging.ops import judging, side_by_side
@@ -84,7 +84,7 @@ class Rating(NamedTuple):
 
 
 def results(
-    session: Session, viewer: Viewer, task: Task, sight: Sight, first: int, second: int
+    session: Session, viewer: Viewer, task: Task, access: TaskAccess, first: int, second: int
 ) -> Results | None:
     """The results of two runs; None without answers, or if they are hidden from this viewer.
 
@@ -93,10 +93,10 @@ def results(
     """
     pair = pair_of(first, second)
     given = side_by_side.pair_answers(session, task.id, pair)
-    if not given or not sight.details:
+    if not given or not access.details:
         return None
     left = outstanding(side_by_side.pairs(session, task.id, pair), given)
-    if left and not sight.organises:
+    if left and not access.organises:
         return None
     rows = session.execute(select(Run.id, Run.name).where(Run.task_id == task.id, Run.id.in_(pair)))
     shown = shown_names.shown_names(session, viewer, task)
@@ -121,8 +121,8 @@ def results(
 
 def results_of(session: Session, viewer: Viewer, slug: str, first: int, second: int) -> Results:
     """The results of two runs of a task; raises NotFound if this viewer has none."""
-    task, sight = policy.visible_task(session, viewer, slug)
-    page = results(session, viewer, task, sight, first, second) if first != second else None
+    task, access = policy.visible_task(session, viewer, slug)
+    page = results(session, viewer, task, access, first, second) if first != second else None
     if page is None:
         raise NotFound(f"No assessor has compared these two runs of {task.name} side by side.")
     return page
@@ -496,12 +496,12 @@ def _names(session: Session, task: Task) -> dict[int, str]:
 
 def _scored(session: Session, viewer: Viewer, task: Task) -> set[int]:
     """Scored runs that are not withdrawn."""
-    sight = policy.sight_of(session, viewer, task)
-    shown = shown_edition(session, task, sight)
+    access = policy.access_of(session, viewer, task)
+    shown = shown_edition(session, task, access)
     if shown.edition is None:
         return set()
     runs = side_by_side.comparable_runs(session, task.id)
-    return set(means(session, shown.edition, sight.topic_set, runs, [task.primary_measure]))
+    return set(means(session, shown.edition, access.topic_set, runs, [task.primary_measure]))
 
 
 def _pairs(

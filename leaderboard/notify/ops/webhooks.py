@@ -348,7 +348,7 @@ def run_scored(session: Session, run_id: int, edition_id: int) -> None:
 def edition_shown(session: Session, edition: Edition) -> None:
     """Tell that the board shows an edition: teams only where it shows scores at all."""
     task = session.get_one(Task, edition.task_id)
-    shows = policy.sight_of(session, policy.ANONYMOUS, task).means
+    shows = policy.access_of(session, policy.ANONYMOUS, task).means
     teams = _entered(session, task) if shows else ()
     facts = {"edition": edition.number}
     _tell(session, WebhookEvent.EDITION_SHOWN, task, f"/tasks/{task.slug}", facts, teams)

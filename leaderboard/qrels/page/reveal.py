@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from leaderboard.boards.page.view import values_by
 from leaderboard.core import policy
 from leaderboard.core.phase_rules import public_part
-from leaderboard.core.policy import ANONYMOUS, BLIND_DECIMALS, Sight, Viewer
+from leaderboard.core.policy import ANONYMOUS, BLIND_DECIMALS, TaskAccess, Viewer
 from leaderboard.db.tables import Edition, Evaluation, Run, Task
 from leaderboard.errors import NotFound
 from leaderboard.measures.naming import parse
@@ -61,25 +61,25 @@ class RevealPage(TaskHead):
 
 def reveal_page(session: Session, viewer: Viewer, slug: str) -> RevealPage:
     """The page of a blind task; raises NotFound for other tasks, and while hidden topics are secret."""
-    task, sight = policy.visible_task(session, viewer, slug)
-    shown = shown_edition(session, task, sight)
+    task, access = policy.visible_task(session, viewer, slug)
+    shown = shown_edition(session, task, access)
     edition, source = shown.edition, shown.source
-    phase = sight.rule
+    phase = access.rule
     assert phase is not None, "a task has a phase"
-    if phase.visibility != "blind" or edition is None or source is None or not sight.details:
-        raise NotFound(f"{task.name} has no public and hidden topics to compare. {sight.why}".strip())
+    if phase.visibility != "blind" or edition is None or source is None or not access.details:
+        raise NotFound(f"{task.name} has no public and hidden topics to compare. {access.why}".strip())
     key = edition.primary_measure
     by = column_of(key)
-    public = values_by(means(session, edition, public_part(sight.topic_set), keys=(key,)), key)
-    whole = values_by(means(session, edition, sight.topic_set, keys=(key,)), key)
-    hidden_topics = [topic for topic in source.topics if topic not in _public_topics(edition, sight)]
+    public = values_by(means(session, edition, public_part(access.topic_set), keys=(key,)), key)
+    whole = values_by(means(session, edition, access.topic_set, keys=(key,)), key)
+    hidden_topics = [topic for topic in source.topics if topic not in _public_topics(edition, access)]
     hidden = _hidden(session, source, by, hidden_topics, whole)
-    runs = scored_runs(session, viewer, task, sight, whole)
+    runs = scored_runs(session, viewer, task, access, whole)
     ranked = {run.run_id for run in runs}
-    as_public = policy.sight(ANONYMOUS, task, phase, (phase,))
+    as_public = policy.access(ANONYMOUS, task, phase, (phase,))
     return RevealPage(
         of=task,
-        sight=sight,
+        access=access,
         basis=shown.basis,
         is_closed=policy.is_shown(session, task),
         measure=by,
@@ -88,7 +88,7 @@ def reveal_page(session: Session, viewer: Viewer, slug: str) -> RevealPage:
         ranks=rank_changes.rank_changes(runs, public, hidden, by),
         board_ranks={run_id: value for run_id, value in whole.items() if run_id in ranked},
         told=values_by(seen_means(session, edition, as_public, keys=(key,)), key),
-        budget=_budget(session, task, edition, as_public, len(runs)) if sight.organises else None,
+        budget=_budget(session, task, edition, as_public, len(runs)) if access.organises else None,
     )
 
 
@@ -185,8 +185,8 @@ def budget_table(page: RevealPage) -> Table[BudgetRow]:
 FILES = Files(facts=facts, tables={"runs": table, "budget": budget_table})
 
 
-def _public_topics(edition: Edition, sight: Sight) -> Collection[str]:
-    return set(edition.topic_sets.get(public_part(sight.topic_set), {"topics": ()})["topics"])
+def _public_topics(edition: Edition, access: TaskAccess) -> Collection[str]:
+    return set(edition.topic_sets.get(public_part(access.topic_set), {"topics": ()})["topics"])
 
 
 def _hidden(
@@ -215,7 +215,7 @@ def _hidden(
     }
 
 
-def _budget(session: Session, task: Task, edition: Edition, public: Sight, runs: int) -> AnswerBudget:
+def _budget(session: Session, task: Task, edition: Edition, public: TaskAccess, runs: int) -> AnswerBudget:
     """Information shown to participants; baselines belong to organisers and reveal nothing."""
     counts = session.scalars(
         select(func.count())

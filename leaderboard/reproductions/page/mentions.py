@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from leaderboard.core.policy import Sight, Viewer
+from leaderboard.core.policy import TaskAccess, Viewer
 from leaderboard.core.shown_names import ShownNames
 from leaderboard.core.slots import Part
 from leaderboard.db.tables import Run, Task
@@ -45,17 +45,17 @@ class RunMentions:
 
 
 def parts(
-    session: Session, viewer: Viewer, run: Run, task: Task, sight: Sight, names: ShownNames
+    session: Session, viewer: Viewer, run: Run, task: Task, access: TaskAccess, names: ShownNames
 ) -> tuple[Part, ...]:
     """The reproductions part of a run's page, if any."""
-    run_mentions = mentions(session, viewer, run, task, sight, names)
+    run_mentions = mentions(session, viewer, run, task, access, names)
     return (
         (Part("reproductions/mentions.html", run_mentions, run_mentions.facts),) if run_mentions.facts else ()
     )
 
 
 def mentions(
-    session: Session, viewer: Viewer, run: Run, task: Task, sight: Sight, names: ShownNames
+    session: Session, viewer: Viewer, run: Run, task: Task, access: TaskAccess, names: ShownNames
 ) -> RunMentions:
     """The links of a visible run; no statement if absent.
 
@@ -63,9 +63,9 @@ def mentions(
     scores by topic, and neither run of a replication may have a pseudonym. The team of the reproduction and
     the organisers always see the link.
     """
-    if task.kind != KIND or not sight.links.in_reproductions:
+    if task.kind != KIND or not access.links.in_reproductions:
         return RunMentions()
-    side = RunSide(run, task, sight, names)
+    side = RunSide(run, task, access, names)
     own = reproductions.links_to(session, [run.id])
     others = reproductions.all_sides(session, viewer, {_other(link, run.id) for link in own})
     mentioned_runs = [

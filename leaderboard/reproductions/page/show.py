@@ -146,7 +146,7 @@ def readable_runs(
         key = row.task_id, row.phase_id
         if key in tasks:
             continue
-        is_own = row.task_id == own.of.id and own.sight.phase_id in (None, row.phase_id)
+        is_own = row.task_id == own.of.id and own.access.phase_id in (None, row.phase_id)
         if is_own:
             tasks[key] = _own(session, viewer, own)
         elif (read := _other(session, viewer, row, measure)) is not None:
@@ -196,8 +196,8 @@ def _other(session: Session, viewer: Viewer, row: _StoredRun, measure: str) -> R
     """The phase of another task that a run is of; None where the viewer sees no scores by topic of it."""
     asking = replace(viewer, phase=row.phase, edition=None)
     try:
-        task, sight = policy.visible_task(session, asking, row.slug)
-        require_details(sight)
+        task, access = policy.visible_task(session, asking, row.slug)
+        require_details(access)
     except (Forbidden, NotFound):
         return None
     if task.id != row.task_id:
@@ -404,7 +404,7 @@ def compared_task(session: Session, viewer: Viewer, slug: str, measure: str | No
         table=table,
         measures=comparable(scores_table.fields_columns_of(edition)),
         thresholds=_thresholds(task.reproduction_thresholds),
-        links=reproductions.links_of(session, task.id, table.sight.phase_id),
+        links=reproductions.links_of(session, task.id, table.access.phase_id),
     )
 
 
@@ -429,13 +429,13 @@ def reproductions_page(
 
 def _without_board(session: Session, viewer: Viewer, slug: str) -> ReproductionsPage | None:
     """The page of a task of rankings that has no board yet; None where that is not the reason."""
-    task, sight = policy.visible_task(session, viewer, slug)
-    require_details(sight)
-    if task.kind != KIND or shown_edition(session, task, sight).edition is not None:
+    task, access = policy.visible_task(session, viewer, slug)
+    require_details(access)
+    if task.kind != KIND or shown_edition(session, task, access).edition is not None:
         return None
     return ReproductionsPage(
         of=task,
-        sight=sight,
+        access=access,
         basis=None,
         measure=column_of(task.primary_measure),
         measures=(),

@@ -324,7 +324,7 @@ def _name_for(session: Session, task: Task, team_id: int, name: str) -> tuple[st
     """
     lock_key(session, f"run names {task.id}")
     known = select(Run.id, Run.name, Run.withdrawn_at).where(Run.task_id == task.id)
-    if not policy.sight_of(session, policy.ANONYMOUS, task).means:
+    if not policy.access_of(session, policy.ANONYMOUS, task).means:
         known = known.where(Run.team_id == team_id)
     shown = shown_names.shown_names(session, Viewer(team_ids=frozenset({team_id})), task)
     runs = [(shown.run(run.id, run.name), run.withdrawn_at is None) for run in session.execute(known).all()]

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.boards.ops.rows import Row, rank, read_rows
 from leaderboard.core import policy, shown_names
-from leaderboard.core.policy import Sight, Viewer
+from leaderboard.core.policy import TaskAccess, Viewer
 from leaderboard.core.shown_names import ShownNames
 from leaderboard.db.tables import Edition, Evaluation, Run, Task
 from leaderboard.errors import NotFound
@@ -50,7 +50,7 @@ class SeenRun:
     viewer: Viewer
     run: Run
     task: Task
-    sight: Sight
+    access: TaskAccess
     shown: ShownEdition
     names: ShownNames
     left_out: frozenset[int]
@@ -78,7 +78,7 @@ class SeenRun:
     @property
     def is_own(self) -> bool:
         """Whether the reader is of its team or organises the task."""
-        return policy.owns(self.viewer, self.run.team_id) or self.sight.organises
+        return policy.owns(self.viewer, self.run.team_id) or self.access.organises
 
     @property
     def _shows_team(self) -> bool:
@@ -88,7 +88,7 @@ class SeenRun:
     @property
     def is_told(self) -> bool:
         """Whether the reader can see the file's metadata."""
-        return self.sight.details or self.is_own
+        return self.access.details or self.is_own
 
     @property
     def columns(self) -> tuple[MeasureColumn, ...]:
@@ -97,13 +97,13 @@ class SeenRun:
         if edition is None or self.run.withdrawn_at is not None:
             return ()
         keys = (measure["key"] for measure in edition.measures)
-        return tuple(column_of(key) for key in keys if not self.sight.hides(key))
+        return tuple(column_of(key) for key in keys if not self.access.hides(key))
 
     def head(self, *, by_topic: bool) -> dict[str, Any]:
         """The fields of RunHead by name."""
         return {
             "of": self.task,
-            "sight": self.sight,
+            "access": self.access,
             "basis": self.basis,
             "id": self.run.id,
             "name": self.name,
@@ -111,7 +111,7 @@ class SeenRun:
             "team_id": self.run.team_id if self._shows_team else None,
             "kind": choices.shown_kind(self.run.id, self.run.kind, self.left_out),
             "filed": self.filed,
-            "agent": self.sight.links.agent,
+            "agent": self.access.links.agent,
             "by_topic": by_topic,
         }
 
@@ -140,15 +140,15 @@ class ScoredRun:
 
 def seen_run(session: Session, viewer: Viewer, run_id: int) -> SeenRun:
     """The run; raises NotFound if it does not exist or is not visible to the viewer."""
-    run, task, sight = policy.visible_run(session, viewer, run_id)
+    run, task, access = policy.visible_run(session, viewer, run_id)
     names = shown_names.shown_names(session, viewer, task)
-    masked, has_accounts = names.is_masked(run.team_id), sight.links.has_accounts
+    masked, has_accounts = names.is_masked(run.team_id), access.links.has_accounts
     return SeenRun(
         viewer=viewer,
         run=run,
         task=task,
-        sight=sight,
-        shown=shown_edition(session, task, sight),
+        access=access,
+        shown=shown_edition(session, task, access),
         left_out=choices.not_chosen(session, task),
         names=names,
         filed=entries.note_filed(run, task.name, masked=masked, has_accounts=has_accounts),
@@ -162,7 +162,7 @@ def scores_of_topics(session: Session, seen: SeenRun) -> ScoredRun | None:
     None while they are held back, and for a run that is withdrawn or not scored by all measures yet.
     """
     edition, source, columns = seen.shown.edition, seen.shown.source, seen.columns
-    if edition is None or source is None or not seen.sight.details or not source.topics or not columns:
+    if edition is None or source is None or not seen.access.details or not source.topics or not columns:
         return None
     stored = score.stored(session, seen.run.id, edition)
     if any(column.key not in stored for column in columns):
@@ -183,7 +183,7 @@ def scored_run(session: Session, viewer: Viewer, run_id: int) -> ScoredRun:
     seen = seen_run(session, viewer, run_id)
     scored = scores_of_topics(session, seen)
     if scored is None:
-        raise NotFound(f"Run {run_id} has no visible scores by topic. {seen.sight.why}".strip(), run=run_id)
+        raise NotFound(f"Run {run_id} has no visible scores by topic. {seen.access.why}".strip(), run=run_id)
     return scored
 
 
@@ -191,7 +191,7 @@ def board_rows(session: Session, scored: ScoredRun) -> tuple[Row, ...]:
     """The runs of the board in its order, this one among them."""
     seen, columns = scored.seen, scored.columns
     by = next(column for column in columns if column.key == scored.primary)
-    return rank(read_rows(session, seen.viewer, seen.task, seen.sight, scored.edition, columns), by)
+    return rank(read_rows(session, seen.viewer, seen.task, seen.access, scored.edition, columns), by)
 
 
 def head_facts(page: RunHead) -> dict[str, Any]:

@@ -291,7 +291,7 @@ def _provenance(session: Session, seen: SeenRun) -> Provenance:
         # Equal rankings have one digest in every task, also in those where the team is named.
         ranking_sha256="" if masked else run.ranking_sha256,
         download_name=runs_upload.download_name(file_name, run.id),
-        may_download=shown_names.may_have_file(session, seen.viewer, run, seen.task, seen.sight),
+        may_download=shown_names.may_have_file(session, seen.viewer, run, seen.task, seen.access),
         masked=masked,
     )
 

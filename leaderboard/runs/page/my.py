@@ -14,7 +14,7 @@ from leaderboard.accounts.ops.invitations import TASK
 from leaderboard.core import phase_rules, policy
 from leaderboard.core.jobs import queue
 from leaderboard.core.jobs.queue import RunState
-from leaderboard.core.policy import Sight, Viewer
+from leaderboard.core.policy import TaskAccess, Viewer
 from leaderboard.db.engine import now
 from leaderboard.db.tables import (
     Edition,
@@ -55,7 +55,7 @@ class SeenTask:
 
     task: Task
     phases: tuple[Phase, ...]
-    sight: Sight
+    access: TaskAccess
     is_closed: bool
     closed: frozenset[int]
     """The ids of its phases that are over."""
@@ -90,20 +90,20 @@ def seen_tasks(session: Session, viewer: Viewer, at: datetime) -> dict[int, Seen
 
     rules = phase_rules.rules_of_all(session)
 
-    def with_sight(task: Task) -> SeenTask:
+    def with_access(task: Task) -> SeenTask:
         own = tuple(own_phases[task.id])
         is_closed = phase_rules.are_over([phase.closes_at for phase in own], at)
         return SeenTask(
             task=task,
             phases=own,
-            sight=policy.sight_by_rules(session, viewer, task, rules[task.id], at=at),
+            access=policy.access_by_rules(session, viewer, task, rules[task.id], at=at),
             is_closed=is_closed,
             closed=frozenset(phase.id for phase in own if phase_rules.are_over([phase.closes_at], at)),
             teams=tuple(teams[task.id]),
         )
 
     return {
-        task.id: with_sight(task)
+        task.id: with_access(task)
         for task in tasks
         if task.published_at is not None or policy.organises(viewer, task.id)
     }
@@ -136,8 +136,8 @@ def boards_of(session: Session, tasks: Mapping[int, SeenTask], runs: Sequence[An
         .join(QrelsRevision, QrelsRevision.id == Edition.revision_id)
         .where(Edition.task_id.in_(tasks), Edition.state == "current"),
     )
-    editions = {row.Edition.task_id: row for row in current if tasks[row.Edition.task_id].sight.means}
-    shown = [(row.Edition, tasks[task_id].sight) for task_id, row in editions.items()]
+    editions = {row.Edition.task_id: row for row in current if tasks[row.Edition.task_id].access.means}
+    shown = [(row.Edition, tasks[task_id].access) for task_id, row in editions.items()]
     scores = primary_scores(session, shown)
     of_task: dict[int, list[Any]] = {task_id: [] for task_id in tasks}
     for run in runs:
@@ -153,7 +153,7 @@ def _board(
 ) -> OwnBoard:
     left_out = choices.not_chosen(session, of.task) if of.closed else frozenset[int]()
     by = column_of(row.Edition.primary_measure if row else of.task.primary_measure)
-    own = {run.id: scores[run.id] for run in runs if run.id in scores and not of.sight.hides(by.key)}
+    own = {run.id: scores[run.id] for run in runs if run.id in scores and not of.access.hides(by.key)}
     ranked = tuple(
         run
         for run in runs
@@ -177,10 +177,10 @@ def _places(
     ranked: Sequence[Any],
 ) -> Mapping[int, Place]:
     """The ranges of ranks that the board shows; none where details are held back, or still to be computed."""
-    if not of.sight.details or not ranked or by.aggregate not in COMPARED_AGGREGATES:
+    if not of.access.details or not ranked or by.aggregate not in COMPARED_AGGREGATES:
         return {}
     source = evaluations_shown.narrowed(
-        source_of(row.Edition, row.QrelsRevision, of.sight.topic_set), row.Edition, by.key
+        source_of(row.Edition, row.QrelsRevision, of.access.topic_set), row.Edition, by.key
     )
     runs = [RankedRun(run.id, run.ranking_sha256, run.name, scores[run.id]) for run in ranked]
     compared = method(of.task.comparison)
@@ -397,10 +397,10 @@ def _own_run(run: Any, of: SeenTask, shown: OwnBoard, state: RunState, actions: 
         of=of.task,
         team=dict(of.teams).get(run.team_id, ""),
         kind=choices.shown_kind(run.id, run.kind, shown.left_out),
-        state=state if of.sight.means or is_gone else RunState("valid"),
+        state=state if of.access.means or is_gone else RunState("valid"),
         measure=shown.by.key,
         score=None if is_gone else shown.scores.get(run.id),
-        digits=of.sight.decimals or shown.by.digits,
+        digits=of.access.decimals or shown.by.digits,
         rank=rank,
         ranked=len(shown.ranked) if rank is not None else 0,
         place=shown.places.get(run.id),

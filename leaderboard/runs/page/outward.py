@@ -111,7 +111,7 @@ def _scored(
 ) -> tuple[RunPage, Basis]:
     page = run_page(session, viewer, run_id, measure)
     if page.basis is None or not page.is_scored:
-        raise NotFound(f"Run {run_id} has no visible scores. {page.sight.why}".strip(), run=run_id)
+        raise NotFound(f"Run {run_id} has no visible scores. {page.access.why}".strip(), run=run_id)
     return page, page.basis
 
 

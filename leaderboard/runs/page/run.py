@@ -135,14 +135,14 @@ def _rivals(session: Session, seen: SeenRun, edition: Edition | None) -> list[Ri
     if edition is None:
         return []
     facts = Run.id, Run.name, Run.kind, Run.ranking_sha256
-    statement = _with_means(select(*facts, *MEANS), edition, seen.sight.topic_set)
-    ranked = and_(Run.kind == RANKED_KIND, Run.withdrawn_at.is_(None), *of_phase(seen.sight))
+    statement = _with_means(select(*facts, *MEANS), edition, seen.access.topic_set)
+    ranked = and_(Run.kind == RANKED_KIND, Run.withdrawn_at.is_(None), *of_phase(seen.access))
     rows = session.execute(
         statement.where(Run.task_id == seen.task.id, (Run.id == seen.run.id) | ranked)
     ).all()
     versions = {measure["key"]: measure["version"] for measure in edition.measures}
-    needed = shown.needed_topics(edition, seen.sight.topic_set)
-    decimals = seen.sight.decimals
+    needed = shown.needed_topics(edition, seen.access.topic_set)
+    decimals = seen.access.decimals
     values: dict[int, dict[str, float]] = {row.id: {} for row in rows}
     for row, mean, topics in whole_means(session, rows):
         if versions[row.measure] == row.measure_version and shown.is_whole(needed, row.measure, topics):
@@ -167,7 +167,7 @@ def _with_means(selected: Any, edition: Edition, topic_set: str) -> Any:
 
 
 def _rival(row: Any, values: Mapping[str, float], seen: SeenRun) -> RivalRun:
-    may_rank = seen.sight.is_ranked and row.id not in seen.left_out
+    may_rank = seen.access.is_ranked and row.id not in seen.left_out
     return RivalRun(
         run_id=row.id,
         name=seen.names.run(row.id, row.name),
@@ -203,7 +203,7 @@ def _value(rivals: Sequence[RivalRun], column: MeasureColumn, seen: SeenRun) -> 
         ranked=len(ordered),
         best=float(values[0]) if ordered else None,
         spread=spread_of(values) if ordered else None,
-        digits=seen.sight.decimals or column.digits,
+        digits=seen.access.decimals or column.digits,
     )
 
 
@@ -213,7 +213,7 @@ def _standing(
     """The board's standing of the ranked runs; None if it gives none, or none yet."""
     source = seen.shown.source
     is_compared = by.direction != "none" and by.aggregate in COMPARED_AGGREGATES
-    if source is None or not seen.sight.details or not is_compared or not ranked:
+    if source is None or not seen.access.details or not is_compared or not ranked:
         return None
     runs = [RankedRun(run.run_id, run.ranking_sha256, run.name, run.values[by.key]) for run in ranked]
     compared = method(seen.task.comparison)
@@ -321,22 +321,22 @@ def run_page(session: Session, viewer: Viewer, run_id: int, measure: str | None 
         mentions=tuple(
             part
             for said in slots.MENTIONS
-            for part in said(session, viewer, run, seen.task, seen.sight, seen.names)
+            for part in said(session, viewer, run, seen.task, seen.access, seen.names)
         ),
     )
 
 
 def _late(session: Session, seen: SeenRun) -> str:
-    reason = seen.sight.links.late
+    reason = seen.access.links.late
     # A reason may name the team.
     return "the reason is shown with the team's name." if reason and seen.masked else reason
 
 
 def _wholes(session: Session, seen: SeenRun) -> tuple[Part, ...]:
     """The suite is not named if it could reveal the run's team or its scores."""
-    if seen.masked or seen.run.withdrawn_at is not None or not (seen.sight.details or seen.is_own):
+    if seen.masked or seen.run.withdrawn_at is not None or not (seen.access.details or seen.is_own):
         return ()
-    if not seen.sight.links.in_suites:
+    if not seen.access.links.in_suites:
         return ()
     return tuple(part for parts in slots.WHOLES for part in parts(session, seen.run.id))
 
@@ -344,11 +344,11 @@ def _wholes(session: Session, seen: SeenRun) -> tuple[Part, ...]:
 def _shares_models(session: Session, seen: SeenRun) -> str:
     if answers_basis.KIND not in seen.shown.kinds:
         return ""
-    return view.of_run(answers_basis.of_edition(session, seen.shown, seen.sight), seen.run.details)
+    return view.of_run(answers_basis.of_edition(session, seen.shown, seen.access), seen.run.details)
 
 
 def _first_answer(session: Session, seen: SeenRun) -> str | None:
-    if seen.task.kind != "answers" or not (seen.sight.details or policy.owns(seen.viewer, seen.run.team_id)):
+    if seen.task.kind != "answers" or not (seen.access.details or policy.owns(seen.viewer, seen.run.team_id)):
         return None
     first = select(Topic.topic_id).where(Topic.task_id == seen.task.id).order_by(Topic.position).limit(1)
     return session.scalar(first)
@@ -440,7 +440,7 @@ def _is_scored_by_topic(seen: SeenRun, standing: RunStanding) -> bool:
     """Whether the reader sees scores by topic, which are there as soon as all means are."""
     source = seen.shown.source
     all_there = bool(standing.measures) and all(row.value is not None for row in standing.measures)
-    return seen.sight.details and source is not None and bool(source.topics) and all_there
+    return seen.access.details and source is not None and bool(source.topics) and all_there
 
 
 def _actions(session: Session, seen: SeenRun) -> RunActions:
@@ -463,7 +463,7 @@ def _pseudonym(session: Session, seen: SeenRun) -> str:
 
 def _state(session: Session, seen: SeenRun) -> RunState:
     """The run's scoring state; only whether it is valid while all scores are hidden."""
-    if not seen.sight.means and seen.run.withdrawn_at is None:
+    if not seen.access.means and seen.run.withdrawn_at is None:
         return RunState("valid")
     state = queue.run_state(session, seen.run)
     # Why a run was withdrawn is its team's own words.

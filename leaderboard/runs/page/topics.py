@@ -358,7 +358,7 @@ def near_duplicates(
     """
     source, rows = scored.source, rows or board_rows(session, scored)
     run = next(row for row in rows if row.run_id == scored.run.id)
-    all_teams = scored.seen.sight.organises
+    all_teams = scored.seen.access.organises
     chosen = [row for row in rows if row.run_id != run.run_id and (all_teams or row.team_id == run.team_id)]
     if not chosen:
         return ()

@@ -123,8 +123,8 @@ class SentFile:
 
 def sent_file(session: Session, viewer: Viewer, run_id: int) -> SentFile:
     """The submitted file; raises NotFound for an unknown run and where the viewer may not have the file."""
-    run, task, sight = policy.visible_run(session, viewer, run_id)
-    if not shown_names.may_have_file(session, viewer, run, task, sight):
+    run, task, access = policy.visible_run(session, viewer, run_id)
+    if not shown_names.may_have_file(session, viewer, run, task, access):
         raise NotFound(f"You are not allowed to download the file of run {run_id}.", run=run_id)
     upload = session.get_one(Upload, run.upload_id)
     return replace(sent_as(upload, download_name(upload.file_name, run.id)), run_id=run.id)
@@ -324,7 +324,7 @@ class CheckForm(OfTask):
 
 def check_form(session: Session, viewer: Viewer, slug: str) -> CheckForm:
     """The public form of one task; NotFound if the task is not visible to the viewer."""
-    task, sight = policy.visible_task(session, viewer, slug)
+    task, access = policy.visible_task(session, viewer, slug)
     known, at = phases.of_task(session, task.id), now(session)
     taking = [phase for phase in known if phases.is_open(phase, at)] or known[-1:]
     visibilities = [phase.visibility or task.visibility for phase in taking]
@@ -334,5 +334,5 @@ def check_form(session: Session, viewer: Viewer, slug: str) -> CheckForm:
         visibility="blind" if "blind" in visibilities else visibilities[0],
         phases=tuple(phase.name for phase in taking) if len(taking) > 1 else (),
         organises=policy.organises(viewer, task.id),
-        details=sight.details,
+        details=access.details,
     )

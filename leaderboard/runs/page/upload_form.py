@@ -95,7 +95,7 @@ class UploadForm(OfTask):
 def upload_form(session: Session, viewer: Viewer, slug: str) -> UploadForm:
     """The form of one task for a signed-in viewer; NotFound where the viewer may not know of the task."""
     policy.require_account(viewer)
-    task, sight = policy.visible_task(session, viewer, slug)
+    task, access = policy.visible_task(session, viewer, slug)
     open_phases, phase = _phases(session, viewer, task)
     chosen = phases.find(session, task, phase) if phase else phases.of_task(session, task.id)[-1]
     taking = [row for row in phases.of_task(session, task.id) if row.name in open_phases] or [chosen]
@@ -119,7 +119,7 @@ def upload_form(session: Session, viewer: Viewer, slug: str) -> UploadForm:
         rejections=limits.rejections_in_words(limits.rejections_left(session, viewer.account_id)),
         organises=organises,
         is_late=organises and choices.is_over(session, chosen.id),
-        details=sight.details,
+        details=access.details,
         fields=FIELDS,
         is_first=is_first,
         has_sample=task.published_at is not None and kinds.of(task.kind).sample is not None,

@@ -44,7 +44,7 @@ def _addresses(run_id: int) -> RunAddresses:
     """The addresses of the run and its task; judgments only if the viewer can download them."""
     seen = seen_run(reading(), viewer(), run_id)
     here, slug, basis = own_origin(), seen.task.slug, seen.basis
-    has_qrels = basis is not None and seen.sight.details
+    has_qrels = basis is not None and seen.access.details
     qrels = url_for("revisions.part", slug=slug, number=basis.revision, part="qrels") if basis else ""
     return RunAddresses(
         run=here + url_for("runs.show", run_id=run_id),

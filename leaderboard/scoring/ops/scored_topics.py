@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session, aliased
 
 from leaderboard.core import audit, policy
 from leaderboard.core.phase_rules import ALL_TOPICS, PUBLIC_TOPICS, public_part
-from leaderboard.core.policy import Sight, Viewer
+from leaderboard.core.policy import TaskAccess, Viewer
 from leaderboard.core.shown_names import ShownNames
 from leaderboard.db.engine import lock_row
 from leaderboard.db.tables import Qrels, QrelsRevision, Run, Task, Topic, TopicSet
@@ -129,9 +129,9 @@ def scored(session: Session, task: Task) -> tuple[str, ...]:
     return tuple(topic for topic in counted if topic in judged) or counted
 
 
-def why_left_out(excluded: str, sight: Sight) -> str:
+def why_left_out(excluded: str, access: TaskAccess) -> str:
     """Why a topic is excluded from means, if the viewer may know; otherwise empty."""
-    return excluded if sight.details or excluded == NOT_JUDGED else ""
+    return excluded if access.details or excluded == NOT_JUDGED else ""
 
 
 def score_judged(session: Session, viewer: Viewer, slug: str) -> int:
@@ -231,7 +231,7 @@ class OfTask:
 class TaskHead(OfTask):
     """The head of a task's page; basis is None without judgments, and if scores are hidden."""
 
-    sight: Sight
+    access: TaskAccess
     basis: Basis | None = None
 
     @property
@@ -271,7 +271,7 @@ class TopicHead(TaskHead):
     @property
     def excluded(self) -> str:
         """Why it is excluded from means; otherwise empty."""
-        return why_left_out(self.topic.excluded, self.sight)
+        return why_left_out(self.topic.excluded, self.access)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -288,12 +288,12 @@ PlacedTopic = tuple[Topic, str | None, str | None]
 """A topic with the ids of the one before it and the one after it in the task's order."""
 
 
-def task_head(task: Task, placed: PlacedTopic, sight: Sight, shown: ShownEdition) -> dict[str, Any]:
+def task_head(task: Task, placed: PlacedTopic, access: TaskAccess, shown: ShownEdition) -> dict[str, Any]:
     """The fields of TopicHead."""
     topic, previous, following = placed
     return {
         "of": task,
-        "sight": sight,
+        "access": access,
         "basis": shown.basis,
         "topic": topic,
         "previous": previous,

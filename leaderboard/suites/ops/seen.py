@@ -264,10 +264,10 @@ def _member(
     def left_out(why: str) -> LeftOutMember:
         return LeftOutMember(name, task.slug, task.name, why)
 
-    sight = policy.sight_of(session, viewer, task)
-    if not sight.details:
-        return left_out(sight.why or "Its scores by topic are hidden.")
-    shown = shown_edition(session, task, sight)
+    access = policy.access_of(session, viewer, task)
+    if not access.details:
+        return left_out(access.why or "Its scores by topic are hidden.")
+    shown = shown_edition(session, task, access)
     if shown.edition is None or shown.source is None:
         return left_out("It has no board yet.")
     key = one.member.measure or shown.edition.primary_measure
@@ -280,7 +280,7 @@ def _member(
     if not source.topics:
         return left_out("It has no scored topics.")
     wanted = set(wanted)
-    rows = read_rows(session, viewer, task, sight, shown.edition, (column(bound),))
+    rows = read_rows(session, viewer, task, access, shown.edition, (column(bound),))
     chosen = {row.run_id: row for row in rows if row.run_id in wanted}
     scores = shown_scores_of(session, source, key, bound.measure.version, chosen.keys()) if chosen else {}
     return SeenMember(name, task.slug, task.name, one.groups, bound, source.topics, chosen, scores)

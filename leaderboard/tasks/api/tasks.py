@@ -177,7 +177,7 @@ def _board(shown: Board) -> BoardAnswer:
     keys = [measure.key for measure in shown.measures]
     return BoardAnswer(
         task=shown.slug,
-        phase=shown.sight.phase,
+        phase=shown.access.phase,
         edition=basis.edition if basis else None,
         revision=basis.revision if basis else None,
         revision_sha256=(basis.revision_sha256 or None) if basis else None,
@@ -186,7 +186,7 @@ def _board(shown: Board) -> BoardAnswer:
         sorted_by=shown.sorted_by,
         measure_versions={measure.key: measure.version for measure in shown.measures},
         sentences=shown.sentences,
-        why=shown.sight.why,
+        why=shown.access.why,
         moved_since_edition=shown.before.number if shown.before else None,
         left_out=basis.left_out_facts if basis else None,
         rows=tuple(

@@ -66,7 +66,7 @@ def site_feed(session: Session) -> FeedPage:
     ]
     rules = phase_rules.rules_of_all(session)
     showing = [
-        task for task in tasks if policy.sight_by_rules(session, ANONYMOUS, task, rules[task.id]).means
+        task for task in tasks if policy.access_by_rules(session, ANONYMOUS, task, rules[task.id]).means
     ]
     entries = [*feed_entries, *_news(session, tasks, newest, showing)]
     return FeedPage(key="site", title="Shared tasks", path="/", entries=_newest(entries))
@@ -74,9 +74,9 @@ def site_feed(session: Session) -> FeedPage:
 
 def task_feed(session: Session, viewer: Viewer, slug: str) -> FeedPage:
     """A task's news visible to the viewer; raises NotFound if the task is not."""
-    task, sight = policy.visible_task(session, viewer, slug)
+    task, access = policy.visible_task(session, viewer, slug)
     told = announcements.visible(session, viewer, task)
-    entries = _news(session, [task], told, [task] if sight.means else [])
+    entries = _news(session, [task], told, [task] if access.means else [])
     return FeedPage(
         key=f"task/{task.id}", title=task.name, path=f"/tasks/{task.slug}", entries=_newest(entries)
     )

@@ -325,13 +325,13 @@ FILES = Files(facts=facts, tables={"tasks": table})
 
 def about(session: Session, viewer: Viewer, slug: str) -> AboutPage:
     """The description and rules of a task."""
-    task, sight = policy.visible_task(session, viewer, slug)
+    task, access = policy.visible_task(session, viewer, slug)
     (row,) = listing(session, viewer, (task.id,))
     phase = phases.of_task(session, task.id)[0]
     shown = pictures.heads(session, task.id)
     return AboutPage(
         of=task,
-        sight=sight,
+        access=access,
         logo=shown.get(LOGO.name),
         picture=shown.get(PICTURE.name),
         collection=collections.by_id(session, task.collection_id),

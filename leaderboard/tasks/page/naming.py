@@ -190,15 +190,15 @@ def review_page(session: Session, token: str) -> ReviewPage:
     """
     task, team_id, pseudonym = reviews.opened(session, token)
     names = shown_names.numbered_runs(session, task, {team_id: pseudonym})
-    # A member's sight: a sealed task tells others not even which runs there are.
+    # A member's access: a sealed task tells others not even which runs there are.
     shown = board.board(session, Viewer(team_ids=frozenset({team_id})), task.slug)
     own = (row for row in shown.rows if row.run_id in names)
     return ReviewPage(
         **shown.head,
         pseudonym=pseudonym,
         ranked_by=shown.ranked_by,
-        ranked=sum(row.rank is not None for row in shown.rows) if shown.sight.means else 0,
-        measures=shown.measures if shown.sight.means else (),
+        ranked=sum(row.rank is not None for row in shown.rows) if shown.access.means else 0,
+        measures=shown.measures if shown.access.means else (),
         runs=tuple(ReviewedRun(names[row.run_id], row.kind, row.rank, row.scores) for row in own),
     )
 
@@ -207,7 +207,7 @@ def review_table(page: ReviewPage) -> Table[ReviewedRun]:
     """The runs in the board's order."""
 
     def score(measure: MeasureColumn) -> Column[ReviewedRun]:
-        digits = page.sight.decimals or measure.digits
+        digits = page.access.decimals or measure.digits
         return Column(measure.key, lambda row: row.scores.get(measure.key), digits=digits)
 
     columns: list[Column[Any]] = [

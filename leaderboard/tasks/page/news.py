@@ -86,14 +86,14 @@ def newest(session: Session, viewer: Viewer, slug: str, at: datetime) -> NewsHea
 
 def news(session: Session, viewer: Viewer, slug: str) -> NewsPage:
     """A task's announcements visible to the viewer, and its rule changes."""
-    task, sight = policy.visible_task(session, viewer, slug)
+    task, access = policy.visible_task(session, viewer, slug)
     organises = policy.organises(viewer, task.id)
     rows = announcements.visible(session, viewer, task)
     letters = _letters(session, rows) if organises else {}
     names = announcements.entered_teams(session, task.id) if organises else {}
     return NewsPage(
         of=task,
-        sight=sight,
+        access=access,
         organises=organises,
         announcements=tuple(_row(row, organises, names, letters.get(row.id, "")) for row in rows),
         changes=_changes(session, task, organises),

@@ -82,14 +82,14 @@ class EntryList(OfTask):
 
 def entry_form(session: Session, viewer: Viewer, slug: str) -> EntryForm:
     """The entry form of a task; NotFound if the task is not visible to the viewer."""
-    task, sight = policy.visible_task(session, viewer, slug)
+    task, access = policy.visible_task(session, viewer, slug)
     rows = session.execute(
         select(Team.id, Team.name).where(Team.id.in_(viewer.team_ids)).order_by(Team.canonical)
     )
     closed = task.published_at is None or policy.is_closed(session, task.id)
     return EntryForm(
         of=task,
-        sight=sight,
+        access=access,
         said=RULES[task.entry_rule],
         teams=tuple(TeamEntry(row.id, row.name, entries.state_of(session, task, row.id)) for row in rows),
         takes_entries=not closed,

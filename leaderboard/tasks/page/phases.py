@@ -68,17 +68,17 @@ class DateRow:
 
 def phases_page(session: Session, viewer: Viewer, slug: str) -> PhasesPage:
     """The phases of a task; raises NotFound where the viewer may not know of it."""
-    task, sight = policy.visible_task(session, viewer, slug)
+    task, access = policy.visible_task(session, viewer, slug)
     at = now(session)
     in_all = session.scalar(select(func.count(Topic.id)).where(Topic.task_id == task.id)) or 0
-    counts = _runs(session, task) if sight.organises else {}
+    counts = _runs(session, task) if access.organises else {}
     sets = {row.id: row for row in session.scalars(select(TopicSet).where(TopicSet.task_id == task.id))}
     rows = tuple(
-        _row(task, phase, sets.get(phase.topic_set_id or 0), at, in_all, sight.organises, counts)
+        _row(task, phase, sets.get(phase.topic_set_id or 0), at, in_all, access.organises, counts)
         for phase in phases.of_task(session, task.id)
     )
-    warning = phase_rules.without_end(phase_rules.rules_of(session, task)) if sight.organises else ""
-    return PhasesPage(of=task, sight=sight, rows=rows, warning=warning)
+    warning = phase_rules.without_end(phase_rules.rules_of(session, task)) if access.organises else ""
+    return PhasesPage(of=task, access=access, rows=rows, warning=warning)
 
 
 def strip(known: Iterable[PhaseRule], at: datetime) -> tuple[DateRow, ...]:

@@ -186,6 +186,6 @@ def _known(session: Session, viewer: Viewer, tasks: Sequence[Task], team_id: int
         shown = teams[task.id].get(team_id)
         is_shown = task.published_at is not None and shown is not None and not shown.masked
         if policy.organises(viewer, task.id) or (
-            is_shown and policy.sight_by_rules(session, viewer, task, rules[task.id]).means
+            is_shown and policy.access_by_rules(session, viewer, task, rules[task.id]).means
         ):
             yield task

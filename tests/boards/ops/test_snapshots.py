@@ -86,7 +86,7 @@ def test_the_same_board_is_one_snapshot_and_another_board_another(database: Data
     with database.read() as session:
         assert session.scalar(select(func.count()).select_from(Snapshot)) == 3
         task = session.scalars(select(Task)).one()
-        seen = board.board(session, ANONYMOUS, "t").sight
+        seen = board.board(session, ANONYMOUS, "t").access
         shown = snapshots.listed(session, ANONYMOUS, task, seen)
         assert [each.address for each in shown][0::2] == [later, address]
     after = _page(database, address)
@@ -200,7 +200,7 @@ def test_the_policy_of_now_wins_over_what_was_frozen(database: Database, tmp_pat
     assert _page(database, whole, OPERATOR).decimals is None
     with database.read() as session:
         task = session.scalars(select(Task)).one()
-        seen = board.board(session, ANONYMOUS, "t").sight
+        seen = board.board(session, ANONYMOUS, "t").access
         assert [each.address for each in snapshots.listed(session, ANONYMOUS, task, seen)] == [early]
 
 
@@ -214,8 +214,8 @@ def test_a_damaged_snapshot_hides_no_other(database: Database, tmp_path: Path) -
     damage(database, Snapshot.body)
     with database.read() as session:
         task = session.scalars(select(Task)).one()
-        shown = board.board(session, ANONYMOUS, "t").sight
-        whole = board.board(session, OPERATOR, "t").sight
+        shown = board.board(session, ANONYMOUS, "t").access
+        whole = board.board(session, OPERATOR, "t").access
         assert [kept.address for kept in snapshots.listed(session, ANONYMOUS, task, shown)] == [second]
         assert len(snapshots.listed(session, OPERATOR, task, whole)) == 2
 

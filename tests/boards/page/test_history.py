@@ -156,7 +156,7 @@ def test_of_a_sealed_board_there_is_no_history(database: Database) -> None:
         session.execute(update(Task).values(visibility="sealed"))
     found = _history(database)
     assert (found.editions, found.days, found.snapshots) == ((), (), ())
-    assert "sealed" in found.sight.why
+    assert "sealed" in found.access.why
     with pytest.raises(NotFound, match=r"^No earlier board of Task t is available\.$"):
         _at(database, _day(3))
     assert len(_history(database, OPERATOR).editions) == 2

@@ -187,9 +187,9 @@ def test_the_reference_is_never_open_before_the_close(database: Database, tmp_pa
     with database.write() as session:
         session.query(Task).update({"visibility": "open"})
     with database.read() as session:
-        _, sight = policy.visible_task(session, policy.ANONYMOUS, "judged")
-        assert not sight.details
-        assert sight.topic_set == "public"
+        _, access = policy.visible_task(session, policy.ANONYMOUS, "judged")
+        assert not access.details
+        assert access.topic_set == "public"
 
 
 def test_no_setting_opens_what_the_reference_says(database: Database, tmp_path: Path) -> None:

@@ -21,10 +21,10 @@ FEW = {topic: reproduced.BASE_AGAIN[topic] for topic in ("1", "2")}
 def _said(database: Database, run_id: int) -> tuple[RunMentions, int]:
     """What is said of a run to a visitor, and by how many statements besides those of its page."""
     with database.read() as session:
-        run, task, sight = policy.visible_run(session, ANONYMOUS, run_id)
+        run, task, access = policy.visible_run(session, ANONYMOUS, run_id)
         names = shown_names.shown_names(session, ANONYMOUS, task)
         with counted(database) as sent:
-            said = mentions(session, ANONYMOUS, run, task, sight, names)
+            said = mentions(session, ANONYMOUS, run, task, access, names)
         # PostgreSQL asks its server for the time.
         return said, sum("clock_timestamp" not in statement for statement in sent)
 

@@ -181,7 +181,7 @@ def test_a_held_run_is_scored_once_an_organiser_accepts_it(site: Site) -> None:
     site.review(olga, held.upload_id, True)
     with site.database.read() as session:
         run = session.scalars(select(Run).where(Run.upload_id == held.upload_id)).one()
-        assert seen_run(session, ann, run.id).sight.links.agent
+        assert seen_run(session, ann, run.id).access.links.agent
         assert queue.run_states(session, [run.id])[run.id].state == "done"
         assert desk(session, olga, "t").to_review == 0
         assert session.scalars(

@@ -24,7 +24,7 @@ QUERIES = "q_1\tseeing at night\nq_2\thearing at night\n"
 QRELS = "q_1 0 d-1 2\nq_1 0 d/2 0\nq_2 0 d/2 1\n"
 TREC = """<top>
 <num> Number: 7
-<title> night sight
+<title> night access
 <desc> Description:
 Who sees at night?
 <narr> Narrative:
@@ -93,7 +93,7 @@ def test_a_dataset_becomes_a_task_with_its_own_ids(database: Database, tmp_path:
         assert [tuple(row) for row in rows] == [
             ("q_1", "seeing at night"),
             ("q_2", "hearing at night"),
-            ("7", "night sight"),
+            ("7", "night access"),
         ]
         told = session.execute(select(Topic.description, Topic.narrative).where(Topic.topic_id == "7")).one()
         assert tuple(told) == ("Who sees at night?", "Not bats.")

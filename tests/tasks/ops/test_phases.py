@@ -100,7 +100,7 @@ def test_each_board_has_the_runs_and_topics_of_its_phase(database: Database, tmp
     assert training.basis is not None
     assert (training.basis.phase, training.basis.topics) == ("training", 2)
     shown = _board(database, ANONYMOUS)
-    assert (shown.sight.phase, shown.rows, shown.basis) == ("test", (), None)
+    assert (shown.access.phase, shown.rows, shown.basis) == ("test", (), None)
     _set(database, "test", closes_at=datetime.now(UTC) - DAY)
     _set(database, "late", closes_at=datetime.now(UTC) - DAY)
     shown = _board(database, ANONYMOUS)
@@ -114,14 +114,14 @@ def test_each_board_has_the_runs_and_topics_of_its_phase(database: Database, tmp
 def test_an_open_phase_tells_nothing_of_a_sealed_one(database: Database, tmp_path: Path) -> None:
     """While one phase is hidden no page of the task shows a judgment, a score by topic, a leader."""
     runs = _season(database, tmp_path)
-    training = _board(database, ANONYMOUS, "training").sight
+    training = _board(database, ANONYMOUS, "training").access
     assert (training.means, training.details, training.decimals) == (True, False, 3)
     assert "test, late" in training.why
     with database.read() as session:
         for topic_id in ("1", "3"):
             page = topic.topic_page(session, Viewer(phase="training"), "t", topic_id)
             assert (page.documents.total, page.documents.rows, page.scores) == (0, (), ()), topic_id
-        assert seen_run(session, ANONYMOUS, runs["tuned"]).sight.details is False
+        assert seen_run(session, ANONYMOUS, runs["tuned"]).access.details is False
         for hidden in ("tested", "after"):
             with pytest.raises(NotFound):
                 seen_run(session, ANONYMOUS, runs[hidden])
@@ -137,9 +137,9 @@ def test_a_phase_stays_sealed_after_its_close_until_the_button(database: Databas
         phases.reveal(session, OPERATOR, "t", "test")
     _set(database, "late", closes_at=yesterday)
     _set(database, "test", closes_at=yesterday, at_close="sealed")
-    assert not _board(database, ANONYMOUS).sight.means
+    assert not _board(database, ANONYMOUS).access.means
     _set(database, "test", reveal_at=datetime.now(UTC) + DAY)
-    assert "until 20" in _board(database, ANONYMOUS).sight.why
+    assert "until 20" in _board(database, ANONYMOUS).access.why
     with database.write() as session:
         phases.reveal(session, OPERATOR, "t", "test")
     assert [row.run for row in _board(database, ANONYMOUS).rows] == ["tested"]
@@ -157,7 +157,7 @@ def test_a_blind_phase_shows_means_over_the_public_part_of_its_topics(
     build.task(database, tmp_path, topics=TOPICS, judgments=JUDGED, measures=("RR",))
     plan = PhasePlan(name="blind", topics="half", seed="s", visibility="blind")
     _change(database, "main", plan)
-    seen = _board(database, ANONYMOUS).sight
+    seen = _board(database, ANONYMOUS).access
     assert (seen.topic_set, seen.means, seen.details) == ("blind (public)", True, False)
     with database.read() as session:
         sets = {row.name: row.topics for row in session.scalars(select(TopicSet))}

@@ -20,7 +20,7 @@ from leaderboard.answers.ops import answers as answers_services
 from leaderboard.answers.ops.nuggets import scoring
 from leaderboard.answers.ops.nuggets.reading import WORDS
 from leaderboard.boards.ops.basis import AnswersBasis
-from leaderboard.core.policy import Sight
+from leaderboard.core.policy import TaskAccess
 from leaderboard.db.tables import Qrels, QrelsRevision, Task
 from leaderboard.errors import Invalid, NotFound
 from leaderboard.measures.answers.registry import parse
@@ -42,9 +42,9 @@ NAMED = 20
 """Maximum number of topics named in a sentence."""
 
 
-def of_edition(session: Session, shown: ShownEdition, sight: Sight) -> AnswersBasis | None:
+def of_edition(session: Session, shown: ShownEdition, access: TaskAccess) -> AnswersBasis | None:
     """The basis of an edition's scores; None for rankings, and while judgments are hidden."""
-    if KIND not in shown.kinds or shown.edition is None or not sight.details:
+    if KIND not in shown.kinds or shown.edition is None or not access.details:
         return None
     basis = of_packed(scoring.packed_of(session, shown.edition.revision_id))
     return replace(basis, lines=beside_board(session, shown.edition.task_id))

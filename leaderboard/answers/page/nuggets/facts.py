@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from leaderboard.answers.ops.nuggets.reading import WORDS
 from leaderboard.boards.ops.rows import of_phase
 from leaderboard.core import shown_names
-from leaderboard.core.policy import Sight, Viewer
+from leaderboard.core.policy import TaskAccess, Viewer
 from leaderboard.db.tables import Run, Task
 from leaderboard.errors import NotFound
 from leaderboard.trec.nuggets.packing import PARTS, Note, PackedAnswers
@@ -126,7 +126,7 @@ ALL = "qrels"
 
 
 def text_of(
-    session: Session, viewer: Viewer, task: Task, sight: Sight, judged: PackedAnswers, part: str
+    session: Session, viewer: Viewer, task: Task, access: TaskAccess, judged: PackedAnswers, part: str
 ) -> str:
     """A part of the judgments, or all parts in sequence, as JSON Lines; raises NotFound for others.
 
@@ -136,14 +136,14 @@ def text_of(
     asked = there if part == ALL else [each for each in there if each == part]
     if not asked:
         raise NotFound(f"This revision has no {part}. It has {' and '.join(there)}; choose one of these.")
-    names = dict(_names(session, viewer, task, sight))
+    names = dict(_names(session, viewer, task, access))
     return "".join(line for each in asked for line in lines_of(judged.judgments, each, names))
 
 
-def _names(session: Session, viewer: Viewer, task: Task, sight: Sight) -> Iterator[tuple[str, str]]:
+def _names(session: Session, viewer: Viewer, task: Task, access: TaskAccess) -> Iterator[tuple[str, str]]:
     """Digest of answers -> first run with them, with its team if the name is ambiguous."""
     names = shown_names.shown_names(session, viewer, task)
-    phases = () if sight.organises else of_phase(sight)
+    phases = () if access.organises else of_phase(access)
     rows = session.execute(
         select(Run.id, Run.name, Run.team_id, Run.ranking_sha256)
         .where(Run.task_id == task.id, Run.withdrawn_at.is_(None), *phases)

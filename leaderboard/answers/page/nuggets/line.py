@@ -82,27 +82,27 @@ def line_page(
     UnknownMeasure for a measure that the series does not support or that has no direction; Invalid if too
     many runs need scoring.
     """
-    task, sight = policy.visible_task(session, viewer, slug)
+    task, access = policy.visible_task(session, viewer, slug)
     if task.kind != KIND:
         raise NotFound(f"{task.name} takes {task.kind}: its other judgment series have no boards.")
-    if not sight.details:
-        raise NotFound(f"{sight.why} Boards by other judgment series are shown then.")
-    line = line_scores.newest_of(session, task, line_id, sight.topic_set)
-    shown = shown_edition(session, task, sight)
+    if not access.details:
+        raise NotFound(f"{access.why} Boards by other judgment series are shown then.")
+    line = line_scores.newest_of(session, task, line_id, access.topic_set)
+    shown = shown_edition(session, task, access)
     measures = tuple(column_of(key) for key in line.keys)
     by = table.chosen(measures, _primary(line, task.primary_measure), measure)
-    on_board = rank(read_rows(session, viewer, task, sight, shown.edition, (by,)), by)
+    on_board = rank(read_rows(session, viewer, task, access, shown.edition, (by,)), by)
     scored = line_scores.of_runs(session, line, {row.run_id: row.ranking_sha256 for row in on_board})
     by_line = rank((_by_line(row, scored[row.run_id], line.keys) for row in on_board), by)
     agreement = _agreement(session, task, shown, line, (on_board, by_line, scored), by)
     return LinePage(
         of=task,
-        sight=sight,
+        access=access,
         basis=shown.basis,
         line=line,
         lines=line_scores.beside_board(session, task.id),
         by_line=line_scores.of_packed(line.packed),
-        board=line_scores.of_edition(session, shown, sight),
+        board=line_scores.of_edition(session, shown, access),
         measure=by,
         measures=measures,
         rows=_rows(viewer, {row.run_id: row for row in on_board}, by_line, by, agreement),
@@ -113,10 +113,10 @@ def line_page(
 
 def number_of(session: Session, viewer: Viewer, slug: str, name: str) -> int:
     """The number of the series of that name; raises NotFound as `line_page` does."""
-    task, sight = policy.visible_task(session, viewer, slug)
+    task, access = policy.visible_task(session, viewer, slug)
     lines = {known: number for number, known in line_scores.beside_board(session, task.id)}
-    if not sight.details or name not in lines:
-        known = f"; it has {', '.join(lines)}" if sight.details and lines else ""
+    if not access.details or name not in lines:
+        known = f"; it has {', '.join(lines)}" if access.details and lines else ""
         raise NotFound(f"{task.name} has no separate judgment series {name[:40]!r} for answers{known}.")
     return lines[name]
 

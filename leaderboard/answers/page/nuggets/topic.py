@@ -12,7 +12,7 @@ from leaderboard.answers.ops.nuggets import scoring
 from leaderboard.boards.ops.rows import rank, read_rows
 from leaderboard.boards.page.scores import table
 from leaderboard.core import policy
-from leaderboard.core.policy import Sight, Viewer
+from leaderboard.core.policy import TaskAccess, Viewer
 from leaderboard.db.tables import Task
 from leaderboard.errors import NotFound
 from leaderboard.measures.answers.judged import UNLABELLED
@@ -166,23 +166,23 @@ def nuggets_page(
     Raises NotFound for an unknown task or topic, a task of rankings, and while judgments are hidden;
     UnknownMeasure for a measure that is not on the board or has no direction.
     """
-    task, sight = policy.visible_task(session, viewer, slug)
+    task, access = policy.visible_task(session, viewer, slug)
     placed = scored_topics.placed_topic(session, task, topic_id)
     if task.kind != "answers":
         raise NotFound(f"{task.name} takes rankings, which have no nuggets.")
-    if not sight.details:
-        raise NotFound(f"{sight.why} Nuggets and labels are shown then.")
-    shown = shown_edition(session, task, sight)
+    if not access.details:
+        raise NotFound(f"{access.why} Nuggets and labels are shown then.")
+    shown = shown_edition(session, task, access)
     judged: PackedAnswers | None = None
     by: MeasureColumn | None = None
     runs: tuple[LabelledRun, ...] = ()
     if shown.edition is not None:
         judged = scoring.of_revision(session, shown.edition.revision_id)
         by = table.chosen(table.fields_columns_of(shown.edition), shown.edition.primary_measure, measure)
-        runs = _runs(session, viewer, (task, sight, shown), judged, topic_id, by)
+        runs = _runs(session, viewer, (task, access, shown), judged, topic_id, by)
     nuggets = _nuggets(judged, topic_id, runs) if judged is not None else ()
     return NuggetsPage(
-        **scored_topics.task_head(task, placed, sight, shown),
+        **scored_topics.task_head(task, placed, access, shown),
         measure=by,
         nuggets=nuggets,
         runs=runs if nuggets else (),
@@ -194,14 +194,14 @@ def nuggets_page(
 def _runs(
     session: Session,
     viewer: Viewer,
-    seen: tuple[Task, Sight, ShownEdition],
+    seen: tuple[Task, TaskAccess, ShownEdition],
     judged: PackedAnswers,
     topic_id: str,
     by: MeasureColumn,
 ) -> tuple[LabelledRun, ...]:
     """The runs in board order, each with its labels in displayed order."""
-    task, sight, shown = seen
-    rows = rank(read_rows(session, viewer, task, sight, shown.edition, (by,)), by)
+    task, access, shown = seen
+    rows = rank(read_rows(session, viewer, task, access, shown.edition, (by,)), by)
     answers = dict(answers_services.of_topic_in(session, [row.run_id for row in rows], topic_id))
     places = in_order(judged.judgments.nuggets.topics.get(topic_id, ()))
     runs = []

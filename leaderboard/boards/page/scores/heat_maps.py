@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from leaderboard.boards.page.scores import table as scores_table
 from leaderboard.boards.page.scores.table import ComparedRun, Field, require_details
 from leaderboard.core import policy
-from leaderboard.core.policy import Sight, Viewer
+from leaderboard.core.policy import TaskAccess, Viewer
 from leaderboard.db.tables import Task, Topic
 from leaderboard.errors import Invalid, NotFound
 from leaderboard.scoring.ops.evaluations.choices import MeasureColumn
@@ -113,13 +113,13 @@ def heat_map(session: Session, viewer: Viewer, slug: str, choice: Choice) -> Hea
     Raises NotFound while topic scores are hidden and for a topic or run that is not in the map,
     UnknownMeasure, and Invalid for an unknown order.
     """
-    task, sight = policy.visible_task(session, viewer, slug)
-    require_details(sight)
+    task, access = policy.visible_task(session, viewer, slug)
+    require_details(access)
     _check(choice)
-    shown = shown_edition(session, task, sight)
-    field = scores_table.field(session, viewer, task, sight, shown, choice.measure)
+    shown = shown_edition(session, task, access)
+    field = scores_table.field(session, viewer, task, access, shown, choice.measure)
     if field is None:
-        return _empty(task, sight, choice)
+        return _empty(task, access, choice)
     topics = _topics(session, task, field)
     down, across = _row_order(field, choice), _column_order(field, topics, choice)
     rows, columns = _spans(len(down), len(across), choice)
@@ -146,7 +146,7 @@ def heat_map(session: Session, viewer: Viewer, slug: str, choice: Choice) -> Hea
         widest=_widest(field.scores - medians),
         rows=rows,
         columns=columns,
-        sight=sight,
+        access=access,
     )
 
 
@@ -158,11 +158,11 @@ def _check(choice: Choice) -> None:
             )
 
 
-def _empty(task: Task, sight: Sight, choice: Choice) -> HeatMap:
+def _empty(task: Task, access: TaskAccess, choice: Choice) -> HeatMap:
     """The heat map of a task without judgments."""
     return HeatMap(
         of=task,
-        sight=sight,
+        access=access,
         basis=None,
         measure=scores_table.promised(task),
         measures=(),

@@ -261,7 +261,7 @@ def page(session: Session, viewer: Viewer, slug: str, choice: Choice) -> OrdersP
     a measure that is not on the board or has no direction, Invalid for another unknown setting.
     """
     shown = board.board(session, viewer, slug)
-    require_details(shown.sight)
+    require_details(shown.access)
     coefficient, form = _coefficient(choice.coefficient), _form(choice.standardised)
     columns = _primary_first(shown)
     rows = _ranked(shown, columns)

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.boards.ops.rows import of_phase
 from leaderboard.core import policy, shown_names
-from leaderboard.core.policy import Sight, Viewer
+from leaderboard.core.policy import TaskAccess, Viewer
 from leaderboard.core.shown_names import NAMED_RUN
 from leaderboard.db.tables import Edition, Run, Task
 from leaderboard.errors import Invalid, NotFound, NotShown, UnknownMeasure
@@ -98,13 +98,13 @@ def score_table(
     NotFound for an unknown task, edition or run, and while topic scores are hidden; UnknownMeasure for a
     measure that is not on the board or cannot compare runs; Invalid for a run without a score.
     """
-    task, sight = policy.visible_task(session, viewer, slug)
-    require_details(sight)
-    shown = shown_edition(session, task, sight, edition)
+    task, access = policy.visible_task(session, viewer, slug)
+    require_details(access)
+    shown = shown_edition(session, task, access, edition)
     if shown.edition is None or shown.basis is None or shown.source is None:
         raise NotFound(f"{task.name} has no judgments yet, so there is nothing to compare.")
     column = _column(shown.edition, measure)
-    runs = _runs(session, viewer, task, sight, run_ids)
+    runs = _runs(session, viewer, task, access, run_ids)
     ids = [run.run_id for run in runs]
     source = evaluations_shown.narrowed(shown.source, shown.edition, column.key)
     if not source.topics:
@@ -127,14 +127,14 @@ def score_table(
         measure=column,
         runs=scored,
         scores=np.array([scores[run.run_id] for run in scored]).reshape(len(scored), len(topics)),
-        sight=sight,
+        access=access,
     )
 
 
-def require_details(sight: Sight) -> None:
+def require_details(access: TaskAccess) -> None:
     """Raise NotShown while topic scores are hidden, because results would reveal them."""
-    if not sight.details:
-        raise NotShown(f"{sight.why} Comparisons of runs are shown when it closes.")
+    if not access.details:
+        raise NotShown(f"{access.why} Comparisons of runs are shown when it closes.")
 
 
 def _column(edition: Edition, measure: str | None) -> MeasureColumn:
@@ -148,14 +148,14 @@ def _column(edition: Edition, measure: str | None) -> MeasureColumn:
 
 
 def named_runs(
-    session: Session, viewer: Viewer, task: Task, sight: Sight, *conditions: ColumnElement[bool]
+    session: Session, viewer: Viewer, task: Task, access: TaskAccess, *conditions: ColumnElement[bool]
 ) -> tuple[ComparedRun, ...]:
     """Runs of the visible phase that meet the conditions and are not withdrawn, by id."""
     rows = session.execute(
         shown_names.with_teams(
             select(Run.id, Run.name, Run.team_id, Run.kind, Run.ranking_sha256, Run.topics, *NAMED_RUN)
         )
-        .where(Run.task_id == task.id, Run.withdrawn_at.is_(None), *of_phase(sight), *conditions)
+        .where(Run.task_id == task.id, Run.withdrawn_at.is_(None), *of_phase(access), *conditions)
         .order_by(Run.id)
     ).all()
     if not rows:
@@ -177,14 +177,14 @@ def named_runs(
 
 
 def _runs(
-    session: Session, viewer: Viewer, task: Task, sight: Sight, run_ids: Collection[int] | None
+    session: Session, viewer: Viewer, task: Task, access: TaskAccess, run_ids: Collection[int] | None
 ) -> tuple[ComparedRun, ...]:
     if run_ids is None:
-        return named_runs(session, viewer, task, sight)
-    runs = named_runs(session, viewer, task, sight, Run.id.in_(set(run_ids)))
+        return named_runs(session, viewer, task, access)
+    runs = named_runs(session, viewer, task, access, Run.id.in_(set(run_ids)))
     missing = set(run_ids) - {run.run_id for run in runs}
     if missing:
-        place = f"the phase {sight.phase} of {task.name}" if sight.phase else task.name
+        place = f"the phase {access.phase} of {task.name}" if access.phase else task.name
         raise NotFound(f"{place[:1].upper()}{place[1:]} has no run {', '.join(map(str, sorted(missing)))}.")
     return runs
 
@@ -252,7 +252,7 @@ def field(
     session: Session,
     viewer: Viewer,
     task: Task,
-    sight: Sight,
+    access: TaskAccess,
     shown: ShownEdition,
     measure: str | None = None,
     run_id: int | None = None,
@@ -262,11 +262,11 @@ def field(
     None while topic scores are hidden and without judgments. Raises UnknownMeasure for a measure that is not
     on the board or has no direction.
     """
-    if shown.edition is None or shown.basis is None or shown.source is None or not sight.details:
+    if shown.edition is None or shown.basis is None or shown.source is None or not access.details:
         return None
     measures = fields_columns_of(shown.edition)
     column = chosen(measures, shown.edition.primary_measure, measure)
-    runs = runs_of(session, viewer, task, sight)
+    runs = runs_of(session, viewer, task, access)
     source = evaluations_shown.narrowed(shown.source, shown.edition, column.key)
     ids, own = [run.run_id for run in runs], dict[str, FloatArray]()
     if run_id is None:
@@ -309,6 +309,6 @@ def promised(task: Task) -> MeasureColumn:
     return column(parse(task.primary_measure))
 
 
-def runs_of(session: Session, viewer: Viewer, task: Task, sight: Sight) -> tuple[ComparedRun, ...]:
+def runs_of(session: Session, viewer: Viewer, task: Task, access: TaskAccess) -> tuple[ComparedRun, ...]:
     """The task's runs by name, without withdrawn ones."""
-    return tuple(sorted(named_runs(session, viewer, task, sight), key=lambda run: run.name.encode()))
+    return tuple(sorted(named_runs(session, viewer, task, access), key=lambda run: run.name.encode()))

@@ -105,12 +105,12 @@ def _seen_topics(session: Session, viewer: Viewer, origin: Origin) -> tuple[str,
     if task is None:
         raise NotFound(GONE)
     # An edition or phase requested for the task of judges does not apply to this task.
-    known, sight = policy.visible_task(session, replace(viewer, edition=None, phase=""), task.slug)
+    known, access = policy.visible_task(session, replace(viewer, edition=None, phase=""), task.slug)
     if known.id != origin.task_id:
         raise NotFound(GONE)
-    if not sight.details:
-        raise NotFound(f"{GONE} {sight.why}".strip())
-    shown = shown_edition(session, known, sight)
+    if not access.details:
+        raise NotFound(f"{GONE} {access.why}".strip())
+    shown = shown_edition(session, known, access)
     if shown.source is None:
         raise NotFound(GONE)
     return known.slug, frozenset(shown.source.topics)

@@ -13,7 +13,7 @@ from leaderboard.answers.page.nuggets.facts import require_rankings
 from leaderboard.boards.page.scores import table
 from leaderboard.boards.page.scores.table import ComparedRun, comparable
 from leaderboard.core import policy
-from leaderboard.core.policy import Sight, Viewer
+from leaderboard.core.policy import TaskAccess, Viewer
 from leaderboard.db.tables import Assessment, Pool, Run, Task
 from leaderboard.errors import UnknownMeasure
 from leaderboard.measures.grammar import parse
@@ -87,12 +87,12 @@ def audited(session: Session, viewer: Viewer, slug: str, measure: str | None) ->
     Raises NotFound for an unknown task and while judgments are hidden, UnknownMeasure for a measure that
     is not on the board or that cannot be computed from fewer judgments.
     """
-    task, sight = policy.visible_task(session, viewer, slug)
+    task, access = policy.visible_task(session, viewer, slug)
     require_rankings(task)
-    table.require_details(sight)
-    shown = shown_edition(session, task, sight)
+    table.require_details(access)
+    shown = shown_edition(session, task, access)
     if shown.edition is None or shown.basis is None or shown.source is None:
-        return _nothing(task, sight, f"{task.name} has no judgments yet, so there is nothing to audit.")
+        return _nothing(task, access, f"{task.name} has no judgments yet, so there is nothing to audit.")
     columns = tuple(
         column
         for column in comparable(table.fields_columns_of(shown.edition))
@@ -101,16 +101,16 @@ def audited(session: Session, viewer: Viewer, slug: str, measure: str | None) ->
     column = _chosen(columns, shown.edition.primary_measure, measure)
     if column is None:
         return _nothing(
-            task, sight, "None of this leaderboard’s measures can be computed from fewer judgments."
+            task, access, "None of this leaderboard’s measures can be computed from fewer judgments."
         )
-    runs = sorted(table.runs_of(session, viewer, task, sight), key=lambda run: run.run_id)
+    runs = sorted(table.runs_of(session, viewer, task, access), key=lambda run: run.run_id)
     scored = scores_of(session, shown.source, column.key, column.version, [run.run_id for run in runs])
     kept = tuple(run for run in runs if run.run_id in scored)
     pools, members = _pooled(session, task)
     is_pooled = [run.run_id in members if pools else run.kind in POOLED_KINDS for run in kept]
     return AuditedTask(
         of=task,
-        sight=sight,
+        access=access,
         basis=shown.basis,
         source=shown.source,
         measure=column,
@@ -201,10 +201,10 @@ def _chosen(columns: Sequence[MeasureColumn], primary: str, measure: str | None)
     return by_key.get(key, columns[0] if columns else None)
 
 
-def _nothing(task: Task, sight: Sight, why: str) -> AuditedTask:
+def _nothing(task: Task, access: TaskAccess, why: str) -> AuditedTask:
     return AuditedTask(
         of=task,
-        sight=sight,
+        access=access,
         basis=None,
         source=None,
         measure=None,

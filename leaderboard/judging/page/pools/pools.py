@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from leaderboard.core import kinds, policy
-from leaderboard.core.policy import Sight, Viewer
+from leaderboard.core.policy import TaskAccess, Viewer
 from leaderboard.db.tables import Account, Assessment, Pool, PoolTopic, QrelsRevision, Run, Task, Topic
 from leaderboard.errors import NotFound
 from leaderboard.judging.ops.pools import pools
@@ -105,7 +105,7 @@ class TopicPage(TaskHead):
 
 def index(session: Session, viewer: Viewer, slug: str) -> PoolList:
     """All pools of a task; raises NotFound, SignInNeeded or Forbidden unless the viewer organises it."""
-    task, sight = organised(session, viewer, slug)
+    task, access = organised(session, viewer, slug)
     rows = session.execute(
         select(Pool, Account.name)
         .outerjoin(Account, Account.id == Pool.created_by)
@@ -124,12 +124,12 @@ def index(session: Session, viewer: Viewer, slug: str) -> PoolList:
     pools = tuple(
         _row(row.Pool, row.name or "", counts.get(row.Pool.id, 0), judged.get(row.Pool.id, 0)) for row in rows
     )
-    return PoolList(of=task, pools=pools, sight=sight)
+    return PoolList(of=task, pools=pools, access=access)
 
 
 def page(session: Session, viewer: Viewer, slug: str, number: int) -> PoolPage:
     """One pool, topic by topic; raises as `index`, and NotFound for an unknown number."""
-    task, sight = organised(session, viewer, slug)
+    task, access = organised(session, viewer, slug)
     pool = pools.find(session, task, number)
     topics = _topics(session, task, pool)
     maker = session.scalar(select(Account.name).where(Account.id == pool.created_by)) or ""
@@ -145,7 +145,7 @@ def page(session: Session, viewer: Viewer, slug: str, number: int) -> PoolPage:
         topics=topics,
         changes=pools.NEXT[pool.state],
         ready=pools.readiness(session, task, pool) if pool.state == pools.DRAFT else None,
-        sight=sight,
+        access=access,
     )
 
 
@@ -162,7 +162,7 @@ def topic_page(session: Session, viewer: Viewer, slug: str, number: int, topic_i
     ).one()
     return TopicPage(
         of=task,
-        sight=whole.sight,
+        access=whole.access,
         pool=whole.pool,
         topic=topic,
         documents=pool_documents.unpack(body),
@@ -170,11 +170,11 @@ def topic_page(session: Session, viewer: Viewer, slug: str, number: int, topic_i
     )
 
 
-def organised(session: Session, viewer: Viewer, slug: str) -> tuple[Task, Sight]:
+def organised(session: Session, viewer: Viewer, slug: str) -> tuple[Task, TaskAccess]:
     """The task and its visibility; raises NotFound, SignInNeeded or Forbidden without a role in it."""
-    task, sight = policy.visible_task(session, viewer, slug)
+    task, access = policy.visible_task(session, viewer, slug)
     policy.require(viewer, task, policy.knows)
-    return task, sight
+    return task, access
 
 
 def list_table(page: PoolList) -> Table[PoolRow]:
@@ -341,11 +341,11 @@ class PoolOffer(TaskHead):
 
 def offer(session: Session, viewer: Viewer, slug: str) -> PoolOffer:
     """Options for a new pool; raises NotFound, SignInNeeded or Forbidden unless the viewer organises it."""
-    task, sight = organised(session, viewer, slug)
+    task, access = organised(session, viewer, slug)
     revision = files.newest(session, task.id) if kinds.of(task.kind).ranks_documents else None
     return PoolOffer(
         of=task,
-        sight=sight,
+        access=access,
         runs=pool_documents.candidates(session, viewer, task),
         topics=len(titles_of(session, task)),
         revision=revision.number if revision is not None else None,

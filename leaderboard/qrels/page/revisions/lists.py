@@ -83,18 +83,18 @@ class RevisionList(TaskHead):
 
 def revision_list(session: Session, viewer: Viewer, slug: str) -> RevisionList:
     """All revisions of a task's judgments; empty while judgments are hidden."""
-    task, sight = policy.visible_task(session, viewer, slug)
-    lines = lines_of(session, task) if sight.details else ()
+    task, access = policy.visible_task(session, viewer, slug)
+    lines = lines_of(session, task) if access.details else ()
     board = next((line for line in lines if line.name == MAIN), None)
     return RevisionList(
         of=task,
-        sight=sight,
+        access=access,
         kind=board.kind if board is not None else "graded",
         origin=board.origin if board is not None else "",
         origin_name=board.origin_name if board is not None else "",
         rows=board.rows if board is not None else (),
         lines=tuple(line for line in lines if line.name != MAIN),
-        building=building(session, viewer, task) if sight.details else None,
+        building=building(session, viewer, task) if access.details else None,
         takes=task.kind,
         nugget_topics=_nugget_topics(session, task, board) if board and task.kind == "answers" else (),
     )

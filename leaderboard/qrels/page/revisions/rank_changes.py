@@ -13,7 +13,7 @@ from leaderboard.answers.page.nuggets import facts as answers_facts
 from leaderboard.answers.page.nuggets.facts import AnswersFacts
 from leaderboard.boards.ops.rows import of_phase, shared_ranks
 from leaderboard.core import kinds, policy, shown_names
-from leaderboard.core.policy import Sight, Viewer
+from leaderboard.core.policy import TaskAccess, Viewer
 from leaderboard.db.tables import Run, Task, Topic
 from leaderboard.errors import Conflict, Invalid, LeaderboardError
 from leaderboard.measures.naming import parse
@@ -124,14 +124,14 @@ def rank_changes(
 
 
 def scored_runs(
-    session: Session, viewer: Viewer, task: Task, sight: Sight, run_ids: Collection[int]
+    session: Session, viewer: Viewer, task: Task, access: TaskAccess, run_ids: Collection[int]
 ) -> list[RunName]:
     """Non-withdrawn runs of the visible phase, by id, with names visible to the viewer."""
     left_out = choices.not_chosen(session, task)
     names = shown_names.shown_names(session, viewer, task)
     rows = session.execute(
         select(Run.id, Run.name, Run.team_id, Run.kind)
-        .where(Run.task_id == task.id, Run.withdrawn_at.is_(None), *of_phase(sight), Run.id.in_(run_ids))
+        .where(Run.task_id == task.id, Run.withdrawn_at.is_(None), *of_phase(access), Run.id.in_(run_ids))
         .order_by(Run.id)
     )
     return [
@@ -306,7 +306,7 @@ def _lacking(session: Session, task: Task, draft: Draft) -> tuple[str, ...]:
 
 def preview(session: Session, viewer: Viewer, slug: str, token: str) -> Preview:
     """The preview of a draft; raises NotFound if it has expired."""
-    task, sight = policy.visible_task(session, viewer, slug)
+    task, access = policy.visible_task(session, viewer, slug)
     draft = revisions.find_draft(session, viewer, slug, token)
     board = newest(session, task.id)
     target = revisions.target_of(session, task.id, draft.prepared.kind, draft.line)
@@ -323,7 +323,7 @@ def preview(session: Session, viewer: Viewer, slug: str, token: str) -> Preview:
         (left_out.of_revision(before), NOTHING if beside else draft.left_out),
     )
     refused = _refusal(session, task, draft, target, changes)
-    ranks, why, of_runs = _ranks(session, viewer, task, sight, draft) if not refused else (None, "", None)
+    ranks, why, of_runs = _ranks(session, viewer, task, access, draft) if not refused else (None, "", None)
     base = board.number if board is not None else 0
     runs = select(func.count()).where(Run.task_id == task.id, Run.withdrawn_at.is_(None))
     return Preview(
@@ -388,7 +388,7 @@ def _refusal(session: Session, task: Task, draft: Draft, target: str, changes: C
 
 
 def _ranks(
-    session: Session, viewer: Viewer, task: Task, sight: Sight, draft: Draft
+    session: Session, viewer: Viewer, task: Task, access: TaskAccess, draft: Draft
 ) -> tuple[RankChanges | WaitingResult | None, str, LeftOutOfRuns | None]:
     """Rank changes of the board's runs or why they are unknown, and documents left out of them."""
     if draft.line != MAIN and draft.prepared.kind == "answers":
@@ -401,15 +401,15 @@ def _ranks(
         return None, "No scores use this judgment series, so no ranks change.", None
     if not kinds.judged_by(draft.prepared.kind).ranks_documents:
         return None, "Ranks are known once these judgments are published and all runs are scored.", None
-    shown = shown_edition(session, task, sight)
+    shown = shown_edition(session, task, access)
     if shown.edition is None or shown.source is None:
         return None, "No board is shown yet, so there are no ranks to change.", None
     by = column(parse(shown.edition.primary_measure))
-    scored = means(session, shown.edition, sight.topic_set, keys=(by.key,))
+    scored = means(session, shown.edition, access.topic_set, keys=(by.key,))
     old = {run_id: scores[by.key] for run_id, scores in scored.items()}
     if not old:
         return None, "No run is scored yet, so there are no ranks to change.", None
-    runs = scored_runs(session, viewer, task, sight, list(old))
+    runs = scored_runs(session, viewer, task, access, list(old))
     request = _request(session, shown.source, by, draft, runs)
     try:
         arrays = _values(session, request, draft)

@@ -13,7 +13,7 @@ from leaderboard.answers.page.nuggets.facts import AnswersFacts, text_of
 from leaderboard.boards.page.scores import table
 from leaderboard.core import policy
 from leaderboard.core.phase_rules import ALL_TOPICS
-from leaderboard.core.policy import Sight, Viewer
+from leaderboard.core.policy import TaskAccess, Viewer
 from leaderboard.db.tables import Edition, Qrels, QrelsRevision, Task
 from leaderboard.errors import NotFound
 from leaderboard.qrels.page.revisions import judgment_changes, rank_changes
@@ -42,7 +42,7 @@ from leaderboard.trec.qrels.packed_left_out import left_out_lines
 class RevisionPage(ChangedJudgments):
     """One revision, compared with the previous one."""
 
-    sight: Sight
+    access: TaskAccess
     row: RevisionRow
     before: int | None
     after: int | None
@@ -63,7 +63,7 @@ def revision_page(
     Raises NotFound for an unknown number, and for any while judgments are hidden; UnknownMeasure for a
     measure that its board does not have.
     """
-    task, sight, line = _open_line(session, viewer, slug)
+    task, access, line = _open_line(session, viewer, slug)
     rows = {row.number: row for row in line.rows}
     if number not in rows:
         raise NotFound(f"{task.name} has no revision {number}.")
@@ -76,11 +76,11 @@ def revision_page(
     old, new = _editions(session, task, revision)
     measures = table.fields_columns_of(new) if new is not None else ()
     by = table.chosen(measures, new.primary_measure, measure) if new is not None else None
-    ranks, why = _ranks(session, viewer, (task, sight), old, new, by)
+    ranks, why = _ranks(session, viewer, (task, access), old, new, by)
     on_its_way = building(session, viewer, task)
     return RevisionPage(
         of=task,
-        sight=sight,
+        access=access,
         number=number,
         kind=line.kind,
         origin=line.origin,
@@ -97,13 +97,13 @@ def revision_page(
         new_edition=new.number if new is not None else None,
         topics=_topic_means(session, old, new, by, ranks),
         building=on_its_way if on_its_way is not None and on_its_way.revision == number else None,
-        of_answers=_without_notes(of_answers, sight),
+        of_answers=_without_notes(of_answers, access),
     )
 
 
-def _without_notes(facts: AnswersFacts | None, sight: Sight) -> AnswersFacts | None:
+def _without_notes(facts: AnswersFacts | None, access: TaskAccess) -> AnswersFacts | None:
     """The facts for readers, without notes, which name runs of teams that may have pseudonyms."""
-    return facts if facts is None or sight.organises else replace(facts, notes=())
+    return facts if facts is None or access.organises else replace(facts, notes=())
 
 
 def revision_id_of(session: Session, viewer: Viewer, slug: str, number: int) -> int:
@@ -129,15 +129,15 @@ def facts(page: RevisionPage) -> dict[str, Any]:
 FILES = Files(facts=facts, tables=rank_changes.CHANGED_TABLES)
 
 
-def _open_line(session: Session, viewer: Viewer, slug: str) -> tuple[Task, Sight, Line]:
+def _open_line(session: Session, viewer: Viewer, slug: str) -> tuple[Task, TaskAccess, Line]:
     """The task and its board's series; raises NotFound without one, or while judgments are hidden."""
-    task, sight = policy.visible_task(session, viewer, slug)
-    if not sight.details:
-        raise NotFound(f"{sight.why} Revisions of judgments are shown when it closes.")
+    task, access = policy.visible_task(session, viewer, slug)
+    if not access.details:
+        raise NotFound(f"{access.why} Revisions of judgments are shown when it closes.")
     line = next((line for line in lines_of(session, task) if line.name == MAIN), None)
     if line is None:
         raise NotFound(f"{task.name} has no judgments yet.")
-    return task, sight, line
+    return task, access, line
 
 
 def _stored(session: Session, line_id: int, number: int) -> QrelsRevision:
@@ -199,7 +199,7 @@ def _editions(session: Session, task: Task, revision: QrelsRevision) -> tuple[Ed
 def _ranks(
     session: Session,
     viewer: Viewer,
-    seen: tuple[Task, Sight],
+    seen: tuple[Task, TaskAccess],
     old: Edition | None,
     new: Edition | None,
     by: MeasureColumn | None,
@@ -294,13 +294,13 @@ def of_revision(session: Session, viewer: Viewer, slug: str, number: int, part: 
 
 
 def _of_answers(session: Session, viewer: Viewer, slug: str, revision: QrelsRevision, part: str) -> str:
-    task, sight = policy.visible_task(session, viewer, slug)
-    return text_of(session, viewer, task, sight, scoring.opened(revision.packed), part)
+    task, access = policy.visible_task(session, viewer, slug)
+    return text_of(session, viewer, task, access, scoring.opened(revision.packed), part)
 
 
 def of_line(session: Session, viewer: Viewer, slug: str, line_id: int, number: int) -> str:
     """A revision of any series; raises NotFound if it does not exist or is hidden."""
-    task, sight = policy.visible_task(session, viewer, slug)
+    task, access = policy.visible_task(session, viewer, slug)
     revision_id = session.scalar(
         select(QrelsRevision.id)
         .join(Qrels, Qrels.id == QrelsRevision.qrels_id)
@@ -311,7 +311,7 @@ def of_line(session: Session, viewer: Viewer, slug: str, line_id: int, number: i
             QrelsRevision.number == number,
         )
     )
-    if revision_id is None or not sight.details:
+    if revision_id is None or not access.details:
         raise NotFound(f"{task.name} has no such revision of judgments.")
     revision = _whole(session, revision_id)
     if session.get_one(Qrels, line_id).kind == "answers":

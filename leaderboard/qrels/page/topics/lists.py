@@ -113,16 +113,16 @@ def topic_list(
     sort: a column name for ascending order, prefixed with a minus for descending; empty: task order. Raises
     NotFound, UnknownMeasure, and Invalid for a sort that is not a column.
     """
-    task, sight = policy.visible_task(session, viewer, slug)
-    shown = shown_edition(session, task, sight)
-    field = scores_table.field(session, viewer, task, sight, shown, measure)
+    task, access = policy.visible_task(session, viewer, slug)
+    shown = shown_edition(session, task, access)
+    field = scores_table.field(session, viewer, task, access, shown, measure)
     rows = session.execute(
         select(Topic.topic_id, Topic.title, Topic.excluded)
         .where(Topic.task_id == task.id)
         .order_by(Topic.position)
     )
     listed = [
-        TopicRow(row.topic_id, row.title, scored_topics.why_left_out(row.excluded, sight)) for row in rows
+        TopicRow(row.topic_id, row.title, scored_topics.why_left_out(row.excluded, access)) for row in rows
     ]
     grades: tuple[int, ...] = ()
     if field is not None:
@@ -141,7 +141,7 @@ def topic_list(
         field=field.words if field is not None else "",
         topics=_sorted(listed, sort, grades),
         sort=sort,
-        sight=sight,
+        access=access,
     )
 
 

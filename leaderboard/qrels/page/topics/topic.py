@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from leaderboard.boards.page.scores import table
 from leaderboard.boards.page.scores.table import ComparedRun
 from leaderboard.core import policy
-from leaderboard.core.policy import Sight, Viewer
+from leaderboard.core.policy import TaskAccess, Viewer
 from leaderboard.db.tables import Edition, Evaluation, Task
 from leaderboard.errors import Invalid
 from leaderboard.measures.judged import IntArray
@@ -55,7 +55,9 @@ class ScoredRuns:
     arrays: dict[int, dict[str, FloatArray]]
 
 
-def scored_runs(session: Session, viewer: Viewer, task: Task, sight: Sight, edition: Edition) -> ScoredRuns:
+def scored_runs(
+    session: Session, viewer: Viewer, task: Task, access: TaskAccess, edition: Edition
+) -> ScoredRuns:
     """All runs with all their scores, in one statement for the scores."""
     versions = {measure["key"]: measure["version"] for measure in edition.measures}
     conditions = (
@@ -67,7 +69,7 @@ def scored_runs(session: Session, viewer: Viewer, task: Task, sight: Sight, edit
     for row in stored_scores(session, *conditions):
         if versions[row.measure] == row.measure_version:
             arrays.setdefault(row.run_id, {})[row.measure] = row.scores
-    runs = table.runs_of(session, viewer, task, sight)
+    runs = table.runs_of(session, viewer, task, access)
     return ScoredRuns(tuple(run for run in runs if len(arrays.get(run.run_id, ())) == len(versions)), arrays)
 
 
@@ -344,20 +346,20 @@ def topic_page(
 ) -> TopicPage:
     """One topic; raises NotFound for an unknown one, UnknownMeasure, Invalid for an unknown filter."""
     choice = choice or Choice()
-    task, sight = policy.visible_task(session, viewer, slug)
+    task, access = policy.visible_task(session, viewer, slug)
     placed = scored_topics.placed_topic(session, task, topic_id)
-    shown = shown_edition(session, task, sight)
+    shown = shown_edition(session, task, access)
     judged, column = Documents(), None
     measures: tuple[MeasureColumn, ...] = ()
     scores: tuple[RunScore, ...] = ()
     contrasts: tuple[RunContrast, ...] = ()
-    if shown.edition is not None and shown.source is not None and sight.details:
+    if shown.edition is not None and shown.source is not None and access.details:
         measures = table.fields_columns_of(shown.edition)
         column = table.chosen(measures, shown.edition.primary_measure, choice.measure)
         place = _place(shown, topic_id)
         # Judges are compared on separate pages.
         if place is not None and task.kind != "judges":
-            scored = scored_runs(session, viewer, task, sight, shown.edition)
+            scored = scored_runs(session, viewer, task, access, shown.edition)
             seen = None
             if task.kind == "rankings":
                 compiled = alignments.compiled_judgments(session, shown.source)
@@ -368,7 +370,7 @@ def topic_page(
                 contrasts = _contrasts(scored, shown.source, column, place)
             scores = in_order(viewer, scored, measures, column, place, seen)
     return TopicPage(
-        **scored_topics.task_head(task, placed, sight, shown),
+        **scored_topics.task_head(task, placed, access, shown),
         subtopics=tuple(placed[0].subtopics),
         takes=task.kind,
         grade_names=scored_topics.grade_names(task),

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.boards.page.scores import table as scores_table
 from leaderboard.core import policy, shown_names
-from leaderboard.core.policy import Sight, Viewer
+from leaderboard.core.policy import TaskAccess, Viewer
 from leaderboard.core.shown_names import ShownNames
 from leaderboard.db.tables import Collection, Run, Task, Topic
 from leaderboard.errors import NotFound
@@ -123,19 +123,19 @@ def document_page(
     Raises NotFound for an unknown topic, and where neither the document's text nor a link, a judgment, a
     place in a ranking nor that it is left out is known.
     """
-    task, sight = policy.visible_task(session, viewer, slug)
+    task, access = policy.visible_task(session, viewer, slug)
     collection = session.get_one(Collection, task.collection_id)
-    shown = shown_edition(session, task, sight)
+    shown = shown_edition(session, task, access)
     revisions: tuple[Revision, ...] = ()
     judged: tuple[DocumentTopic, ...] = ()
-    if sight.details:
+    if access.details:
         revisions = judgments.shown_revisions(session, task)
-        judged = _topics(session, viewer, task, sight, shown, revisions, docno)
+        judged = _topics(session, viewer, task, access, shown, revisions, docno)
     is_for_topic = topic_id is not None
     if topic_id is None and len(judged) == 1:
         topic_id = judged[0].grades.topic_id
     topic = scored_topics.find_topic(session, task, topic_id) if topic_id is not None else None
-    chosen = _chosen(session, viewer, task, sight, shown, topic, judged, docno) if topic else None
+    chosen = _chosen(session, viewer, task, access, shown, topic, judged, docno) if topic else None
     stored = collections.texts(session, collection.id, [docno]).get(docno)
     is_met = chosen is not None and (chosen.places or chosen.is_left_out)
     if not (stored or judged or collection.link_template or is_met):
@@ -156,7 +156,7 @@ def document_page(
         is_for_topic=is_for_topic,
         basis=shown.basis,
         grade_names=scored_topics.grade_names(task),
-        sight=sight,
+        access=access,
     )
 
 
@@ -261,14 +261,14 @@ def _topics(
     session: Session,
     viewer: Viewer,
     task: Task,
-    sight: Sight,
+    access: TaskAccess,
     shown: ShownEdition,
     revisions: Sequence[Revision],
     docno: str,
 ) -> tuple[DocumentTopic, ...]:
     """The topics the document was judged for, and the number of runs that retrieve it."""
     grades = judgments.grades_over_time(session, task, revisions, docno)
-    field = scores_table.field(session, viewer, task, sight, shown) if grades else None
+    field = scores_table.field(session, viewer, task, access, shown) if grades else None
     finders: dict[str, DocumentFinders] = {}
     if field is not None:
         finders = judgments.finders_of(session, field.source, field.runs, docno, task.level)
@@ -280,7 +280,7 @@ def _chosen(
     session: Session,
     viewer: Viewer,
     task: Task,
-    sight: Sight,
+    access: TaskAccess,
     shown: ShownEdition,
     topic: Topic,
     judged: Sequence[DocumentTopic],
@@ -288,10 +288,12 @@ def _chosen(
 ) -> ChosenTopic:
     """The document's ranks for a topic in the runs visible to the viewer."""
     kept = select(Run).where(Run.task_id == task.id, Run.withdrawn_at.is_(None)).order_by(Run.id)
-    runs = {run.id: run for run in session.scalars(kept) if sight.details or policy.owns(viewer, run.team_id)}
+    runs = {
+        run.id: run for run in session.scalars(kept) if access.details or policy.owns(viewer, run.team_id)
+    }
     dialect = shown.edition.dialect if shown.edition is not None else task.dialect
     names = shown_names.shown_names(session, viewer, task)
-    gone = _left_out(session, sight, shown, topic)
+    gone = _left_out(session, access, shown, topic)
     positions = positions_of(session, list(runs), topic.topic_id, docno, dialect, gone)
     places = _places(positions, runs, viewer, names)
     have = {place.run_id for place in places}
@@ -313,9 +315,9 @@ def _chosen(
     )
 
 
-def _left_out(session: Session, sight: Sight, shown: ShownEdition, topic: Topic) -> frozenset[bytes]:
+def _left_out(session: Session, access: TaskAccess, shown: ShownEdition, topic: Topic) -> frozenset[bytes]:
     """The documents that the judgments leave out of a topic, for viewers who can see the judgments."""
-    if shown.source is None or not (sight.details and shown.source.leaves_out):
+    if shown.source is None or not (access.details and shown.source.leaves_out):
         return frozenset()
     return alignments.left_out_of(alignments.compiled_judgments(session, shown.source), topic.topic_id)
 
@@ -384,11 +386,11 @@ def texts_page(
 
     Raises NotFound for an unknown task or topic.
     """
-    task, sight = policy.visible_task(session, viewer, slug)
+    task, access = policy.visible_task(session, viewer, slug)
     topic = scored_topics.find_topic(session, task, topic_id)
     collection = session.get_one(Collection, task.collection_id)
-    shown = shown_edition(session, task, sight)
-    field = scores_table.field(session, viewer, task, sight, shown)
+    shown = shown_edition(session, task, access)
+    field = scores_table.field(session, viewer, task, access, shown)
     judged = judged_topic(session, field.source, field.runs, topic_id, task.level) if field else None
     gone = alignments.left_out_of(judged.compiled, topic_id) if judged else frozenset()
     finders = dict(zip(judged.docnos, judged.finders, strict=True)) if judged else {}
@@ -415,7 +417,7 @@ def texts_page(
         documents=tuple(sorted(documents, key=_highest_first)),
         basis=shown.basis,
         grade_names=scored_topics.grade_names(task),
-        sight=sight,
+        access=access,
     )
 
 

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from leaderboard.boards.page.scores import table
 from leaderboard.boards.page.scores.table import Field
 from leaderboard.core import policy, shown_names
-from leaderboard.core.policy import Sight, Viewer
+from leaderboard.core.policy import TaskAccess, Viewer
 from leaderboard.db.tables import Run, Task, Topic
 from leaderboard.errors import NotFound
 from leaderboard.measures.by_rank import Running, running
@@ -196,9 +196,9 @@ def ranking_page(
     NotFound for an unknown run or topic, and, while judgments are held back, for the runs of others;
     IsAnswer where the run has answers, IsBoard where it is a judge whose topics are shown.
     """
-    run, task, sight, topic, shown = _visible(session, viewer, run_id, topic_id)
+    run, task, access, topic, shown = _visible(session, viewer, run_id, topic_id)
     dialect = shown.edition.dialect if shown.edition is not None else task.dialect
-    field = table.field(session, viewer, task, sight, shown, run_id=run.id)
+    field = table.field(session, viewer, task, access, shown, run_id=run.id)
     judged = judged_topic(session, field.source, field.runs, topic_id, task.level) if field else None
     gone = alignments.left_out_of(judged.compiled, topic_id) if judged else frozenset()
     ranking, left_out = ordered_without(session, run.id, topic_id, dialect, gone)
@@ -208,7 +208,7 @@ def ranking_page(
     titled = _read_of(ranking.docnos[:limit], graded, read)
     reading = _reading(session, task, topic[0], [*titled, *(docno for docno, _, _ in listed)], read)
     return RankingPage(
-        **scored_topics.task_head(task, topic, sight, shown),
+        **scored_topics.task_head(task, topic, access, shown),
         **_of_run(session, viewer, task, run, field),
         scores=_scores(run, field, shown, topic_id) if field else (),
         dialect=dialect,
@@ -247,23 +247,23 @@ def _of_run(session: Session, viewer: Viewer, task: Task, run: Run, field: Field
 
 def _visible(
     session: Session, viewer: Viewer, run_id: int, topic_id: str
-) -> tuple[Run, Task, Sight, PlacedTopic, ShownEdition]:
-    run, task, sight = policy.visible_run(session, viewer, run_id)
-    if not (sight.details or policy.owns(viewer, run.team_id)):
+) -> tuple[Run, Task, TaskAccess, PlacedTopic, ShownEdition]:
+    run, task, access = policy.visible_run(session, viewer, run_id)
+    if not (access.details or policy.owns(viewer, run.team_id)):
         raise NotFound(f"There is no run {run_id}.", run=run_id)
     if task.kind == "answers":
         scored_topics.find_topic(session, task, topic_id)
         raise IsAnswer(f"Run {run_id} has answers, not rankings. See /runs/{run_id}/answers/{topic_id}.")
     if task.kind == "judges":
         scored_topics.find_topic(session, task, topic_id)
-        kind = IsBoard if sight.details else NotFound
+        kind = IsBoard if access.details else NotFound
         raise kind(f"Run {run_id} is a judge and has no document rankings.", run=run_id, task=task.slug)
     return (
         run,
         task,
-        sight,
+        access,
         scored_topics.placed_topic(session, task, topic_id),
-        shown_edition(session, task, sight),
+        shown_edition(session, task, access),
     )
 
 

@@ -17,7 +17,7 @@ from sqlalchemy import ColumnElement, Select, and_, bindparam, literal, or_, sel
 from sqlalchemy.orm import Session
 
 from leaderboard.core import kinds
-from leaderboard.core.policy import Sight
+from leaderboard.core.policy import TaskAccess
 from leaderboard.db.evaluations import DAMAGED_TOO
 from leaderboard.db.tables import (
     Edition,
@@ -102,27 +102,27 @@ def left_out_facts(basis: Basis | None) -> dict[str, Any]:
 
 
 def basis_of(
-    edition: Edition, revision: QrelsRevision, qrels: Qrels, sight: Sight, *, is_combined: bool = False
+    edition: Edition, revision: QrelsRevision, qrels: Qrels, access: TaskAccess, *, is_combined: bool = False
 ) -> Basis:
     """The basis of an edition, without the digest of hidden judgments, which would confirm guesses."""
     facts = revision.left_out_facts
     return Basis(
-        left_out=qrels_left_out.words(facts, with_count=sight.details),
-        left_out_facts=qrels_left_out.told(facts, with_count=sight.details),
+        left_out=qrels_left_out.words(facts, with_count=access.details),
+        left_out_facts=qrels_left_out.told(facts, with_count=access.details),
         edition=edition.number,
         revision=revision.number,
         revision_id=revision.id,
         revision_note=revision.note,
         revision_at=revision.created_at,
-        revision_sha256=revision.sha256 if sight.details else "",
+        revision_sha256=revision.sha256 if access.details else "",
         origin=qrels.origin,
         origin_name=qrels.origin_name,
         dialect=edition.dialect if kinds.judged_by(qrels.kind).ranks_documents else 0,
-        topics=len(edition.topic_sets.get(sight.topic_set, {"topics": ()})["topics"]),
+        topics=len(edition.topic_sets.get(access.topic_set, {"topics": ()})["topics"]),
         is_current=edition.state == "current",
         shown_from=edition.shown_from,
-        phase=sight.phase,
-        is_combined=is_combined and sight.details,
+        phase=access.phase,
+        is_combined=is_combined and access.details,
     )
 
 
@@ -189,25 +189,25 @@ _EDITIONS = (
 
 
 def shown_edition(
-    session: Session, task: Task, sight: Sight, number: int | None = None, at: datetime | None = None
+    session: Session, task: Task, access: TaskAccess, number: int | None = None, at: datetime | None = None
 ) -> ShownEdition:
-    """The edition of a task to show: by default that of the sight, or by number or time.
+    """The edition of a task to show: by default that of the access, or by number or time.
 
     One statement.
 
     Raises NotFound for an unknown number, and for a time before the first edition; Damaged if the edition is
     damaged. Earlier damaged editions are omitted.
     """
-    number = sight.edition if number is None and at is None else number
+    number = access.edition if number is None and at is None else number
     rows = session.execute(_EDITIONS, {"task": task.id}, execution_options=DAMAGED_TOO).all()
     past = {row.Edition.number: row for row in rows if row.Edition.shown_from is not None}
-    if number is not None and (number not in past or not sight.means):
+    if number is not None and (number not in past or not access.means):
         raise NotFound(f"This board has no edition {number}.")
     if at is not None:
-        number = _number_at([row.Edition for row in past.values()] if sight.means else [], task, at)
+        number = _number_at([row.Edition for row in past.values()] if access.means else [], task, at)
     current = next((row for row in rows if row.Edition.state == "current"), None)
     chosen = past[number] if number is not None else current
-    if chosen is None or not sight.means:
+    if chosen is None or not access.means:
         return ShownEdition(None, None, (), None, 0)
     chosen.Edition.require_whole()
     past = {at: row for at, row in past.items() if row.Edition.is_whole}
@@ -221,14 +221,14 @@ def shown_edition(
         chosen.Edition,
         replace(
             basis_of(
-                chosen.Edition, chosen.QrelsRevision, chosen.Qrels, sight, is_combined=chosen.is_combined
+                chosen.Edition, chosen.QrelsRevision, chosen.Qrels, access, is_combined=chosen.is_combined
             ),
             unlike=_unlike(chosen.Edition.number, leaving),
         ),
         tuple(past),
         building.Edition.id if building else None,
         building.QrelsRevision.number if building else 0,
-        source_of(chosen.Edition, chosen.QrelsRevision, sight.topic_set),
+        source_of(chosen.Edition, chosen.QrelsRevision, access.topic_set),
         frozenset({chosen.Qrels.kind, *(chosen.Edition.companions or ())}),
         chosen.has_groups,
         before.Edition if before else None,
@@ -491,7 +491,7 @@ def partial_means(
 def seen_means(
     session: Session,
     edition: Edition,
-    sight: Sight,
+    access: TaskAccess,
     run_ids: Collection[int] | None = None,
     keys: Collection[str] | None = None,
 ) -> dict[int, dict[str, float]]:
@@ -499,26 +499,26 @@ def seen_means(
 
     Rounded before ordering, so that the order reveals no more. run_ids and keys restrict runs and measures.
     """
-    return _rounded(means(session, edition, sight.topic_set, run_ids, keys), sight.decimals)
+    return _rounded(means(session, edition, access.topic_set, run_ids, keys), access.decimals)
 
 
 def seen_means_of_both(
-    session: Session, edition: Edition, before: Edition, key: str, sight: Sight
+    session: Session, edition: Edition, before: Edition, key: str, access: TaskAccess
 ) -> tuple[dict[int, dict[str, float]], dict[int, dict[str, float]]]:
     """As `seen_means` for two editions, the earlier one by one measure only; one statement."""
-    now, then = means_of_all(session, [(edition, None), (before, (key,))], sight.topic_set)
-    return _rounded(now, sight.decimals), _rounded(then, sight.decimals)
+    now, then = means_of_all(session, [(edition, None), (before, (key,))], access.topic_set)
+    return _rounded(now, access.decimals), _rounded(then, access.decimals)
 
 
-def primary_scores(session: Session, shown: Sequence[tuple[Edition, Sight]]) -> dict[int, float]:
+def primary_scores(session: Session, shown: Sequence[tuple[Edition, TaskAccess]]) -> dict[int, float]:
     """Run id -> value by the primary measure of its task's edition, as visible to the viewer.
 
     One statement for editions of any number of tasks.
     """
     sets = [
-        (edition, edition.topic_sets[sight.topic_set]["id"])
-        for edition, sight in shown
-        if sight.topic_set in edition.topic_sets
+        (edition, edition.topic_sets[access.topic_set]["id"])
+        for edition, access in shown
+        if access.topic_set in edition.topic_sets
     ]
     if not sets:
         return {}
@@ -529,15 +529,15 @@ def primary_scores(session: Session, shown: Sequence[tuple[Edition, Sight]]) -> 
     ).all()
     means_of_rows = list(whole_means(session, rows))
     primary: dict[int, float] = {}
-    for edition, sight in shown:
+    for edition, access in shown:
         key = edition.primary_measure
-        needed = needed_topics(edition, sight.topic_set)
+        needed = needed_topics(edition, access.topic_set)
         scores = {
             row.run_id: {key: mean}
             for row, mean, topics in means_of_rows
             if row.revision_id == edition.revision_id and is_whole(needed, key, topics)
         }
-        rounded = _rounded(scores, sight.decimals).items()
+        rounded = _rounded(scores, access.decimals).items()
         primary |= {run_id: of_run[key] for run_id, of_run in rounded if key in of_run}
     return primary
 

@@ -184,8 +184,8 @@ def test_a_sealed_task_shows_none(database: Database, runs: list[int]) -> None:
         page(database, viewer=ANONYMOUS)
     assert page(database).board is not None
     with database.read() as session:
-        task, sight = policy.visible_task(session, ANONYMOUS, "t")
-        assert shown_edition(session, task, sight).basis is None
+        task, access = policy.visible_task(session, ANONYMOUS, "t")
+        assert shown_edition(session, task, access).basis is None
 
 
 def test_its_tables_and_facts(database: Database, runs: list[int]) -> None:

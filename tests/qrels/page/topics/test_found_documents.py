@@ -46,8 +46,8 @@ def look(database: Database, tmp_path: Path) -> Look:
 
     def looking(level: int = 1) -> tuple[RunFinds, dict[str, int], list[str]]:
         with database.read() as session:
-            task, sight = policy.visible_task(session, ANONYMOUS, "t")
-            field = table.field(session, ANONYMOUS, task, sight, shown_edition(session, task, sight))
+            task, access = policy.visible_task(session, ANONYMOUS, "t")
+            field = table.field(session, ANONYMOUS, task, access, shown_edition(session, task, access))
             assert field is not None
             compiled = alignments.compiled_judgments(session, field.source)
             docnos = alignments.docnos(compiled, np.arange(len(compiled.judgments.grades)))

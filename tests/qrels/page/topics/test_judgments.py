@@ -21,8 +21,8 @@ from tests.make.copies import built_once
 
 def _field(database: Database) -> Field:
     with database.read() as session:
-        task, sight = policy.visible_task(session, ANONYMOUS, "t")
-        found = table.field(session, ANONYMOUS, task, sight, shown_edition(session, task, sight))
+        task, access = policy.visible_task(session, ANONYMOUS, "t")
+        found = table.field(session, ANONYMOUS, task, access, shown_edition(session, task, access))
     assert found is not None
     return found
 

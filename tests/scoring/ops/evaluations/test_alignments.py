@@ -27,8 +27,8 @@ def _filled(database: Database, folder: Path) -> tuple[Source, list[int]]:
     ]
     build.drain(database)
     with database.read() as session:
-        task, sight = policy.visible_task(session, OPERATOR, slug)
-        source = shown_edition(session, task, sight).source
+        task, access = policy.visible_task(session, OPERATOR, slug)
+        source = shown_edition(session, task, access).source
     assert source is not None
     return source, runs
 

@@ -11,7 +11,7 @@ from sqlalchemy import select, update
 from leaderboard.boards.ops import board
 from leaderboard.boards.page import history
 from leaderboard.boards.page.scores import table as score_tables
-from leaderboard.core.policy import ANONYMOUS, OPEN_SIGHT, OPERATOR, Viewer
+from leaderboard.core.policy import ANONYMOUS, OPEN_ACCESS, OPERATOR, Viewer
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Phase, Run, Task
 from leaderboard.errors import Closed, Conflict, Forbidden
@@ -122,7 +122,7 @@ def test_after_the_close_only_runs_that_count_have_ranks(database: Database, tas
         page = run_pages.run_page(session, ANONYMOUS, task["good"])
         assert (page.kind, page.measures[0].rank, page.measures[0].ranked) == (NOT_CHOSEN, None, 2)
         compared = score_tables.named_runs(
-            session, ANONYMOUS, session.scalars(select(Task)).one(), OPEN_SIGHT
+            session, ANONYMOUS, session.scalars(select(Task)).one(), OPEN_ACCESS
         )
         assert [run.kind for run in compared] == [NOT_CHOSEN, NOT_CHOSEN, "official", "official"]
     _set(database, final_runs=None)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from leaderboard.core.policy import ALL_TOPICS, ANONYMOUS, OPERATOR, Viewer, sight_of
+from leaderboard.core.policy import ALL_TOPICS, ANONYMOUS, OPERATOR, Viewer, access_of
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Edition, Task, Topic, TopicSet
 from leaderboard.errors import Conflict, Forbidden
@@ -80,7 +80,7 @@ def test_rules_do_not_tell_what_is_judged_before_the_organiser_does(
     build.revise(database, tmp_path, {"1": {"a": 1}, "2": {"a": 1}})
     assert _report(database, tmp_path) == before
     with database.read() as session:
-        seen = sight_of(session, ANONYMOUS, session.scalars(select(Task)).one())
+        seen = access_of(session, ANONYMOUS, session.scalars(select(Task)).one())
     assert scored_topics.why_left_out("Nothing is relevant.", seen) == ""
     assert scored_topics.why_left_out("Nothing is relevant.", replace(seen, details=True)) != ""
     assert scored_topics.why_left_out(scored_topics.NOT_JUDGED, seen) != ""

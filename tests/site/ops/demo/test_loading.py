@@ -133,8 +133,8 @@ def test_the_reference_is_the_board_of_the_answers(demo: Database) -> None:
 def test_everybody_sees_what_the_judges_are_held_against(demo: Database) -> None:
     """The task of judges is closed, so nothing is held back."""
     with demo.read() as session:
-        _, sight = visible_task(session, ANONYMOUS, judges.SLUG)
-    assert sight.details
+        _, access = visible_task(session, ANONYMOUS, judges.SLUG)
+    assert access.details
 
 
 def test_nothing_is_damaged(demo: Database) -> None:
