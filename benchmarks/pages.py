@@ -187,8 +187,10 @@ def _send(database: Database, path: Path, team: str, slug: str) -> None:
         rules = limits.rules_for(session, OPERATOR, slug, team_id)
     prepared = prepare.prepare(path, path.name, rules, Limits())
     with database.write() as session:
-        wishes = RunRequest(path.stem)
-        delivery = Delivery(sender=OPERATOR, slug=slug, team_id=team_id, file=prepared, wishes=wishes)
+        run_request = RunRequest(path.stem)
+        delivery = Delivery(
+            sender=OPERATOR, slug=slug, team_id=team_id, file=prepared, run_request=run_request
+        )
         uploads.submit(session, delivery)
 
 

@@ -102,7 +102,7 @@ def _task(database: Database, folder: Path, count: int, topics: int) -> int:
     file = prepare.prepare(folder / "drawn.txt", "drawn.txt", rules, Limits())
     with database.write() as session:
         delivery = Delivery(
-            sender=OPERATOR, slug="passages", team_id=team_id, file=file, wishes=RunRequest("drawn")
+            sender=OPERATOR, slug="passages", team_id=team_id, file=file, run_request=RunRequest("drawn")
         )
         run_id = uploads.submit(session, delivery).run_id
     assert run_id is not None, file.report

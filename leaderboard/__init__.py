@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from leaderboard.interface.provider import register as use_in_ir_measures
     from leaderboard.interface.relevance import RelevanceEvaluator
     from leaderboard.interface.results import Scores, ScoresByRun
-    from leaderboard.measures.listing import measures
+    from leaderboard.measures.selection import measures
 
 __version__ = "1.0.0"
 __all__ = [

@@ -11,7 +11,7 @@ from flask.templating import Environment as FlaskEnvironment
 from jinja2 import Environment, FileSystemBytecodeCache, StrictUndefined, nodes
 from jinja2.compiler import CodeGenerator, Frame
 
-from leaderboard import __version__, api, features, temporary
+from leaderboard import __version__, features, reference, temporary
 from leaderboard.boards.web import carried
 from leaderboard.counters import WebCounter
 from leaderboard.db.base import SECRETS, Base
@@ -120,7 +120,7 @@ def create_app(
     kept_pages.register_styles(app)
     _add_pages(app)
     app.jinja_env.globals.update(site_name=settings.site_name, site_about=settings.site_about)
-    api.register(app)
+    reference.register(app)
     requests.register_request_counts(app, counter)
     rules.require_rules(app)
     return app

@@ -1,28 +1,31 @@
-"""The reference of the API as pages of this site, and the document that they are made from."""
+"""The API under /api/v1: its operations, the document that is made from them, and its reference as pages."""
 
 import json
 import re
 from collections.abc import Iterable
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
+from itertools import chain
 from types import NoneType
 from typing import Any, get_args, get_type_hints
 
 import msgspec
-from flask import Blueprint, current_app, render_template
+from flask import Blueprint, Flask, current_app, render_template
 from flask.typing import ResponseReturnValue
 from markupsafe import Markup, escape
 
 from leaderboard.accounts.ops.tokens import MEANINGS
 from leaderboard.errors import NotFound
 from leaderboard.features import FEATURES
+from leaderboard.runs.api import partial_uploads
 from leaderboard.web import responses
 from leaderboard.web.addresses import MAX_ID
 from leaderboard.web.api import glossary
-from leaderboard.web.api.operations import PIECE, Header, Operation
-from leaderboard.web.api.problems import MEDIA_TYPE, TYPES
+from leaderboard.web.api.operations import PIECE, Header, Operation, add_to
+from leaderboard.web.api.problems import MEDIA_TYPE, TYPES, as_answer_of_the_api
 from leaderboard.web.api.repeats import HEADER, LONGEST
 from leaderboard.web.rules import PUBLIC, rule
+from leaderboard.web.session import API
 
 HEADINGS = (
     "Tasks and boards",
@@ -388,3 +391,14 @@ def _text(value: object, depth: int, indent: str = "") -> str:
     inner = indent + " "
     pairs = (f"{inner}{json.dumps(key)}: {_text(one, depth - 1, inner)}" for key, one in value.items())
     return "{\n" + ",\n".join(pairs) + f"\n{indent}}}"
+
+
+def register(app: Flask) -> None:
+    """Add every operation of the API, its document and its reference to an application."""
+    # A program asks by a token; cookies mean nothing here. Answers are JSON or files, never redirects.
+    api = Blueprint("api", __name__, url_prefix=API)
+    add_to(api, chain.from_iterable(by_heading().values()))
+    api.after_request(partial_uploads.say_protocol)
+    app.register_blueprint(api)
+    app.register_blueprint(blueprint)
+    app.after_request(as_answer_of_the_api)

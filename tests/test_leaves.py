@@ -71,7 +71,7 @@ with database.read() as session:
 prepared = prepare.prepare(here / "run.txt", "run.txt", rules, Limits())
 with database.write() as session:
     delivery = Delivery(
-        sender=OPERATOR, slug="ranked", team_id=team_id, file=prepared, wishes=RunRequest("mine")
+        sender=OPERATOR, slug="ranked", team_id=team_id, file=prepared, run_request=RunRequest("mine")
     )
     run_id = uploads.submit(session, delivery).run_id
 assert run_id is not None

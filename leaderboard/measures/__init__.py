@@ -10,7 +10,7 @@ class _Callable(ModuleType):
 
     def __call__(self, *names: str) -> tuple[Any, ...]:
         """The measures with these names, or all there are."""
-        from leaderboard.measures.listing import measures
+        from leaderboard.measures.selection import measures
 
         return measures(*names)
 

@@ -251,7 +251,7 @@ def _rescore(session: Session, task: Task, revision: QrelsRevision) -> int:
 
 
 def judged_rounds(
-    session: Session, task_id: int, prepared: PreparedQrels | None, wish: RevisionLeftOut | None
+    session: Session, task_id: int, prepared: PreparedQrels | None, leaving_out: RevisionLeftOut | None
 ) -> tuple[PreparedQrels, LeftOutList | None]:
     """The judgments (None: the board's newest) and documents left out (None: no request).
 
@@ -259,26 +259,26 @@ def judged_rounds(
     earlier ones. Raises Invalid for an unknown revision, for one without graded judgments, and for one that
     is both earlier and later.
     """
-    judged, given = _judged(session, task_id, prepared, wish)
-    if wish is not None and wish.query:
+    judged, given = _judged(session, task_id, prepared, leaving_out)
+    if leaving_out is not None and leaving_out.query:
         given = given or LeftOutList()
         given = replace(given, listed=with_queries(given.listed, judged.topics))
     return judged, given
 
 
 def _judged(
-    session: Session, task_id: int, prepared: PreparedQrels | None, wish: RevisionLeftOut | None
+    session: Session, task_id: int, prepared: PreparedQrels | None, leaving_out: RevisionLeftOut | None
 ) -> tuple[PreparedQrels, LeftOutList | None]:
-    if wish is None or not wish.earlier:
-        return prepared or unchanged(session, task_id), None if wish is None else wish.given
-    if wish.given.path is not None:
+    if leaving_out is None or not leaving_out.earlier:
+        return prepared or unchanged(session, task_id), None if leaving_out is None else leaving_out.given
+    if leaving_out.given.path is not None:
         raise Invalid("Take the documents left out from a file or from earlier revisions, not both.")
-    revisions = _graded(session, task_id, wish)
-    renamed = wish.given.renamed
-    earlier = {number: revisions[number].judgments for number in wish.earlier}
+    revisions = _graded(session, task_id, leaving_out)
+    renamed = leaving_out.given.renamed
+    earlier = {number: revisions[number].judgments for number in leaving_out.earlier}
     if prepared is not None:
         return prepared, LeftOutList(left_out.judged_before(earlier, renamed), None, renamed)
-    later = max(revisions) if wish.later is None else wish.later
+    later = max(revisions) if leaving_out.later is None else leaving_out.later
     if later in earlier:
         raise Invalid(
             f"Revision {later} cannot be both left out and used for its new judgments.",
@@ -295,7 +295,7 @@ def _judged(
     return named, LeftOutList(gone, None, renamed)
 
 
-def wished(
+def read_left_out(
     path: Path | None,
     changed: Path | None = None,
     *,
@@ -341,7 +341,7 @@ def numbers(text: str) -> tuple[int, ...]:
 MOST_DIGITS = 10
 
 
-def _graded(session: Session, task_id: int, wish: RevisionLeftOut) -> dict[int, PreparedQrels]:
+def _graded(session: Session, task_id: int, leaving_out: RevisionLeftOut) -> dict[int, PreparedQrels]:
     """Number -> judgments of the requested revisions and of the newest."""
     rows: Sequence[QrelsRevision] = session.scalars(
         select(QrelsRevision)
@@ -351,7 +351,7 @@ def _graded(session: Session, task_id: int, wish: RevisionLeftOut) -> dict[int, 
         .options(*qrels_files.WHOLE)
     ).all()
     by_number = {row.number: row for row in rows}
-    asked = [*wish.earlier, *([] if wish.later is None else [wish.later])]
+    asked = [*leaving_out.earlier, *([] if leaving_out.later is None else [leaving_out.later])]
     if missing := [number for number in asked if number not in by_number]:
         has = ", ".join(map(str, by_number)) or "none"
         problem = Problem(

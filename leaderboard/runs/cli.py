@@ -240,7 +240,9 @@ def _add_one(database: Database, slug: str, one: FileRequest, team: str, limits:
             rules = runs_limits.rules_for(session, OPERATOR, slug, team_id, one.run.phase)
         prepared = prepare.prepare(one.path, base_name(one.file_name), rules, limits)
         with database.write() as session:
-            delivery = Delivery(sender=OPERATOR, slug=slug, team_id=team_id, file=prepared, wishes=one.run)
+            delivery = Delivery(
+                sender=OPERATOR, slug=slug, team_id=team_id, file=prepared, run_request=one.run
+            )
             done = uploads.submit(session, delivery)
     except LeaderboardError as error:
         return False, f"rejected  {one.file_name}: {Failure(error).message}"

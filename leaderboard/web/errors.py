@@ -159,7 +159,9 @@ def _door() -> str:
 
 def form_again(page: str, error: errors.LeaderboardError) -> Response:
     """A page that shows a refused form again, with the status and headers of the error."""
-    page = marks.marked(page, marks.problems(error), marks.said_of_all(error))
+    # Who may send a form, and how often, is not about its one control.
+    rest = "" if isinstance(error, errors.Forbidden | errors.OverQuota) else error.message
+    page = marks.marked(page, marks.problems(error), rest)
     return Response(page, status_of(error), _waiting(error), mimetype="text/html")
 
 

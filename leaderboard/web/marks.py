@@ -8,12 +8,13 @@ from typing import Any
 from flask import current_app, request
 
 from leaderboard import fields
-from leaderboard.errors import Forbidden, LeaderboardError, OverQuota
+from leaderboard.errors import LeaderboardError
 
 FORM = re.compile(r"<form\b.*?</form>", re.DOTALL)
 # A value has no > in pages: Jinja escapes it.
 CONTROL = re.compile(r"<(?:input|select|textarea)\b[^>]*>")
 ATTRIBUTE = re.compile(r'\b(type|name|id|value|aria-describedby)="([^"]*)"')
+LABEL = re.compile(r'<label for="([^"]*)">\s*([^<]*?)\s*<')
 LINK = re.compile(r'<a href="#fault-([^"]*)">(.*?)</a>(?: <code>.*?</code>)?', re.DOTALL)
 """What the list above a form has of a problem; with its value, as long as no control shows that."""
 UNSEEN = frozenset(("hidden", "submit"))
@@ -44,28 +45,17 @@ def marked(page: str, found: Mapping[str, str], rest: str = "") -> str:
     """
     here = max(FORM.finditer(page), key=lambda one: _likeness(one[0], found), default=None)
     if here is None or not _likeness(here[0], found):
-        return _linked(page, {})
-    form, names = here[0], {}
-    seen = {name for tag, name in _controls(form)}
+        return _linked(page)
+    form, seen = here[0], {name for _, name in _controls(here[0])}
     if not found and rest and len(seen) == 1:
         found = {seen.pop(): rest}
     for field, sentence in found.items():
-        changed = _with(form, field, sentence)
-        names[field], form = changed != form, changed
-    return _linked(page[: here.start()] + form + page[here.end() :], names)
-
-
-def said_of_all(error: LeaderboardError) -> str:
-    """What is said of the one control of a form: not who may send it, nor how often."""
-    return "" if isinstance(error, Forbidden | OverQuota) else error.message
+        form = _with(form, field, sentence)
+    return _linked(page[: here.start()] + form + page[here.end() :])
 
 
 def anchor(field: str) -> str:
-    """The end of the address that leads to what is wrong with a field.
-
-    >>> anchor("topic id")
-    'fault-topic-id'
-    """
+    """The end of the address that leads to what is wrong with a field."""
     return f"fault-{re.sub('[^a-z0-9_]+', '-', field.lower())}"
 
 
@@ -89,9 +79,8 @@ def _controls(form: str) -> Iterator[tuple[re.Match[str], str]]:
 
 def _with(form: str, field: str, sentence: str) -> str:
     """The form with a sentence before the control of that name or label; unchanged where it has none."""
-    label = re.search(rf'<label for="([^"]*)">\s*{re.escape(escape(field))}\s*<', form, re.IGNORECASE)
-    labelled = f'id="{label[1]}"' if label else "no label"
-    found = [tag for tag, name in _controls(form) if name == field or labelled in tag[0]]
+    ids = {of for of, title in LABEL.findall(form) if title.casefold() == escape(field).casefold()}
+    found = [tag for tag, name in _controls(form) if name == field or _attributes(tag[0]).get("id") in ids]
     if not found:
         return form
     tag, place = found[0], found[0].start()
@@ -112,11 +101,11 @@ def _attributes(tag: str) -> dict[str, str]:
     return dict(ATTRIBUTE.findall(tag))
 
 
-def _linked(page: str, names: Mapping[str, bool]) -> str:
-    there = {anchor(field) for field, is_there in names.items() if is_there}
+def _linked(page: str) -> str:
+    """The page without links from its list to sentences that it does not have."""
 
     def link(found: re.Match[str]) -> str:
-        if f"fault-{found[1]}" in there:
+        if f' id="fault-{found[1]}"' in page:
             return f'<a href="#fault-{found[1]}">{found[2]}</a>'
         return f"{found[2]}{found[0].rpartition('</a>')[2]}"
 

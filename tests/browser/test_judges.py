@@ -55,7 +55,7 @@ def test_pages_of_judges_are_for_everybody(
     """The judges' board, a judge that is circular, a topic, and what such a task has of other pages."""
     judging.task(site_database, tmp_path)
     judging.refer(site_database, tmp_path)
-    judging.judge(site_database, tmp_path, wishes=RunRequest("oak", facts={"llm": "gpt-5"}))
+    judging.judge(site_database, tmp_path, run_request=RunRequest("oak", facts={"llm": "gpt-5"}))
     judging.judge(site_database, tmp_path, judging.ELM, "elm", team_name="Other")
     build.drain(site_database)
     olga = account(site_database, "Olga", is_organiser=True)

@@ -102,10 +102,10 @@ def test_a_shown_run_is_not_impersonated(database: Database, tmp_path: Path, nam
     build.task(database, tmp_path)
     build.run(database, tmp_path, {"1": ["a"]}, "run-1", team_name="Owls")
     file = build.run_file(tmp_path, {"1": ["b"]})
-    refused = build.submit(database, file, team_name="Bears", wishes=RunRequest(name))
+    refused = build.submit(database, file, team_name="Bears", run_request=RunRequest(name))
     assert refused.report is not None
     assert rule in refused.report.problems[0].rule
-    other = build.submit(database, file, team_name="Bears", wishes=RunRequest("RUN-1"))
+    other = build.submit(database, file, team_name="Bears", run_request=RunRequest("RUN-1"))
     assert other.state == "accepted"
 
 

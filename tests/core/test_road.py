@@ -97,7 +97,7 @@ def test_the_file_comes_back_byte_for_byte(database: Database, tmp_path: Path) -
     build.task(database, tmp_path)
     path = tmp_path / "mine.run.gz"
     path.write_bytes(gzip.compress(build.run_file(tmp_path, GOOD).read_bytes()))
-    submission = build.submit(database, path, wishes=RunRequest("mine"))
+    submission = build.submit(database, path, run_request=RunRequest("mine"))
     with database.read() as session:
         name, sha256, size = uploads.stored(session, submission.upload_id)
     assert (name, sha256, size) == ("mine.run.gz", prepare.digest(path), path.stat().st_size)
@@ -107,8 +107,8 @@ def test_the_file_comes_back_byte_for_byte(database: Database, tmp_path: Path) -
 
 def _delivery(path: Path, team_id: int) -> Delivery:
     """A file that is checked later."""
-    file, wishes = prepare.unchecked(path, path.name), RunRequest(path.stem)
-    return Delivery(sender=OPERATOR, slug="t", team_id=team_id, file=file, wishes=wishes)
+    file, run_request = prepare.unchecked(path, path.name), RunRequest(path.stem)
+    return Delivery(sender=OPERATOR, slug="t", team_id=team_id, file=file, run_request=run_request)
 
 
 def test_a_large_file_is_received_first_and_checked_by_the_evaluator(
@@ -157,7 +157,7 @@ def test_a_large_file_is_scored_while_it_is_checked(database: Database, tmp_path
         states = queue.run_states(session, [each.run_id for each in one])
     assert len(scored) > 2
     assert {state.state for state in states.values()} == {"queued"}
-    build.submit(database, path, wishes=RunRequest("small"))
+    build.submit(database, path, run_request=RunRequest("small"))
     assert build.drain(database) == 2
     with database.read() as session:
         rows = session.scalars(select(Evaluation).options(undefer(Evaluation.scores))).all()
@@ -183,7 +183,7 @@ def test_a_taken_or_odd_name_is_a_problem_of_the_report(database: Database, tmp_
     build.task(database, tmp_path)
     build.run(database, tmp_path, GOOD)
     taken = build.submit(database, build.run_file(tmp_path, GOOD))
-    odd = build.submit(database, build.run_file(tmp_path, GOOD), wishes=RunRequest("my run!"))
+    odd = build.submit(database, build.run_file(tmp_path, GOOD), run_request=RunRequest("my run!"))
     assert taken.report is not None
     assert odd.report is not None
     assert "name of another run" in str(taken.report.problems[0])

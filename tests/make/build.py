@@ -137,7 +137,7 @@ def submit(
     team_name: str = "Team",
     viewer: Viewer = OPERATOR,
     key: str | None = None,
-    wishes: RunRequest | None = None,
+    run_request: RunRequest | None = None,
     as_operator: bool = False,
 ) -> Submission:
     """Send a run file as the site does: rules read, file checked, then stored.
@@ -149,7 +149,7 @@ def submit(
         member = session.scalars(select(Member.account_id).where(Member.team_id == team_id)).first()
         if viewer == OPERATOR and member is not None and not as_operator:
             viewer = replace(OPERATOR, account_id=member, team_ids=frozenset({team_id}))
-        rules = limits.rules_for(session, viewer, slug, team_id, wishes.phase if wishes else "")
+        rules = limits.rules_for(session, viewer, slug, team_id, run_request.phase if run_request else "")
     prepared = prepare.prepare(path, path.name, rules, Limits())
     with database.write() as session:
         delivery = Delivery(
@@ -157,7 +157,7 @@ def submit(
             slug=slug,
             team_id=team_id,
             file=prepared,
-            wishes=wishes or RunRequest(path.stem),
+            run_request=run_request or RunRequest(path.stem),
             key=key,
         )
         return uploads.submit(session, delivery)

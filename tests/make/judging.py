@@ -172,8 +172,8 @@ def label(
     path = folder / f"{name}.txt"
     path.write_text(text)
     slug, team_name = options.pop("slug", "judged"), options.pop("team_name", "Team")
-    wishes = options.pop("wishes", None) or RunRequest(name)
-    return build.submit(database, path, slug, team_name=team_name, wishes=wishes)
+    run_request = options.pop("run_request", None) or RunRequest(name)
+    return build.submit(database, path, slug, team_name=team_name, run_request=run_request)
 
 
 def score_only(database: Database, slug: str, topic_id: str) -> None:
@@ -229,9 +229,11 @@ def submit(
 ) -> Submission:
     """What became of a judge's board file."""
     slug, team_name = options.pop("slug", "judged"), options.pop("team_name", "Team")
-    wishes = options.pop("wishes", None)
+    run_request = options.pop("run_request", None)
     path = board_file(folder, scores, name, **options)
-    return build.submit(database, path, slug, team_name=team_name, wishes=wishes or RunRequest(name))
+    return build.submit(
+        database, path, slug, team_name=team_name, run_request=run_request or RunRequest(name)
+    )
 
 
 def judge(database: Database, folder: Path, scores: Scores = OAK, name: str = "oak", **options: Any) -> int:

@@ -117,8 +117,8 @@ def _send(database: Database, folder: Path, secret: str, team: str, number: int)
     name = f"{word}-{secret}{number}"
     path = builders.run_file(folder, RANKINGS[number % 3], name)
     facts = {"code": f"https://example.org/{word}", "latency_ms": 5.0 + number}
-    wishes = RunRequest(name, description=f"The run of {team}.", facts=facts)
-    sent = builders.submit(database, path, SLUG, team_name=team, wishes=wishes)
+    run_request = RunRequest(name, description=f"The run of {team}.", facts=facts)
+    sent = builders.submit(database, path, SLUG, team_name=team, run_request=run_request)
     assert sent.run_id is not None, sent.report
     if number == 3:
         with database.write() as session:

@@ -47,8 +47,8 @@ def run(
 ) -> int:
     """The id of an accepted run with these answers, whose team says which model it used."""
     path = answers.jsonl(folder / f"{name}.jsonl", lines)
-    wishes = RunRequest(name, facts={"llm": llm} if llm else {})
-    made = build.submit(database, path, slug, team_name=team_name, wishes=wishes)
+    run_request = RunRequest(name, facts={"llm": llm} if llm else {})
+    made = build.submit(database, path, slug, team_name=team_name, run_request=run_request)
     assert made.run_id is not None, made.report
     return made.run_id
 

@@ -28,7 +28,11 @@ def build(database: Database, folder: Path, organiser: str) -> None:
     judging.task(database, folder, "held")
     judging.refer_to(database, "ranked", "held")
     judging.label(
-        database, folder, judging.CONFIDENT, slug="held", wishes=RunRequest("oak", facts={"llm": "gpt-5"})
+        database,
+        folder,
+        judging.CONFIDENT,
+        slug="held",
+        run_request=RunRequest("oak", facts={"llm": "gpt-5"}),
     )
     board = {run: (0.1 * place, 0.5, 0.2) for place, run in enumerate(judging.RANKINGS)}
     judging.judge(database, folder, board, "elm", slug="held", team_name="Other")
@@ -37,7 +41,7 @@ def build(database: Database, folder: Path, organiser: str) -> None:
     lines = "".join(f"{json.dumps(line)}\n" for line in judging.held_nuggets(KINDER))
     judging.label(database, folder, lines, "birch", slug="heard")
     own = judging.archive(folder, "alder", **judging.own_parts())
-    builders.submit(database, own, "heard", team_name="Other", wishes=RunRequest("alder"))
+    builders.submit(database, own, "heard", team_name="Other", run_request=RunRequest("alder"))
     builders.drain(database)
     with database.write() as session:
         of_judges = select(Task.id).where(Task.kind == "judges")

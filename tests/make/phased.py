@@ -127,5 +127,5 @@ def _send(
     database: Database, folder: Path, phase: str, team: str, rankings: Mapping[str, Sequence[str]]
 ) -> None:
     name = f"{team}-{phase}".lower()
-    wishes = RunRequest(name, phase=phase)
-    builders.run(database, folder, rankings, name, slug=SLUG, team_name=team, wishes=wishes)
+    run_request = RunRequest(name, phase=phase)
+    builders.run(database, folder, rankings, name, slug=SLUG, team_name=team, run_request=run_request)

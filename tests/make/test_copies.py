@@ -44,7 +44,7 @@ def sent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     submit = uploads.submit
 
     def noting(session: object, delivery: uploads.Delivery) -> object:
-        names.append(delivery.wishes.name)
+        names.append(delivery.run_request.name)
         return submit(session, delivery)  # type: ignore[arg-type]
 
     own = {("leaderboard.runs.ops.uploads", "submit"), ("Kept", "home")}

@@ -174,7 +174,7 @@ def _fill(database: Database, folder: Path, secret: str) -> None:
     builders.task(database, folder, "olgas", viewer=people.viewer(database, olga))
     if secret == "b":
         path = _other_run(folder, "a", ())
-        builders.submit(database, path, "sealed", team_name=MASKED[secret], wishes=RunRequest("extra"))
+        builders.submit(database, path, "sealed", team_name=MASKED[secret], run_request=RunRequest("extra"))
         builders.submit(
             database, builders.run_file(folder, {"99": ["a"]}, "bad"), "sealed", team_name=MASKED[secret]
         )
@@ -210,7 +210,9 @@ def _send_a_batch(database: Database, account_id: int) -> None:
         task = session.scalars(select(Task).where(Task.slug == "sealed")).one()
         refused = [{"file": "secret.txt", "rule": "No.", "examples": []}]
         wishes = {"hold": False, "refused": refused}
-        batch = UploadBatch(task_id=task.id, account_id=account_id, wishes=wishes, created_at=task.created_at)
+        batch = UploadBatch(
+            task_id=task.id, account_id=account_id, wishes=wishes, created_at=task.created_at
+        )
         session.add(batch)
 
 
@@ -340,8 +342,8 @@ def _held_back_task(database: Database, folder: Path, slug: str, secret: str) ->
     name = "other" if slug == "blind" else f"other-{secret}"
     path = _other_run(folder, secret, public)
     facts = {"type": "manual" if secret == "a" else "feedback", "latency_ms": 5.0 if secret == "a" else 7.0}
-    wishes = RunRequest(name, facts=facts)
-    builders.submit(database, path, slug, team_name=MASKED[secret], wishes=wishes)
+    run_request = RunRequest(name, facts=facts)
+    builders.submit(database, path, slug, team_name=MASKED[secret], run_request=run_request)
     builders.drain(database)
     builders.revise(database, folder, _judged(secret, public, 5), slug, _left_out(secret, public))
     builders.drain(database)

@@ -99,8 +99,8 @@ def send(
         rules = limits.rules_for(session, asker, slug, team_id)
     prepared = prepare.prepare(path, f"{name}.txt", rules, Limits())
     with database.write() as session:
-        wishes = RunRequest(name)
-        delivery = Delivery(sender=asker, slug=slug, team_id=team_id, file=prepared, wishes=wishes)
+        run_request = RunRequest(name)
+        delivery = Delivery(sender=asker, slug=slug, team_id=team_id, file=prepared, run_request=run_request)
         return uploads.submit(session, delivery)
 
 

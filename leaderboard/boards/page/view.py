@@ -412,7 +412,7 @@ class View:
     """The rows and columns of a board to show."""
 
     board: Board
-    wish: BoardChoice
+    choice: BoardChoice
     baselines: tuple[Row, ...]
     """Unranked rows above the others; empty if placed by score."""
     rows: tuple[Row, ...]
@@ -486,7 +486,7 @@ class View:
         return self.baselines + self.rows
 
 
-def view(session: Session, viewer: Viewer, shown: Board, wish: BoardChoice) -> View:
+def view(session: Session, viewer: Viewer, shown: Board, choice: BoardChoice) -> View:
     """The view of a board for a request; at most five statements, none if all is cached.
 
     Names of unknown or hidden columns are ignored.
@@ -496,20 +496,20 @@ def view(session: Session, viewer: Viewer, shown: Board, wish: BoardChoice) -> V
     rows = tuple(
         row
         for row in shown.rows
-        if _matches(row, viewer, wish, details) and not (wish.independent and row.run_id in shared)
+        if _matches(row, viewer, choice, details) and not (choice.independent and row.run_id in shared)
     )
-    pinned = () if wish.in_line else tuple(row for row in rows if row.kind == BASELINE)
-    extras = _extras(shown, wish)
+    pinned = () if choice.in_line else tuple(row for row in rows if row.kind == BASELINE)
+    extras = _extras(shown, choice)
     covered = _coverage(session, shown)
-    stated = facts_columns_of(shown.rows, wish.columns) if details else ()
+    stated = facts_columns_of(shown.rows, choice.columns) if details else ()
     bounds, bounds_said = _bounds(session, shown) if BOUNDS in extras else ({}, "")
     return View(
         board=shown,
-        wish=wish,
+        choice=choice,
         baselines=pinned,
-        rows=rows if wish.in_line else tuple(row for row in rows if row.kind != BASELINE),
+        rows=rows if choice.in_line else tuple(row for row in rows if row.kind != BASELINE),
         total=len(shown.rows),
-        measures=_measures(shown, wish),
+        measures=_measures(shown, choice),
         facts=stated,
         extras=extras,
         choices=_choices(viewer, shown),
@@ -524,38 +524,38 @@ def view(session: Session, viewer: Viewer, shown: Board, wish: BoardChoice) -> V
     )
 
 
-def _matches(row: Row, viewer: Viewer, wish: BoardChoice, details: bool) -> bool:
+def _matches(row: Row, viewer: Viewer, choice: BoardChoice, details: bool) -> bool:
     """Whether a row matches the filters, by name and team as shown to the viewer."""
-    if wish.own and not policy.owns(viewer, row.team_id):
+    if choice.own and not policy.owns(viewer, row.team_id):
         return False
-    if (wish.team and row.team != wish.team) or (wish.kind and row.kind != wish.kind):
+    if (choice.team and row.team != choice.team) or (choice.kind and row.kind != choice.kind):
         return False
-    if wish.tag and row.tag != wish.tag:
+    if choice.tag and row.tag != choice.tag:
         return False
-    if wish.field and not (details and matches(row, wish.field, wish.value)):
+    if choice.field and not (details and matches(row, choice.field, choice.value)):
         return False
-    if not wish.search:
+    if not choice.search:
         return True
     text = "\n".join((row.run, row.team, row.tag, row.description)).casefold()
-    return all(word in text for word in wish.search.casefold().split())
+    return all(word in text for word in choice.search.casefold().split())
 
 
-def _measures(shown: Board, wish: BoardChoice) -> tuple[MeasureColumn, ...]:
+def _measures(shown: Board, choice: BoardChoice) -> tuple[MeasureColumn, ...]:
     """The requested columns in board order, always with the ranking measure."""
-    if not wish.columns:
+    if not choice.columns:
         return shown.measures
-    keys = {*wish.columns, shown.sorted_by}
+    keys = {*choice.columns, shown.sorted_by}
     return tuple(measure for measure in shown.measures if measure.key in keys)
 
 
-def _extras(shown: Board, wish: BoardChoice) -> frozenset[str]:
-    if wish.columns:
-        extras = set(EXTRAS) & set(wish.columns)
+def _extras(shown: Board, choice: BoardChoice) -> frozenset[str]:
+    if choice.columns:
+        extras = set(EXTRAS) & set(choice.columns)
     else:
         extras = {UNJUDGED, PLACES, MEANS, MOVED} | (
             {RANGES} if 0 < len(shown.places) <= RANGES_UP_TO else set()
         )
-    extras |= {name for name, asked in ((BOUNDS, wish.bounds), (RANGES, wish.ranges)) if asked}
+    extras |= {name for name, asked in ((BOUNDS, choice.bounds), (RANGES, choice.ranges)) if asked}
     if shown.source is None or (shown.basis is not None and not shown.basis.dialect):
         extras -= {UNJUDGED, BOUNDS}
     if shown.before is None:

@@ -384,7 +384,7 @@ def make_bundle(
             slug=slug,
             team_id=team_id,
             file=file,
-            wishes=RunRequest(run.name, run.kind),
+            run_request=RunRequest(run.name, run.kind),
             any_team=True,
         )
         sent = uploads.submit(session, delivery)

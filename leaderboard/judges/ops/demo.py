@@ -42,8 +42,8 @@ def load(database: Database, step: Callable[[], None]) -> bool:
     _refer(database)
     step()
     for name, judge in judges.runs().items():
-        wishes = RunRequest(name, description=judge.description)
-        sending.send(database, judges.SLUG, judge.path, wishes, judges.TEAM)
+        run_request = RunRequest(name, description=judge.description)
+        sending.send(database, judges.SLUG, judge.path, run_request, judges.TEAM)
         step()
     sending.score_board(database, judges.SLUG)
     with database.write() as session:

@@ -14,7 +14,6 @@ from leaderboard.core.kinds import Others, PackedRun, UploadRules, refused_probe
 from leaderboard.db.tables import QrelsRevision, Task
 from leaderboard.errors import Closed, Invalid, Problem, TooLarge
 from leaderboard.judges.ops.labels import run_sources
-from leaderboard.judges.ops.packed import sketch_of
 from leaderboard.memory import keep
 from leaderboard.scoring.ops.qrels import files
 from leaderboard.scoring.ops.qrels.files import PreparedQrels
@@ -233,5 +232,5 @@ def packed_board(kept: KeptBoard) -> PackedRun:
         entries=len(cells),
         deepest=len(board.runs),
         digest=kept.sha256,
-        sketch=sketch_of(cells),
+        sketch=run_sources.sketch_of(cells),
     )

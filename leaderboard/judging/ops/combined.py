@@ -158,11 +158,13 @@ def draw_topics(
     return _store(session, viewer, task, revision, topics, plan, method, note, [])
 
 
-def draw(session: Session, viewer: Viewer, slug: str, share: float, topics: int | None, **wishes: Any) -> int:
+def draw(
+    session: Session, viewer: Viewer, slug: str, share: float, topics: int | None, **options: Any
+) -> int:
     """Draw the number of topics or, if that is None, a share of the documents; raises as either does."""
     if topics is None:
-        return draw_sample(session, viewer, slug, share, **wishes)
-    return draw_topics(session, viewer, slug, topics, **wishes)
+        return draw_sample(session, viewer, slug, share, **options)
+    return draw_topics(session, viewer, slug, topics, **options)
 
 
 def _drawn_from(session: Session, task: Task, plan: Plan) -> QrelsRevision:

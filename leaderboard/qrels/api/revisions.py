@@ -128,7 +128,9 @@ def _draft_rankings(
     changed = files.get("changed_docnos")
     earlier = revisions.numbers(query.earlier)
     listed_docnos, is_query = files.get("left_out"), query.leave_out_query
-    wish = revisions.wished(listed_docnos, changed, earlier=earlier, later=query.later, query=is_query)
+    leaving_out = revisions.read_left_out(
+        listed_docnos, changed, earlier=earlier, later=query.later, query=is_query
+    )
     with writing() as session:
         token = revisions.keep_draft(
             session,
@@ -139,7 +141,7 @@ def _draft_rankings(
             origin=query.origin,
             origin_name=query.origin_name.strip(),
             distractors=distractors,
-            left_out=wish,
+            left_out=leaving_out,
             line=query.line or MAIN,
         )
     return draft_answer(slug, token)
@@ -155,11 +157,11 @@ def draft_residual(slug: str, body: ResidualBody) -> DraftAnswer:
     revision are used. The result is kept as a draft for one day, like uploaded judgments.
     """
     given = LeftOutList(renamed={old.encode(): new.encode() for old, new in body.changed_docnos.items()})
-    wish = RevisionLeftOut(given, tuple(sorted(set(body.earlier))), body.later)
-    if not wish.earlier:
+    leaving_out = RevisionLeftOut(given, tuple(sorted(set(body.earlier))), body.later)
+    if not leaving_out.earlier:
         raise Invalid("A residual round needs the numbers of the earlier revisions.")
     with writing() as session:
-        token = revisions.keep_draft(session, viewer(), slug, None, body.note, left_out=wish)
+        token = revisions.keep_draft(session, viewer(), slug, None, body.note, left_out=leaving_out)
     return draft_answer(slug, token)
 
 

@@ -106,7 +106,7 @@ def add(
             asked = forms.asked(mapping, policy.own_task(session, OPERATOR, slug).dialect)
         prepared = _prepared(file, preferences, second_column or "", asked) if file is not None else None
         others = frozenset() if no_distractors else read_distractors(distractors) if distractors else None
-        wish = revisions.wished(
+        leaving_out = revisions.read_left_out(
             *(leave_out, changed_docnos),
             earlier=revisions.numbers(earlier),
             later=later,
@@ -114,7 +114,7 @@ def add(
             query=leave_out_query,
         )
         with database.write() as session:
-            beside_it = partial(revisions.keep_draft, distractors=others, left_out=wish, line=line)
+            beside_it = partial(revisions.keep_draft, distractors=others, left_out=leaving_out, line=line)
             by = partial(beside_it, origin=origin, origin_name=origin_name)
             token = by(session, OPERATOR, slug, prepared, note or "a preview")
         with database.read() as session:

@@ -179,8 +179,8 @@ def _keep_others(slug: str, takes: str) -> str:
 
 def _keep(slug: str, dialect: int) -> str:
     form, asker = request.form, viewer()
-    file, listed, wish = received("qrels"), received("distractors"), _left_out(form)
-    if file is None and listed is None and wish is None and not form.get("no_distractors"):
+    file, listed, leaving_out = received("qrels"), received("distractors"), _left_out(form)
+    if file is None and listed is None and leaving_out is None and not form.get("no_distractors"):
         raise Invalid("Choose a judgment file, a list of distractors or a list of documents left out.")
     holds = form.get("holds", "")
     kind, second = ("preference", "") if holds == "preference" else ("graded", holds)
@@ -204,7 +204,7 @@ def _keep(slug: str, dialect: int) -> str:
             origin=origin,
             origin_name=form.get("origin_name", "").strip(),
             distractors=distractors,
-            left_out=wish,
+            left_out=leaving_out,
             line=form.get("line", "").strip() or MAIN,
         )
 
@@ -212,7 +212,7 @@ def _keep(slug: str, dialect: int) -> str:
 def _left_out(form: "MultiDict[str, str]") -> RevisionLeftOut | None:
     """Documents left out as requested by the form; None: unchanged."""
     file, changed = received("left_out"), received("changed_docnos")
-    return revisions.wished(
+    return revisions.read_left_out(
         None if file is None else file.path,
         None if changed is None else changed.path,
         earlier=revisions.numbers(form.get("earlier", "")),

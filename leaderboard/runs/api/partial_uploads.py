@@ -210,10 +210,10 @@ def _wanted() -> PartialRequest:
     name = metadata.name or prepare.suggested_name(file_name)
     description = facts.require_short(metadata.description)
     originals = reproduces(metadata.reproduces, metadata.original_baseline, metadata.baseline)
-    wishes = RunRequest(
+    run_request = RunRequest(
         name, metadata.kind, description, {}, metadata.phase, reproduces=originals, late=metadata.late
     )
-    return PartialRequest(metadata.team_id, file_name, size, metadata.sha256, wishes)
+    return PartialRequest(metadata.team_id, file_name, size, metadata.sha256, run_request)
 
 
 def _begun(slug: str, wanted: PartialRequest) -> Partial:
@@ -288,7 +288,7 @@ def _delivered(mine: Partial, slug: str, path: Path) -> Partial:
     """The upload after its file went the way of one sent at once; raises as that does."""
     _require_digest(mine, path)
     received = Received(path, mine.file_name)
-    submission = uploads.deliver(slug, mine.team_id, received, mine.wishes, mine.key)
+    submission = uploads.deliver(slug, mine.team_id, received, mine.run_request, mine.key)
     with writing() as session:
         partial_uploads.settle(session, mine.id, submission.upload_id)
     wake()
@@ -322,7 +322,7 @@ def _answer(mine: Partial) -> PartialUploadAnswer:
         id=mine.id,
         team=mine.team_id,
         team_id=mine.team_id,
-        run=mine.wishes.name,
+        run=mine.run_request.name,
         file_name=mine.file_name,
         offset=_arrived(mine),
         length=mine.bytes,

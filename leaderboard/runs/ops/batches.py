@@ -136,7 +136,7 @@ def receive(
             slug=slug,
             team_id=opened.team_ids[file_request.team],
             file=file,
-            wishes=file_request.run,
+            run_request=file_request.run,
             key=f"{key}:{place}" if key else None,
             batch_id=opened.id,
         )

@@ -53,7 +53,7 @@ def make_task(database: Database, viewer: Viewer, draft: TaskDraft) -> None:
         drafts.publish(session, OPERATOR, draft.slug)
 
 
-def send(database: Database, slug: str, path: Path, wishes: RunRequest, team: str = demo.TEAM) -> None:
+def send(database: Database, slug: str, path: Path, run_request: RunRequest, team: str = demo.TEAM) -> None:
     """Send a file as a run of a team."""
     with database.write() as session:
         team_id = teams.ensure(session, OPERATOR, team)
@@ -61,7 +61,9 @@ def send(database: Database, slug: str, path: Path, wishes: RunRequest, team: st
         rules = limits.rules_for(session, OPERATOR, slug, team_id)
     prepared = prepare.prepare(path, path.name, rules, Limits())
     with database.write() as session:
-        delivery = Delivery(sender=OPERATOR, slug=slug, team_id=team_id, file=prepared, wishes=wishes)
+        delivery = Delivery(
+            sender=OPERATOR, slug=slug, team_id=team_id, file=prepared, run_request=run_request
+        )
         uploads.submit(session, delivery)
 
 

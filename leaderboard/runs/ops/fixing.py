@@ -192,8 +192,8 @@ def ask(session: Session, viewer: Viewer, upload_id: int, names: Sequence[str]) 
         upload.state = "rejected"
         upload.report = Report((Problem("Replaced by a fixed file."),)).as_json()
         session.flush()
-    wishes, is_agents = RunRequest(**upload.wishes), upload.agent or viewer.is_agent
-    limits.admit(session, viewer, task.slug, upload.team_id, wishes, any_team=True)
+    run_request, is_agents = RunRequest(**upload.wishes), upload.agent or viewer.is_agent
+    limits.admit(session, viewer, task.slug, upload.team_id, run_request, any_team=True)
     new = Upload(
         task_id=upload.task_id,
         phase_id=upload.phase_id,

@@ -435,27 +435,33 @@ def check_rules(session: Session, upload_id: int) -> UploadRules:
 
 
 def admit(
-    session: Session, viewer: Viewer, slug: str, team_id: int, wishes: RunRequest, *, any_team: bool = False
+    session: Session,
+    viewer: Viewer,
+    slug: str,
+    team_id: int,
+    run_request: RunRequest,
+    *,
+    any_team: bool = False,
 ) -> tuple[Task, Team, Phase]:
     """Deadline, team, kind and limits, with the rows of team and account held so that counts stay true.
 
     any_team: whether organisers may name a team that they are not in.
     """
     hold(session, team_id, viewer.account_id)
-    task, team, phase = _open(session, viewer, slug, team_id, wishes.phase, any_team=any_team)
-    if wishes.kind not in KINDS:
-        raise Invalid(f"A run's kind is one of {', '.join(KINDS)}, not {wishes.kind!r}.", field="kind")
-    if wishes.kind in ORGANISERS_KINDS and not policy.organises(viewer, task.id):
-        raise Invalid(f"Only organisers can add {wishes.kind} runs; choose official or unofficial.")
-    if phase.kinds and wishes.kind not in phase.kinds:
+    task, team, phase = _open(session, viewer, slug, team_id, run_request.phase, any_team=any_team)
+    if run_request.kind not in KINDS:
+        raise Invalid(f"A run's kind is one of {', '.join(KINDS)}, not {run_request.kind!r}.", field="kind")
+    if run_request.kind in ORGANISERS_KINDS and not policy.organises(viewer, task.id):
+        raise Invalid(f"Only organisers can add {run_request.kind} runs; choose official or unofficial.")
+    if phase.kinds and run_request.kind not in phase.kinds:
         raise Invalid(
-            f"The phase {phase.name} accepts {' and '.join(phase.kinds)} runs, not {wishes.kind} runs."
+            f"The phase {phase.name} accepts {' and '.join(phase.kinds)} runs, not {run_request.kind} runs."
         )
-    if wishes.kind not in ORGANISERS_KINDS and not wishes.late.strip():
+    if run_request.kind not in ORGANISERS_KINDS and not run_request.late.strip():
         _require_in_time(session, task, phase)
-    if wishes.reproduces:
+    if run_request.reproduces:
         for require in slots.ADMITTED:
-            require(session, viewer, task, phase.id, wishes.reproduces)
+            require(session, viewer, task, phase.id, run_request.reproduces)
     if not policy.organises(viewer, task.id):
         require_room(session, phase, team, viewer.account_id, is_agent=viewer.is_agent)
     return task, team, phase

@@ -127,7 +127,7 @@ class PartialRequest:
     file_name: str
     bytes: int
     sha256: str
-    wishes: RunRequest
+    run_request: RunRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ def begin(session: Session, viewer: Viewer, slug: str, wanted: PartialRequest, r
     """
     account_id = policy.require_account(viewer)
     _require_readable(wanted, room)
-    task, _, phase = limits.admit(session, viewer, slug, wanted.team_id, wanted.wishes)
+    task, _, phase = limits.admit(session, viewer, slug, wanted.team_id, wanted.run_request)
     limits.require_size(phase, wanted.bytes)
     throttles.spend(session, f"partial account:{account_id}", BEGUN_AN_HOUR, timedelta(hours=1))
     _require_room(session, account_id, wanted.bytes, room.free)
@@ -172,7 +172,7 @@ def begin(session: Session, viewer: Viewer, slug: str, wanted: PartialRequest, r
         file_name=wanted.file_name,
         bytes=wanted.bytes,
         sha256=wanted.sha256,
-        wishes=asdict(wanted.wishes),
+        wishes=asdict(wanted.run_request),
         created_at=at,
         expires_at=at + KEPT,
     )
@@ -218,12 +218,12 @@ def _require_readable(wanted: PartialRequest, room: Room) -> None:
             f"This site accepts files of at most {room.largest:,} bytes as submitted; this file has "
             f"{wanted.bytes:,}. Compress it."
         )
-    if not prepare.NAME.fullmatch(wanted.wishes.name):
+    if not prepare.NAME.fullmatch(wanted.run_request.name):
         rule = (
             "must be 1 to 64 letters, digits, dots, hyphens or underscores, starting with a letter or digit."
         )
-        remedy = f"For example {prepare.suggested_name(wanted.wishes.name)}."
-        problem = Problem(rule, remedy, field="name", value=wanted.wishes.name[:80])
+        remedy = f"For example {prepare.suggested_name(wanted.run_request.name)}."
+        problem = Problem(rule, remedy, field="name", value=wanted.run_request.name[:80])
         raise Invalid(f"The run's name {rule}", [problem])
 
 
@@ -262,7 +262,7 @@ def _facts(row: PartialUpload) -> Partial:
         file_name=row.file_name,
         bytes=row.bytes,
         sha256=row.sha256,
-        wishes=RunRequest(**row.wishes),
+        run_request=RunRequest(**row.wishes),
         expires_at=row.expires_at,
         upload_id=row.upload_id,
     )

@@ -40,7 +40,7 @@ class Delivery:
     slug: str
     team_id: int
     file: PreparedUpload
-    wishes: RunRequest
+    run_request: RunRequest
     key: str | None = None
     """A repeated key returns the earlier submission, so that a form submitted twice creates one run."""
     batch_id: int | None = None
@@ -75,7 +75,7 @@ def submit(session: Session, delivery: Delivery) -> Submission:
         phase=phase,
         upload=upload,
         prepared=delivery.file,
-        wishes=delivery.wishes,
+        run_request=delivery.run_request,
         is_stored=False,
     )
     return _decide(session, checked)
@@ -128,7 +128,7 @@ def decide(session: Session, upload_id: int, prepared: PreparedUpload) -> Submis
         phase=phase,
         upload=upload,
         prepared=_within_limits(session, phase, upload, prepared),
-        wishes=RunRequest(**upload.wishes),
+        run_request=RunRequest(**upload.wishes),
         is_stored=True,
     )
     is_first = upload.checked_at is None
@@ -149,7 +149,7 @@ class _Checked:
     phase: Phase
     upload: Upload
     prepared: PreparedUpload
-    wishes: RunRequest
+    run_request: RunRequest
     is_stored: bool
 
 
@@ -174,7 +174,7 @@ def _begin(session: Session, delivery: Delivery) -> Submission | tuple[Task, Pha
         return earlier
     is_filed = delivery.any_team or delivery.batch_id is not None
     task, _, phase = limits.admit(
-        session, delivery.sender, delivery.slug, delivery.team_id, delivery.wishes, any_team=is_filed
+        session, delivery.sender, delivery.slug, delivery.team_id, delivery.run_request, any_team=is_filed
     )
     limits.require_size(phase, delivery.file.size)
     upload = _new_upload(session, delivery, phase)
@@ -186,7 +186,7 @@ def _begin(session: Session, delivery: Delivery) -> Submission | tuple[Task, Pha
 
 def _new_upload(session: Session, delivery: Delivery, phase: Phase) -> Upload:
     # The reason is kept for a run that is late only.
-    late = delivery.wishes.late.strip()[:LONGEST_REASON] if is_over(session, phase.id) else ""
+    late = delivery.run_request.late.strip()[:LONGEST_REASON] if is_over(session, phase.id) else ""
     return Upload(
         task_id=phase.task_id,
         phase_id=phase.id,
@@ -198,7 +198,7 @@ def _new_upload(session: Session, delivery: Delivery, phase: Phase) -> Upload:
         idempotency_key=delivery.key,
         state="received",
         agent=delivery.sender.is_agent,
-        wishes=asdict(replace(delivery.wishes, filed=_is_filed(delivery), late=late)),
+        wishes=asdict(replace(delivery.run_request, filed=_is_filed(delivery), late=late)),
         batch_id=delivery.batch_id,
         created_at=now(session),
     )
@@ -206,13 +206,13 @@ def _new_upload(session: Session, delivery: Delivery, phase: Phase) -> Upload:
 
 def _is_filed(delivery: Delivery) -> bool:
     """Whether the run is filed for the team: by an organisers' runner or by an account outside the team."""
-    return bool(delivery.wishes.execution) or not policy.owns(delivery.sender, delivery.team_id)
+    return bool(delivery.run_request.execution) or not policy.owns(delivery.sender, delivery.team_id)
 
 
 def _decide(session: Session, checked: _Checked) -> Submission:
     upload = checked.upload
-    name, alike = _name_for(session, checked.task, upload.team_id, checked.wishes.name)
-    report = _with_name_problem(checked.wishes, alike, checked.prepared.report)
+    name, alike = _name_for(session, checked.task, upload.team_id, checked.run_request.name)
+    report = _with_name_problem(checked.run_request, alike, checked.prepared.report)
     is_held = report.accepted and _waits_for_a_look(session, checked)
     run = _new_run(session, checked, name) if report.accepted and not is_held else None
     upload.report, upload.checked_at = report.as_json(), now(session)
@@ -243,9 +243,9 @@ def _decide(session: Session, checked: _Checked) -> Submission:
         sha256=upload.sha256,
         **({"late": late} if (late := upload.wishes.get("late")) else {}),
     )
-    if checked.wishes.reproduces:
+    if checked.run_request.reproduces:
         for tell in slots.MADE:
-            tell(session, checked.viewer, run.id, checked.wishes.reproduces)
+            tell(session, checked.viewer, run.id, checked.run_request.reproduces)
     editions.queue_run(session, run)
     for listener in events.LISTENERS:
         listener.upload_decided(session, checked.task, upload, run.id)
@@ -299,19 +299,19 @@ def _within_limits(
     return prepared
 
 
-def _with_name_problem(wishes: RunRequest, alike: str | None, report: Report) -> Report:
-    if alike == wishes.name:
+def _with_name_problem(run_request: RunRequest, alike: str | None, report: Report) -> Report:
+    if alike == run_request.name:
         rule, remedy = "is the name of another run of this task.", "Submit the run under another name."
     elif alike is not None:
         rule, remedy = f"looks like {alike}, another run of this task.", "Submit the run under another name."
-    elif not prepare.NAME.fullmatch(wishes.name):
+    elif not prepare.NAME.fullmatch(run_request.name):
         rule = (
             "must be 1 to 64 letters, digits, dots, hyphens or underscores, starting with a letter or digit."
         )
-        remedy = f"For example {prepare.suggested_name(wishes.name)}."
+        remedy = f"For example {prepare.suggested_name(run_request.name)}."
     else:
         return report
-    problem = Problem(rule, remedy, field="run name", value=wishes.name[:80])
+    problem = Problem(rule, remedy, field="run name", value=run_request.name[:80])
     return replace(report, problems=(problem, *report.problems))
 
 
@@ -340,7 +340,7 @@ def _name_for(session: Session, task: Task, team_id: int, name: str) -> tuple[st
 
 
 def _new_run(session: Session, checked: _Checked, name: str) -> Run:
-    packed, upload, wishes = checked.prepared.run, checked.upload, checked.wishes
+    packed, upload, run_request = checked.prepared.run, checked.upload, checked.run_request
     assert packed is not None, "an accepted file has a run"
     return Run(
         upload_id=upload.id,
@@ -349,10 +349,10 @@ def _new_run(session: Session, checked: _Checked, name: str) -> Run:
         team_id=upload.team_id,
         name=name,
         tag=packed.tag,
-        kind=wishes.kind,
+        kind=run_request.kind,
         filed=upload.wishes.get("filed", False),
-        description=wishes.description,
-        details=facts.stored(packed.details, wishes.facts),
+        description=run_request.description,
+        details=facts.stored(packed.details, run_request.facts),
         topics=packed.topics,
         entries=packed.entries,
         deepest=packed.deepest,

@@ -230,7 +230,7 @@ class UploadPage(OfTask):
 def upload_page(session: Session, viewer: Viewer, upload_id: int) -> UploadPage:
     """One upload with its report; NotFound for all but the team that sent it and the organisers."""
     upload, task, team, sender = _row(session, viewer, upload_id)
-    wishes = RunRequest(**upload.wishes)
+    run_request = RunRequest(**upload.wishes)
     fixed = select(Upload.id).where(Upload.fixed_from_id == upload_id).order_by(Upload.id)
     run = session.scalar(select(Run).where(Run.upload_id == upload.id))
     closed = {run.phase_id} if run is not None and is_over(session, run.phase_id) else ()
@@ -239,8 +239,8 @@ def upload_page(session: Session, viewer: Viewer, upload_id: int) -> UploadPage:
         upload=upload,
         team=team.name,
         sender=sender or "",
-        name=wishes.name if run is None else run.name,
-        kind=wishes.kind,
+        name=run_request.name if run is None else run.name,
+        kind=run_request.kind,
         report=report_of(upload),
         run_id=None if run is None else run.id,
         progress=queue.check_position(session, upload.id),

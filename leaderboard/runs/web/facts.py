@@ -52,7 +52,7 @@ def facts_given() -> dict[str, str]:
     return {field.key: request.form[field.key] for field in FIELDS if field.key in request.form}
 
 
-def wishes(file_name: str, path: Path | None = None) -> RunRequest:
+def run_request(file_name: str, path: Path | None = None) -> RunRequest:
     """The run request from the upload form; raises Invalid.
 
     A run without a name is named after its tag if the file is available, else after the file.

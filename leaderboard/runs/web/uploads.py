@@ -19,7 +19,7 @@ from leaderboard.runs.ops.uploads import Delivery, Submission
 from leaderboard.runs.page.upload import UploadPage, upload_file, upload_page
 from leaderboard.runs.page.upload_form import upload_form
 from leaderboard.runs.web import batches, checks, files
-from leaderboard.runs.web.facts import wishes
+from leaderboard.runs.web.facts import run_request
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.trec.read.lines import Limits
 from leaderboard.trec.runs.fixes import FIXES
@@ -89,19 +89,26 @@ def _submit(slug: str, sent: Sequence[Received]) -> Submission:
         raise Invalid(missing[0][1], [Problem(rule, field=field) for field, rule in missing])
     (file,) = sent
     file = replace(file, name=base_name(file.name))
-    return deliver(slug, team_id, file, wishes(file.name, file.path), form_key())
+    return deliver(slug, team_id, file, run_request(file.name, file.path), form_key())
 
 
 def deliver(
-    slug: str, team_id: int, file: Received, wishes: RunRequest, key: str | None, sender: Viewer | None = None
+    slug: str,
+    team_id: int,
+    file: Received,
+    run_request: RunRequest,
+    key: str | None,
+    sender: Viewer | None = None,
 ) -> Submission:
     """Take one run file: it is checked now if it is small, else kept for the evaluator.
 
     A key seen before gives the submission it made. sender: the viewer, unless another is given.
     """
     sender = sender or viewer()
-    prepared, is_checked = _prepared(sender, slug, team_id, file, wishes.phase)
-    delivery = Delivery(sender=sender, slug=slug, team_id=team_id, file=prepared, wishes=wishes, key=key)
+    prepared, is_checked = _prepared(sender, slug, team_id, file, run_request.phase)
+    delivery = Delivery(
+        sender=sender, slug=slug, team_id=team_id, file=prepared, run_request=run_request, key=key
+    )
     with writing() as session:
         if not is_checked:
             return uploads.receive(session, delivery)

@@ -218,7 +218,9 @@ def _runs(
             slug=member_task.task.slug,
             team_id=wished.team_id,
             file=submission.files[member],
-            wishes=RunRequest(wished.name or submission.name, wished.kind, wished.description, wished.facts),
+            run_request=RunRequest(
+                wished.name or submission.name, wished.kind, wished.description, wished.facts
+            ),
             key=f"{key}:{member}" if key else None,
         )
         try:

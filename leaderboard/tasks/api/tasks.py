@@ -250,8 +250,8 @@ def runs(slug: str, query: RunsQuery) -> Reply:
     shown = boards.board(
         reading(), viewer(), slug, query.measure, query.edition, one_per_team=False, group=query.group
     )
-    wish = msgspec.convert(asdict(query) | {"in_line": True}, BoardChoice)
-    return part(tables.table(view.view(reading(), viewer(), shown, wish)), query, "run")
+    choice = msgspec.convert(asdict(query) | {"in_line": True}, BoardChoice)
+    return part(tables.table(view.view(reading(), viewer(), shown, choice)), query, "run")
 
 
 @operation("GET", "/tasks/<slug>/announcements", Rows, query=ListQuery)

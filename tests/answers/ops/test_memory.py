@@ -34,7 +34,7 @@ with database.read() as session:
 made = prepare.prepare(path, path.name, rules, Limits())
 with database.write() as session:
     sent = uploads.submit(session, Delivery(sender=OPERATOR, slug="answers", team_id=team, file=made,
-                                            wishes=RunRequest("large"), key=None))
+                                            run_request=RunRequest("large"), key=None))
 assert sent.run_id is not None, sent.report
 status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
 print(sent.run_id, status["VmHWM"].split()[0])

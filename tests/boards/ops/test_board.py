@@ -58,7 +58,7 @@ def test_equal_scores_share_a_rank_and_stand_by_name(database: Database, tmp_pat
 def test_only_scored_official_runs_have_a_rank(database: Database, tmp_path: Path) -> None:
     """A better baseline stands behind the leader without rank, unscored runs last, withdrawn ones nowhere."""
     build.task(database, tmp_path, measures=("RR",))
-    build.run(database, tmp_path, BEST, "base", wishes=RunRequest("base", "baseline"))
+    build.run(database, tmp_path, BEST, "base", run_request=RunRequest("base", "baseline"))
     build.run(database, tmp_path, HALF, "second")
     gone = build.run(database, tmp_path, BEST, "gone")
     build.drain(database)

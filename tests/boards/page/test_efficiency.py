@@ -35,7 +35,7 @@ def filled(database: Database, tmp_path: Path) -> Database:
     """Six scored runs, of which five report some cost."""
     build.task(database, tmp_path, measures=("RR", "NumRet", "SearchLength(rel=1)"))
     for name, (rankings, kind, facts) in RUNS.items():
-        build.run(database, tmp_path, rankings, name, wishes=RunRequest(name, kind, facts=facts))
+        build.run(database, tmp_path, rankings, name, run_request=RunRequest(name, kind, facts=facts))
     build.drain(database)
     return database
 

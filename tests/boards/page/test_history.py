@@ -37,7 +37,7 @@ def site(database: Database, tmp_path: Path) -> None:
     build.revise(database, tmp_path, {"1": {"x": 1}, "2": {"x": 1}, "3": {"a": 1}})
     build.drain(database)
     build.run(database, tmp_path, HALF, "late", team_name="Other")
-    build.run(database, tmp_path, HALF, "base", team_name="Other", wishes=RunRequest("base", "baseline"))
+    build.run(database, tmp_path, HALF, "base", team_name="Other", run_request=RunRequest("base", "baseline"))
     build.drain(database)
     with database.write() as session:
         for number, (start, end) in {1: (_day(1), _day(5)), 2: (_day(5), None)}.items():

@@ -1,4 +1,4 @@
-"""What of a board is shown by a wish: rows that match, columns that were chosen, and nothing held back."""
+"""What of a board is shown by a choice: rows that match, columns that were chosen, and nothing held back."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -55,7 +55,7 @@ def _fill(database: Database, folder: Path, padding: Sequence[str] = (), **optio
             {topic: (*docnos, *padding) for topic in TOPICS},
             name,
             team_name=team,
-            wishes=RunRequest(name, kind, description=f"The {name} of its kind"),
+            run_request=RunRequest(name, kind, description=f"The {name} of its kind"),
         )
         for name, (team, kind, docnos) in RUNS.items()
     }
@@ -69,16 +69,16 @@ def _fill(database: Database, folder: Path, padding: Sequence[str] = (), **optio
     return ids
 
 
-def _view(database: Database, viewer: Viewer = ANONYMOUS, **wish: Any) -> View:
-    return _both(database, viewer, **wish)[1]
+def _view(database: Database, viewer: Viewer = ANONYMOUS, **choice: Any) -> View:
+    return _both(database, viewer, **choice)[1]
 
 
 def _both(
-    database: Database, viewer: Viewer = ANONYMOUS, measure: str | None = None, **wish: Any
+    database: Database, viewer: Viewer = ANONYMOUS, measure: str | None = None, **choice: Any
 ) -> tuple[Board, View]:
     with database.read() as session:
         shown = board.board(session, viewer, "t", measure)
-        return shown, board_views.view(session, viewer, shown, BoardChoice(**wish))
+        return shown, board_views.view(session, viewer, shown, BoardChoice(**choice))
 
 
 def _names(view: View) -> list[str]:
@@ -106,7 +106,7 @@ def test_baselines_stand_above_or_in_line_and_never_have_a_rank(database: Databa
 
 @pytest.mark.usefixtures("filled")
 @pytest.mark.parametrize(
-    ("wish", "names"),
+    ("choice", "names"),
     [
         ({"search": "SEC"}, ["second"]),
         ({"search": "bears third"}, ["third"]),
@@ -123,10 +123,10 @@ def test_baselines_stand_above_or_in_line_and_never_have_a_rank(database: Databa
     ],
 )
 def test_a_filter_hides_rows_and_nothing_else(
-    database: Database, wish: dict[str, Any], names: list[str]
+    database: Database, choice: dict[str, Any], names: list[str]
 ) -> None:
     """What is left keeps its rank, and places and sentences are those of the whole board."""
-    shown, view = _both(database, **wish)
+    shown, view = _both(database, **choice)
     assert _names(view) == names
     assert (view.listed, view.total) == (len(names), 4)
     whole = {row.run: row.rank for row in shown.rows}
@@ -240,9 +240,13 @@ def test_what_is_held_back_can_be_neither_seen_nor_searched(
     view = _view(database, columns=("AP", "unjudged", "bounds", "type"), bounds=True)
     assert (view.coverage, view.bounds, view.outside, view.facts) == ({}, {}, frozenset(), ())
     assert (view.extras, view.choices.fields) == (frozenset(), ())
-    wishes: list[dict[str, Any]] = [{"field": "type"}, {"tag": "third"}, {"field": "type", "value": "manual"}]
-    for wish in wishes:
-        assert _names(_view(database, **wish)) == []
+    unmatched: list[dict[str, Any]] = [
+        {"field": "type"},
+        {"tag": "third"},
+        {"field": "type", "value": "manual"},
+    ]
+    for choice in unmatched:
+        assert _names(_view(database, **choice)) == []
     assert _names(_view(database, OPERATOR, field="type", value="manual")) == ["second"]
 
 

@@ -87,7 +87,9 @@ def full(database: Database, tmp_path: Path) -> None:
         ("aside", THIRD, "unofficial"),
         ("gone", BEST, "official"),
     ):
-        build.run(database, tmp_path, rankings, name, wishes=RunRequest(name, kind), team_name=f"Team {name}")
+        build.run(
+            database, tmp_path, rankings, name, run_request=RunRequest(name, kind), team_name=f"Team {name}"
+        )
     build.drain(database)
     with database.write() as session:
         run_id = next(row.run_id for row in service.board(session, OPERATOR, "t").rows if row.run == "gone")

@@ -27,7 +27,7 @@ def site(database: Database, client: FlaskClient, tmp_path: Path) -> FlaskClient
     }
     for name, said in facts.items():
         rankings = POOR if name == "quick" else GOOD
-        build.run(database, tmp_path, rankings, name, wishes=RunRequest(name, facts=said))
+        build.run(database, tmp_path, rankings, name, run_request=RunRequest(name, facts=said))
     build.drain(database)
     return client
 

@@ -35,7 +35,7 @@ def revised(database: Database, tmp_path: Path) -> None:
     build.task(database, tmp_path, judgments=BEFORE, topics=("1", "2"), measures=("RR", "AP"))
     for name, rankings in (("first", FIRST), ("second", SECOND), ("third", THIRD), ("gone", FIRST)):
         build.run(database, tmp_path, rankings, name)
-    build.run(database, tmp_path, FIRST, "base", wishes=RunRequest("base", "baseline"))
+    build.run(database, tmp_path, FIRST, "base", run_request=RunRequest("base", "baseline"))
     build.drain(database)
     with database.write() as session:
         gone = next(row.run_id for row in boards.board(session, OPERATOR, "t").rows if row.run == "gone")

@@ -32,7 +32,7 @@ def site(database: Database, tmp_path: Path) -> None:
     build.task(database, tmp_path, measures=("RR", "AP"))
     build.run(database, tmp_path, BEST, "best_one", team_name="One & only")
     build.run(database, tmp_path, HALF, "half", team_name="Two")
-    build.run(database, tmp_path, HALF, "base", wishes=RunRequest("base", "baseline"))
+    build.run(database, tmp_path, HALF, "base", run_request=RunRequest("base", "baseline"))
     build.drain(database)
     build.run(database, tmp_path, HALF, "fresh", team_name="Two")
 

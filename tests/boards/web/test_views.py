@@ -43,7 +43,7 @@ def filled(database: Database, tmp_path: Path) -> None:
     build.task(database, tmp_path, judgments=JUDGMENTS, topics=TOPICS, measures=("AP", "P@2", "R@2"))
     for name, team, kind, docnos in RUNS:
         rankings = dict.fromkeys(TOPICS, docnos)
-        build.run(database, tmp_path, rankings, name, team_name=team, wishes=RunRequest(name, kind))
+        build.run(database, tmp_path, rankings, name, team_name=team, run_request=RunRequest(name, kind))
     build.drain(database)
     stated = {"form": {"type": "manual", "code": "https://example.org/code"}}
     with database.write() as session:

@@ -31,7 +31,7 @@ def build_both(database: Database, folder: Path) -> None:
     judging.task(database, folder, "held")
     judging.refer_to(database, "ranked", "held")
     oak = RunRequest("oak", facts={"llm": "gpt-5"})
-    judging.label(database, folder, judging.CONFIDENT, slug="held", wishes=oak)
+    judging.label(database, folder, judging.CONFIDENT, slug="held", run_request=oak)
     board = {run: (0.1 * place, 0.5, 0.2) for place, run in enumerate(judging.RANKINGS)}
     judging.judge(database, folder, board, "elm", slug="held", team_name="Other")
     judging.task(database, folder, "heard", topics=("1", "2"))

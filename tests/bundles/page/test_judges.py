@@ -45,12 +45,12 @@ def build_ranked(database: Database, folder: Path) -> None:
         database, folder, {run: judging.REFERENCE[run] for run in "ABCD"}, facts="run,team\nA,Elms\n"
     )
     (folder / "elm.txt").write_text(BOARD)
-    wishes = RunRequest("elm", facts={"llm": "gpt"})
-    build.submit(database, folder / "elm.txt", "judged", team_name="Secret Owls", wishes=wishes)
+    run_request = RunRequest("elm", facts={"llm": "gpt"})
+    build.submit(database, folder / "elm.txt", "judged", team_name="Secret Owls", run_request=run_request)
     build.drain(database)
     judging.refer_to(database)
-    wishes = RunRequest("oak", facts={"llm": "gpt-5"})
-    judging.label(database, folder, judging.CONFIDENT, team_name="Bears", wishes=wishes)
+    run_request = RunRequest("oak", facts={"llm": "gpt-5"})
+    judging.label(database, folder, judging.CONFIDENT, team_name="Bears", run_request=run_request)
     gone = judging.label(database, folder, judging.LABELS, "gone", team_name="Bears").run_id
     build.drain(database)
     with database.write() as session:
@@ -68,7 +68,7 @@ def build_answered(database: Database, folder: Path, measure: str = "NuggetRecal
     assert judging.label(database, folder, text).run_id is not None
     if measure != "SupportP":
         own = judging.archive(folder, "alder", **judging.own_parts())
-        made = build.submit(database, own, "judged", team_name="Other", wishes=RunRequest("alder"))
+        made = build.submit(database, own, "judged", team_name="Other", run_request=RunRequest("alder"))
         assert made.run_id is not None, made.report
     build.drain(database)
 

@@ -59,7 +59,7 @@ def _send(database: Database, folder: Path, team: str, name: str, number: int) -
     path = build.run_file(folder, {**RANKINGS, "1": RANKINGS["1"][number:]}, name)
     path.write_text(f"# ir_metadata.start\n# actor:\n#   team: {team}\n# ir_metadata.end\n{path.read_text()}")
     facts = {"code": f"https://example.org/{name}"}
-    build.submit(database, path, team_name=team, wishes=RunRequest(name, description=TEXT, facts=facts))
+    build.submit(database, path, team_name=team, run_request=RunRequest(name, description=TEXT, facts=facts))
 
 
 def _secrets() -> list[str]:

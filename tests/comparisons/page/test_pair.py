@@ -134,8 +134,8 @@ def test_the_boards_verdict_stands_beside_that_of_the_pair(database: Database, t
     judgments = {topic: {f"r{topic}": 1, f"n{topic}": 0} for topic in TOPICS}
     build.task(database, tmp_path, judgments=judgments, topics=TOPICS, measures=("RR",))
     runs = {name: build.run(database, tmp_path, rankings(ranks), name) for name, ranks in RANKS.items()}
-    wishes = RunRequest("floor", "baseline")
-    floor = build.run(database, tmp_path, rankings(RANKS["weak"]), "floor", wishes=wishes)
+    run_request = RunRequest("floor", "baseline")
+    floor = build.run(database, tmp_path, rankings(RANKS["weak"]), "floor", run_request=run_request)
     build.drain(database)
     strong, weak, alike = runs["strong"], runs["weak"], runs["alike"]
     assert pair(database, strong, weak).on_board == BoardVerdict(1, len(RANKS), 10, None)

@@ -65,8 +65,11 @@ def filled(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> I
     ids = {}
     for slug in ("t", "sized"):
         found = {name: build.run(database, folder, RUNS[name], name, slug=slug) for name in RUNS}
-        path, wishes = build.run_file(folder, RUNS["second"], "base"), RunRequest("base", kind="baseline")
-        sent = build.submit(database, path, slug, wishes=wishes).run_id
+        path, run_request = (
+            build.run_file(folder, RUNS["second"], "base"),
+            RunRequest("base", kind="baseline"),
+        )
+        sent = build.submit(database, path, slug, run_request=run_request).run_id
         assert sent is not None
         ids[slug] = {**found, "base": sent}
     build.run(database, folder, RUNS["third"], "third", slug="lonely")

@@ -48,7 +48,7 @@ def said(database: Database, tmp_path: Path) -> Database:
 
 def send(database: Database, path: Path) -> Submission:
     """What became of a file of a judge."""
-    return build.submit(database, path, "judged", wishes=RunRequest(suggested_name(path.name)))
+    return build.submit(database, path, "judged", run_request=RunRequest(suggested_name(path.name)))
 
 
 def values(database: Database, made: Submission) -> dict[str, dict[str, float]]:

@@ -40,7 +40,7 @@ def heard(site: Site, tmp_path: Path) -> Site:
 
 def judge(site: Site, path: Path, name: str = "oak") -> str:
     """The address of the labels of a judge that sent this file."""
-    made = build.submit(site.database, path, "judged", team_name="Owls", wishes=RunRequest(name))
+    made = build.submit(site.database, path, "judged", team_name="Owls", run_request=RunRequest(name))
     assert made.run_id is not None, made.report
     build.drain(site.database)
     return f"/tasks/judged/judges/{made.run_id}/labels"

@@ -33,8 +33,8 @@ def olga(client: FlaskClient, database: Database, sign_in: SignIn, tmp_path: Pat
     account = sign_in(client, "Olga", is_organiser=True)
     judging.task(database, tmp_path, viewer=people.viewer(database, account))
     judging.refer(database, tmp_path)
-    wishes = RunRequest("oak", facts={"llm": "gpt-5"})
-    judging.judge(database, tmp_path, wishes=wishes)
+    run_request = RunRequest("oak", facts={"llm": "gpt-5"})
+    judging.judge(database, tmp_path, run_request=run_request)
     judging.judge(database, tmp_path, judging.ELM, "elm", team_name="Other")
     build.drain(database)
     return client

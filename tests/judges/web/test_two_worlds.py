@@ -45,7 +45,7 @@ def _world(template: Path, folder: Path, secret: str, moment: datetime) -> World
     judging.task(database, folder, topics=("1", "2"))
     judging.refer_to(database, "said", measure="NuggetRecall(set=all)")
     sent = judging.archive(folder, **_parts(secret))
-    made = build.submit(database, sent, "judged", team_name="Bears", wishes=RunRequest("oak"))
+    made = build.submit(database, sent, "judged", team_name="Bears", run_request=RunRequest("oak"))
     assert made.run_id is not None, made.report
     build.drain(database)
     with database.write() as session:

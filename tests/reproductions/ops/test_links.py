@@ -119,11 +119,11 @@ def test_a_withdrawn_run_is_no_original(database: Database, made: Reproduced) ->
 def test_it_is_said_with_the_file(database: Database, made: Reproduced, tmp_path: Path) -> None:
     """An upload that names an original is linked once it is accepted; a wrong one stores nothing."""
     path = build.run_file(tmp_path, reproduced.NEW, "third")
-    wishes = RunRequest("third", reproduces=made.reproduced.named)
-    run_id = build.submit(database, path, wishes=wishes).run_id
+    run_request = RunRequest("third", reproduces=made.reproduced.named)
+    run_id = build.submit(database, path, run_request=run_request).run_id
     assert run_id is not None
     assert rows(database) == {run_id: made.reproduced}
     with pytest.raises(Invalid):
-        build.submit(database, path, wishes=RunRequest("fourth", reproduces={"original": 999}))
+        build.submit(database, path, run_request=RunRequest("fourth", reproduces={"original": 999}))
     with database.read() as session:
         assert session.query(Run).filter(Run.name == "fourth").count() == 0

@@ -63,7 +63,7 @@ class Site:
         with self.database.write() as session:
             return uploads.submit(
                 session,
-                Delivery(sender=sender, slug="t", team_id=team_id, file=file, wishes=RunRequest(name)),
+                Delivery(sender=sender, slug="t", team_id=team_id, file=file, run_request=RunRequest(name)),
             )
 
     def review(self, viewer: Viewer, upload_id: int, accept: bool, why: str = "") -> None:

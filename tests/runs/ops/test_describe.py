@@ -30,7 +30,7 @@ def run_id(database: Database, tmp_path: Path) -> int:
     path = build.run_file(tmp_path, RANKINGS)
     path.write_text(HEADER + path.read_text())
     facts = {"latency_ms": 1 / 3, "llm": "none"}
-    sent = build.submit(database, path, team_name="Owls", wishes=RunRequest("run", facts=facts))
+    sent = build.submit(database, path, team_name="Owls", run_request=RunRequest("run", facts=facts))
     assert sent.run_id is not None
     return sent.run_id
 

@@ -55,7 +55,7 @@ def test_late_and_baseline_runs_are_taken_beside_the_others(
     kind: str, database: Database, tmp_path: Path, closed: dict[str, int]
 ) -> None:
     """They say by themselves that they are not of the contest."""
-    build.run(database, tmp_path, PERFECT, "other", wishes=RunRequest("other", kind))
+    build.run(database, tmp_path, PERFECT, "other", run_request=RunRequest("other", kind))
     with database.read() as session:
         task = session.scalars(select(Task)).one()
         assert choices.not_chosen(session, task) == {closed["three"]}
@@ -64,7 +64,7 @@ def test_late_and_baseline_runs_are_taken_beside_the_others(
 def test_a_reason_is_on_record_and_shown(database: Database, tmp_path: Path, closed: dict[str, int]) -> None:
     """On the run, its page and in the audit; and those that count stay those that were sent in time."""
     why = "The upload failed through our fault."
-    late = build.run(database, tmp_path, PERFECT, "late", wishes=RunRequest("late", late=why))
+    late = build.run(database, tmp_path, PERFECT, "late", run_request=RunRequest("late", late=why))
     build.drain(database)
     with database.read() as session:
         assert run_pages.run_page(session, ANONYMOUS, late).late == why
@@ -79,7 +79,7 @@ def test_a_reason_is_on_record_and_shown(database: Database, tmp_path: Path, clo
 def test_a_reason_is_not_kept_where_nothing_is_late(database: Database, tmp_path: Path) -> None:
     """A run sent in time is like any other."""
     build.task(database, tmp_path)
-    made = build.run(database, tmp_path, PERFECT, wishes=RunRequest("run", late="just in case"))
+    made = build.run(database, tmp_path, PERFECT, run_request=RunRequest("run", late="just in case"))
     with database.read() as session:
         assert run_pages.run_page(session, ANONYMOUS, made).late == ""
 

@@ -34,7 +34,7 @@ def owls(database: Database, tmp_path: Path) -> int:
 
 def _delivery(folder: Path, sender: Viewer, team_id: int, name: str) -> Delivery:
     file = prepare.unchecked(folder / "run.txt", "run.txt")
-    return Delivery(sender=sender, slug="t", team_id=team_id, file=file, wishes=RunRequest(name))
+    return Delivery(sender=sender, slug="t", team_id=team_id, file=file, run_request=RunRequest(name))
 
 
 def _receive(database: Database, folder: Path, sender: Viewer, team_id: int, name: str) -> bool:
@@ -173,7 +173,7 @@ def test_a_good_file_is_taken_after_any_number_of_rejected_ones(
     build.run_file(tmp_path, {"1": ["a"]}, "bad")
     bad = prepare.unchecked(tmp_path / "bad.txt", "bad.txt")
     with database.write() as session:
-        sent = Delivery(sender=anna, slug="t", team_id=owls, file=bad, wishes=RunRequest("no good name"))
+        sent = Delivery(sender=anna, slug="t", team_id=owls, file=bad, run_request=RunRequest("no good name"))
         uploads.receive(session, sent)
     build.drain(database)
     with database.write() as session:
@@ -205,7 +205,7 @@ def test_files_rejected_in_turn_are_not_kept(database: Database, tmp_path: Path,
 
     def kept(name: str) -> bool:
         with database.write() as session:
-            sent = Delivery(sender=anna, slug="t", team_id=owls, file=file, wishes=RunRequest(name))
+            sent = Delivery(sender=anna, slug="t", team_id=owls, file=file, run_request=RunRequest(name))
             upload_id = uploads.receive(session, sent).upload_id
             session.execute(update(Job).values(run_after=Job.created_at))
         build.drain(database)

@@ -67,8 +67,8 @@ def _delivery(database: Database, folder: Path, team: str, name: str, key: str |
         rules = limits.rules_for(session, OPERATOR, "t", team_id)
     path = build.run_file(folder, {"1": ["a"]}, name)
     file = prepare.prepare(path, path.name, rules, Limits())
-    wishes = RunRequest(name)
-    return Delivery(sender=OPERATOR, slug="t", team_id=team_id, file=file, wishes=wishes, key=key)
+    run_request = RunRequest(name)
+    return Delivery(sender=OPERATOR, slug="t", team_id=team_id, file=file, run_request=run_request, key=key)
 
 
 @pytest.mark.parametrize("team", ["Owls", "Bears"])

@@ -126,7 +126,7 @@ def test_the_name_of_a_withdrawn_run_is_free(
     path = build.run_file(tmp_path, SECOND, "first")
 
     def send(name: str) -> str | None:
-        sent = build.submit(database, path, team_name="Owls", wishes=RunRequest(name))
+        sent = build.submit(database, path, team_name="Owls", run_request=RunRequest(name))
         with database.read() as session:
             return session.get_one(Run, sent.run_id).name if sent.run_id else None
 

@@ -178,7 +178,7 @@ def test_metadata_adds_to_what_the_file_says(database: Database, tmp_path: Path)
         "# ir_metadata.start\n# actor:\n#   team: Ours\n# method:\n#   automatic: true\n# ir_metadata.end\n"
     )
     path.write_text(header + path.read_text())
-    sent = build.submit(database, path, wishes=RunRequest("own"))
+    sent = build.submit(database, path, run_request=RunRequest("own"))
     assert sent.run_id is not None, sent.report
     build.drain(database)
     found = _metadata(database, sent.run_id)

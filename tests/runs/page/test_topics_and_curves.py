@@ -48,7 +48,9 @@ def ids(database: Database, tmp_path: Path) -> dict[str, int]:
         name: build.run(database, tmp_path, rankings, name)
         for name, rankings in (("best", BEST), ("middle", MIDDLE), ("odd", ODD))
     }
-    made["base"] = build.run(database, tmp_path, BEST, "base", wishes=RunRequest("base", kind="baseline"))
+    made["base"] = build.run(
+        database, tmp_path, BEST, "base", run_request=RunRequest("base", kind="baseline")
+    )
     build.drain(database)
     return made
 

@@ -37,7 +37,7 @@ def sent(
     """The id of a scored run, sent as a file of that name."""
     path = folder / name
     path.write_bytes(gzip.compress(lines) if name.endswith(".gz") else lines)
-    run_id = build.submit(database, path, wishes=RunRequest("mine"), team_name=team_name).run_id
+    run_id = build.submit(database, path, run_request=RunRequest("mine"), team_name=team_name).run_id
     assert run_id is not None
     build.drain(database)
     return run_id

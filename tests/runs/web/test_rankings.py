@@ -31,7 +31,9 @@ def mine(database: Database, tmp_path: Path) -> int:
     corpus = tmp_path / "corpus.jsonl"
     corpus.write_text(CORPUS)
     build.task(database, tmp_path, measures=("RR", "NumRet"), grade_names={2: "exact"}, documents=corpus)
-    build.run(database, tmp_path, {**BEST, "1": ["z", "c"]}, "base", wishes=RunRequest("base", "baseline"))
+    build.run(
+        database, tmp_path, {**BEST, "1": ["z", "c"]}, "base", run_request=RunRequest("base", "baseline")
+    )
     build.run(database, tmp_path, BEST, "best")
     made = build.run(database, tmp_path, PARTLY, "mine", team_name="Lab")
     build.drain(database)

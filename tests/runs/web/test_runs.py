@@ -79,9 +79,9 @@ def among_others(database: Database, tmp_path: Path) -> int:
     """A run that misses a topic, among a better, an equal and an unranked one."""
     build.task(database, tmp_path, measures=("RR", "NumRet"), grade_names={2: "exact"})
     for name, rankings, kind in (("best", BEST, "official"), ("base", BEST, "baseline")):
-        build.run(database, tmp_path, rankings, name, wishes=RunRequest(name, kind))
+        build.run(database, tmp_path, rankings, name, run_request=RunRequest(name, kind))
     mine = build.run(
-        database, tmp_path, PARTLY, "mine", team_name="Lab", wishes=RunRequest("mine", description="how")
+        database, tmp_path, PARTLY, "mine", team_name="Lab", run_request=RunRequest("mine", description="how")
     )
     build.run(database, tmp_path, PARTLY, "same", team_name="Others")
     build.drain(database)

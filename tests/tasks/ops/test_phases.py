@@ -64,7 +64,7 @@ def _season(database: Database, folder: Path) -> dict[str, int]:
             _ranking(good, ["1", "2"] if phase == "training" else ["3", "4", "5", "6"]),
             name,
             team_name=f"Team {name}",
-            wishes=RunRequest(name, phase=phase),
+            run_request=RunRequest(name, phase=phase),
         )
         for name, (phase, good) in sent.items()
     }
@@ -177,7 +177,7 @@ def test_a_blind_phase_of_an_open_task_shows_at_its_close_how_runs_moved(
     with database.read() as session:
         scored = session.scalars(select(TopicSet.topics).where(TopicSet.name == "blind")).one() or []
     ranking = {topic_id: [*(f"x{place}" for place in range(9)), "a"] for topic_id in scored}
-    build.run(database, tmp_path, ranking, "r", wishes=RunRequest("r", phase="blind"))
+    build.run(database, tmp_path, ranking, "r", run_request=RunRequest("r", phase="blind"))
     build.drain(database)
     _set(database, "blind", closes_at=datetime.now(UTC) - DAY)
     shown = _board(database, ANONYMOUS, "blind")
@@ -232,8 +232,16 @@ def test_limits_count_by_phase_and_an_account_may_have_its_own(database: Databas
     _add(database, PhasePlan(name="other", runs_in_all=1))
 
     def send(team: str, name: str, phase: str = "main") -> None:
-        wishes = RunRequest(name, phase=phase)
-        build.run(database, tmp_path, _ranking("1", TOPICS), name, team_name=team, viewer=nina, wishes=wishes)
+        run_request = RunRequest(name, phase=phase)
+        build.run(
+            database,
+            tmp_path,
+            _ranking("1", TOPICS),
+            name,
+            team_name=team,
+            viewer=nina,
+            run_request=run_request,
+        )
 
     for team, name in (("One", "a"), ("One", "b"), ("Two", "c")):
         send(team, name)

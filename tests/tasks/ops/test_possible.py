@@ -98,10 +98,10 @@ def _described(database: Database, folder: Path, slug: str, kind: str) -> Path:
 
 
 def _accepted(
-    database: Database, folder: Path, slug: str, kind: str, wishes: RunRequest | None = None
+    database: Database, folder: Path, slug: str, kind: str, run_request: RunRequest | None = None
 ) -> bool:
     path = _described(database, folder, slug, kind)
-    done = build.submit(database, path, slug, wishes=wishes or RunRequest(path.stem))
+    done = build.submit(database, path, slug, run_request=run_request or RunRequest(path.stem))
     assert done.state == "accepted", (slug, json.dumps(done.report.as_json() if done.report else None))
     return True
 
@@ -180,8 +180,8 @@ def test_a_run_is_accepted_whatever_a_phase_is(template: str, database: Database
             except Invalid as refused:
                 found[field, value] = refused.message
                 continue
-            wishes = RunRequest("run", plan.kinds[0] if plan.kinds else "official")
-            assert _accepted(database, tmp_path, slug, "rankings", wishes), (field, value)
+            run_request = RunRequest("run", plan.kinds[0] if plan.kinds else "official")
+            assert _accepted(database, tmp_path, slug, "rankings", run_request), (field, value)
     least = 390 if drafts.find_template(template).visibility == "blind" else 39
     assert found == {
         ("largest_bytes", 1): (

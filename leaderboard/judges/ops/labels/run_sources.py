@@ -1,7 +1,9 @@
 """Database access to the runs of a reference, which labels score."""
 
+import hashlib
+import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from collections.abc import Collection as AbcCollection
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +16,11 @@ from sqlalchemy.orm import Session
 from leaderboard.answers.ops import answers as answers_services
 from leaderboard.answers.ops.nuggets import scoring
 from leaderboard.answers.ops.nuggets.reading import PartFile
+from leaderboard.checksums import with_checksum
 from leaderboard.core.kinds import PackedRun
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Collection, Edition, QrelsRevision, Run, Task
 from leaderboard.errors import Conflict, Invalid, MissingInput, Problem
-from leaderboard.judges.ops.packed import Cell, sketch_of
 from leaderboard.measures.answers import registry as answer_measures
 from leaderboard.measures.answers.registry import parse
 from leaderboard.measures.judged import FloatArray, Judged
@@ -47,6 +49,10 @@ from leaderboard.trec.qrels.revision_inputs import RevisionInputs, compiled_inpu
 from leaderboard.trec.read.blocks import Block
 from leaderboard.trec.read.lines import Limits, shown, text_of
 from leaderboard.trec.runs.check import Report
+from leaderboard.trec.runs.fingerprints import SKETCH_SIZE
+
+Cell = tuple[str, str, float | str]
+"""Contents of a submission: run, topic and value of a board; topic, document and grade of labels; or text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -401,3 +407,13 @@ def _cells(sent: KeptAnswerLabels) -> set[Cell]:
         *((*cell, str(labels.labels)) for cell, labels in judgments.support.answers.items()),
         *((*cell, str(argued.sentences)) for cell, argued in judgments.argued.cells.items()),
     }
+
+
+def sketch_of(cells: Set[Cell]) -> bytes:
+    """The smallest hashes of the contents, with a checksum."""
+    hashes = sorted({_hash(cell) for cell in cells})[:SKETCH_SIZE]
+    return with_checksum(np.array(hashes, "<u8").tobytes())
+
+
+def _hash(cell: Cell) -> int:
+    return int.from_bytes(hashlib.blake2b(json.dumps(cell).encode(), digest_size=8).digest(), "little")

@@ -43,8 +43,8 @@ def load(database: Database, step: Callable[[], None]) -> bool:
     step()
     for name, path in answers.runs().items():
         kind = "unofficial" if name in answers.UNRANKED else "official"
-        wishes = RunRequest(name, kind=kind, facts=answers.STATED.get(name, {}))
-        sending.send(database, answers.SLUG, path, wishes)
+        run_request = RunRequest(name, kind=kind, facts=answers.STATED.get(name, {}))
+        sending.send(database, answers.SLUG, path, run_request)
         step()
     for revision in answers.revisions():
         _revise(database, revision)

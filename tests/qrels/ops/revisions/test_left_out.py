@@ -46,14 +46,14 @@ def _file(folder: Path, text: str, name: str = "left-out.txt") -> Path:
     return path
 
 
-def _keep(database: Database, wish: RevisionLeftOut | None, judgments: Path | None = None) -> str:
+def _keep(database: Database, leaving_out: RevisionLeftOut | None, judgments: Path | None = None) -> str:
     prepared = qrels.prepare(judgments) if judgments is not None else None
     with database.write() as session:
-        return revisions.keep_draft(session, OPERATOR, "t", prepared, "a note", left_out=wish)
+        return revisions.keep_draft(session, OPERATOR, "t", prepared, "a note", left_out=leaving_out)
 
 
-def _publish(database: Database, wish: RevisionLeftOut | None, judgments: Path | None = None) -> int:
-    token = _keep(database, wish, judgments)
+def _publish(database: Database, leaving_out: RevisionLeftOut | None, judgments: Path | None = None) -> int:
+    token = _keep(database, leaving_out, judgments)
     with database.write() as session:
         number = revisions.publish(session, OPERATOR, "t", token).number
     build.drain(database)
@@ -77,7 +77,7 @@ def _by_topic(database: Database, name: str) -> dict[str, list[float]]:
 def test_documents_are_left_out_before_ranks_are_counted(database: Database, tmp_path: Path) -> None:
     """d1 d2 d3 d4 with d1 left out and d3 relevant: P@2 is 1/2, the reciprocal rank 1/2."""
     _task(database, tmp_path)
-    assert _publish(database, revisions.wished(_file(tmp_path, "1 d1\n"))) == 2
+    assert _publish(database, revisions.read_left_out(_file(tmp_path, "1 d1\n"))) == 2
     found = _by_topic(database, "one")
     assert (found["P@2"][0], found["RR"][0], found["NumRet"][0]) == (0.5, 0.5, 3)
 
@@ -91,7 +91,7 @@ def test_scores_are_those_of_the_command_on_the_same_files(
     _task(database, tmp_path)
     left = _file(tmp_path, listed)
     judged = build.qrels_file(tmp_path, JUDGED)
-    _publish(database, revisions.wished(left))
+    _publish(database, revisions.read_left_out(left))
     scorer = Scorer(Inputs(judged, left_out=(left,)), Options(MEASURES))
     for name, rankings in (("one", RANKING), ("two", OTHER)):
         report = scorer.scores(build.run_file(tmp_path, rankings, name))
@@ -103,7 +103,7 @@ def test_leaving_out_what_no_run_has_changes_nothing(database: Database, tmp_pat
     """Documents that are neither judged nor in any run."""
     _task(database, tmp_path)
     before = {name: _by_topic(database, name) for name in ("one", "two")}
-    _publish(database, revisions.wished(_file(tmp_path, "1 z1\n2 z2\n3 z3\n")))
+    _publish(database, revisions.read_left_out(_file(tmp_path, "1 z1\n2 z2\n3 z3\n")))
     assert {name: _by_topic(database, name) for name in ("one", "two")} == before
 
 
@@ -121,7 +121,7 @@ def test_what_does_not_fit_is_an_error_with_its_line(
     """A relevant document and an unknown topic; nothing is kept."""
     _task(database, tmp_path)
     with pytest.raises(Invalid, match=rule) as caught:
-        _keep(database, revisions.wished(_file(tmp_path, listed)))
+        _keep(database, revisions.read_left_out(_file(tmp_path, listed)))
     (problem,) = caught.value.problems
     assert (problem.line, problem.value) == (line, value)
     assert problem.remedy
@@ -134,8 +134,8 @@ def test_the_list_is_part_of_the_revision_and_stays_until_it_is_dropped(
 ) -> None:
     """Repetitions are counted, the same list is no new revision, other judgments keep it."""
     _task(database, tmp_path)
-    wish = revisions.wished(_file(tmp_path, "1 d1\n1 d4\n1 d1\n"))
-    token = _keep(database, wish)
+    leaving_out = revisions.read_left_out(_file(tmp_path, "1 d1\n1 d4\n1 d1\n"))
+    token = _keep(database, leaving_out)
     with database.read() as session:
         change = rank_changes.preview(session, OPERATOR, "t", token).changes.left_out
         held = rank_changes.preview(session, OPERATOR, "t", token).left_out_of
@@ -143,9 +143,9 @@ def test_the_list_is_part_of_the_revision_and_stays_until_it_is_dropped(
     assert (change.before, change.after, change.topics, change.repeated) == (0, 2, (("1", 2),), 1)
     assert held is not None
     assert (held.runs, held.of, held.documents) == (2, 2, 4)
-    _publish(database, wish)
+    _publish(database, leaving_out)
     with pytest.raises(Conflict, match="nothing was added"):
-        _publish(database, revisions.wished(_file(tmp_path, "1 d4\n1 d1\n")))
+        _publish(database, revisions.read_left_out(_file(tmp_path, "1 d4\n1 d1\n")))
     more = build.qrels_file(tmp_path, {**JUDGED, "3": {"f1": 1}}, "more")
     assert _publish(database, None, more) == 3
     with database.read() as session:
@@ -159,7 +159,7 @@ def test_the_list_is_part_of_the_revision_and_stays_until_it_is_dropped(
         assert len({first.sha256, second.sha256, third.sha256}) == 3
         assert second.packed == first.packed
         assert second.left_out == third.left_out
-    assert _publish(database, revisions.wished(None, drop=True)) == 4
+    assert _publish(database, revisions.read_left_out(None, drop=True)) == 4
     with database.read() as session:
         revision = newest(session, 1)
         assert revision is not None
@@ -173,14 +173,14 @@ def test_a_residual_round_is_made_of_revisions(database: Database, tmp_path: Pat
     later = {"1": {**JUDGED["1"], "d4": 2}, "2": {"E1": 1, "e2": 0, "x": 1}, "3": JUDGED["3"]}
     _publish(database, None, build.qrels_file(tmp_path, later, "later"))
     changed = _file(tmp_path, "e1 E1\n", "changed.txt")
-    wish = revisions.wished(None, changed, earlier=(1,), later=2)
-    token = _keep(database, wish)
+    leaving_out = revisions.read_left_out(None, changed, earlier=(1,), later=2)
+    token = _keep(database, leaving_out)
     with database.read() as session:
         page = rank_changes.preview(session, OPERATOR, "t", token)
         assert page.changes.without_relevant == ("3",)
         assert page.changes.left_out is not None
         assert (page.changes.left_out.after, page.changes.left_out.rounds) == (6, (1,))
-    _publish(database, wish)
+    _publish(database, leaving_out)
     with database.read() as session:
         revision = newest(session, 1)
         assert revision is not None
@@ -196,11 +196,11 @@ def test_a_residual_round_is_made_of_revisions(database: Database, tmp_path: Pat
 def test_a_residual_round_of_judgments_that_are_sent(database: Database, tmp_path: Path) -> None:
     """Judgments of the round alone; those of all rounds are refused, as a document of before is relevant."""
     _task(database, tmp_path)
-    wish = revisions.wished(None, earlier=(1,))
+    leaving_out = revisions.read_left_out(None, earlier=(1,))
     with pytest.raises(Invalid, match="judgments of this round alone"):
-        _keep(database, wish, build.qrels_file(tmp_path, JUDGED, "all"))
+        _keep(database, leaving_out, build.qrels_file(tmp_path, JUDGED, "all"))
     alone = build.qrels_file(tmp_path, {"1": {"d4": 1}, "2": {"x": 1}}, "alone")
-    _publish(database, wish, alone)
+    _publish(database, leaving_out, alone)
     assert _by_topic(database, "two")["P@2"] == [0.5, 0.5]
     earlier = build.qrels_file(tmp_path, JUDGED, "earlier")
     scorer = Scorer(Inputs(alone, left_out=(earlier,)), Options(MEASURES))
@@ -209,16 +209,18 @@ def test_a_residual_round_of_judgments_that_are_sent(database: Database, tmp_pat
     assert _by_topic(database, "two") == offline
     for numbers, later, rule in (((7,), None, "Revision 7 .* does not exist"), ((2,), 2, "both left out")):
         with pytest.raises(Invalid, match=rule):
-            _keep(database, revisions.wished(None, earlier=numbers, later=later))
+            _keep(database, revisions.read_left_out(None, earlier=numbers, later=later))
     with pytest.raises(Invalid, match="not both"):
-        _keep(database, revisions.wished(_file(tmp_path, "1 d1\n"), earlier=(1,)))
+        _keep(database, revisions.read_left_out(_file(tmp_path, "1 d1\n"), earlier=(1,)))
 
 
 def test_boards_say_what_is_left_out_and_where_all_judgments_are(database: Database, tmp_path: Path) -> None:
     """The words, the edition not to be compared with, and the same from the other side."""
     _task(database, tmp_path)
     _publish(
-        database, revisions.wished(None, earlier=(1,)), build.qrels_file(tmp_path, {"1": {"d4": 1}}, "r")
+        database,
+        revisions.read_left_out(None, earlier=(1,)),
+        build.qrels_file(tmp_path, {"1": {"d4": 1}}, "r"),
     )
     with database.read() as session:
         now = board.board(session, ANONYMOUS, "t").basis
@@ -235,7 +237,7 @@ def test_a_blind_board_does_not_say_how_many(database: Database, tmp_path: Path)
     build.task(database, tmp_path, visibility="blind", measures=("AP",), primary="AP", judgments=JUDGED)
     build.run(database, tmp_path, {topic: [f"d{rank}" for rank in range(12)] for topic in JUDGED}, "deep")
     build.drain(database)
-    _publish(database, revisions.wished(_file(tmp_path, "1 d1\n")))
+    _publish(database, revisions.read_left_out(_file(tmp_path, "1 d1\n")))
     with database.read() as session:
         basis = board.board(session, ANONYMOUS, "t").basis
         assert basis is not None
@@ -246,7 +248,7 @@ def test_a_blind_board_does_not_say_how_many(database: Database, tmp_path: Path)
 def test_pools_close_up(database: Database, tmp_path: Path) -> None:
     """What is left out of a topic is not pooled, and makes room for the next document."""
     _task(database, tmp_path)
-    _publish(database, revisions.wished(_file(tmp_path, "1 d1\n1 d4\n")))
+    _publish(database, revisions.read_left_out(_file(tmp_path, "1 d1\n1 d4\n")))
     with database.read() as session:
         plan = Plan({"name": "depth", "depth": 1}, reuse=False)
         previews.check_plan(plan)
@@ -260,7 +262,7 @@ def test_pools_close_up(database: Database, tmp_path: Path) -> None:
 def test_preferences_and_documents_left_out_exclude_each_other(database: Database, tmp_path: Path) -> None:
     """As offline: measures of preferences would need documents that are gone."""
     _task(database, tmp_path)
-    _publish(database, revisions.wished(_file(tmp_path, "1 d1\n")))
+    _publish(database, revisions.read_left_out(_file(tmp_path, "1 d1\n")))
     preferences = qrels.of_preferences(PreferenceJudgments({"1": {"": {(b"d2", b"d3"): 1.0}}}), "p.txt")
     with database.write() as session:
         token = revisions.keep_draft(session, OPERATOR, "t", preferences, "prefs")
@@ -271,7 +273,7 @@ def test_preferences_and_documents_left_out_exclude_each_other(database: Databas
 def test_a_copy_of_a_task_leaves_out_the_same(database: Database, tmp_path: Path) -> None:
     """Its first revision has the list and the same scores."""
     _task(database, tmp_path)
-    _publish(database, revisions.wished(_file(tmp_path, "1 d1\n")))
+    _publish(database, revisions.read_left_out(_file(tmp_path, "1 d1\n")))
     with database.write() as session:
         organise.clone(session, OPERATOR, "t", TaskCopy(slug="copy", name="A copy"))
     with database.read() as session:

@@ -34,7 +34,7 @@ def scored(database: Database, tmp_path: Path) -> Database:
     for name, rankings in RUNS.items():
         build.run(database, tmp_path, rankings, name)
     perfect = build.run_file(tmp_path, {"1": ["b", "a"], "2": ["d"], "4": ["f"]}, "perfect")
-    build.submit(database, perfect, wishes=RunRequest("perfect", kind="baseline"))
+    build.submit(database, perfect, run_request=RunRequest("perfect", kind="baseline"))
     build.drain(database)
     return database
 
@@ -119,7 +119,7 @@ def test_runs_without_a_rank_are_the_field_where_there_are_no_others(
     build.task(database, tmp_path, measures=("RR",))
     for name, first in (("one", "a"), ("two", "b")):
         path = build.run_file(tmp_path, {"1": [first]}, name)
-        build.submit(database, path, wishes=RunRequest(name, kind="baseline"))
+        build.submit(database, path, run_request=RunRequest(name, kind="baseline"))
     build.drain(database)
     shown = _list(database)
     assert (shown.field, shown.separates) == ("2 runs", False)
