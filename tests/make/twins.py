@@ -210,9 +210,7 @@ def _send_a_batch(database: Database, account_id: int) -> None:
         task = session.scalars(select(Task).where(Task.slug == "sealed")).one()
         refused = [{"file": "secret.txt", "rule": "No.", "examples": []}]
         wishes = {"hold": False, "refused": refused}
-        batch = UploadBatch(
-            task_id=task.id, account_id=account_id, wishes=wishes, created_at=task.created_at
-        )
+        batch = UploadBatch(task_id=task.id, account_id=account_id, wishes=wishes, created_at=task.created_at)
         session.add(batch)
 
 

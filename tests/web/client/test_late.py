@@ -59,9 +59,7 @@ def _in_browser(sender: Sender, late: str, *names: str) -> str:
     done = client.post(SUBMIT, data={**fields, "file": files}, content_type="multipart/form-data")
     if done.status_code == 303 and "/batches/" in done.headers["Location"]:
         with sender.site.database.read() as session:
-            refused = [*session.scalars(select(UploadBatch.wishes).order_by(UploadBatch.id))][-1][
-                "refused"
-            ]
+            refused = [*session.scalars(select(UploadBatch.wishes).order_by(UploadBatch.id))][-1]["refused"]
         return " ".join(one["rule"] for one in refused)
     return "" if done.status_code == 303 else pages.main(done)
 
