@@ -480,7 +480,7 @@ class Question:
         self._request = request
 
     def service(self) -> None:
-        """Ask the application's gate; what it raises is what the sender will be told."""
+        """Ask the application's gate; what it raises is the answer to the sender."""
         request = self._request
         environ = SiteTask(self._channel, request).get_environment()
         try:

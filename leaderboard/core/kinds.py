@@ -34,7 +34,7 @@ Others = Sequence[Callable[[], Consumer]]
 """Other consumers of the blocks of rankings while a file is read."""
 Scores = npt.NDArray[np.float64]
 Procedure = Callable[[Session, Any, Sequence[int], Callable[[float], None]], Any]
-"""Arrays of a source of scores and the ids of runs; told how far it is."""
+"""Arrays of a source of scores and the ids of runs; reports its progress."""
 Again = Callable[[BoundMeasure], tuple[Scores, Scores | None]]
 """Scores by a measure computed again, and the parts of their aggregate."""
 

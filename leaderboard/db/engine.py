@@ -260,7 +260,7 @@ _CLOCK_OF_POSTGRESQL = text("SELECT clock_timestamp()")
 
 
 def now(session: Session) -> datetime:
-    """The database's clock: the only one that leases, deadlines and stamps are told by."""
+    """The database's clock: the only one for leases, deadlines and stamps."""
     if session.get_bind().dialect.name == "sqlite":
         # SQLite reads this machine's clock, too; a writer has waited for its turn before it asks.
         session.connection()

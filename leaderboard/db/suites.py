@@ -20,9 +20,9 @@ class Suite(Base):
     title: Mapped[str]
     description: Mapped[str]
     reference: Mapped[str]
-    """Short name of the member that changes are told from; empty for none."""
+    """Short name of the member that changes are measured from; empty for none."""
     baseline: Mapped[str]
-    """Name of the run of the suite that gains are told over; empty for none."""
+    """Name of the suite run that gains are measured over; empty for none."""
     macro: Mapped[str]
     shared_topics: Mapped[bool]
     missing_is_empty: Mapped[bool]

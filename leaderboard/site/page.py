@@ -371,7 +371,7 @@ def database_bytes(session: Session) -> int:
 
 
 def _table_bytes(session: Session, size: int) -> dict[str, int]:
-    """Table -> its bytes, with indexes; {} where they cannot be told, or not quickly."""
+    """Table -> its bytes, with indexes; {} where they are unknown or slow to compute."""
     if not _is_sqlite(session):
         return {name: int(count) for name, count in session.execute(text(POSTGRESQL_SIZES))}
     if size > MOST_MEASURED:

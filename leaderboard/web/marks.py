@@ -91,8 +91,8 @@ def _with(form: str, field: str, sentence: str) -> str:
         place = opened
     described = _attributes(tag[0]).get("aria-describedby", "")
     bare = tag[0].replace(f' aria-describedby="{described}"', "")
-    told = " ".join(filter(None, (anchor(field), described)))
-    changed = bare.replace(" ", f' aria-invalid="true" aria-describedby="{told}" ', 1)
+    described_by = " ".join(filter(None, (anchor(field), described)))
+    changed = bare.replace(" ", f' aria-invalid="true" aria-describedby="{described_by}" ', 1)
     note = f'<strong class="fault" id="{anchor(field)}">{escape(sentence)}</strong>'
     return form[:place] + note + form[place : tag.start()] + changed + form[tag.end() :]
 

@@ -261,7 +261,7 @@ class BundleHead:
 
     citation: TaskCitation
     made_at: str
-    """'' where it is not told, so that the same task gives the same bytes."""
+    """'' where it is not stated, so that the same task gives the same bytes."""
     is_release: bool
     is_public: bool = False
     """Whether it holds what every visitor reads, and no more."""

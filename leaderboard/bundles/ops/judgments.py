@@ -84,7 +84,7 @@ def anew(session: Session, run_id: int, name: str) -> Iterator[bytes]:
         yield as_report(replace(answer, run=name), TEAM).encode() + b"\n"
 
 
-def told(facts: Mapping[str, Any]) -> dict[str, Any]:
+def public_report(facts: Mapping[str, Any]) -> dict[str, Any]:
     """The report on a file with no more than what `rules` needs, which pages of answers show."""
     kept = {name: facts[name] for name in ("dialect", "limit", "limits", "cut") if name in facts}
     unit = {"unit": facts["length"]["unit"]} if "length" in facts else {}

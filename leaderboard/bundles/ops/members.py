@@ -206,7 +206,7 @@ def _of_upload(source: BundleSource, upload_id: int, _: Record) -> Record:
     if source.task.kind != "answers" or source.view is None or upload_id in source.view.masked_uploads:
         return {}
     report = source.session.scalars(select(Upload.report).where(Upload.id == upload_id)).one()
-    return {"report": of_answers.told(_facts(report))}
+    return {"report": of_answers.public_report(_facts(report))}
 
 
 def _facts(report: dict[str, Any] | None) -> dict[str, Any]:

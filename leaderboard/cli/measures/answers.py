@@ -18,7 +18,7 @@ What `leaderboard evaluate --kind answers` can compute; [answers.md](answers.md)
 """
 
 
-def told(name: str | None, form: str) -> str:
+def listing(name: str | None, form: str) -> str:
     """All measures of answers, or the one that the name is of, as text, JSON or Markdown."""
     chosen = list(pages()) if name is None else [find(name)]
     if form == "json":

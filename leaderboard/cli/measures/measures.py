@@ -27,9 +27,9 @@ def measures(name: str | None, kind: str, form: str) -> None:
     NAME may have parameters, as in nDCG@10, or be a trec_eval name, as in ndcg_cut_10.
     """
     if kind == "answers":
-        from leaderboard.cli.measures.answers import told
+        from leaderboard.cli.measures.answers import listing
 
-        click.echo(told(name, form), nl=False)
+        click.echo(listing(name, form), nl=False)
     elif name is None:
         click.echo(_listed(form), nl=False)
     else:

@@ -132,7 +132,7 @@ class Supervisor:
             self.children.append(Child(f"evaluator-{number + 1}", evaluate_forever, arguments, deadline))
 
     def add_carried_evaluators(self, count: int) -> None:
-        """Prepare that many evaluation slots that are told by a broker what to do."""
+        """Prepare that many evaluation slots that a broker gives work."""
         for number in range(count):
             deadline = spawning.RawValue("d", 0.0)
             arguments = (self.settings, deadline, self._count_lost(number))

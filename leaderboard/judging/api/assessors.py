@@ -32,7 +32,7 @@ JUDGE = (Scope.JUDGE, Scope.ORGANISE)
 class NewAssessors:
     """Names of people; role: assessor or adjudicator."""
 
-    names: Annotated[tuple[Filled, ...], limits.told(minItems=1, maxItems=judging.MOST_AT_ONCE)]
+    names: Annotated[tuple[Filled, ...], limits.documented(minItems=1, maxItems=judging.MOST_AT_ONCE)]
     role: str = judging.ASSESSOR
 
 
@@ -255,7 +255,7 @@ class AskBody(ComparisonRequest):
 class ComparingAssessors:
     """Names of people."""
 
-    names: Annotated[tuple[Filled, ...], limits.told(minItems=1, maxItems=judging.MOST_AT_ONCE)]
+    names: Annotated[tuple[Filled, ...], limits.documented(minItems=1, maxItems=judging.MOST_AT_ONCE)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

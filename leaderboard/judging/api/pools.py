@@ -57,7 +57,7 @@ class PoolPlan:
     reuse: bool = True
     seed: Annotated[int, limits.within(0, LARGEST_SEED)] = 1
     seconds: Annotated[int, limits.within(1, MOST_SECONDS)] = SECONDS
-    overlap: Annotated[float, limits.told(minimum=0, maximum=1)] = 0.0
+    overlap: Annotated[float, limits.documented(minimum=0, maximum=1)] = 0.0
     note: str = ""
 
 

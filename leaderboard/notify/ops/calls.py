@@ -159,8 +159,8 @@ def _exchange(request: WebhookRequest, allowed: Networks) -> tuple[int, str]:
     with _connected(url, allowed, ends) as connection:
         path = f"{url.path or '/'}{f'?{url.query}' if url.query else ''}"
         agent = f"ir-leaderboard/{__version__}"
-        told = {"Content-Type": "application/json", "User-Agent": agent, "Connection": "close"}
-        connection.request("POST", path, request.body, {**told, **request.headers})
+        headers = {"Content-Type": "application/json", "User-Agent": agent, "Connection": "close"}
+        connection.request("POST", path, request.body, {**headers, **request.headers})
         answer = connection.getresponse()
         try:
             said = answer.read(READ_BYTES).decode("utf-8", "replace")

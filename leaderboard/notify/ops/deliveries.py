@@ -93,12 +93,12 @@ def _is_slow(webhook: Webhook) -> bool:
 
 def _body(row: WebhookDelivery, site: str) -> bytes:
     """The same bytes in each attempt."""
-    told = {
+    payload = {
         "type": row.event,
         "timestamp": row.created_at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         "data": {**row.data, "address": f"{site}{row.path}"},
     }
-    return json.dumps(told, separators=(",", ":")).encode()
+    return json.dumps(payload, separators=(",", ":")).encode()
 
 
 def _signing(webhook: Webhook, at: datetime) -> tuple[str, ...]:

@@ -399,10 +399,10 @@ def _tell(
     if task.published_at is not None and team_ids:
         owned = or_(owned, Webhook.team_id.in_(team_ids))
     listening = select(Webhook).where(owned, Webhook.paused_at.is_(None), is_answered_for())
-    told = {"task": task.slug, **facts}
+    payload = {"task": task.slug, **facts}
     for webhook in session.scalars(listening.order_by(Webhook.id)).all():
         if event in webhook.events:
-            write_event(session, webhook, event, path, told)
+            write_event(session, webhook, event, path, payload)
 
 
 def write_event(

@@ -77,7 +77,7 @@ class ResidualBody:
     changed_docnos: docno in the earlier revisions -> current docno, if changed.
     """
 
-    earlier: Annotated[tuple[int, ...], limits.told(minItems=1)]
+    earlier: Annotated[tuple[int, ...], limits.documented(minItems=1)]
     later: int | None = None
     note: Filled
     changed_docnos: Mapping[str, str] = field(default_factory=dict)

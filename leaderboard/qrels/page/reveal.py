@@ -53,7 +53,7 @@ class RevealPage(TaskHead):
     ranks: RankChanges
     board_ranks: dict[int, float] = field(default_factory=dict)
     """Run id -> score on all topics, which ranks the board."""
-    told: dict[int, float] = field(default_factory=dict)
+    as_shown: dict[int, float] = field(default_factory=dict)
     """Run id -> public score as shown to participants."""
     budget: AnswerBudget | None = None
     """For organisers."""
@@ -87,7 +87,7 @@ def reveal_page(session: Session, viewer: Viewer, slug: str) -> RevealPage:
         hidden_topics=len(hidden_topics),
         ranks=rank_changes.rank_changes(runs, public, hidden, by),
         board_ranks={run_id: value for run_id, value in whole.items() if run_id in ranked},
-        told=values_by(seen_means(session, edition, as_public, keys=(key,)), key),
+        as_shown=values_by(seen_means(session, edition, as_public, keys=(key,)), key),
         budget=_budget(session, task, edition, as_public, len(runs)) if access.organises else None,
     )
 
@@ -123,7 +123,7 @@ def table(page: RevealPage) -> Table[RankChange]:
             "new_rank run.name run.team run.run_id run.kind old_rank moved",
             Column("hidden", lambda row: row.new, "Hidden", digits=digits),
             Column("public", lambda row: row.old, "Public", digits=digits),
-            score("shown", "Public, as shown", page.told, BLIND_DECIMALS),
+            score("shown", "Public, as shown", page.as_shown, BLIND_DECIMALS),
             score("all", "All", page.board_ranks, digits),
         ),
         page.ranks.rows,

@@ -299,7 +299,7 @@ class UploadQuery:
 class Fixes:
     """Names of fixes, as listed in `fixes` of the check."""
 
-    fixes: Annotated[tuple[Annotated[str, api_limits.one_of(FIXES)], ...], api_limits.told(minItems=1)]
+    fixes: Annotated[tuple[Annotated[str, api_limits.one_of(FIXES)], ...], api_limits.documented(minItems=1)]
 
 
 @operation(

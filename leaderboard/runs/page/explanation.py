@@ -120,8 +120,8 @@ def _documents(
     places: Sequence[IntArray],
 ) -> dict[int, OverlookedDocument]:
     """Place in judgments.grades -> the document; columns are the run's ranks and the counts of the others."""
-    told, (ranks, counts) = np.concatenate(places), columns
-    docnos = alignments.docnos(compiled, told)
+    judged_at, (ranks, counts) = np.concatenate(places), columns
+    docnos = alignments.docnos(compiled, judged_at)
     texts = collections.texts(session, scored.seen.task.collection_id, docnos)
     return {
         place: OverlookedDocument(
@@ -131,7 +131,7 @@ def _documents(
             others=int(counts[place]),
             rank=int(ranks[place]) or None,
         )
-        for place, docno in zip(told.tolist(), docnos, strict=True)
+        for place, docno in zip(judged_at.tolist(), docnos, strict=True)
     }
 
 

@@ -227,8 +227,8 @@ def _require_new(session: Session, task_id: int, draft: AnnouncementDraft, recip
     )
     if newest is None or now(session) - newest.created_at > SAME:
         return
-    told = prose.one_line(draft.title), draft.body, recipients
-    if (newest.title, newest.body, newest.recipients) == told:
+    content = prose.one_line(draft.title), draft.body, recipients
+    if (newest.title, newest.body, newest.recipients) == content:
         raise Conflict("This announcement was just sent; it is not sent twice.")
 
 

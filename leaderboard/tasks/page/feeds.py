@@ -51,8 +51,8 @@ def site_feed(session: Session) -> FeedPage:
     published = select(Task).where(Task.published_at.is_not(None))
     tasks = session.scalars(published.order_by(Task.published_at.desc(), Task.id.desc())).all()
     to_all = Announcement.recipients["kind"].as_string() == EVERYBODY
-    told = select(Announcement).where(Announcement.task_id.in_([task.id for task in tasks]), to_all)
-    newest = session.scalars(told.order_by(Announcement.id.desc()).limit(MOST)).all()
+    announced = select(Announcement).where(Announcement.task_id.in_([task.id for task in tasks]), to_all)
+    newest = session.scalars(announced.order_by(Announcement.id.desc()).limit(MOST)).all()
     feed_entries = [
         FeedEntry(
             key=f"task/{task.id}",
@@ -75,8 +75,8 @@ def site_feed(session: Session) -> FeedPage:
 def task_feed(session: Session, viewer: Viewer, slug: str) -> FeedPage:
     """A task's news visible to the viewer; raises NotFound if the task is not."""
     task, access = policy.visible_task(session, viewer, slug)
-    told = announcements.visible(session, viewer, task)
-    entries = _news(session, [task], told, [task] if access.means else [])
+    announced = announcements.visible(session, viewer, task)
+    entries = _news(session, [task], announced, [task] if access.means else [])
     return FeedPage(
         key=f"task/{task.id}", title=task.name, path=f"/tasks/{task.slug}", entries=_newest(entries)
     )
@@ -109,12 +109,12 @@ def _newest(entries: Iterable[FeedEntry]) -> tuple[FeedEntry, ...]:
 
 
 def _news(
-    session: Session, tasks: Sequence[Task], told: Iterable[Announcement], showing: Sequence[Task]
+    session: Session, tasks: Sequence[Task], announced: Iterable[Announcement], showing: Sequence[Task]
 ) -> list[FeedEntry]:
     """Announcements, moved dates, and editions of the boards that show scores."""
     known = {task.id: task for task in tasks}
     return [
-        *(_announced(known[row.task_id], row) for row in told),
+        *(_announced(known[row.task_id], row) for row in announced),
         *(_moved(known[row.task_id], row) for row in _changes(session, tasks)),
         *(_shown(known[row.task_id], row) for row in _editions(session, showing)),
     ]

@@ -319,8 +319,8 @@ def _named_runs(
     for part in range(PARTS):
         rows = session.execute(selected.limit(2 * most).offset(2 * most * part)).all()
         for row in rows:
-            told = row.description, row.tag if row.task_id in searched.details else ""
-            if _has(searched.words, row.name, row.team, *told):
+            texts = row.description, row.tag if row.task_id in searched.details else ""
+            if _has(searched.words, row.name, row.team, *texts):
                 found[row.id] = _found(searched, row, row.name, row.team)
         if len(found) >= most or len(rows) < 2 * most:
             break
@@ -335,9 +335,9 @@ def _masked_runs(session: Session, viewer: Viewer, searched: _Searched) -> Itera
     for row in session.execute(of_tasks):
         names = searched.masked[row.task_id]
         name, team = names.run(row.id, row.name), names.team(row.team_id)
-        told = row.description, row.tag if row.task_id in searched.details else ""
+        texts = row.description, row.tag if row.task_id in searched.details else ""
         is_known = row.phase_id in searched.phases or policy.owns(viewer, row.team_id)
-        if is_known and _has(searched.words, name, team, *(() if names.is_masked(row.team_id) else told)):
+        if is_known and _has(searched.words, name, team, *(() if names.is_masked(row.team_id) else texts)):
             yield _found(searched, row, name, team)
 
 

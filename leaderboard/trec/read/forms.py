@@ -109,9 +109,9 @@ class Head(NamedTuple):
         if b"\0" in block or block.startswith((b"\xff\xfe", b"\xfe\xff")):
             return cls(block, [])
         lines = (line.removesuffix(b"\r") for line in block.split(b"\n"))
-        told = (line for line in lines if line.strip() and not line.startswith(b"#"))
+        data_lines = (line for line in lines if line.strip() and not line.startswith(b"#"))
         # One more than is checked: the last one of the block may be cut off.
-        kept = list(islice(told, SAMPLED_LINES + 1))
+        kept = list(islice(data_lines, SAMPLED_LINES + 1))
         whole = kept if len(block) < SAMPLED_BYTES - len(BOM) or len(kept) < 2 else kept[:-1]
         return cls(block, whole[:SAMPLED_LINES])
 

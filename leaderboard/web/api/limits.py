@@ -1,4 +1,4 @@
-"""Limits of parameters and fields, told by the document and held by what does the work.
+"""Limits of parameters and fields, stated in the document and enforced by what does the work.
 
 No value is read by these: who holds a limit says better what is wrong, and what to do about it.
 """
@@ -14,21 +14,21 @@ Filled = Annotated[str, Meta(extra_json_schema={"pattern": FILLED})]
 """A text that is not blank."""
 
 
-def told(**schema: Any) -> Meta:
+def documented(**schema: Any) -> Meta:
     """JSON Schema of a limit."""
     return Meta(extra_json_schema=schema)
 
 
 def within(least: int, most: int) -> Meta:
     """A whole number from one to another."""
-    return told(minimum=least, maximum=most)
+    return documented(minimum=least, maximum=most)
 
 
 def names_of(words: Iterable[str]) -> Meta:
     """An object whose keys are some of some words."""
-    return told(propertyNames={"enum": list(words)})
+    return documented(propertyNames={"enum": list(words)})
 
 
 def one_of(*groups: Iterable[str]) -> Meta:
     """One of some words."""
-    return told(enum=[word for group in groups for word in group])
+    return documented(enum=[word for group in groups for word in group])

@@ -442,8 +442,8 @@ def together(
     if "nuggets" not in makers and judgments.nuggets.topics:
         # Without a nugget set, the assignments define the nuggets.
         makers["nuggets"] = makers.get("assignments", MadeBy())
-    told = (*notes, *_failed(judgments))
-    return PackedAnswers(judgments, dict(sorted(makers.items())), before.leaves_out, told)
+    all_notes = (*notes, *_failed(judgments))
+    return PackedAnswers(judgments, dict(sorted(makers.items())), before.leaves_out, all_notes)
 
 
 def _joined(sent: AnswerJudgments, kept: AnswerJudgments) -> AnswerJudgments:

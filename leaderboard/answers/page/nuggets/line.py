@@ -307,8 +307,8 @@ def in_words(page: LinePage) -> tuple[str, ...]:
         return (*said, "Fewer than three runs are ranked on both boards, so their agreement is not computed.")
     agreement = page.agreement.found
     numbers = {name: getattr(agreement.boards, key) for key, name in COEFFICIENTS.items()}
-    told = ", ".join(f"{name} {value:.4f}" for name, value in numbers.items() if value is not None)
-    return (*said, f"{len(agreement.runs)} runs ranked on both boards, {agreement.topics} topics: {told}.")
+    stated = ", ".join(f"{name} {value:.4f}" for name, value in numbers.items() if value is not None)
+    return (*said, f"{len(agreement.runs)} runs ranked on both boards, {agreement.topics} topics: {stated}.")
 
 
 LINE_FILES: Files[LinePage] = Files(facts=line_facts, tables={"runs": runs_table, "topics": topics_table})

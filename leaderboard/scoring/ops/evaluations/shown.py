@@ -108,7 +108,7 @@ def basis_of(
     facts = revision.left_out_facts
     return Basis(
         left_out=qrels_left_out.words(facts, with_count=access.details),
-        left_out_facts=qrels_left_out.told(facts, with_count=access.details),
+        left_out_facts=qrels_left_out.left_out_facts(facts, with_count=access.details),
         edition=edition.number,
         revision=revision.number,
         revision_id=revision.id,

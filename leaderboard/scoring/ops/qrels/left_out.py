@@ -128,7 +128,7 @@ def words(facts: Mapping[str, Any] | None, *, with_count: bool = True) -> str:
     return sentence(int(facts["documents"]) if with_count else None, bool(facts["residual"]))
 
 
-def told(facts: Mapping[str, Any] | None, *, with_count: bool = True) -> dict[str, Any] | None:
+def left_out_facts(facts: Mapping[str, Any] | None, *, with_count: bool = True) -> dict[str, Any] | None:
     """The same for files; None if nothing is left out."""
     if not facts:
         return None

@@ -43,12 +43,12 @@ _OF_HITS = {
 
 def compute(database: Database, statistic_id: int) -> bytes:
     """The packed result of a stored request, computed in a separate process with recorded progress."""
-    told = time.monotonic()
+    reported = time.monotonic()
 
     def progress(share: float) -> None:
-        nonlocal told
-        if time.monotonic() - told > PROGRESS_EVERY_S:
-            told = time.monotonic()
+        nonlocal reported
+        if time.monotonic() - reported > PROGRESS_EVERY_S:
+            reported = time.monotonic()
             _tell_progress(database, statistic_id, share)
 
     with database.read() as session:
