@@ -11,12 +11,12 @@ from leaderboard import fields
 from leaderboard.errors import LeaderboardError
 
 FORM = re.compile(r"<form\b.*?</form>", re.DOTALL)
-# A value has no > in pages: Jinja escapes it.
-CONTROL = re.compile(r"<(?:input|select|textarea)\b[^>]*>")
+CONTROL = re.compile(r"<(?:input|select|textarea)\b[^>]*>")  # No value has a >: Jinja escapes it.
 ATTRIBUTE = re.compile(r'\b(type|name|id|value|aria-describedby)="([^"]*)"')
 LABEL = re.compile(r'<label for="([^"]*)">\s*([^<]*?)\s*<')
 LINK = re.compile(r'<a href="#fault-([^"]*)">(.*?)</a>(?: <code>.*?</code>)?', re.DOTALL)
 """What the list above a form has of a problem; with its value, as long as no control shows that."""
+FOLDED = re.compile(r'<details(?![^>]* open)([^>]*>(?:(?!</?details).)*?<strong class="fault")', re.DOTALL)
 UNSEEN = frozenset(("hidden", "submit"))
 BOXES = frozenset(("checkbox", "radio"))
 
@@ -51,7 +51,7 @@ def marked(page: str, found: Mapping[str, str], rest: str = "") -> str:
         found = {seen.pop(): rest}
     for field, sentence in found.items():
         form = _with(form, field, sentence)
-    return _linked(page[: here.start()] + form + page[here.end() :])
+    return _linked(FOLDED.sub(r"<details open\1", page[: here.start()] + form + page[here.end() :]))
 
 
 def anchor(field: str) -> str:
