@@ -268,14 +268,14 @@ def _waits_for_a_look(session: Session, checked: _Checked) -> bool:
 def _keep_for_fixes(session: Session, checked: _Checked, report: Report) -> None:
     """Keep a rejected file that a fix may make a run of; drop all others."""
     upload = checked.upload
-    mendable = (
+    fixable = (
         any(problem.fix for problem in report.problems)
         and upload.bytes <= MENDABLE_BYTES
         and not _comes_after_many(session, upload)
     )
-    if mendable and not checked.is_stored:
+    if fixable and not checked.is_stored:
         _add_chunks(session, upload.id, checked.prepared)
-    elif checked.is_stored and not mendable:
+    elif checked.is_stored and not fixable:
         drop_pieces(session, upload.id)
 
 

@@ -26,7 +26,7 @@ from leaderboard.trec.read.lines import Limits
 from tests.make import build, people
 
 TEXT = "1 Q0 a 1 2 tag\n2 Q0 d 1 2 tag\n3 Q0 e 1 2 tag\n"
-MENDABLE = TEXT + "1 Q0 a 2 1 tag\n"
+FIXABLE = TEXT + "1 Q0 a 2 1 tag\n"
 Sends = Callable[..., Submission]
 
 
@@ -128,7 +128,7 @@ def test_runs_of_agents_say_so_for_good(site: Site) -> None:
 def test_what_an_agent_sent_stays_its_own_when_a_person_fixes_it(site: Site) -> None:
     """And what a person sent is an agent's where that fixes it."""
     for sender, fixer in ((site.agent("Ann"), site.viewers["Ann"]), (site.viewers["Ann"], site.agent("Ann"))):
-        rejected = site.send(sender, f"run-{sender.is_agent}", MENDABLE)
+        rejected = site.send(sender, f"run-{sender.is_agent}", FIXABLE)
         with site.database.write() as session:
             made = fixing.ask(session, fixer, rejected.upload_id, ["duplicates"])
         assert site.upload(made.upload_id).agent
@@ -236,7 +236,7 @@ def test_what_waits_for_organisers_does_not_expire_and_a_fix_waits_again(site: S
         session.execute(update(Upload).values(checked_at=now(session) - timedelta(days=30)))
         batches.expire(session)
     assert site.upload(held.upload_id).state == "held"
-    rejected = site.send(site.viewers["Ann"], "two", MENDABLE)
+    rejected = site.send(site.viewers["Ann"], "two", FIXABLE)
     with site.database.write() as session:
         made = fixing.ask(session, agent, rejected.upload_id, ["duplicates"])
     build.drain(site.database)
