@@ -11,6 +11,7 @@ from leaderboard import fields
 from leaderboard.core.actions import Action
 from leaderboard.errors import Conflict, Invalid, LeaderboardError, OverQuota
 from leaderboard.web.errors import form_again, wants_json
+from leaderboard.web.marks import record_sent
 from leaderboard.web.rules import SIGNED_IN, Access, rule
 from leaderboard.web.security import local_path
 from leaderboard.web.session import settings, viewer, wake, writing
@@ -117,7 +118,6 @@ def form(
     asked = fields.of(record)
     typed = shown or fields.empty(record)
     # A page may have several forms; only the one that was sent is shown as it was typed.
-    received = getattr(current_app.view_functions.get(request.endpoint or ""), "record", None)
-    if error is not None and received is record:
+    if error is not None and record_sent() is record:
         typed = sent(record)
     return {"asked": asked, "typed": typed}

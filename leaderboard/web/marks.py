@@ -13,28 +13,28 @@ from leaderboard.errors import LeaderboardError
 FORM = re.compile(r"<form\b.*?</form>", re.DOTALL)
 CONTROL = re.compile(r"<(?:input|select|textarea)\b[^>]*>")  # No value has a >: Jinja escapes it.
 ATTRIBUTE = re.compile(r'\b(type|name|id|value|aria-describedby)="([^"]*)"')
-LABEL = re.compile(r'<label for="([^"]*)">\s*([^<]*?)\s*<')
+LABEL = re.compile(r'<label for="([^"]*)">([^<]*)<')
 LINK = re.compile(r'<a href="#fault-([^"]*)">(.*?)</a>(?: <code>.*?</code>)?', re.DOTALL)
 """What the list above a form has of a problem; with its value, as long as no control shows that."""
 FOLDED = re.compile(r'<details(?![^>]* open)([^>]*>(?:(?!</?details).)*?<strong class="fault")', re.DOTALL)
-UNSEEN = frozenset(("hidden", "submit"))
-BOXES = frozenset(("checkbox", "radio"))
+
+
+def record_sent() -> Any:
+    """The record that the form of this request is made from (`actions.takes`); None for a form by hand."""
+    return getattr(current_app.view_functions.get(request.endpoint or ""), "record", None)
 
 
 def problems(error: LeaderboardError) -> dict[str, str]:
-    """Field -> what is wrong with it and what to do.
-
-    A rule that goes on from the field's title, such as `must be a date.`, is put behind it.
-    """
-    record = getattr(current_app.view_functions.get(request.endpoint or ""), "record", None)
-    titles: Any = error.facts.get("titles") or (fields.titles(record) if record else {})
-    found = {}
+    """Field -> what is wrong with it and what to do."""
+    facts: Any = error.facts
+    titles = facts.get("titles") or ((record := record_sent()) and fields.titles(record)) or {}
+    found: dict[str, str] = {**facts.get("at_fields", {})}
     for problem in getattr(error, "problems", ()):
         if problem.field:
+            # A rule may go on from the title, such as `must be a date.`
             title = "" if problem.rule[:1].isupper() else titles.get(problem.field, "")
             found[problem.field] = " ".join(filter(None, (title, problem.rule, problem.remedy)))
-    field = error.facts.get("field")
-    return found or ({field: error.message} if isinstance(field, str) else {})
+    return found or ({facts["field"]: error.message} if "field" in facts else {})
 
 
 def marked(page: str, found: Mapping[str, str], rest: str = "") -> str:
@@ -73,19 +73,19 @@ def _controls(form: str) -> Iterator[tuple[re.Match[str], str]]:
     """The controls that are seen, with their names."""
     for tag in CONTROL.finditer(form):
         attributes = _attributes(tag[0])
-        if "name" in attributes and attributes.get("type") not in UNSEEN:
+        if "name" in attributes and attributes.get("type") not in ("hidden", "submit"):
             yield tag, attributes["name"]
 
 
 def _with(form: str, field: str, sentence: str) -> str:
     """The form with a sentence before the control of that name or label; unchanged where it has none."""
-    ids = {of for of, title in LABEL.findall(form) if title.casefold() == escape(field).casefold()}
+    ids = {of for of, title in LABEL.findall(form) if title.strip().casefold() == escape(field).casefold()}
     found = [tag for tag, name in _controls(form) if name == field or _attributes(tag[0]).get("id") in ids]
     if not found:
         return form
     tag, place = found[0], found[0].start()
     # A label and a legend name what they hold: what is wrong stands before the one, after the other.
-    if len(found) > 1 and _attributes(tag[0]).get("type") in BOXES:
+    if len(found) > 1 and _attributes(tag[0]).get("type") in ("checkbox", "radio"):
         place = form.rfind("</legend>", 0, place) + len("</legend>")
     elif (opened := form.rfind("<label", 0, place)) > form.rfind("</label>", 0, place):
         place = opened

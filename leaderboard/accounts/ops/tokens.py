@@ -329,7 +329,7 @@ def checked(session: Session, owner: Viewer, token_request: TokenRequest, *, fac
     if token_request.kind == RUNNER and (task_id is None or not organises(owner, task_id)):
         raise Forbidden("A runner token is for one task; only its organisers can create it.", field="slug")
     if not token_request.days and not may_be_endless(owner):
-        raise Forbidden("Only tokens of organisers may never expire. Enter a number of days.", field="days")
+        raise Forbidden("Only organisers can have tokens without end. Enter a number of days.", field="days")
     if not 0 <= token_request.days <= MOST_DAYS:
         raise Invalid(f"A token must expire after 1 to {MOST_DAYS} days.")
     return ApiToken(

@@ -405,13 +405,11 @@ def _refuse_unseen(
     lost = [key for key in keys if seen.get(key, stored[key]) != stored[key]]
     if not lost:
         return
-    said = [
-        setting_values.who_changed(
-            changing.session, changing.viewer, changing.task, {_words(one)}, _words(one)
-        )
-        for one in map(SETTINGS.__getitem__, lost)
-    ]
-    raise Conflict(f"{' '.join(said)} {setting_values.SAVE_AGAIN}", changed=lost)
+    words, asked = [_words(SETTINGS[key]) for key in lost], (changing.session, changing.viewer, changing.task)
+    said = " ".join(setting_values.who_changed(*asked, {word}, word) for word in words)
+    values = ((key, SETTINGS[key].about.choices.get(before[key], before[key])) for key in lost)
+    at_fields = {key: f"Stored value: {value or 'nothing'}" for key, value in values}
+    raise Conflict(f"{said} {setting_values.SAVE_AGAIN}", changed=lost, at_fields=at_fields)
 
 
 def _words(setting: Asked) -> str:

@@ -91,6 +91,7 @@ def test_two_organisers_at_once_lose_nothing(site: Site) -> None:
     assert re.search(r"Otto changed the contact at 20\d\d-\d\d-\d\d \d\d:\d\d UTC, after you", said)
     assert "licence at" not in said
     assert "Stored value: otto@example.org" in said
+    assert [one["name"] for one in pages.parsed(refused).select("[aria-invalid]")] == ["contact"]
     assert "Save name and description anyway" in said
     assert (_task(site).contact, _task(site).description) == ("otto@example.org", "*About* it.")
     again = pages.form(refused, f"{HERE}/description")
