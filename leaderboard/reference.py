@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
+from inspect import cleandoc
 from itertools import chain
 from types import NoneType
 from typing import Any, get_args, get_type_hints
@@ -153,7 +154,13 @@ def _limit(schema: Any) -> None:
 
 
 def _describe(schema: dict[str, Any], kind: type) -> None:
+    # Versions of msgspec differ in whether they take off indentation and name the default of a table.
+    if "description" in schema:
+        schema["description"] = cleandoc(schema["description"])
+    tables = {field.name for field in fields(kind) if field.default_factory is dict}
     for name, said in schema["properties"].items():
+        if name in tables:
+            said.setdefault("default", {})
         said["description"] = glossary.of_property(kind, name)
 
 
