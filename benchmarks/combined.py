@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leaderboard.stats.combined import measures, placing
-from leaderboard.stats.combined.bias import Favour, favours
+from leaderboard.stats.combined import measures, planning
 from leaderboard.stats.combined.labels import Labels, gain_of, relevant_from
+from leaderboard.stats.combined.planning import Favour, favours
 from leaderboard.stats.combined.sample import inclusion, weights
 from leaderboard.stats.combined.whole_topics import WholeTopics, believed, pair_table
 from leaderboard.stats.pairs.methods import PairTable, all_pairs, method
@@ -286,10 +286,10 @@ def board_favours(
     probability = inclusion(world.weight[chosen].reshape(-1), share).reshape(people.shape)
     drawn = np.where(random.random(people.shape) < probability, people, -1)
     labels = _labels(graded, drawn, probability)
-    weigh, value_of = {"nDCG@10": (placing.ndcg, gain_of), "P@10": (placing.precision, relevant_from(1))}[
+    weigh, value_of = {"nDCG@10": (planning.ndcg, gain_of), "P@10": (planning.precision, relevant_from(1))}[
         measure
     ]
-    counts = placing.on_judged(labels, placed, weigh(labels, placed, cutoff=DEPTH))
+    counts = planning.on_judged(labels, placed, weigh(labels, placed, cutoff=DEPTH))
     teams = np.arange(TEAMS * RUNS_OF_TEAM).reshape(TEAMS, RUNS_OF_TEAM).tolist()
     return favours(labels, value_of, counts, teams)
 

@@ -58,7 +58,7 @@ FAULTS = (
     ),
     Fault(
         "tables",
-        "leaderboard/tables/text.py",
+        "leaderboard/tables/record.py",
         'FORMULA = ("=",',
         "FORMULA = (",
         "tests/tables leaderboard/tables",

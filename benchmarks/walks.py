@@ -52,7 +52,7 @@ def entered(package: str = PACKAGE) -> Iterator[set[str]]:
     >>> with entered() as modules:
     ...     _ = text.cell("=1")
     >>> modules
-    {'leaderboard.tables.text'}
+    {'leaderboard.tables.record'}
     """
     modules: set[str] = set()
 

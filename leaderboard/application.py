@@ -13,14 +13,16 @@ from jinja2.compiler import CodeGenerator, Frame
 
 from leaderboard import __version__, features, reference, temporary
 from leaderboard.boards.web import carried
+from leaderboard.core import slots
 from leaderboard.counters import WebCounter
 from leaderboard.db.base import SECRETS, Base
 from leaderboard.db.engine import Database
 from leaderboard.resources import bundled
 from leaderboard.settings import Settings
 from leaderboard.shared import Shared
-from leaderboard.web import bodies, errors, figures, filters, markdown, requests, rules, security, session
+from leaderboard.web import errors, filters, requests, rules, security, session
 from leaderboard.web import kept as kept_pages
+from leaderboard.web.api.problems import as_answer_of_the_api
 from leaderboard.web.kept import KeptFiles
 
 log = logging.getLogger(__name__)
@@ -111,7 +113,7 @@ def create_app(
     app.extensions[rules.BUDGET] = rules.Budget(shared=shared)
     security.register(app, settings)
     errors.register(app)
-    inside = (bodies.refuse_unread, security.refuse_many_fields, security.refuse_unstorable)
+    inside = (rules.refuse_unread, security.refuse_many_fields, security.refuse_unstorable)
     files = KeptFiles(settings.data, shared.memory, settings.kept_bytes) if shared else None
     kept_pages.register_pages(app, settings.kept_bytes, files)
     for check in (*security.checks(), rules.enforce, rules.enforce_budget, *inside, kept_pages.answer_page):
@@ -121,6 +123,7 @@ def create_app(
     _add_pages(app)
     app.jinja_env.globals.update(site_name=settings.site_name, site_about=settings.site_about)
     reference.register(app)
+    app.after_request(lambda answer: as_answer_of_the_api(answer) if session.in_api() else answer)
     requests.register_request_counts(app, counter)
     rules.require_rules(app)
     return app
@@ -154,9 +157,9 @@ def _load_all(environment: Environment) -> None:
 
 def _add_pages(app: Flask) -> None:
     filters.register(app)
-    figures.register(app)
-    app.jinja_env.globals.update(parts_at=features.parts_at, with_tabs=features.with_tabs)
-    app.jinja_env.filters["markdown"] = markdown.render
+    filters.register_figures(app)
+    app.jinja_env.globals.update(parts_at=features.parts_at, with_tabs=slots.with_tabs)
+    app.jinja_env.filters["markdown"] = filters.render
     app.context_processor(lambda: {"viewer": session.viewer(), "has_mail": bool(session.settings().smtp_url)})
     for feature in features.FEATURES:
         feature.set_up(app)

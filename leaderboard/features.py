@@ -3,15 +3,13 @@
 A feature that none above imports comes out with its folder, its templates and its two lines here.
 """
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
-
 from leaderboard.accounts.feature import FEATURE as ACCOUNTS
 from leaderboard.answers.feature import FEATURE as ANSWERS
 from leaderboard.boards.feature import FEATURE as BOARDS
 from leaderboard.bundles.feature import FEATURE as BUNDLES
 from leaderboard.comparisons.feature import FEATURE as COMPARISONS
 from leaderboard.core.feature import KINDS
+from leaderboard.core.slots import TABS
 from leaderboard.gate.feature import FEATURE as GATE
 from leaderboard.judges.feature import FEATURE as JUDGES
 from leaderboard.judging.feature import FEATURE as JUDGING
@@ -24,9 +22,6 @@ from leaderboard.signatures.feature import FEATURE as SIGNATURES
 from leaderboard.site.feature import FEATURE as SITE
 from leaderboard.suites.feature import FEATURE as SUITES
 from leaderboard.tasks.feature import FEATURE as TASKS
-
-if TYPE_CHECKING:
-    from leaderboard.core.kinds import RunKind
 
 FEATURES = (
     ACCOUNTS,
@@ -54,22 +49,9 @@ def register() -> None:
     for feature in FEATURES:
         KINDS.update(feature.kinds)
         feature.fill()
+    TABS[:] = [tab for feature in FEATURES for tab in feature.tabs]
 
 
 def parts_at(place: str) -> list[str]:
     """The templates that features add to another one in a place that it names."""
     return [feature.parts[place] for feature in FEATURES if place in feature.parts]
-
-
-def with_tabs(
-    room: str, tabs: Iterable[tuple[str, str, bool]], kind: "RunKind", details: bool
-) -> list[tuple[str, str, bool]]:
-    """The tabs of a room of a task (name, endpoint, whether it is shown) with those that features add.
-
-    details: whether added tabs may be shown to the reader at all.
-    """
-    found = list(tabs)
-    for tab in (tab for feature in FEATURES for tab in feature.tabs if tab.room == room):
-        place = 1 + next(at for at, (name, _, _) in enumerate(found) if name == tab.after)
-        found.insert(place, (tab.name, tab.endpoint, details and tab.is_shown(kind)))
-    return found

@@ -23,7 +23,7 @@ from leaderboard.web import responses
 from leaderboard.web.addresses import MAX_ID
 from leaderboard.web.api import glossary
 from leaderboard.web.api.operations import PIECE, Header, Operation, add_to
-from leaderboard.web.api.problems import MEDIA_TYPE, TYPES, as_answer_of_the_api
+from leaderboard.web.api.problems import MEDIA_TYPE, TYPES
 from leaderboard.web.api.repeats import HEADER, LONGEST
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import API
@@ -408,4 +408,3 @@ def register(app: Flask) -> None:
     api.after_request(partial_uploads.say_protocol)
     app.register_blueprint(api)
     app.register_blueprint(blueprint)
-    app.after_request(as_answer_of_the_api)

@@ -34,7 +34,7 @@ from leaderboard.errors import Busy
 from leaderboard.settings import Settings
 from leaderboard.shared import LARGE_BODIES, REMAINDERS, Shared
 from leaderboard.site.web.rehearsal import rehearse
-from leaderboard.web.bodies import ADMITTED, REFUSAL, Gate, Look
+from leaderboard.web.rules import ADMITTED, REFUSAL, Gate, Look
 from leaderboard.web.security import HEADERS
 
 SMALL_BODIES = 32 * 2**20

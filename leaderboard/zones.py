@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from msgspec import Meta
 
 from leaderboard.errors import Invalid, Problem
-from leaderboard.tables.words import day_and_time, utc_time
+from leaderboard.tables.record import day_and_time, utc_time
 
 Moment = Annotated[datetime, Meta(tz=True)]
 """An instant, as JSON has it: with its zone."""

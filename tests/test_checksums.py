@@ -15,9 +15,14 @@ from leaderboard.runs.ops.prepare import unpack_chunk
 from leaderboard.stats import arrays
 from leaderboard.trec.documents.blocks import Document, find_documents, pack_documents
 from leaderboard.trec.documents.docno_filter import DocnoFilter
-from leaderboard.trec.qrels.distractors import pack_distractors, unpack_distractors
-from leaderboard.trec.qrels.packed_judgments import pack_judgments, unpack_judgments
-from leaderboard.trec.qrels.packed_left_out import pack_left_out, unpack_left_out
+from leaderboard.trec.qrels.packed import (
+    pack_distractors,
+    pack_judgments,
+    pack_left_out,
+    unpack_distractors,
+    unpack_judgments,
+    unpack_left_out,
+)
 from leaderboard.trec.qrels.preferences import PreferenceJudgments
 from leaderboard.trec.qrels.revision_inputs import pack_preferences, unpack_preferences
 from leaderboard.trec.runs.fingerprints import similarity

@@ -22,7 +22,7 @@ CALLERS = {
     "leaderboard/notify/ops/mail.py": {"smtplib"},
     "leaderboard/notify/ops/calls.py": {"http.client"},
     "leaderboard/accounts/web/openid_client.py": {"requests"},
-    "leaderboard/verify/places.py": {"urllib.request", "http.client"},
+    "leaderboard/verify/verifying.py": {"urllib.request", "http.client"},
 }
 """Who calls whom the settings name, whom a webhook's maker does, the site itself, and what `verify` names."""
 RUNS_TEXT = {"eval", "exec", "compile", "__import__", "render_template_string", "from_string"}

@@ -20,7 +20,7 @@ from demo.texts import Document, documents
 from leaderboard import demo
 from leaderboard.demo import answers, judges
 from leaderboard.trec.answers.check import AnswerRules, check_answers
-from leaderboard.trec.answers.topics import read_answer_topics
+from leaderboard.trec.answers.record import read_answer_topics
 
 pytestmark = pytest.mark.trial
 

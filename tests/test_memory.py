@@ -30,7 +30,7 @@ FIXED = {
     "scoring/ops/statistics/procedures/ranking_overlaps.py": "of one job of an evaluator, gone with it",
     "settings.py": "64 names of hosts",
     "stats": "numbers by a few parameters",
-    "tables/bibtex.py": "works that measures cite",
+    "tables/latex.py": "works that measures cite",
     "tables/record.py": "the columns of declared records",
     "trec/documents/marking.py": "whether letters and words are of a kind",
     "trec/facts.py": "the first words of names of models",
@@ -38,7 +38,7 @@ FIXED = {
     "accounts/web": "the configuration of providers, which has them by name",
     "tasks/web/teams.py": "names of tasks, for one answer",
     "web/api/glossary.py": "texts of the program",
-    "web/figures.py": "whether programs are there",
+    "web/filters.py": "whether programs are there",
     "web/kept.py": "files of the program",
     "web/rules.py": "two numbers an address",
 }

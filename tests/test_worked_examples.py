@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from leaderboard.measures import curves
-from leaderboard.measures.example import judged
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import Judged, Judgments
+from leaderboard.measures.richer_examples import judged
 from leaderboard.pooling.clicks import preferences
 from leaderboard.pooling.methods import method, pool
 from leaderboard.stats.orders import top_lists

@@ -11,10 +11,9 @@ from leaderboard.trec.clicks.logs import ClickLog
 from leaderboard.trec.documents.dissimilarity import read_dissimilarities
 from leaderboard.trec.documents.documents import read_documents
 from leaderboard.trec.pools import read_pool
-from leaderboard.trec.qrels.align import CompiledJudgments
+from leaderboard.trec.qrels.align import CompiledJudgments, read_distractors
 from leaderboard.trec.qrels.arrays import read_judgments
 from leaderboard.trec.qrels.compiling import compile_qrels
-from leaderboard.trec.qrels.distractors import read_distractors
 from leaderboard.trec.qrels.preferences import read_preferences
 from leaderboard.trec.qrels.qrels import read_qrels
 from leaderboard.trec.read.archives import DEFAULT_LIMITS, Limits

@@ -34,9 +34,7 @@ from leaderboard.db.tables import Edition, Evaluation, Phase, QrelsRevision, Run
 from leaderboard.errors import Invalid, NotFound
 from leaderboard.scoring.ops.evaluations.score import SCORED, require_whole
 from leaderboard.signatures import ops as signatures
-from leaderboard.tables.record import Column, Table, columns_from
-from leaderboard.tables.text import cell, csv_text
-from leaderboard.tables.words import counted
+from leaderboard.tables.record import Column, Table, cell, columns_from, counted, csv_text
 from leaderboard.tasks.ops.citing import FORMS, citation_of
 from leaderboard.tasks.ops.drafts import PreparedTask
 

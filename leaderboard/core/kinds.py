@@ -164,7 +164,7 @@ class RunKind:
     """Damage in a run's stored hits, and a function that computes its scores again; raises Damaged."""
     open_hits: Callable[[int, Plan, bytes], object]
     """A run's stored hits; raises Damaged."""
-    basis: Callable[[Session, Any, Any], Any]
+    basis: Callable[[Session, Any, Any], Any] | None
     """Origin of a board's judgments, for an edition and a viewer; None if there is nothing to state."""
     packed: Callable[[bytes, str], Any] | None
     """The judgments in a revision's packed bytes, by file name; None where they are rows; raises Damaged."""

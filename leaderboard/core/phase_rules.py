@@ -13,7 +13,7 @@ from leaderboard.core import kinds
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Entry, Phase, Task, TopicSet
 from leaderboard.errors import Invalid
-from leaderboard.tables.words import utc_time
+from leaderboard.tables.record import utc_time
 
 KINDS = ("official", "baseline", "late", "unofficial")
 """Of runs, by who may send them and whether they are ranked."""

@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from sqlalchemy import bindparam, exists, func, or_, select
+from sqlalchemy import ColumnElement, bindparam, exists, func, or_, select
 from sqlalchemy.orm import Session, aliased
 
 from leaderboard.core import phase_rules
@@ -542,3 +542,8 @@ def now_at(session: Session, slug: str) -> str | None:
     former = session.get(FormerSlug, slug)
     task = session.get(Task, former.task_id) if former is not None else None
     return task.slug if task is not None and task.published_at is not None else None
+
+
+def of_phase(access: TaskAccess) -> tuple[ColumnElement[bool], ...]:
+    """SQL conditions that select the runs of the visible phase; none if the task has only one."""
+    return () if access.phase_id is None else (Run.phase_id == access.phase_id,)

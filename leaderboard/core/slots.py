@@ -4,7 +4,7 @@ The lower feature declares a slot and asks it; the higher one adds to it in its 
 higher feature the slot is empty.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -15,14 +15,18 @@ class Slot(Generic[F]):
     """An extension point: functions or modules added by features above, in order."""
 
     def __init__(self) -> None:
-        self._loaders: dict[Callable[[], F], None] = {}
+        self._loaders: dict[Callable[[], F], list[F]] = {}
+        """With what each loaded, once it has."""
 
     def add(self, loader: Callable[[], F]) -> None:
         """Add what the loader imports, once the slot is asked. The same loader is added once."""
-        self._loaders[loader] = None
+        self._loaders.setdefault(loader, [])
 
     def __iter__(self) -> Iterator[F]:
-        return (loader() for loader in self._loaders)
+        for loader, loaded in self._loaders.items():
+            if not loaded:
+                loaded.append(loader())
+            yield loaded[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +40,29 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """A tab of a task, in a room after another tab; is_shown: for which kinds of run."""
+    """A tab of a task, in a room after another tab; a reader who sees no details never sees it."""
 
     room: str
     after: str
     name: str
     endpoint: str
-    is_shown: Callable[[Any], bool]
-    """Asked with the RunKind of the task; a reader who sees no details never sees the tab."""
+    kinds: tuple[str, ...] = ()
+    """The kinds of run that it is for; empty: all."""
+
+
+TABS: list[Tab] = []
+"""Tabs that features add; `leaderboard/features.py` fills it."""
+
+
+def with_tabs(
+    room: str, tabs: Iterable[tuple[str, str, bool]], kind: str, details: bool
+) -> list[tuple[str, str, bool]]:
+    """The tabs of a room of a task (name, endpoint, whether it is shown) with those that features add.
+
+    kind: of run; details: whether added tabs may be shown to the reader at all.
+    """
+    found = list(tabs)
+    for tab in (tab for tab in TABS if tab.room == room):
+        place = 1 + next(at for at, (name, _, _) in enumerate(found) if name == tab.after)
+        found.insert(place, (tab.name, tab.endpoint, details and (not tab.kinds or kind in tab.kinds)))
+    return found

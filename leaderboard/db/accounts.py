@@ -9,6 +9,157 @@ from sqlalchemy.orm import Mapped, mapped_column
 from leaderboard.db.base import Base
 
 
+class SigningKey(Base):
+    """A key pair of Ed25519, 32 bytes each half."""
+
+    __tablename__ = "signing_key"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    public: Mapped[bytes]
+    private: Mapped[bytes | None]
+    """None once another key has taken its place."""
+    created_at: Mapped[datetime]
+    retired_at: Mapped[datetime | None]
+
+
+class Webhook(Base):
+    """An address that gets a task's or a team's events, as requests signed with its secret."""
+
+    __tablename__ = "webhook"
+    __table_args__ = (CheckConstraint("(task_id IS NULL) <> (team_id IS NULL)", name="owner"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    task_id: Mapped[int | None] = mapped_column(ForeignKey("task.id", ondelete="CASCADE"), index=True)
+    team_id: Mapped[int | None] = mapped_column(ForeignKey("team.id", ondelete="CASCADE"), index=True)
+    account_id: Mapped[int] = mapped_column(ForeignKey("account.id", ondelete="CASCADE"), index=True)
+    """Responsible account; nothing is sent once it no longer organises the task or is in the team."""
+    address: Mapped[str]
+    events: Mapped[list[str]]
+    secret: Mapped[str]
+    old_secret: Mapped[str] = mapped_column(default="")
+    old_secret_until: Mapped[datetime | None]
+    paused_at: Mapped[datetime | None]
+    paused_why: Mapped[str] = mapped_column(default="")
+    failures: Mapped[int] = mapped_column(default=0)
+    """Attempts since the last one that was taken."""
+    failing_since: Mapped[datetime | None]
+    tried_at: Mapped[datetime | None]
+    took_ms: Mapped[int | None]
+    """Duration of its last attempt: a slow listener gets less time for the next."""
+    created_at: Mapped[datetime]
+
+
+class WebhookDelivery(Base):
+    """One event for one webhook, written with what it tells of and sent by a job."""
+
+    __tablename__ = "webhook_delivery"
+    __table_args__ = (
+        CheckConstraint("state IN ('waiting', 'sent', 'failed')", name="state"),
+        Index("ix_webhook_delivery_state", "state"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    webhook_id: Mapped[int] = mapped_column(ForeignKey("webhook.id", ondelete="CASCADE"), index=True)
+    message: Mapped[str] = mapped_column(unique=True)
+    """Delivery id for receivers, the same in each attempt."""
+    event: Mapped[str]
+    data: Mapped[dict[str, Any]]
+    path: Mapped[str]
+    """Of the page that shows it."""
+    state: Mapped[str]
+    attempts: Mapped[int] = mapped_column(default=0)
+    created_at: Mapped[datetime]
+    next_at: Mapped[datetime]
+    """When it may be tried (again)."""
+
+
+class WebhookAttempt(Base):
+    """One try to send a delivery, and what was answered."""
+
+    __tablename__ = "webhook_attempt"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    delivery_id: Mapped[int] = mapped_column(
+        ForeignKey("webhook_delivery.id", ondelete="CASCADE"), index=True
+    )
+    at: Mapped[datetime]
+    status: Mapped[int | None]
+    """None: there was no answer."""
+    milliseconds: Mapped[int]
+    said: Mapped[str]
+    """The beginning of the answer, or why there was none."""
+
+
+class ApiToken(Base):
+    """A secret by which a program acts for an account; only its digest is kept."""
+
+    __tablename__ = "api_token"
+    __table_args__ = (CheckConstraint("kind IN ('personal', 'agent', 'runner')", name="kind"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    account_id: Mapped[int] = mapped_column(ForeignKey("account.id", ondelete="CASCADE"), index=True)
+    kind: Mapped[str]
+    prefix: Mapped[str]
+    """The first characters of the secret, by which its owner tells it from others."""
+    token_sha256: Mapped[str] = mapped_column(unique=True)
+    label: Mapped[str]
+    scopes: Mapped[list[str]]
+    task_id: Mapped[int | None] = mapped_column(ForeignKey("task.id", ondelete="CASCADE"))
+    """The only task it is for; None: all of the owner's."""
+    team_id: Mapped[int | None] = mapped_column(ForeignKey("team.id", ondelete="CASCADE"))
+    """The only team it is for; None: all of the owner's."""
+    created_at: Mapped[datetime]
+    created_by: Mapped[int | None] = mapped_column(ForeignKey("account.id", ondelete="SET NULL"))
+    """None: the operator at the command line."""
+    expires_at: Mapped[datetime | None]
+    last_used_at: Mapped[datetime | None]
+    revoked_at: Mapped[datetime | None]
+
+
+class DeviceRequest(Base):
+    """A machine that asks for a token; anyone who knows its short code and is signed in answers for it."""
+
+    __tablename__ = "device_request"
+    __table_args__ = (CheckConstraint("state IN ('waiting', 'approved', 'denied', 'done')", name="state"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    token_sha256: Mapped[str] = mapped_column(unique=True)
+    """Digest of the long code, which only the machine has."""
+    user_code: Mapped[str] = mapped_column(unique=True)
+    kind: Mapped[str] = mapped_column(default="personal", server_default="personal")
+    """Kind of the token that it asks for."""
+    label: Mapped[str]
+    scopes: Mapped[list[str]]
+    ip: Mapped[str]
+    state: Mapped[str]
+    """done: the machine has fetched its token."""
+    created_at: Mapped[datetime]
+    expires_at: Mapped[datetime]
+    polled_at: Mapped[datetime | None]
+    account_id: Mapped[int | None] = mapped_column(ForeignKey("account.id", ondelete="CASCADE"))
+    """Account that answered."""
+    task_id: Mapped[int | None] = mapped_column(ForeignKey("task.id", ondelete="CASCADE"))
+    team_id: Mapped[int | None] = mapped_column(ForeignKey("team.id", ondelete="CASCADE"))
+    token_id: Mapped[int | None] = mapped_column(ForeignKey("api_token.id", ondelete="CASCADE"))
+
+
+class IdempotencyKey(Base):
+    """The answer to a request of a token, given again when the request comes again."""
+
+    __tablename__ = "idempotency_key"
+    __table_args__ = (CheckConstraint("state IN ('running', 'done')", name="state"),)
+
+    token_id: Mapped[int] = mapped_column(ForeignKey("api_token.id", ondelete="CASCADE"), primary_key=True)
+    key: Mapped[str] = mapped_column(primary_key=True)
+    request_sha256: Mapped[str]
+    """Digest of method, path and body."""
+    state: Mapped[str]
+    status: Mapped[int | None]
+    headers: Mapped[dict[str, Any]]
+    body: Mapped[bytes]
+    created_at: Mapped[datetime] = mapped_column(index=True)
+
+
 class Account(Base):
     """One person; `canonical` is the name without case and spacing, `skeleton` what it looks like."""
 

@@ -12,6 +12,22 @@ from leaderboard.checksums import damaged, of_row
 from leaderboard.db.base import Base, FloatArray
 
 
+class Snapshot(Base):
+    """A board as the public saw it; never changed."""
+
+    __tablename__ = "snapshot"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    task_id: Mapped[int] = mapped_column(ForeignKey("task.id", ondelete="CASCADE"), index=True)
+    edition_id: Mapped[int] = mapped_column(ForeignKey("edition.id", ondelete="CASCADE"))
+    sha256: Mapped[str] = mapped_column(unique=True)
+    """Digest of the body before it was compressed, and its address."""
+    body: Mapped[bytes] = mapped_column(deferred=True)
+    """Content of the leaderboard, as compressed JSON with a checksum."""
+    created_at: Mapped[datetime]
+    created_by: Mapped[int | None] = mapped_column(ForeignKey("account.id"))
+
+
 class Summed:
     """A row with a checksum over its plain values, so that a damaged number is no other number."""
 

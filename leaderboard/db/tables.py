@@ -2,41 +2,46 @@
 
 from leaderboard.db.accounts import (
     Account,
+    ApiToken,
     Audit,
+    DeviceRequest,
+    IdempotencyKey,
     Identity,
     Invitation,
     InvitationUse,
     Member,
     SecondFactor,
+    SigningKey,
     TaskRole,
     Team,
     Throttle,
     Token,
+    Webhook,
+    WebhookAttempt,
+    WebhookDelivery,
     WebSession,
 )
 from leaderboard.db.base import Base
-from leaderboard.db.entries import Entry, GroupedRun, GroupedTeam, RunGroup
-from leaderboard.db.evaluations import Alignment, Edition, Evaluation, EvaluationMean, Statistic
+from leaderboard.db.evaluations import Alignment, Edition, Evaluation, EvaluationMean, Snapshot, Statistic
 from leaderboard.db.jobs import Job, Worker
-from leaderboard.db.labelling import (
+from leaderboard.db.judging import (
     AnswerLabel,
-    LabellingRound,
-    LabellingShare,
-    LabellingTopic,
-    WrittenNugget,
-)
-from leaderboard.db.news import Announcement, Mail, TaskChange
-from leaderboard.db.pools import (
     Assessment,
     Assessor,
     Assignment,
     ClickLog,
+    Judgment,
+    LabellingRound,
+    LabellingShare,
+    LabellingTopic,
     Pool,
     PoolTopic,
+    Qrels,
+    QrelsRevision,
     SideBySide,
     SideBySidePair,
+    WrittenNugget,
 )
-from leaderboard.db.qrels import Judgment, Qrels, QrelsRevision
 from leaderboard.db.runs import (
     Answer,
     JudgeBoard,
@@ -50,22 +55,25 @@ from leaderboard.db.runs import (
     UploadBatch,
     UploadChunk,
 )
-from leaderboard.db.signing_keys import SigningKey
 from leaderboard.db.site_version import SiteVersion
-from leaderboard.db.snapshots import Snapshot
 from leaderboard.db.suites import Suite, SuiteMember, SuiteRun, SuiteRunPart
 from leaderboard.db.tasks import (
+    Announcement,
     Collection,
     DocumentBlock,
+    Entry,
     FormerSlug,
+    GroupedRun,
+    GroupedTeam,
+    Mail,
     Phase,
+    RunGroup,
     Task,
+    TaskChange,
     TaskPicture,
     Topic,
     TopicSet,
 )
-from leaderboard.db.tokens import ApiToken, DeviceRequest, IdempotencyKey
-from leaderboard.db.webhooks import Webhook, WebhookAttempt, WebhookDelivery
 from leaderboard.db.words import RunWord, TeamWord, TopicWord
 
 metadata = Base.metadata

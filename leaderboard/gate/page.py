@@ -13,8 +13,7 @@ from leaderboard.scoring.ops.statistics.standings import needed_words
 from leaderboard.stats.gates import ALPHA, VERSION, Gated
 from leaderboard.tables.aligned import table_lines
 from leaderboard.tables.markdown import escaped, markdown_text
-from leaderboard.tables.record import Column, Table
-from leaderboard.tables.words import counted
+from leaderboard.tables.record import Column, Table, counted
 
 ABSENT = "–"
 NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

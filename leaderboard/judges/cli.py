@@ -5,8 +5,7 @@ from pathlib import Path
 
 import click
 
-from leaderboard.core.cli.site import FILE, data_option, opened
-from leaderboard.core.cli.usual import note_option
+from leaderboard.core.cli.site import FILE, data_option, note_option, opened
 from leaderboard.core.policy import OPERATOR
 from leaderboard.judges.ops import imported
 from leaderboard.qrels import ops as revisions

@@ -68,5 +68,5 @@ FEATURE = Feature(
     command=_command,
     fill=_fill,
     parts={"qrels/revisions of judges": "judges/form.html", "tasks/new kind": "judges/new_kind.html"},
-    tabs=(Tab("Board", "Board", "Judges", "judges.board", lambda kind: bool(kind.name == "judges")),),
+    tabs=(Tab("Board", "Board", "Judges", "judges.board", ("judges",)),),
 )

@@ -16,7 +16,7 @@ def average_precision(judged: Judged, *, rel: int = 1, cutoff: int | None = None
 
     Relevant documents at ranks 1 and 3, a third one not retrieved: (1/1 + 2/3) / 3.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> average_precision(judged({1: 1, 2: 0, 3: 2}, missed=[1]))
     array([0.55555556])
     """
@@ -33,7 +33,7 @@ def smoothed_average_precision(judged: Judged, *, rel: int = 1) -> FloatArray:
     Relevant documents at ranks 1 and 3, a third one not retrieved: precisions of 1 + 2/3 in all, so
     log((1 + 5/3) / (1 + 3 - 5/3)) = log(8/7).
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> smoothed_average_precision(judged({1: 1, 2: 0, 3: 2}, missed=[1]))
     array([0.13353139])
     """

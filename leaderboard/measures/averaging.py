@@ -13,7 +13,7 @@ def micro_precision(judged: Judged, *, rel: int = 1) -> FloatArray:
     Over all topics: the relevant documents retrieved for any, over the documents retrieved for any.
     Source: van Rijsbergen 1979, micro-evaluation.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> micro_precision(judged({1: 1}, retrieved=4))
     array([0.25])
     """
@@ -26,7 +26,7 @@ def micro_recall(judged: Judged, *, rel: int = 1) -> FloatArray:
     Over all topics: the relevant documents retrieved for any, over the relevant documents of all.
     Source: van Rijsbergen 1979, micro-evaluation.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> micro_recall(judged({1: 1}, missed=[1]))
     array([0.5])
     """
@@ -41,7 +41,7 @@ def micro_f(judged: Judged, *, rel: int = 1, beta: float = 1.0) -> FloatArray:
 
     Precision 1/2 and recall 1/4 give 2 · 1 / (4 + 2):
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> micro_f(judged({1: 1}, missed=[1, 1, 1], retrieved=2))
     array([0.33333333])
     """
@@ -55,7 +55,7 @@ def f_of_means(judged: Judged, *, rel: int = 1, beta: float = 1.0) -> FloatArray
     Over all topics: F of the mean precision and the mean recall, not the mean of F. beta: how many
     times as much recall weighs as precision. Source: Opitz and Burst 2019, F1 of averages.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> f_of_means(judged({1: 1}, missed=[1, 1, 1], retrieved=2))
     array([0.33333333])
     """

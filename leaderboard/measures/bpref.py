@@ -14,7 +14,7 @@ def bpref(judged: Judged, *, rel: int = 1) -> FloatArray:
 
     Two relevant documents, one below one of two non-relevant ones: (1 + (1 - 1/2)) / 2.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> bpref(judged({1: 1, 2: 0, 5: 1}, missed=[0]))
     array([0.75])
     """

@@ -5,8 +5,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from leaderboard.measures.discounts import log2_discounts
-from leaderboard.measures.judged import FloatArray, IntArray, Judged, Judgments, positions, ratio
+from leaderboard.measures.judged import (
+    FloatArray,
+    IntArray,
+    Judged,
+    Judgments,
+    log2_discounts,
+    positions,
+    ratio,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +64,7 @@ def mean_precision(judged: Judged, places: IntArray, depth: int, *, rel: int = 1
 
     0 where there is no topic.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> mean_precision(judged({1: 1, 4: 1}), np.array([0]), 4)
     array([1.        , 0.5       , 0.33333333, 0.5       ])
     """
@@ -72,7 +79,7 @@ def mean_gain(judged: Judged, places: IntArray, depth: int, *, discounted: bool 
     The gain of a document is its grade; discounted divides it by log2(rank + 1). 0 where there is no
     topic. Source: Järvelin and Kekäläinen 2002.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> mean_gain(judged({1: 1, 3: 2}), np.array([0]), 4)
     array([1., 1., 3., 3.])
     """
@@ -83,7 +90,7 @@ def mean_gain(judged: Judged, places: IntArray, depth: int, *, discounted: bool 
 def ideal_gain(judgments: Judgments, places: IntArray, depth: int, *, discounted: bool = False) -> FloatArray:
     """The mean cumulated gain of the best possible rankings, as `mean_gain`, (depth,).
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> ideal_gain(judged({3: 1}, missed=[2, 0]).judgments, np.array([0]), 3)
     array([2., 3., 3.])
     """

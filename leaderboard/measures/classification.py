@@ -14,7 +14,7 @@ def set_fallout(judged: Judged, *, rel: int = 1) -> FloatArray:
 
     Retrieved are 1 relevant and 3 other documents of 10, 2 of them relevant: 3/8.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> set_fallout(judged({1: 1}, missed=[1], retrieved=4, collection_size=10))
     array([0.375])
     """
@@ -29,7 +29,7 @@ def set_specificity(judged: Judged, *, rel: int = 1) -> FloatArray:
 
     Retrieved are 1 relevant and 3 other documents of 10, 2 of them relevant: 5/8.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> set_specificity(judged({1: 1}, missed=[1], retrieved=4, collection_size=10))
     array([0.625])
     """
@@ -44,7 +44,7 @@ def set_accuracy(judged: Judged, *, rel: int = 1) -> FloatArray:
 
     Of 10 documents 1 is rightly retrieved and 5 are rightly not: 6/10.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> set_accuracy(judged({1: 1}, missed=[1], retrieved=4, collection_size=10))
     array([0.6])
     """
@@ -60,7 +60,7 @@ def set_dice(judged: Judged, *, rel: int = 1) -> FloatArray:
 
     Four retrieved, two relevant, one of them both: 2 · 1 / (4 + 2).
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> set_dice(judged({1: 1}, missed=[1], retrieved=4))
     array([0.33333333])
     """

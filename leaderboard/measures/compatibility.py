@@ -20,7 +20,7 @@ def compatibility(
 
     One relevant document, at rank 2 of 2: overlaps of 0 and 1/2 with weights 1 and 1/2, over 1 and 1/2.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> compatibility(judged({2: 1}), p=0.5, depth=2)
     array([0.2])
     """

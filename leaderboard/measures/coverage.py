@@ -17,7 +17,7 @@ def judged_share(judged: Judged, *, cutoff: int | None = None) -> FloatArray:
 
     Three documents retrieved, one judged, one pooled only:
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> judged_share(judged({1: 0, 2: -1}, retrieved=3), cutoff=10)
     array([0.33333333])
     """
@@ -36,7 +36,7 @@ def unjudged_share(judged: Judged, *, cutoff: int) -> FloatArray:
 
     Three documents retrieved, one of them judged:
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> unjudged_share(judged({1: 0, 2: -1}, retrieved=3), cutoff=10)
     array([0.2])
     """
@@ -48,7 +48,7 @@ def unjudged_share(judged: Judged, *, cutoff: int) -> FloatArray:
 def number_of_topics(judged: Judged) -> FloatArray:
     """1 for every judged topic, float64 (topics,), retrieved or not. Source: trec_eval `num_q`.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> number_of_topics(judged({}, missed=[1]))
     array([1.])
     """
@@ -58,7 +58,7 @@ def number_of_topics(judged: Judged) -> FloatArray:
 def number_retrieved(judged: Judged) -> FloatArray:
     """The number of documents retrieved, float64 (topics,). Source: trec_eval `num_ret`.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> number_retrieved(judged({1: 1}, retrieved=100))
     array([100.])
     """
@@ -68,7 +68,7 @@ def number_retrieved(judged: Judged) -> FloatArray:
 def number_relevant(judged: Judged, *, rel: int = 1) -> FloatArray:
     """The number of relevant documents, retrieved or not, float64 (topics,). Source: trec_eval `num_rel`.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> number_relevant(judged({1: 1, 2: 0}, missed=[2, -1]))
     array([2.])
     """
@@ -78,7 +78,7 @@ def number_relevant(judged: Judged, *, rel: int = 1) -> FloatArray:
 def number_relevant_retrieved(judged: Judged, *, rel: int = 1) -> FloatArray:
     """The number of relevant documents retrieved, float64 (topics,). Source: trec_eval `num_rel_ret`.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> number_relevant_retrieved(judged({1: 1, 2: 0}, missed=[2]))
     array([1.])
     """
@@ -90,7 +90,7 @@ def number_nonrelevant_retrieved(judged: Judged, *, rel: int = 1) -> FloatArray:
 
     Those of a negative grade do not count. Source: trec_eval `num_nonrel_judged_ret`.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> number_nonrelevant_retrieved(judged({1: 1, 2: 0, 3: -1}, missed=[0], retrieved=50))
     array([1.])
     """
@@ -101,7 +101,7 @@ def number_nonrelevant_retrieved(judged: Judged, *, rel: int = 1) -> FloatArray:
 def hits(judged: Judged, *, cutoff: int, rel: int = 1) -> FloatArray:
     """The number of relevant documents in the top cutoff ranks, float64 (topics,).
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> hits(judged({1: 1, 2: 0, 3: 2}), cutoff=2)
     array([1.])
     """

@@ -8,12 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from leaderboard.measures.discounts import log2_discounts
-from leaderboard.measures.judged import FloatArray, Judged
+from leaderboard.measures.curves import inverse_squares
+from leaderboard.measures.judged import FloatArray, Judged, log2_discounts
 from leaderboard.measures.record import CUTOFF_REQUIRED, JUDGED_ONLY, Measure, Parameter
 from leaderboard.measures.running import before, last, running
 from leaderboard.measures.scaled import MAX_REL, MIN_REL, scaled_gains
-from leaderboard.measures.series import inverse_squares
 
 
 def insq(
@@ -27,7 +26,7 @@ def insq(
 
     With T = 1/2 the weights are 1, 1/4, 1/9, ... over their sum π²/6, or over 1 + 1/4 at depth 2:
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> insq(judged({1: 1}), max_rel=1, T=0.5).round(6), insq(judged({1: 1}), max_rel=1, T=0.5, depth=2)
     (array([0.607927]), array([0.8]))
     """
@@ -48,7 +47,7 @@ def inst(
     A relevant document at rank 1: a reader with T = 1/2 is done, one with T = 1 has weights 1, 1/4,
     1/9, ... over their sum π²/6.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> inst(judged({1: 1}), max_rel=1, T=0.5), inst(judged({1: 1}), max_rel=1, T=1.0).round(6)
     (array([1.]), array([0.607927]))
     """
@@ -79,7 +78,7 @@ def scaled_dcg(judged: Judged, *, max_rel: int, min_rel: int = 0, cutoff: int) -
 
     Of three ranks with weights 1, 1/log2(3) and 1/2, the last has half the gain: 1/4 over their sum.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> scaled_dcg(judged({3: 1}), max_rel=2, cutoff=3).round(6)
     array([0.11732])
     """
@@ -98,7 +97,7 @@ def bejeweled_player_model(
 
     Two gains of 1/2 by rank 3 are enough for T = 1: 1 / 3. For T = 2 the reader goes on to rank 4.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> hits = judged({1: 1, 3: 1, 9: 1})
     >>> bejeweled_player_model(hits, max_rel=2, cutoff=4)
     array([0.33333333])

@@ -94,7 +94,7 @@ def cumulated_gain(judged: Judged, *, cutoff: int | None = None) -> FloatArray:
 
     Negative grades count 0. Source: Järvelin and Kekäläinen 2002.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> cumulated_gain(judged({1: 3, 2: 0, 3: 2})), cumulated_gain(judged({1: 3, 2: 0, 3: 2}), cutoff=2)
     (array([5.]), array([3.]))
     """
@@ -115,7 +115,7 @@ def discounted_gain(
 
     Grade 3 at rank 1, grade 2 at rank 2: 3 + 2/log2(3), and without a discount 3 + 2.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> discounted_gain(judged({1: 3, 2: 2})).round(6), discounted_gain(judged({1: 3, 2: 2}), dcg="jk")
     (array([4.26186]), array([5.]))
     """
@@ -134,7 +134,7 @@ def ideal_gain(
 
     Grades 3 and 2, in whatever order they were retrieved: 3 + 2.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> ideal_gain(judged({5: 2}, missed=[3]), dcg="jk")
     array([5.])
     """

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leaderboard.measures import by_rank, mean_roc
+from leaderboard.measures import by_rank, roc
 from leaderboard.measures.interpolated import ELEVEN, interpolated_precision
 from leaderboard.measures.judged import FloatArray, IntArray, Judged
 
@@ -90,11 +90,11 @@ def _at_recall(judged: Judged, places: IntArray, level: int) -> FloatArray:
 def _roc(kind: Kind, runs: Sequence[Judged], places: IntArray, level: int, whole: bool) -> Drawn:
     judgments = runs[0].judgments
     judged_only = judgments.collection_size is None
-    chosen = mean_roc.usable(judgments, places, level, judged_only=judged_only)
-    reached = max(mean_roc.reach(run, chosen, level, judged_only=judged_only) for run in runs)
+    chosen = roc.usable(judgments, places, level, judged_only=judged_only)
+    reached = max(roc.reach(run, chosen, level, judged_only=judged_only) for run in runs)
     fallout = np.linspace(0.0, 1.0 if whole else end_of_axis(reached), STEPS + 1)
     values = tuple(
-        mean_roc.mean_recall(run, chosen, fallout, level=level, judged_only=judged_only) for run in runs
+        roc.mean_recall(run, chosen, fallout, level=level, judged_only=judged_only) for run in runs
     )
     # The measures are defined over the whole collection only.
     measures = () if judged_only else kind.measures

@@ -57,7 +57,7 @@ def exact_interpolated_precision(judged: Judged, *, rel: int = 1, recall: float)
 
     Two of three relevant documents reach recall 0.6: at rank 3 with precision 2/3.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> exact_interpolated_precision(judged({1: 1, 3: 1}, missed=[1]), recall=0.6)
     array([0.66666667])
     """
@@ -75,7 +75,7 @@ def interpolated_average(judged: Judged, *, rel: int = 1, step: float = 0.1) -> 
 
     One of two relevant documents found, at rank 2: 1/2 at five of ten levels.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> interpolated_average(judged({2: 1}, missed=[1])), interpolated_average(judged({2: 1}), step=0.5)
     (array([0.25]), array([0.5]))
     """
@@ -90,7 +90,7 @@ def exact_eleven_points(judged: Judged, *, rel: int = 1) -> FloatArray:
 
     One of two relevant documents found, at rank 2: 1/2 at the six levels up to 0.5.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> exact_eleven_points(judged({2: 1}, missed=[1]))
     array([0.27272727])
     """

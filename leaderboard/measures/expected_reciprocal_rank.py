@@ -17,7 +17,7 @@ def expected_reciprocal_rank(judged: Judged, *, max_rel: int = 4, cutoff: int | 
     On a scale to 1 a relevant document satisfies every second reader. At ranks 1 and 3:
     1/2 · 1 + (1 - 1/2) · 1/2 · 1/3.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> expected_reciprocal_rank(judged({1: 1, 3: 1}), max_rel=1)
     array([0.58333333])
     """
@@ -36,7 +36,7 @@ def normalised_err(judged: Judged, *, max_rel: int = 4, cutoff: int | None = Non
 
     On a scale to 1, a relevant document at rank 2 and one missed: 1/4 over 1/2 + 1/4 · 1/2.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> normalised_err(judged({2: 1}, missed=[1]), max_rel=1)
     array([0.4])
     """

@@ -16,7 +16,7 @@ def f_at(judged: Judged, *, rel: int = 1, beta: float = 1.0, cutoff: int) -> Flo
 
     Two of three relevant documents in the top 5: 2 · 2 / (3 + 5).
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> f_at(judged({1: 1, 4: 1}, missed=[1]), cutoff=5)
     array([0.5])
     """
@@ -33,7 +33,7 @@ def f_alpha(judged: Judged, *, rel: int = 1, alpha: float = 0.5, cutoff: int | N
 
     Precision 1/2, recall 1/4: 1 / (0.8 / (1/2) + 0.2 / (1/4)).
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> f_alpha(judged({1: 1}, missed=[1, 1, 1], retrieved=2), alpha=0.8)
     array([0.41666667])
     """
@@ -49,7 +49,7 @@ def best_f(judged: Judged, *, rel: int = 1, beta: float = 1.0) -> FloatArray:
 
     F is 2/4 when cut at rank 1, 4/6 at rank 3, where it is highest, and 6/12 at rank 9.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> best_f(judged({1: 1, 3: 1, 9: 1}))
     array([0.66666667])
     """
@@ -64,7 +64,7 @@ def best_f_rank(judged: Judged, *, rel: int = 1, beta: float = 1.0) -> FloatArra
 
     beta: how many times as much recall weighs as precision.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> best_f_rank(judged({1: 1, 3: 1, 9: 1}))
     array([3.])
     """

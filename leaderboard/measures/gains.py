@@ -13,7 +13,7 @@ GAINS = Parameter(
 def document_gains(judgments: Judgments, gains: Gains | None = None) -> FloatArray:
     """The gain of every judged document, (documents,): its grade or what gains says, 0 below grade 0.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> document_gains(judged({1: 1, 2: -1}, missed=[3]).judgments, ((1, 0.5),))
     array([0.5, 0. , 3. ])
     """
@@ -25,7 +25,7 @@ def ideal_order(judgments: Judgments, gains: Gains | None = None) -> IntArray:
 
     Indices into Judgments.grades. Gains are compared as the doubles they are.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> ideal_order(judged({1: 1, 2: 0}, missed=[3]).judgments)
     array([2, 0])
     """

@@ -20,7 +20,7 @@ def geometric_average_precision(judged: Judged, *, rel: int = 1) -> FloatArray:
 
     Relevant documents at ranks 1 and 3, a third one not retrieved: (1/1 + 2/3) / 3.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> geometric_average_precision(judged({1: 1, 2: 0, 3: 2}, missed=[1]))
     array([0.55555556])
     """
@@ -34,7 +34,7 @@ def geometric_bpref(judged: Judged, *, rel: int = 1) -> FloatArray:
 
     Two relevant documents, one below one of two non-relevant ones: (1 + (1 - 1/2)) / 2.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> geometric_bpref(judged({1: 1, 2: 0, 5: 1}, missed=[0]))
     array([0.75])
     """

@@ -5,9 +5,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from leaderboard.measures.discounts import log2_discounts
 from leaderboard.measures.gains import GAINS, document_gains, ideal_order
-from leaderboard.measures.judged import FloatArray, IntArray, Judged, Judgments, positions, ratio
+from leaderboard.measures.judged import (
+    FloatArray,
+    IntArray,
+    Judged,
+    Judgments,
+    log2_discounts,
+    positions,
+    ratio,
+)
 from leaderboard.measures.record import JUDGED_ONLY, LARGEST, REL, Gains, Measure, Parameter, TrecName
 from leaderboard.measures.running import bounds_of, last, running
 
@@ -27,7 +34,7 @@ def gain_over_cost(judged: Judged, *, gains: Gains | None = None) -> FloatArray:
 
     Grade 1 at rank 1, grade 2 at rank 3: (1 / log2(2 + 2 - 1) + 2 / log2(2 + 4 - 3)) / 3.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> gain_over_cost(judged({1: 1, 3: 2}))
     array([0.63092975])
     """
@@ -48,7 +55,7 @@ def binary_gain(judged: Judged, *, rel: int = 1) -> FloatArray:
 
     Relevant documents at ranks 1 and 4, two others between, one not retrieved: (1 + 1/log2(4)) / 3.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> binary_gain(judged({1: 1, 4: 1}, missed=[1]))
     array([0.5])
     """
@@ -65,7 +72,7 @@ def ndcg_at_relevant(judged: Judged, *, gains: Gains | None = None) -> FloatArra
 
     Grade 1 at rank 1 of two documents of grade 1: 1 for the first, 1 / (1 + 1/log2(3)) for the other.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> ndcg_at_relevant(judged({1: 1}, missed=[1]))
     array([0.8065736])
     """
@@ -88,7 +95,7 @@ def ndcg_at_levels(judged: Judged, *, rel: int = 1, gains: Gains | None = None) 
 
     Grades 2 and 1, at ranks 3 and 1: 1/2 at rank 1 and 1 / (2 + 1/log2(3)) at rank 2.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> ndcg_at_levels(judged({1: 1, 3: 2}))
     array([0.44004688])
     """
@@ -114,7 +121,7 @@ def q_measure(judged: Judged, *, beta: float = 1.0, gains: Gains | None = None) 
 
     Grade 1 at rank 1, grade 2 at rank 3: ((1 + 1) / (1 + 2) + (2 + 3) / (3 + 3)) / 2.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> q_measure(judged({1: 1, 3: 2}))
     array([0.75])
     """

@@ -20,7 +20,7 @@ def inferred_average_precision(judged: Judged, *, rel: int = 1) -> FloatArray:
 
     A relevant document at rank 3 below a pooled one and a relevant one: 1/3 + 2/3 · 2/2 · (1 of 1).
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> inferred_average_precision(judged({1: 1, 2: -1, 3: 1})).round(4)
     array([1.])
     """

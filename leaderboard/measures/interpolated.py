@@ -30,7 +30,7 @@ def interpolated_precision(judged: Judged, *, recall: float, rel: int = 1) -> Fl
     Relevant documents at ranks 1, 4 and 5: the second one is reached with precision 2/4, but 3/5 at
     the third is better.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> interpolated_precision(judged({1: 1, 4: 1, 5: 1}, missed=[1]), recall=0.5)
     array([0.6])
     """
@@ -45,7 +45,7 @@ def eleven_point_average(judged: Judged, *, rel: int = 1, levels: Levels | None 
     Relevant documents at ranks 1 and 4, no others: 1 while the first is enough, then 2/4. It is up to
     recall 0.7 in trec_eval 10, so (8 + 3/2) / 11, and up to 0.5 in trec_eval 9, so (6 + 5/2) / 11.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> eleven_point_average(judged({1: 1, 4: 1}, dialect=10))
     array([0.86363636])
     >>> eleven_point_average(judged({1: 1, 4: 1}, dialect=9))
@@ -62,7 +62,7 @@ def three_point_average(judged: Judged, *, rel: int = 1, points: str = "trec") -
 
     One of four relevant documents found, at rank 2: 1/2 at recall 0.25, then 0.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> three_point_average(judged({2: 1}, missed=[1, 1, 1]), points="quartiles")
     array([0.16666667])
     """
@@ -72,7 +72,7 @@ def three_point_average(judged: Judged, *, rel: int = 1, points: str = "trec") -
 def precision_at_recalls(judged: Judged, recalls: Sequence[float], *, rel: int = 1) -> FloatArray:
     """Interpolated precision at several levels of recall at once, (recalls, topics).
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> precision_at_recalls(judged({1: 1, 4: 1, 5: 1}, missed=[1]), (0.0, 0.5))
     array([[1. ],
            [0.6]])

@@ -30,7 +30,7 @@ def ndcg(
 
     Grade 1 at rank 1, grade 2 at rank 3: (1 + 2/2) / (2 + 1/log2(3)).
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> ndcg(judged({1: 1, 3: 2}))
     array([0.76018753])
     """

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from leaderboard.measures.curves import harmonic, inverse_squares, powers
 from leaderboard.measures.cwl import DEPTH, ENDLESS, LISTED_CUTOFF, SCALED, WANTED, squares_up_to
 from leaderboard.measures.judged import FloatArray, IntArray, Judged
 from leaderboard.measures.rank_biased import PERSISTENCE
 from leaderboard.measures.record import CUTOFF_REQUIRED, JUDGED_ONLY, Measure
 from leaderboard.measures.running import before, last, running
 from leaderboard.measures.scaled import ScaledGains, scaled_gains
-from leaderboard.measures.series import harmonic, inverse_squares, powers
 
 
 def near_err_8(judged: Judged, *, max_rel: int, min_rel: int = 0, cutoff: int) -> FloatArray:
@@ -21,7 +21,7 @@ def near_err_8(judged: Judged, *, max_rel: int, min_rel: int = 0, cutoff: int) -
 
     Grade 1 of 2 at rank 2: the weights of three ranks are 1, 1 and 1/2, so 1/2 over 5/2.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> near_err_8(judged({2: 1}), max_rel=2, cutoff=3)
     array([0.2])
     """
@@ -37,7 +37,7 @@ def near_err_9(judged: Judged, *, max_rel: int, min_rel: int = 0, cutoff: int) -
 
     Grade 1 of 2 at rank 2: the weights of three ranks are 1, 1/2 and 1/6, so 1/4 over 5/3.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> near_err_9(judged({2: 1}), max_rel=2, cutoff=3)
     array([0.15])
     """
@@ -55,7 +55,7 @@ def near_err_10(
 
     Grade 1 of 2 at rank 1 and p = 1/2: the weights are 1, 1/4, 1/8, ..., so 1/2 over 3/2.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> near_err_10(judged({1: 1}), max_rel=2, p=0.5)
     array([0.33333333])
     """
@@ -77,7 +77,7 @@ def near_err_11(
 
     Grade 1 of 2 at rank 1 and T = 1/2: the weights are 1, then half of 1/4, 1/9, ...
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> near_err_11(judged({1: 1}), max_rel=2, T=0.5).round(6)
     array([0.378081])
     """

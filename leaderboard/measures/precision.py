@@ -11,7 +11,7 @@ def precision(judged: Judged, *, cutoff: int, rel: int = 1) -> FloatArray:
 
     Divides by cutoff even where fewer documents were retrieved. Source: trec_eval `P_k`.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> precision(judged({1: 1, 2: 0, 3: 2}), cutoff=5)
     array([0.4])
     """
@@ -26,7 +26,7 @@ def relative_precision(judged: Judged, *, cutoff: int, rel: int = 1) -> FloatArr
 
     Two of three relevant documents in the top five, where three could be: 2/3.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> relative_precision(judged({1: 1, 2: 0, 3: 2}, missed=[1]), cutoff=5)
     array([0.66666667])
     """
@@ -39,7 +39,7 @@ def success(judged: Judged, *, cutoff: int, rel: int = 1) -> FloatArray:
 
     Source: trec_eval `success_k`.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> success(judged({2: 0, 4: 1}), cutoff=4), success(judged({2: 0, 4: 1}), cutoff=3)
     (array([1.]), array([0.]))
     """
@@ -55,7 +55,7 @@ def r_precision(judged: Judged, *, rel: int = 1, mult: float | None = None) -> F
 
     Three relevant documents, one of them in the top three:
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> r_precision(judged({2: 1, 4: 1}, missed=[1]))
     array([0.33333333])
     """

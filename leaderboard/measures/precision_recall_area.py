@@ -15,7 +15,7 @@ def ap_retrieved(judged: Judged, *, rel: int = 1, cutoff: int | None = None) -> 
 
     Relevant documents at ranks 1 and 3, a third one not retrieved: (1/1 + 2/3) / 2.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> ap_retrieved(judged({1: 1, 3: 1}, missed=[1]))
     array([0.83333333])
     """
@@ -31,7 +31,7 @@ def ap_trapezoid(judged: Judged, *, rel: int = 1, cutoff: int | None = None) -> 
 
     Relevant documents at ranks 1 and 3: precision 1, 1/2, 2/3, so ((1 + 1)/2 + (1/2 + 2/3)/2) / 2.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> ap_trapezoid(judged({1: 1, 3: 1}))
     array([0.79166667])
     """
@@ -51,7 +51,7 @@ def ap_trapezoid_points(judged: Judged, *, rel: int = 1, cutoff: int | None = No
 
     Relevant documents at ranks 1 and 3: (1 + (1 + 2/3)/2) / 2.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> ap_trapezoid_points(judged({1: 1, 3: 1}))
     array([0.91666667])
     """
@@ -70,7 +70,7 @@ def ap_envelope(judged: Judged, *, rel: int = 1, cutoff: int | None = None) -> F
 
     Relevant documents at ranks 2 and 3: precision 1/2, then 2/3, which is the best from both on.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> ap_envelope(judged({2: 1, 3: 1}))
     array([0.66666667])
     """

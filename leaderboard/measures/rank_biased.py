@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from leaderboard.measures.curves import powers
 from leaderboard.measures.judged import UNJUDGED, FloatArray, Judged
 from leaderboard.measures.record import CUTOFF, JUDGED_ONLY, REL, Measure, Parameter
 from leaderboard.measures.running import before, bounds_of
 from leaderboard.measures.scaled import MAX_REL, MIN_REL, scaled_gains
-from leaderboard.measures.series import powers
 
 
 def rank_biased_precision(
@@ -19,7 +19,7 @@ def rank_biased_precision(
 
     Relevant documents at ranks 1 and 3: 1/2 + 1/8.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> rank_biased_precision(judged({1: 1, 2: 0, 3: 2}), p=0.5)
     array([0.625])
     """
@@ -36,7 +36,7 @@ def graded_rbp(
 
     Grade 1 of 2 at rank 1, grade 2 at rank 2: 1/2 · 1/2 + 1 · 1/4.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> graded_rbp(judged({1: 1, 2: 2}), max_rel=2, p=0.5)
     array([0.5])
     """
@@ -53,7 +53,7 @@ def rbp_residual(judged: Judged, *, p: float = 0.8, cutoff: int | None = None) -
 
     Judged documents at ranks 1 and 3: the weights of rank 2 and of all below 3, 1/4 + 1/8.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> rbp_residual(judged({1: 1, 2: -1, 3: 0}), p=0.5)
     array([0.375])
     """

@@ -9,7 +9,7 @@ def recall(judged: Judged, *, cutoff: int, rel: int = 1) -> FloatArray:
 
     0 where a topic has no relevant document. Source: trec_eval `recall_k`.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> recall(judged({1: 1, 7: 2}, missed=[1, 1, 0]), cutoff=5)
     array([0.25])
     """

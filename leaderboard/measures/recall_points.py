@@ -17,7 +17,7 @@ def break_even(judged: Judged, *, rel: int = 1) -> FloatArray:
 
     Two of three relevant documents in the top 3: both are 2/3. Retrieving only two, they never meet.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> break_even(judged({1: 1, 3: 1}, missed=[1])), break_even(judged({1: 1, 2: 1}, missed=[1]))
     (array([0.66666667]), array([0.]))
     """
@@ -33,7 +33,7 @@ def precision_at_recall(judged: Judged, *, rel: int = 1, recall: float) -> Float
 
     The second of three relevant documents reaches recall 0.6, at rank 5.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> precision_at_recall(judged({1: 1, 5: 1, 6: 1}), recall=0.6)
     array([0.4])
     """
@@ -48,7 +48,7 @@ def highest_precision(judged: Judged, *, rel: int = 1, cutoff: int) -> FloatArra
     It is below 1 where a topic has fewer relevant documents than that, and the same for every run.
     Source: Manning, Raghavan and Schütze 2008, section 8.4.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> highest_precision(judged({2: 1}, missed=[1]), cutoff=5)
     array([0.4])
     """

@@ -9,7 +9,7 @@ def reciprocal_rank(judged: Judged, *, rel: int = 1, cutoff: int | None = None) 
 
     0 where none is in the top cutoff ranks. Source: Kantor and Voorhees 2000; trec_eval `recip_rank`.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> reciprocal_rank(judged({2: 0, 4: 1, 5: 1})), reciprocal_rank(judged({4: 1}), cutoff=3)
     (array([0.25]), array([0.]))
     """

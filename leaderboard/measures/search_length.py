@@ -15,7 +15,7 @@ def search_length(judged: Judged, *, rel: int = 1, cutoff: int = DEPTH) -> Float
 
     One more than the cutoff where the top cutoff ranks hold none, however few were retrieved.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> search_length(judged({1: 0, 3: 1, 4: 1})), search_length(judged({3: 1}), cutoff=2)
     (array([3.]), array([3.]))
     """
@@ -28,7 +28,7 @@ def search_length_cooper(judged: Judged, *, rel: int = 1, cutoff: int = DEPTH) -
     Lower is better. The cutoff where the top cutoff ranks hold none, however few were retrieved.
     Source: Cooper 1968, for one document wanted and a ranking without ties.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> search_length_cooper(judged({1: 0, 3: 1, 4: 1}))
     array([2.])
     """

@@ -12,7 +12,7 @@ def set_precision(judged: Judged, *, rel: int = 1, relative: bool = False) -> Fl
     relative: over the best share possible for as many documents, which divides by R where more than
     R were retrieved. 0 where nothing was retrieved. Source: trec_eval `set_P`, `set_relative_P`.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> set_precision(judged({1: 1, 8: 0}, retrieved=8))
     array([0.125])
     """
@@ -25,7 +25,7 @@ def set_recall(judged: Judged, *, rel: int = 1) -> FloatArray:
 
     0 where a topic has no relevant document. Source: trec_eval `set_recall`.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> set_recall(judged({1: 1, 8: 0}, missed=[1, 1, 2]))
     array([0.25])
     """
@@ -40,7 +40,7 @@ def set_f(judged: Judged, *, rel: int = 1, beta: float = 1.0) -> FloatArray:
 
     Precision 1/2 and recall 1/4 give 2 · 1/2 · 1/4 / (1/2 + 1/4):
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> set_f(judged({1: 1}, missed=[1, 1, 1], retrieved=2))
     array([0.33333333])
     """
@@ -57,7 +57,7 @@ def set_average_precision(judged: Judged, *, rel: int = 1) -> FloatArray:
 
     Precision 1/2 and recall 1/4:
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> set_average_precision(judged({1: 1}, missed=[1, 1, 1], retrieved=2))
     array([0.125])
     """

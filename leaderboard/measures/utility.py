@@ -16,7 +16,7 @@ def utility(
 
     One relevant document among four retrieved: 1 - 3.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> utility(judged({1: 1, 2: 0}, missed=[1], retrieved=4))
     array([-2.])
     """

@@ -28,8 +28,8 @@ from werkzeug.test import TestResponse
 
 from leaderboard.errors import Invalid, NotFound
 from leaderboard.runs.web.rankings import WHOLE
-from leaderboard.web import figures
-from leaderboard.web.figures import PARAMETER
+from leaderboard.web import filters
+from leaderboard.web.filters import PARAMETER
 from leaderboard.web.kept import ROOMS
 from leaderboard.web.session import database
 
@@ -514,7 +514,7 @@ def _asked(work: "_Work", address: PageAddress) -> TestResponse:
 def _draw(work: "_Work", address: PageAddress, name: str, page: str) -> _Taken:
     """Write a figure out of its page, which the application would make again for it."""
     try:
-        drawing = figures.drawing(page, name)
+        drawing = filters.drawing(page, name)
     except NotFound:
         return _Taken(status=404)
     file = file_of(address, "image/svg+xml")

@@ -78,5 +78,5 @@ FEATURE = Feature(
         "site/index": "notify/site.html",
         "tasks/organise": "notify/organise.html",
     },
-    tabs=(Tab("Organise", "Pseudonyms", "Webhooks", "webhooks.of_task", lambda _: True),),
+    tabs=(Tab("Organise", "Pseudonyms", "Webhooks", "webhooks.of_task"),),
 )

@@ -42,7 +42,7 @@ from leaderboard.scoring.ops.qrels.files import (
 from leaderboard.scoring.ops.qrels.left_out import LeftOutList, RevisionLeftOut, of_revision
 from leaderboard.scoring.ops.qrels.lines import DRAFT, Origin
 from leaderboard.trec.qrels.left_out import NOTHING, LeftOut, with_queries
-from leaderboard.trec.qrels.packed_judgments import unpack_judgments
+from leaderboard.trec.qrels.packed import unpack_judgments
 from leaderboard.trec.qrels.preferences import Pair, PreferenceJudgments
 from leaderboard.trec.read.bundles import base_name, kind_of, unbundled
 from leaderboard.trec.read.lines import DEFAULT_LIMITS

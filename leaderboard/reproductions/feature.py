@@ -72,13 +72,5 @@ FEATURE = Feature(
     operations=_operations,
     fill=_fill,
     parts={"runs/upload": "reproductions/upload.html", "runs/actions": "reproductions/action.html"},
-    tabs=(
-        Tab(
-            "Compare",
-            "Curves",
-            "Reproductions",
-            "reproductions.index",
-            lambda kind: bool(kind.ranks_documents),
-        ),
-    ),
+    tabs=(Tab("Compare", "Curves", "Reproductions", "reproductions.index", ("rankings",)),),
 )

@@ -60,9 +60,9 @@ def _command(name: str) -> Any:
 
 
 def _card() -> "RunCard":
-    from leaderboard.runs.page import card
+    from leaderboard.runs.page import run
 
-    return card.of_run
+    return run.of_run
 
 
 FEATURE = Feature(

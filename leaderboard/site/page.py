@@ -291,23 +291,14 @@ SQLITE_SIZES = (
     "WHERE d.aggregate = 1 GROUP BY s.tbl_name"
 )
 KINDS = {
-    "accounts": "accounts and audit log",
-    "entries": "teams in tasks",
-    "evaluations": "scores and comparisons",
-    "files": "stored files",
+    "accounts": "accounts, tokens, webhooks and audit log",
+    "evaluations": "scores, comparisons and snapshots",
     "jobs": "queue",
-    "labelling": "labels of answers",
-    "news": "announcements and mail",
-    "pools": "pools and assessments",
-    "qrels": "judgments",
+    "judging": "judgments, pools and labels",
     "runs": "runs and uploads",
-    "signing_keys": "signing keys",
     "site_version": "site version",
-    "snapshots": "snapshots",
     "suites": "suites and their runs",
-    "tasks": "tasks, topics and documents",
-    "tokens": "tokens and stored API responses",
-    "webhooks": "webhooks and their deliveries",
+    "tasks": "tasks, teams in them, topics, documents and announcements",
     "words": "search index",
 }
 """Module of the tables -> what they hold, as text."""

@@ -20,8 +20,7 @@ from leaderboard.trec.suites import GROUPS
 from leaderboard.web.api import actions, repeats
 from leaderboard.web.api.lists import ListQuery, Rows, part
 from leaderboard.web.api.operations import BODY_OF_FILE, SUBMIT, WRITE, Reply, operation
-from leaderboard.web.files import Received
-from leaderboard.web.rules import SIGNED_IN, Rule
+from leaderboard.web.rules import SIGNED_IN, Received, Rule
 from leaderboard.web.session import finish_reading, reading, token, viewer, writing
 
 

@@ -17,7 +17,7 @@ from leaderboard.suites.ops.sending import SuiteRequest
 from leaderboard.suites.page import SuiteChoice, SuitePage
 from leaderboard.tables.aligned import table_lines
 from leaderboard.tables.latex import latex_text
-from leaderboard.tables.text import csv_text, json_text
+from leaderboard.tables.record import csv_text, json_text
 from leaderboard.trec.read.lines import Limits
 
 BY = ("mean", "macro", "micro", "borda", "mean-rank")

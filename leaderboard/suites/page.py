@@ -50,9 +50,7 @@ from leaderboard.suites.ops.seen import (
     kept_board,
     seen_suite,
 )
-from leaderboard.tables.cells import DOT
-from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
-from leaderboard.tables.words import counted
+from leaderboard.tables.record import DOT, Column, Files, Place, Shown, Table, columns_from, counted
 from leaderboard.trec.suites import GROUPS, meant
 
 LONGEST_S = 60.0

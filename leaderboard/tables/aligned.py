@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from leaderboard.tables.cells import cell_text, stands_right
-from leaderboard.tables.record import Column, Place, Table
+from leaderboard.tables.record import Column, Place, Table, cell_text, stands_right
 
 
 def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:

@@ -4,8 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from leaderboard.tables.cells import cell_text, seen, stands_right
-from leaderboard.tables.record import Column, Place, Table
+from leaderboard.tables.record import Column, Place, Table, cell_text, seen, stands_right
 
 ABSENT = "–"
 _SPECIAL = re.compile(

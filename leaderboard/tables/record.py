@@ -1,10 +1,16 @@
 """The record that every table of the site is: columns that say how a row is shown and written."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+import csv
+import io
+import json
+import math
+import unicodedata
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
-from datetime import date
+from datetime import UTC, date, datetime
 from enum import Flag, auto
 from functools import cache
+from math import isfinite
 from operator import attrgetter
 from types import NoneType
 from typing import Annotated, Any, Final, Generic, TypeVar, cast, get_args, get_origin, get_type_hints
@@ -220,3 +226,139 @@ class Files(Generic[Page]):
             names = ", ".join(self.tables)
             raise NotFound(f"This page has no table {chosen[:40]!r}; it has {names}.")
         return self.tables[chosen](page)
+
+
+DIGITS = 4
+"""Decimals of a number whose column says nothing else."""
+DAGGER, DOUBLE_DAGGER, DOT = "†", "‡", "●"
+"""Marks behind a cell; others are small letters."""
+_UNSEEN = "?"
+"""Represents what no font can show."""
+
+
+def cell_text(column: Column[Any], value: Any) -> str | None:
+    """A value with the decimals of its column, four where it says nothing; None where it is absent.
+
+    >>> column = Column(key="AP", value=len, digits=2)
+    >>> [cell_text(column, value) for value in (0.256, 12, True, "a", None, float("nan"))]
+    ['0.26', '12', 'yes', 'a', None, None]
+    """
+    if value is None or value == "" or (isinstance(value, float) and not math.isfinite(value)):
+        return None
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.{DIGITS if column.digits is None else column.digits}f}"
+    return str(value)
+
+
+def seen(text: str) -> str:
+    """The text with a question mark for each letter that no font can show."""
+    return "".join(
+        letter if letter == " " or unicodedata.category(letter)[0] not in "CZ" else _UNSEEN for letter in text
+    )
+
+
+def stands_right(column: Column[Any], values: Sequence[Any]) -> bool:
+    """Whether a column is one of numbers, by its record or by all its values that are there."""
+    present = [value for value in values if value is not None]
+    are_numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in present)
+    return column.is_number or (bool(present) and are_numbers)
+
+
+def lasting(seconds: float) -> str:
+    """A duration in the largest unit that it has at least two of.
+
+    >>> [lasting(seconds) for seconds in (7, 119, 7200, 200_000)]
+    ['7 seconds', '119 seconds', '2 hours', '2 days']
+    """
+    for unit, size in (("day", 86_400), ("hour", 3600), ("minute", 60)):
+        if seconds >= 2 * size:
+            return counted(int(seconds / size), unit)
+    return counted(int(seconds), "second")
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """A count as text, with separators; the plural is the noun with an s unless it is given.
+
+    >>> counted(1, "topic"), counted(1200, "run"), counted(0, "entry", "entries")
+    ('1 topic', '1,200 runs', '0 entries')
+    """
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def signed(change: int) -> str:
+    """A change of a whole number, such as of a rank, with its sign.
+
+    >>> signed(3), signed(-2), signed(0)
+    ('+3', '−2', '0')
+    """
+    return f"{change:+d}".replace("-", "−") if change else "0"
+
+
+def day_and_time(at: datetime) -> str:
+    """A chosen date and time: to the minute, or to the second if it has seconds.
+
+    >>> day_and_time(datetime(2031, 5, 31, 23, 59, 59)), day_and_time(datetime(2031, 5, 31, 12))
+    ('2031-05-31 23:59:59', '2031-05-31 12:00')
+    """
+    return f"{at:%Y-%m-%d %H:%M:%S}" if at.second else f"{at:%Y-%m-%d %H:%M}"
+
+
+def utc_time(at: datetime | None) -> str:
+    """A chosen date and time in UTC, for use in a sentence; None is no limit."""
+    return f"{day_and_time(at.astimezone(UTC))} UTC" if at else "no limit"
+
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+"""A text cell that starts like this would be run as a formula by a spreadsheet, the last four by some that
+take full-width signs for plain ones."""
+
+
+def finite(value: float) -> float | None:
+    """A number as JSON can have it: None for one that is not finite, no zero with a sign."""
+    return float(value) + 0.0 if isfinite(value) else None
+
+
+def json_text(facts: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
+    """The facts as one line of JSON, numbers at full double precision."""
+    return json.dumps(facts, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
+
+
+def csv_text(table: Table[Any]) -> str:
+    """A table as CSV, numbers at full double precision, None as an empty cell."""
+    return csv_lines(*table.data())
+
+
+def csv_lines(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Header and rows as CSV, with every cell as `cell` has it."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow([cell(name) for name in header])
+    writer.writerows([cell(value) for value in row] for row in rows)
+    return text.getvalue()
+
+
+def cell(value: Any) -> Any:
+    """A value as a CSV cell: None is empty, and text that a spreadsheet would run is quoted.
+
+    >>> [cell(value) for value in (None, -0.5, "=1+1", "plain", "'=1")]
+    ['', -0.5, "'=1+1", 'plain', "''=1"]
+    """
+    if value is None:
+        return ""
+    return f"'{value}" if isinstance(value, str) and _is_formula(value) else value
+
+
+def text_of_cell(cell: str) -> str:
+    """The text that `cell` made a cell of.
+
+    >>> [text_of_cell(text) for text in ("'=1+1", "''=1", "plain", "'tis")]
+    ['=1+1', "'=1", 'plain', "'tis"]
+    """
+    return cell[1:] if cell.startswith("'") and _is_formula(cell) else cell
+
+
+def _is_formula(text: str) -> bool:
+    """Whether a spreadsheet would run a text, or that of a quoted one: so no two texts have one cell."""
+    return text.lstrip("'").startswith(FORMULA)

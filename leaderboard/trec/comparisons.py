@@ -9,15 +9,14 @@ import numpy as np
 
 from leaderboard.errors import Invalid
 from leaderboard.measures.binding import BoundMeasure
-from leaderboard.measures.comparing import refusal
 from leaderboard.measures.judged import FloatArray
+from leaderboard.measures.record import refusal
 from leaderboard.stats.orders.two_rankings import compare_rankings
 from leaderboard.stats.pairs.baseline import AgainstBaseline, against_baseline
 from leaderboard.stats.pairs.condensed import pairs
 from leaderboard.stats.pairs.corrections import LEVEL
-from leaderboard.stats.pairs.methods import Method, PairTable, all_pairs
+from leaderboard.stats.pairs.methods import Method, PairTable, all_pairs, in_order
 from leaderboard.stats.pairs.paired_t import paired_t
-from leaderboard.stats.pairs.table_order import in_order
 from leaderboard.stats.seeds import seed
 from leaderboard.stats.standing import MOST_RUNS as MOST_LETTERED
 from leaderboard.stats.standing import (
@@ -30,7 +29,7 @@ from leaderboard.stats.standing import (
     two_runs_facts,
     verdicts,
 )
-from leaderboard.tables.text import finite
+from leaderboard.tables.record import finite
 from leaderboard.trec.read.blocks import Block, Consumer
 from leaderboard.trec.read.lines import DEFAULT_LIMITS
 from leaderboard.trec.read.scanning import scan_run

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from leaderboard.errors import Problem
-from leaderboard.tables.text import cell, text_of_cell
+from leaderboard.tables.record import cell, text_of_cell
 from leaderboard.trec.read.entries import ID_BYTES, hidden_entries, unfit_text
 from leaderboard.trec.read.lines import (
     DEFAULT_LIMITS,

@@ -1,16 +1,210 @@
-"""Jinja filters and what every template may use."""
+"""Jinja filters and what every template may use.
 
+A page's figure as a file of its own: the drawing with the sheet's rules for it and nothing else.
+
+The drawing is taken out of the page that this viewer gets, so that what may be seen is decided there alone.
+Programs that open such files know less than browsers: colours are written out plainly.
+"""
+
+import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time
+from functools import cache
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote, urlencode
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
-from flask import Flask
+import nh3
+from flask import Flask, has_request_context, request
+from flask.globals import request_ctx
+from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
+from sqlalchemy.orm import Session
 
 from leaderboard import __version__
-from leaderboard.tables.record import Column, Place
-from leaderboard.tables.words import counted, day_and_time, lasting
+from leaderboard.core import prose
+from leaderboard.db.engine import now
+from leaderboard.errors import Invalid, NotFound, Problem
+from leaderboard.memory import keep
+from leaderboard.tables.record import Column, Place, counted, day_and_time, lasting
+from leaderboard.web.charts import heat_bounds, heat_difference_bounds
 from leaderboard.web.charts.scales import signed
+
+_PARSER = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable("table").disable("image")
+_TAGS = {
+    *("p", "br", "hr", "h2", "h3", "h4", "h5", "h6", "em", "strong", "code", "pre", "blockquote"),
+    *("ul", "ol", "li", "a", "table", "thead", "tbody", "tr", "th", "td"),
+}
+_ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}}
+
+
+def _absolute_links_only(tag: str, attribute: str, value: str) -> str | None:
+    """Keep an address only where it names another site in full: a relative one could imitate ours."""
+    return None if attribute == "href" and not value.startswith(("http://", "https://")) else value
+
+
+_CLEANER = nh3.Cleaner(
+    tags=_TAGS,
+    attributes=_ATTRIBUTES,
+    attribute_filter=_absolute_links_only,
+    url_schemes={"http", "https"},
+    link_rel="ugc nofollow noopener",
+)
+
+
+@keep
+def render(text: str) -> Markup:
+    """The text as safe HTML: no raw HTML, no images, links to http and https only.
+
+    A page has one first-level heading, its own; the text's become second-level. A text from before there were
+    limits that is beyond them is shown as it was written.
+
+    >>> render("*Hi* <script>x</script> [a](javascript:x)")
+    Markup('<p><em>Hi</em> &lt;script&gt;x&lt;/script&gt; [a](javascript:x)</p>\\n')
+    """
+    if prose.broken_rule(text):
+        return Markup("<pre>{}</pre>\n").format(text)
+    tokens = _PARSER.parse(text)
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close") and token.tag == "h1":
+            token.tag = "h2"
+    html = _PARSER.renderer.render(tokens, _PARSER.options, {})
+    return Markup(_CLEANER.clean(html))
+
+
+DAY_CHARACTERS = 10
+
+
+def as_of(session: Session, text: str) -> datetime:
+    """The moment that a text names: of a day its end, of a time without zone that time in UTC.
+
+    Today is a day like others: what holds until its end holds now. Raises Invalid for what is not a date,
+    and for a day or a moment that has not begun; one statement.
+    """
+    begins = moment(text)
+    if begins > now(session):
+        raise _refused(text, "is in the future", "Enter today's date or an earlier date.")
+    return datetime.combine(begins, time.max, UTC) if len(text.strip()) <= DAY_CHARACTERS else begins
+
+
+def moment(text: str) -> datetime:
+    """The moment at which what the text names begins; raises Invalid for what is not a date.
+
+    >>> moment("2026-11-01").isoformat(), moment("2026-11-01 12:30").isoformat()
+    ('2026-11-01T00:00:00+00:00', '2026-11-01T12:30:00+00:00')
+    """
+    try:
+        begins = datetime.fromisoformat(text.strip())
+        return begins.astimezone(UTC) if begins.tzinfo else begins.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        raise _refused(
+            text, "is not a date", "Use a form like 2026-11-01 or 2026-11-01T12:30, in UTC."
+        ) from None
+
+
+def _refused(text: str, rule: str, remedy: str) -> Invalid:
+    shown = text[:30]
+    return Invalid(f"{shown!r} {rule}. {remedy}", [Problem(rule, remedy, field="at", value=shown)])
+
+
+PARAMETER = "figure"
+SHEET = Path(__file__).parent / "static" / "charts.css"
+WIDTH = 960
+"""Width of a drawing as a file; on a page it takes the width it is given."""
+PAGE_ONLY = frozenset(("hit", "narrow"))
+"""Classes of what is there to be pointed at, or for narrow screens."""
+
+SVG = "http://www.w3.org/2000/svg"
+_NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+
+
+def register_figures(app: Flask) -> None:
+    """Give the application's templates what figures need."""
+    app.jinja_env.globals.update(
+        figure_address=figure_address,
+        figure_data=figure_data,
+        heat_bounds=heat_bounds,
+        heat_difference_bounds=heat_difference_bounds,
+    )
+
+
+def figure_address(figure_id: str) -> str:
+    """Address of this page's figure, in the page's state, as a file."""
+    if not has_request_context():
+        return f"?{PARAMETER}={figure_id}"
+    return f"{_path()}?{urlencode([*_state(), (PARAMETER, figure_id)])}"
+
+
+def figure_data() -> str:
+    """Where the numbers of this page are a file, in the state it is in; empty for a page without one."""
+    adapter = request_ctx.url_adapter if has_request_context() else None
+    if adapter is None or not adapter.test(f"{request.path}.json", method="GET"):
+        return ""
+    state = urlencode(_state())
+    return f"{_path()}.json" + (f"?{state}" if state else "")
+
+
+def _path() -> str:
+    return quote(request.script_root + request.path, safe="/:@!$&'()*+,;=~")
+
+
+def _state() -> list[tuple[str, str]]:
+    return [(name, value) for name, value in request.args.items(multi=True) if name != PARAMETER]
+
+
+def writable(text: str) -> str:
+    """The text without what no XML can hold."""
+    return _NOT_IN_XML.sub("", text)
+
+
+def drawing(html: str, figure_id: str) -> str:
+    """The drawing of a page's figure as an SVG document, in the light scheme on white.
+
+    Raises NotFound where the page has no such figure.
+    """
+    figure = html.partition(f'<figure id="{figure_id}">')[2].partition("<figcaption")[0]
+    start, end = figure.find("<svg"), figure.rfind("</svg>")
+    if start < 0:
+        raise NotFound("This page does not show this figure. Open the page to see its figures.")
+    lines = writable(figure[start:end]).split("\n")
+    svg = ElementTree.fromstring("\n".join(line.lstrip() for line in lines) + "</svg>")
+    _take_off_page(svg)
+    box = svg.get("viewBox") or f"0 0 {WIDTH} {svg.get('height')}"
+    width, height = (f"{float(part):g}" for part in box.split()[2:])
+    style = Element("style")
+    style.text = rules()
+    svg[:0] = [style, Element("rect", width=width, height=height, fill="#fff")]
+    svg.attrib |= {
+        "xmlns": SVG,
+        "width": width,
+        "height": height,
+        "viewBox": f"0 0 {width} {height}",
+        "role": "img",
+    }
+    return ElementTree.tostring(svg, encoding="unicode") + "\n"
+
+
+def _take_off_page(svg: Element) -> None:
+    """Leave out what only a page needs; links become groups."""
+    for element in list(svg.iter()):
+        if element.tag == "a":
+            element.tag = "g"
+            element.attrib.clear()
+        for part in [part for part in element if part.get("class") in PAGE_ONLY]:
+            element.remove(part)
+
+
+@cache
+def rules() -> str:
+    """The rules of drawings with the light scheme's colours written out."""
+    root, _, text = SHEET.read_text(encoding="utf-8").partition("}\n")
+    for line in root.splitlines():
+        name, _, colour = line.strip(" ;").partition(": ")
+        text = text.replace(f"var({name})", colour)
+    return text
+
 
 HTMX = "htmx-2.0.11.min.js"
 DIGITS = 4

@@ -38,7 +38,7 @@ from leaderboard.db import site_version
 from leaderboard.errors import Invalid
 from leaderboard.memory import Kept
 from leaderboard.shared import Memory
-from leaderboard.web import conditions, requests
+from leaderboard.web import requests, session
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import IS_SHARED, database, reading
 
@@ -249,7 +249,7 @@ class KeptPage:
         response.headers.update(self.headers)
         response.cache_control.no_cache = True
         response.vary.add("Cookie")
-        return conditions.applied(response)
+        return session.applied(response)
 
 
 class KeptPages:
@@ -428,7 +428,7 @@ def static(filename: str) -> Response:
         response.cache_control.immutable = True
     else:
         response.cache_control.no_cache = True
-    return conditions.applied(response)
+    return session.applied(response)
 
 
 @cache

@@ -10,9 +10,8 @@ from flask import Blueprint, Response, render_template, request
 from leaderboard.errors import Invalid
 from leaderboard.tables.latex import latex_text
 from leaderboard.tables.markdown import markdown_text
-from leaderboard.tables.record import Files, Page, Table
-from leaderboard.tables.text import csv_text, json_text
-from leaderboard.web import conditions, figures
+from leaderboard.tables.record import Files, Page, Table, csv_text, json_text
+from leaderboard.web import filters, session
 from leaderboard.web import kept as kept_views
 from leaderboard.web.kept import A_YEAR_S
 
@@ -137,10 +136,10 @@ def as_text(text: str, name: str) -> Response:
 
 def page(html: str) -> Response:
     """A page the browser may keep while its content is the same; or the figure of it that is asked for."""
-    figure = request.args.get(figures.PARAMETER)
+    figure = request.args.get(filters.PARAMETER)
     if figure is not None:
         name = "-".join([*request.path.strip("/").split("/"), figure])
-        return as_file(figures.drawing(html, figure), "image/svg+xml", f"{name}.svg")
+        return as_file(filters.drawing(html, figure), "image/svg+xml", f"{name}.svg")
     return _kept(Response(html, mimetype="text/html"))
 
 
@@ -172,4 +171,4 @@ def _kept(response: Response) -> Response:
         return kept
     response.set_etag(tag_of(response.get_data()))
     response.cache_control.no_cache = True
-    return conditions.applied(response)
+    return session.applied(response)

@@ -16,7 +16,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 from leaderboard import temporary
 from leaderboard.errors import Forbidden, Invalid
 from leaderboard.settings import Settings, is_loopback
-from leaderboard.web import addresses, bodies, kept
+from leaderboard.web import addresses, kept, rules
 from leaderboard.web.session import OPENID, PENDING, cookie, in_api, is_https, session_token, settings
 
 MAX_FORM_MEMORY = 500_000
@@ -225,7 +225,7 @@ def is_storable(text: str) -> bool:
 
 def checks() -> tuple[Callable[[], None], ...]:
     """Checks before the route's rule is enforced, in this order."""
-    return refuse_foreign_host, bodies.limit_body, refuse_cross_site
+    return refuse_foreign_host, rules.limit_body, refuse_cross_site
 
 
 def add_headers(response: Response) -> Response:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from urllib.parse import urlsplit
 
-from flask import Flask, current_app, g, request
+from flask import Flask, Response, current_app, g, request
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
-from werkzeug.wrappers import Response
+from werkzeug.wrappers import Response as AnyResponse
 
 from leaderboard.accounts.ops import device_logins, names, sessions, tokens
 from leaderboard.accounts.ops.accounts import PENDING_MINUTES, AccountBrowser, NewSession
@@ -19,9 +19,65 @@ from leaderboard.accounts.ops.tokens import TokenViewer
 from leaderboard.core.jobs.health import WriteCheck
 from leaderboard.core.policy import ANONYMOUS, TaskMemo, Viewer, without_organising
 from leaderboard.db.engine import Database, lock_key
-from leaderboard.errors import Forbidden, NotFound, SignInNeeded
+from leaderboard.errors import Changed, Forbidden, NotFound, SignInNeeded
 from leaderboard.settings import Settings, is_loopback
-from leaderboard.web import conditions
+
+Tag = tuple[str, bool] | tuple[None, None]
+"""An entity tag and whether it is weak; (None, None) where there is nothing, or nothing with a tag."""
+
+READ_AGAIN = "Read the resource again and repeat the request with its new ETag."
+
+
+def applied(response: Response) -> Response:
+    """The answer to a GET or HEAD, without its body where the asker has it; raises Changed for If-Match."""
+    if request.method in ("GET", "HEAD"):
+        tag = response.get_etag()
+        _require_match(tag)
+        if "If-None-Match" in request.headers and _is_named(tag):
+            response.status_code = 304
+    return response
+
+
+def is_pending() -> bool:
+    """Whether the change that this request makes still depends on an entity tag."""
+    return "condition" in g
+
+
+def set_condition(tag: Callable[[], Tag]) -> None:
+    """Make the change of this request depend on the tag its address has when the change is committed."""
+    if "If-Match" in request.headers or "If-None-Match" in request.headers:
+        g.condition = tag
+
+
+def meet_condition() -> None:
+    """Raise Changed unless the condition of this request holds; it is checked once."""
+    tag = g.pop("condition", None)
+    if tag is not None:
+        _require(tag())
+
+
+def _require(tag: Tag) -> None:
+    _require_match(tag)
+    if "If-None-Match" in request.headers and _is_named(tag):
+        raise Changed(f"If-None-Match matches the current version. {READ_AGAIN}")
+
+
+def _require_match(tag: Tag) -> None:
+    """Raise Changed where If-Match is given and does not name the tag by the strong comparison."""
+    if "If-Match" not in request.headers:
+        return
+    name, is_weak = tag
+    if name is None:
+        raise Changed("If-Match cannot be used here: this address has no entity tag. Leave it out.")
+    if not request.if_match.star_tag and (is_weak or name not in request.if_match):
+        given = request.headers["If-Match"][:80]
+        raise Changed(f'If-Match is {given}, but the entity tag is now "{name}". {READ_AGAIN}')
+
+
+def _is_named(tag: Tag) -> bool:
+    """Whether If-None-Match names the tag by the weak comparison."""
+    return tag[0] is not None and request.if_none_match.contains_weak(tag[0])
+
 
 log = logging.getLogger(__name__)
 
@@ -115,10 +171,10 @@ def writing() -> Iterator[Session]:
     finish_reading()
     try:
         with database().write() as session:
-            if conditions.is_pending():
+            if is_pending():
                 lock_key(session, f"address {request.path}")
             yield session
-            conditions.meet_condition()
+            meet_condition()
     finally:
         # What was read meanwhile may be undone.
         memo().clear()
@@ -261,7 +317,7 @@ def require_mail() -> None:
         raise NotFound("This site does not send mail.")
 
 
-def welcome(response: Response, new_session: NewSession) -> Response:
+def welcome(response: AnyResponse, new_session: NewSession) -> AnyResponse:
     """The response with the cookies of a new session and its device."""
     set_cookie(response, new_session.token)
     set_cookie(response, new_session.device, DEVICE)
@@ -270,7 +326,7 @@ def welcome(response: Response, new_session: NewSession) -> Response:
     return response
 
 
-def set_cookie(response: Response, token: str, kind: str = SESSION) -> None:
+def set_cookie(response: AnyResponse, token: str, kind: str = SESSION) -> None:
     """Give the browser a cookie of ours."""
     response.set_cookie(
         cookie_name(kind),
@@ -283,7 +339,7 @@ def set_cookie(response: Response, token: str, kind: str = SESSION) -> None:
     )
 
 
-def goodbye(response: Response) -> Response:
+def goodbye(response: AnyResponse) -> AnyResponse:
     """The response to who signed out: the browser forgets the session and what it kept of its pages."""
     drop_cookie(response)
     # Not "storage": what assessors judged and could not send yet lies there.
@@ -291,6 +347,6 @@ def goodbye(response: Response) -> Response:
     return response
 
 
-def drop_cookie(response: Response, kind: str = SESSION) -> None:
+def drop_cookie(response: AnyResponse, kind: str = SESSION) -> None:
     """Make the browser forget a cookie of ours."""
     response.delete_cookie(cookie_name(kind), path="/", secure=is_https(), httponly=True, samesite="Lax")

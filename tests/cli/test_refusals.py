@@ -8,10 +8,11 @@ import pytest
 from click.testing import CliRunner
 
 from leaderboard.cli import main
-from leaderboard.db import files, schema
+from leaderboard.db import schema
 from leaderboard.db.engine import Database
 from leaderboard.errors import Damaged
 from leaderboard.settings import DATABASE_FILE
+from leaderboard.site.cli import db
 from tests.make import released
 
 FULL = """
@@ -83,7 +84,7 @@ def test_a_copy_that_is_not_sound_is_no_copy(old_site: Path, monkeypatch: pytest
     def unsound(path: Path) -> None:
         raise Damaged(f"{path} is damaged.")
 
-    monkeypatch.setattr(files, "require_sound", unsound)
+    monkeypatch.setattr(db, "require_sound", unsound)
     refused = CliRunner().invoke(main, ["db", "upgrade", "--data", str(old_site)])
     assert refused.exit_code == 1
     assert _copies(old_site) == []
@@ -92,13 +93,13 @@ def test_a_copy_that_is_not_sound_is_no_copy(old_site: Path, monkeypatch: pytest
 def test_damaged_pages_are_found_in_a_copy(old_site: Path) -> None:
     """The check of a copy is SQLite's own, of every page and index."""
     path = old_site / DATABASE_FILE
-    files.require_sound(path)
+    db.require_sound(path)
     body = bytearray(path.read_bytes())
     # The last page: of a table or an index, wherever SQLite put it.
     body[-4096:] = bytes(4096)
     path.write_bytes(bytes(body))
     with pytest.raises(Damaged, match="is damaged"):
-        files.require_sound(path)
+        db.require_sound(path)
 
 
 def test_a_file_that_is_no_database_is_a_sentence(old_site: Path) -> None:

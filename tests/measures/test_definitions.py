@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leaderboard.measures.binding import BoundMeasure, with_level
-from leaderboard.measures.example import judged
 from leaderboard.measures.graded_gain import q_measure
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import Judged, Judgments
+from leaderboard.measures.richer_examples import judged
 
 NAMES = (
     "AP", "AP@3", "AP(rel=2)", "nDCG", "nDCG@3", "P@3", "P(rel=2)@3", "R@3", "RR", "RR@3", "Rprec",

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.measures.example import judged
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import Judged, Judgments
+from leaderboard.measures.richer_examples import judged
 
 RANKINGS = st.lists(st.booleans(), max_size=20)
 MISSED = st.integers(0, 10)

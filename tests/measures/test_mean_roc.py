@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaderboard.measures import curves, mean_roc
+from leaderboard.measures import curves, roc
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import Judged
 from tests.measures.rankings import Topic, drawn, scored
@@ -17,7 +17,7 @@ SIZE = 60
 
 def every(judged: Judged) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """The places of all topics that have a curve."""
-    return mean_roc.usable(judged.judgments, np.arange(len(judged.judgments)), 1, judged_only=False)
+    return roc.usable(judged.judgments, np.arange(len(judged.judgments)), 1, judged_only=False)
 
 
 @settings(deadline=None)
@@ -32,7 +32,7 @@ def test_the_area_under_the_curve_is_the_registrys(topics: list[Topic]) -> None:
         # Recall rises at whole documents only, and in a straight line behind the last one retrieved.
         wrong = int(judged.retrieved[place] - judged.relevant_count(1)[place])
         middles = (np.arange(others) + 0.5) / others
-        recall = mean_roc.mean_recall(judged, np.array([place]), middles, level=1)
+        recall = roc.mean_recall(judged, np.array([place]), middles, level=1)
         area += recall.mean()
         assert wrong <= others
     expected = parse("ROCAUC").compute(judged)[places]
@@ -50,16 +50,16 @@ def test_one_topic_is_its_own_curve(topic: Topic) -> None:
     levels, last = np.unique(fallout[::-1], return_index=True)
     expected = recall[::-1][last]
     # A hair to the right, so that rounding of the fractions decides nothing.
-    recalls = mean_roc.mean_recall(judged, places, np.minimum(levels + 1e-9, 1.0), level=1)
+    recalls = roc.mean_recall(judged, places, np.minimum(levels + 1e-9, 1.0), level=1)
     assert recalls == pytest.approx(expected, abs=1e-6)
 
 
 def test_topics_are_averaged_at_each_fallout() -> None:
     """Topic 1 has recall 1 at once; topic 2 none before all 4 others, half of which it retrieves."""
     judged = scored(Topic((1,)), Topic((0, None), (1,)), collection_size=5)
-    recalls = mean_roc.mean_recall(judged, every(judged), np.array([0.0, 0.5, 0.75, 1.0]), level=1)
+    recalls = roc.mean_recall(judged, every(judged), np.array([0.0, 0.5, 0.75, 1.0]), level=1)
     assert recalls.tolist() == [0.5, 0.5, 0.75, 1.0]
-    assert mean_roc.reach(judged, np.array([0, 1]), 1, judged_only=False) == 0.5
+    assert roc.reach(judged, np.array([0, 1]), 1, judged_only=False) == 0.5
 
 
 def test_without_a_collection_size_the_judged_documents_count() -> None:
@@ -67,18 +67,18 @@ def test_without_a_collection_size_the_judged_documents_count() -> None:
     judged = scored(Topic((None, 0, None, -1, 1), (0, 2)))
     places = np.array([0])
     fallout = np.array([0.0, 0.49, 0.5, 1.0])
-    recalls = mean_roc.mean_recall(judged, places, fallout, level=1, judged_only=True)
+    recalls = roc.mean_recall(judged, places, fallout, level=1, judged_only=True)
     assert recalls.tolist() == [0.0, 0.0, 0.5, 1.0]
-    assert mean_roc.reach(judged, places, 1, judged_only=True) == 0.5
+    assert roc.reach(judged, places, 1, judged_only=True) == 0.5
     with pytest.raises(ValueError, match="size is not known"):
-        mean_roc.mean_recall(judged, places, fallout, level=1)
+        roc.mean_recall(judged, places, fallout, level=1)
 
 
 def test_topics_with_one_kind_of_document_have_no_curve() -> None:
     """Neither one without a relevant document nor one with nothing else."""
     judgments = scored(Topic((0, 1)), Topic((1, 1)), Topic((0,))).judgments
     places = np.array([0, 1, 2])
-    assert mean_roc.usable(judgments, places, 1, judged_only=True).tolist() == [0]
+    assert roc.usable(judgments, places, 1, judged_only=True).tolist() == [0]
     sized = replace(judgments, collection_size=2)
-    assert mean_roc.usable(sized, places, 1, judged_only=False).tolist() == [0]
-    assert mean_roc.usable(sized, np.array([2]), 1, judged_only=False).tolist() == []
+    assert roc.usable(sized, places, 1, judged_only=False).tolist() == [0]
+    assert roc.usable(sized, np.array([2]), 1, judged_only=False).tolist() == []

@@ -7,9 +7,9 @@ import pytest
 
 from leaderboard.errors import MissingInput
 from leaderboard.measures.binding import bind
-from leaderboard.measures.example import judged
 from leaderboard.measures.record import JUDGED_ONLY, Measure, Parameter, Value
 from leaderboard.measures.registry import MEASURES, NAMES
+from leaderboard.measures.richer_examples import judged
 from leaderboard.measures.trec_families import FAMILIES, family_of
 from leaderboard.measures.trec_names import from_trec_name, trec_name
 from tests.make.loops import for_every

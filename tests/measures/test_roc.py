@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from leaderboard.errors import MissingInput
 from leaderboard.measures import curves
-from leaderboard.measures.example import judged
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import Judged, Judgments
+from leaderboard.measures.richer_examples import judged
 
 RANKINGS = st.lists(st.booleans(), max_size=12)
 FEW = st.integers(0, 6)

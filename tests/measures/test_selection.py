@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from leaderboard.errors import UnknownMeasure
-from leaderboard.measures.example import judged
 from leaderboard.measures.registry import MEASURES
+from leaderboard.measures.richer_examples import judged
 from leaderboard.measures.selection import select
 
 

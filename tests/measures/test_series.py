@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from leaderboard.measures.series import harmonic, inverse_squares, powers
+from leaderboard.measures.curves import harmonic, inverse_squares, powers
 
 
 def test_powers_are_those_of_python() -> None:

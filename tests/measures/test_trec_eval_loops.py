@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from leaderboard.errors import MissingInput, UnknownMeasure
 from leaderboard.measures.binding import BoundMeasure, bind
-from leaderboard.measures.example import judged
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.registry import NAMES
+from leaderboard.measures.richer_examples import judged
 from tests.measures import trec_eval_loops as loops
 from tests.measures.rankings import Topic, drawn, scored
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from leaderboard.pooling.choosing import chosen_runs
+from leaderboard.pooling.methods import chosen_runs
 
 TEAMS = ["a", "a", "b", "a", "b"]
 

@@ -5,7 +5,7 @@ import re
 from leaderboard.measures.registry import MEASURES
 from leaderboard.stats.pairs.methods import CORRECTIONS, TESTS
 from leaderboard.stats.standing import SOURCE
-from leaderboard.tables.bibtex import TREC_EVAL, cited_works
+from leaderboard.tables.latex import TREC_EVAL, cited_works
 
 PROCEDURES = (*TESTS.values(), *CORRECTIONS.values())
 CITATIONS = sorted({*(one.citation for one in MEASURES), *(one.citation for one in PROCEDURES), SOURCE})

@@ -4,9 +4,8 @@ import math
 
 import pytest
 
-from leaderboard.tables.cells import DAGGER
 from leaderboard.tables.latex import latex_text
-from leaderboard.tables.record import Column, Table
+from leaderboard.tables.record import DAGGER, Column, Table
 from tests.make.tables import table as made
 
 

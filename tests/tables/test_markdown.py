@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from lxml.html import document_fromstring
 from markdown_it import MarkdownIt
 
-from leaderboard.tables.cells import DAGGER, seen
 from leaderboard.tables.markdown import markdown_text
-from leaderboard.tables.record import Column, Table
+from leaderboard.tables.record import DAGGER, Column, Table, seen
 from tests.make.tables import table as made
 
 READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])

@@ -6,8 +6,7 @@ from typing import Annotated
 import pytest
 
 from leaderboard.errors import NotFound
-from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
-from leaderboard.tables.text import csv_text
+from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from, csv_text
 
 
 def _table(page: str) -> Table[str]:

@@ -13,7 +13,7 @@ from sqlalchemy import update
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Task
 from leaderboard.errors import NotFound
-from leaderboard.web import figures as files
+from leaderboard.web import filters
 from tests.make import build, figures
 from tests.make.copies import built_once
 from tests.make.pages import parsed
@@ -44,7 +44,7 @@ def test_every_kind_of_figure_is_a_document_of_its_own(app: Flask) -> None:
     html = figures.page(app)
     assert len(_ids(html)) == 15
     for name in _ids(html):
-        root = ElementTree.fromstring(files.drawing(html, name))
+        root = ElementTree.fromstring(filters.drawing(html, name))
         assert root.tag == f"{SVG}svg"
         width, height = float(root.attrib["width"]), float(root.attrib["height"])
         assert root.attrib["viewBox"] == f"0 0 {width:g} {height:g}"
@@ -60,17 +60,17 @@ def test_every_kind_of_figure_is_a_document_of_its_own(app: Flask) -> None:
 
 def test_a_file_shows_the_words_and_marks_of_the_page(app: Flask) -> None:
     """Names are as long as in a wide figure, awkward letters are themselves, marks are all there."""
-    root = ElementTree.fromstring(files.drawing(figures.page(app), "few"))
+    root = ElementTree.fromstring(filters.drawing(figures.page(app), "few"))
     assert '<b>"R&D"</b>' in _texts(root)
     assert "a-very-long…s-2024-final" in _texts(root)
     assert len(list(root.iter(f"{SVG}circle"))) == 9
-    shaded = ElementTree.fromstring(files.drawing(figures.page(app), "rankings"))
+    shaded = ElementTree.fromstring(filters.drawing(figures.page(app), "rankings"))
     assert len([each for each in shaded.iter() if each.get("class") == "hit shade"]) == 10
 
 
 def test_the_style_says_everything_plainly() -> None:
     """No layer, variable, scheme or selector that only browsers know; every mark's colour is a colour."""
-    rules = files.rules()
+    rules = filters.rules()
     assert not re.search(r"@|var\(|light-dark|:is|:hover|\[|container|display", rules)
     assert ".chart .bar, .chart .plus, .chart .top { fill: #175a8c; }" in rules
     assert ".chart .series-2 { color: #00785a; }" in rules
@@ -84,18 +84,18 @@ def test_a_figure_offers_the_data_of_its_page(client: FlaskClient, run: int) -> 
     assert link["href"] == f"/runs/{run}/topics.json?measure=AP"
     assert client.get(str(link["href"])).status_code == 200
     with client.application.test_request_context("/search"):
-        assert files.data_address() == "/search.json"
+        assert filters.figure_data() == "/search.json"
     with client.application.test_request_context("/help"):
-        assert files.data_address() == ""
+        assert filters.figure_data() == ""
 
 
 def test_a_figure_that_is_not_there_is_not_found(app: Flask) -> None:
     """Another name, one with letters no id has, or markup of another kind."""
     for name in ("other", "", 'few"', "few-title", "../few"):
         with pytest.raises(NotFound, match="does not show this figure"):
-            files.drawing(figures.page(app), name)
+            filters.drawing(figures.page(app), name)
     with pytest.raises(NotFound):
-        files.drawing('<figure id="x"><p>No drawing.</p></figure>', "x")
+        filters.drawing('<figure id="x"><p>No drawing.</p></figure>', "x")
 
 
 def test_letters_that_xml_has_not_are_left_out() -> None:
@@ -104,14 +104,14 @@ def test_letters_that_xml_has_not_are_left_out() -> None:
         '<figure id="x"><svg class="chart" width="100%" height="10" aria-labelledby="a b">'
         "<text>one\x0bword</text></svg></figure>"
     )
-    assert _texts(ElementTree.fromstring(files.drawing(page, "x"))) == ["oneword"]
+    assert _texts(ElementTree.fromstring(filters.drawing(page, "x"))) == ["oneword"]
 
 
 def test_a_caption_leads_to_the_figure_in_the_state_of_the_page(app: Flask) -> None:
     """The page's own parameters stay, several of a name too; another figure's name does not."""
     with app.test_request_context("/tasks/a b?run=1&run=2&x=%26&figure=old"):
-        assert files.address("topics") == "/tasks/a%20b?run=1&run=2&x=%26&figure=topics"
-    assert files.address("topics") == "?figure=topics"
+        assert filters.figure_address("topics") == "/tasks/a%20b?run=1&run=2&x=%26&figure=topics"
+    assert filters.figure_address("topics") == "?figure=topics"
 
 
 def test_a_page_gives_its_figures_as_files(client: FlaskClient, run: int) -> None:

@@ -28,9 +28,8 @@ from leaderboard.notify.ops.calls import NOT_SENT, WebhookRequest
 from leaderboard.scoring.ops import setting_values
 from leaderboard.settings import Settings
 from leaderboard.site.ops import backups
-from leaderboard.tables.record import Column, Table
-from leaderboard.tables.text import csv_text
-from leaderboard.web import markdown, security
+from leaderboard.tables.record import Column, Table, csv_text
+from leaderboard.web import filters, security
 from tests.make import hooks, people
 from tests.make.apps import application
 from tests.make.people import PASSWORD
@@ -170,7 +169,7 @@ def test_scripts_through_links(link: str) -> None:
     with pytest.raises(ValueError, match="https://"):
         setting_values.links(f"Title {link}")
     assert HOME_PAGE.fullmatch(link) is None
-    assert "href" not in markdown.render(f"[a]({link})")
+    assert "href" not in filters.render(f"[a]({link})")
 
 
 def test_an_insecure_secret_accepted_in_production(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from leaderboard.db.engine import Database, now
 from leaderboard.errors import Invalid
-from leaderboard.web import moments
+from leaderboard.web import filters
 
 pytestmark = pytest.mark.dialect
 
@@ -25,18 +25,18 @@ pytestmark = pytest.mark.dialect
 def test_a_day_is_its_end_and_a_time_is_itself(database: Database, text: str, expected: datetime) -> None:
     """Without a zone both are in UTC."""
     with database.read() as session:
-        assert moments.as_of(session, text) == expected
+        assert filters.as_of(session, text) == expected
 
 
 def test_today_is_a_day_but_tomorrow_is_not_yet(database: Database) -> None:
     """What has not begun cannot be looked back at, by the database's clock."""
     with database.read() as session:
         today = now(session)
-        assert moments.as_of(session, f"{today:%Y-%m-%d}").date() == today.date()
+        assert filters.as_of(session, f"{today:%Y-%m-%d}").date() == today.date()
         for later in (today + timedelta(days=1), today + timedelta(hours=2)):
             text = later.isoformat() if later.date() == today.date() else f"{later:%Y-%m-%d}"
             with pytest.raises(Invalid, match="is in the future"):
-                moments.as_of(session, text)
+                filters.as_of(session, text)
 
 
 @pytest.mark.parametrize(
@@ -45,5 +45,5 @@ def test_today_is_a_day_but_tomorrow_is_not_yet(database: Database) -> None:
 def test_what_is_no_date_is_refused_with_how_to_write_one(database: Database, text: str) -> None:
     """Also a date that no clock in UTC has."""
     with database.read() as session, pytest.raises(Invalid, match="Use a form like 2026-11-01") as caught:
-        moments.as_of(session, text)
+        filters.as_of(session, text)
     assert [problem.field for problem in caught.value.problems] == ["at"]

@@ -17,7 +17,7 @@ from leaderboard.scoring.ops import setting_values
 from leaderboard.tasks.ops import announcements
 from leaderboard.tasks.ops.announcements import EVERYBODY, AnnouncementDraft
 from leaderboard.tasks.ops.settings import SETTINGS
-from leaderboard.web import markdown
+from leaderboard.web import filters
 from tests.make import build, pools
 from tests.web.conftest import Site
 
@@ -80,18 +80,18 @@ def test_a_bundle_is_held_to_it_too() -> None:
 def test_what_was_stored_before_costs_no_visitor_time(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is shown letter by letter, without a look at its marks; what is within the limits is made once."""
     parsed: list[str] = []
-    parse = markdown._PARSER.parse
+    parse = filters._PARSER.parse
 
     def note(text: str) -> object:
         parsed.append(text)
         return parse(text)
 
-    monkeypatch.setattr(markdown._PARSER, "parse", note)
+    monkeypatch.setattr(filters._PARSER, "parse", note)
     with site.database.write() as session:
         session.execute(update(Task).values(description=f"<b>{LONG}"))
     shown = site.browser().get("/tasks/robots/about").text
     assert f"<pre>&lt;b&gt;{LONG}</pre>" in shown
     assert parsed == []
     for _ in range(2):
-        assert markdown.render("*Once* in this test.") == "<p><em>Once</em> in this test.</p>\n"
+        assert filters.render("*Once* in this test.") == "<p><em>Once</em> in this test.</p>\n"
     assert parsed == ["*Once* in this test."]

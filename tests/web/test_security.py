@@ -15,7 +15,7 @@ from leaderboard.application import create_app
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import WebSession
 from leaderboard.settings import Settings
-from leaderboard.web.markdown import render
+from leaderboard.web.filters import render
 from leaderboard.web.security import POLICY, local_path
 from tests.make import pages
 from tests.make.loops import some

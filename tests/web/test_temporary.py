@@ -21,7 +21,7 @@ from leaderboard import temporary
 from leaderboard.accounts.ops import sessions
 from leaderboard.db.engine import Database
 from leaderboard.settings import Settings
-from leaderboard.web import bodies
+from leaderboard.web import rules
 from tests.make import pages
 from tests.make.apps import application
 from tests.make.worlds import RUN, World
@@ -103,8 +103,8 @@ def test_files_are_refused_where_there_is_little_room(site: Site, monkeypatch: p
     client = site.browser("Berta")
     little = SimpleNamespace(free=site.settings.free_bytes - 1)
     with monkeypatch.context() as patch:
-        patch.setattr(bodies.shutil, "disk_usage", lambda _: little)
-        for environ in ({}, {bodies.ADMITTED: True}):
+        patch.setattr(rules.shutil, "disk_usage", lambda _: little)
+        for environ in ({}, {rules.ADMITTED: True}):
             refused = _send(client, **environ)
             assert refused.status_code == 507
         assert "disk is full" in refused.json["error"]

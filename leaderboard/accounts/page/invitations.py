@@ -8,8 +8,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.accounts.ops import invitations
 from leaderboard.db.tables import Account, Invitation, InvitationUse
-from leaderboard.tables.record import Column, Place, Shown, Table, columns_from
-from leaderboard.tables.words import counted
+from leaderboard.tables.record import Column, Place, Shown, Table, columns_from, counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

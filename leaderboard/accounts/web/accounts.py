@@ -1,13 +1,16 @@
 """Signing in, up and out; the account's own page."""
 
+from collections.abc import Callable
+
 from flask import Blueprint, current_app, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from sqlalchemy.orm import Session
 from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response
 
+from leaderboard import fields
 from leaderboard.accounts import slots
-from leaderboard.accounts.ops import accounts, closing, device_logins, passwords, sessions
+from leaderboard.accounts.ops import accounts, closing, device_logins, passwords, sessions, teams
 from leaderboard.accounts.ops.accounts import (
     AccountCredentials,
     NewAccount,
@@ -18,13 +21,12 @@ from leaderboard.accounts.ops.accounts import (
 from leaderboard.accounts.ops.passwords import AccountPassword
 from leaderboard.accounts.page import accounts as pages
 from leaderboard.accounts.web import providers
-from leaderboard.accounts.web.newcomers import found_first_team, make_account, new_account
 from leaderboard.accounts.web.providers import Provider
 from leaderboard.core import policy
-from leaderboard.core.policy import require_account
-from leaderboard.errors import Forbidden, Invalid, LeaderboardError, NotFound, Problem
+from leaderboard.core.policy import Viewer, require_account, viewer_of
+from leaderboard.errors import Conflict, Forbidden, Invalid, LeaderboardError, NotFound, Problem
 from leaderboard.settings import BY_INVITATION, CLOSED
-from leaderboard.tables.text import json_text
+from leaderboard.tables.record import json_text
 from leaderboard.web import actions, responses
 from leaderboard.web.errors import refused
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
@@ -43,6 +45,46 @@ from leaderboard.web.session import (
     welcome,
     writing,
 )
+
+
+def new_account() -> NewAccount:
+    """The form of a new account; raises Invalid with every problem, of a missing field too."""
+    return fields.read(NewAccount, {"name": "", "password": "", **actions.sent(NewAccount)})
+
+
+def found_team(session: Session, captain: Viewer, team: str) -> None:
+    """Create a team that was counted; raises Conflict, for the field of the team, if the name is taken."""
+    try:
+        teams.create(session, captain, team)
+    except Conflict as error:
+        raise Conflict(error.message, field="team") from None
+
+
+def found_first_team(session: Session, account_id: int, name: str, team: str) -> None:
+    """The same for an account that was just made, whose making was counted."""
+    captain = viewer_of(session, account_id, name, False, client_ip())
+    teams.count_creation(session, captain, team)
+    found_team(session, captain, team)
+
+
+def make_account(
+    name: str, password: str | None, admit: Callable[[Session, int], None] = lambda session, account_id: None
+) -> NewSession:
+    """The first session of a new account; `admit` lets it in somewhere in the same transaction.
+
+    Without a password it is one that signs in by a provider.
+    """
+    asker, asking = viewer(), browser()
+    if password is not None:
+        passwords.require_strong(password, name)
+    with writing() as session:
+        accounts.count_sign_up(session, asker, name)
+    secret = passwords.hashed(password, name) if password is not None else None
+    with writing() as session:
+        account_id = accounts.create(session, name, secret, viewer=asker)
+        admit(session, account_id)
+        return accounts.begin_session(session, account_id, "sign-up", asking)
+
 
 PURPOSES = {
     "uploads.form": "submit a run",

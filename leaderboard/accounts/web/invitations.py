@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 from leaderboard.accounts.ops import invitations, names, teams
 from leaderboard.accounts.ops.accounts import NewAccount
 from leaderboard.accounts.ops.invitations import Invitation
-from leaderboard.accounts.web.newcomers import found_first_team, found_team, make_account, new_account
+from leaderboard.accounts.web.accounts import found_first_team, found_team, make_account, new_account
 from leaderboard.core.policy import ANONYMOUS, Viewer
 from leaderboard.errors import Forbidden, Invalid, LeaderboardError
 from leaderboard.settings import CLOSED

@@ -11,8 +11,7 @@ from werkzeug.wrappers import Response
 
 from leaderboard.accounts.ops import accounts, invitations, sessions
 from leaderboard.accounts.web import providers
-from leaderboard.accounts.web.accounts import account_page, require_password, signed_in
-from leaderboard.accounts.web.newcomers import make_account
+from leaderboard.accounts.web.accounts import account_page, make_account, require_password, signed_in
 from leaderboard.accounts.web.providers import Provider
 from leaderboard.core.policy import Viewer, require_account
 from leaderboard.errors import Forbidden, Invalid, LeaderboardError, NotFound

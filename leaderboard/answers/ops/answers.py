@@ -21,8 +21,7 @@ from leaderboard.scoring.ops.rankings import NO_TOP, Top, TopicTops, numbered
 from leaderboard.trec.answers.check import AnswerRules, check_answers
 from leaderboard.trec.answers.dialects import DIALECTS, LONGEVAL
 from leaderboard.trec.answers.packages import metadata_of
-from leaderboard.trec.answers.record import Answer, Citation, Segment
-from leaderboard.trec.answers.topics import AnswerTopic
+from leaderboard.trec.answers.record import Answer, AnswerTopic, Citation, Segment
 from leaderboard.trec.read.bundles import on_disk
 from leaderboard.trec.read.lines import Limits, Source
 from leaderboard.trec.runs.check import Report

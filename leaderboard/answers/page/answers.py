@@ -29,8 +29,7 @@ from leaderboard.scoring.ops import collections, scored_topics
 from leaderboard.scoring.ops.evaluations.shown import ShownEdition, shown_edition
 from leaderboard.scoring.ops.scored_topics import PlacedTopic, RunOnTopic
 from leaderboard.tables.record import Column, Files, Table
-from leaderboard.trec.answers.counting import COUNTS, UNIT_WORDS, Unit
-from leaderboard.trec.answers.record import Answer, Segment
+from leaderboard.trec.answers.record import COUNTS, UNIT_WORDS, Answer, Segment, Unit
 from leaderboard.trec.documents.documents import Document
 from leaderboard.trec.nuggets.packing import PackedAnswers
 

@@ -17,8 +17,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.accounts.ops import names
 from leaderboard.boards.ops import rows as boards_rows
-from leaderboard.boards.ops.basis import AnswersBasis
-from leaderboard.boards.ops.rows import EditionBefore, Row, rank, read_rows
+from leaderboard.boards.ops.rows import AnswersBasis, EditionBefore, Row, rank, read_rows
 from leaderboard.core import audit, kinds, policy
 from leaderboard.core.actions import Action
 from leaderboard.core.policy import TaskAccess, Viewer
@@ -26,8 +25,8 @@ from leaderboard.db.engine import lock_row, now
 from leaderboard.db.tables import Entry, Evaluation, GroupedRun, GroupedTeam, Job, Run, RunGroup, Task
 from leaderboard.errors import Conflict, Invalid, NotFound, Problem, UnknownMeasure
 from leaderboard.fields import Field
-from leaderboard.measures.comparing import refusal
 from leaderboard.measures.naming import parse
+from leaderboard.measures.record import refusal
 from leaderboard.scoring.ops import board_measures, run_facts
 from leaderboard.scoring.ops.evaluations import choices
 from leaderboard.scoring.ops.evaluations import shown as evaluations_shown
@@ -40,7 +39,7 @@ from leaderboard.scoring.ops.statistics.requests import WaitingResult
 from leaderboard.scoring.ops.statistics.standings import PairOfRuns, Place, RankedRun, Standing, leaders
 from leaderboard.scoring.ops.statistics.standings import sentences as sentences_of
 from leaderboard.stats.pairs.methods import method
-from leaderboard.tables.words import counted
+from leaderboard.tables.record import counted
 
 MOST_NAMED = 10
 
@@ -411,7 +410,8 @@ def board(
     chosen = None if group is None else find_group(session, task, group)
     shown = _over_its_topics(shown, sorted_by)
     rows = _rows(session, viewer, (task, access, shown), measures, sorted_by, chosen, at, is_whole=not why)
-    answers = kinds.of(task.kind).basis(session, shown, access)
+    basis = kinds.of(task.kind).basis
+    answers = basis(session, shown, access) if basis is not None else None
     before = boards_rows.since_before(shown, rows, sorted_by)
     standing, sentences = _standing(session, task, access, shown, sorted_by, rows, chosen, why)
     rows = _of_teams(session, task, rows) if one_per_team and access.means else rows

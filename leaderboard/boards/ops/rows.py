@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 
 from leaderboard.core import policy, shown_names
 from leaderboard.core.jobs import queue
-from leaderboard.core.policy import ANONYMOUS, TaskAccess, Viewer
+from leaderboard.core.policy import ANONYMOUS, TaskAccess, Viewer, of_phase
 from leaderboard.db.tables import Edition, Run, Task
 from leaderboard.scoring.ops.evaluations import choices
 from leaderboard.scoring.ops.evaluations.choices import NOT_CHOSEN, RANKED_KIND, MeasureColumn
@@ -32,6 +32,36 @@ from leaderboard.scoring.ops.evaluations.shown import (
 from leaderboard.scoring.ops.statistics.standings import Place
 from leaderboard.tables.record import Place as On
 from leaderboard.tables.record import Shown
+from leaderboard.trec.facts import families
+
+
+@dataclass(frozen=True, slots=True)
+class AnswersBasis:
+    """Origin and quality of the judgments of an edition.
+
+    made_by: (part, maker) as text. families: families of the language models that made any part.
+    median_vital: median number of vital nuggets per topic with nuggets, None without nuggets.
+    failed: the share of assignments that failed, None without assignments. warning: a warning
+    if many failed, else empty; sentences: everything the board says about them, including the warning.
+    """
+
+    made_by: tuple[tuple[str, str], ...]
+    families: frozenset[str]
+    median_vital: float | None
+    failed: float | None
+    warning: str = ""
+    lines: tuple[tuple[int, str], ...] = ()
+    """Number and name of the other judgment series, which have their own boards."""
+    sentences: tuple[str, ...] = ()
+
+    def shared_with(self, *stated: str) -> frozenset[str]:
+        """Model families that a run declares and that also made the judgments.
+
+        >>> AnswersBasis((), frozenset({"gpt"}), None, None).shared_with("GPT-4o mini", "monoT5")
+        frozenset({'gpt'})
+        """
+        return self.families & frozenset().union(*map(families, stated))
+
 
 PLACE_FACTS = tuple(field.name for field in fields(Place))
 
@@ -199,11 +229,6 @@ def _partial(
 def _was_there(sent: datetime, before: Edition) -> bool:
     """Whether a run was submitted before an edition ended; later runs may also have scores under it."""
     return before.shown_to is None or sent <= before.shown_to
-
-
-def of_phase(access: TaskAccess) -> tuple[ColumnElement[bool], ...]:
-    """SQL conditions that select the runs of the visible phase; none if the task has only one."""
-    return () if access.phase_id is None else (Run.phase_id == access.phase_id,)
 
 
 def _states(

@@ -17,8 +17,7 @@ from leaderboard.core import policy
 from leaderboard.core.policy import ANONYMOUS, TaskMemo, Viewer
 from leaderboard.scoring.ops.evaluations.shown import Basis
 from leaderboard.scoring.ops.statistics.standings import Place
-from leaderboard.tables.record import Column, Table, columns_from
-from leaderboard.tables.words import counted
+from leaderboard.tables.record import Column, Table, columns_from, counted
 
 HELD_BACK = "scores held back"
 NO_SCORES = "no scores yet"

@@ -9,11 +9,10 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.boards.ops import snapshots
-from leaderboard.boards.ops.rows import of_phase
 from leaderboard.boards.ops.snapshots import ListedSnapshot
 from leaderboard.boards.page.leaders import LeadingRun
 from leaderboard.core import policy, shown_names
-from leaderboard.core.policy import TaskAccess, Viewer
+from leaderboard.core.policy import TaskAccess, Viewer, of_phase
 from leaderboard.db.tables import Edition, Qrels, QrelsRevision, Run, Task
 from leaderboard.measures.naming import parse
 from leaderboard.scoring.ops.evaluations import choices

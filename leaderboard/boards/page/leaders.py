@@ -20,8 +20,8 @@ from leaderboard.db.tables import (
     Task,
     TopicSet,
 )
-from leaderboard.measures.comparing import refusal
 from leaderboard.measures.naming import parse
+from leaderboard.measures.record import refusal
 from leaderboard.scoring.ops.evaluations import choices, shown
 from leaderboard.scoring.ops.evaluations.choices import RANKED_KIND, column, short_name
 from leaderboard.scoring.ops.evaluations.score import MEANS, whole_editions, whole_means

@@ -22,10 +22,8 @@ from leaderboard.scoring.ops.statistics.standings import Place as RankPlace
 from leaderboard.stats.pairs.corrections import LEVEL
 from leaderboard.stats.pairs.methods import BOTH_IN_ONE, CORRECTIONS, Method
 from leaderboard.stats.standing import SOURCE
-from leaderboard.tables.bibtex import CitedWork, bibtex, cited_works, misc
-from leaderboard.tables.latex import escaped
-from leaderboard.tables.record import Column, Place, Table, columns_from
-from leaderboard.tables.words import counted
+from leaderboard.tables.latex import CitedWork, bibtex, cited_works, escaped, misc
+from leaderboard.tables.record import Column, Place, Table, columns_from, counted
 
 NAMES_AT_MOST = 5
 BESIDE = (("beats", "Wins"), ("beaten_by", "Losses"))

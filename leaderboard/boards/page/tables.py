@@ -11,8 +11,7 @@ from leaderboard.scoring.ops.evaluations.choices import MeasureColumn
 from leaderboard.scoring.ops.evaluations.shown import computed_as, left_out_facts
 from leaderboard.scoring.ops.statistics.standings import Place as RankPlace
 from leaderboard.scoring.ops.statistics.standings import Standing
-from leaderboard.tables.cells import DAGGER, DOT
-from leaderboard.tables.record import Column, Files, Place, Table, columns_from
+from leaderboard.tables.record import DAGGER, DOT, Column, Files, Place, Table, columns_from
 
 PUBLIC_FACTS = ("public_score", "public_rank", "moved_up")
 BELOW_THE_FIRST, MAY_BE_BEST = DAGGER, DOT

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from sqlalchemy.orm import Session
 
-from leaderboard.boards.ops.basis import AnswersBasis
 from leaderboard.boards.ops.board import Board
-from leaderboard.boards.ops.rows import Row
+from leaderboard.boards.ops.rows import AnswersBasis, Row
 from leaderboard.boards.page.efficiency import front_of
 from leaderboard.core import policy
 from leaderboard.core.phase_rules import public_part
@@ -30,17 +29,15 @@ from leaderboard.measures.naming import parse
 from leaderboard.measures.rank_biased import RBP_RESIDUAL
 from leaderboard.measures.record import Measure
 from leaderboard.memory import keep
-from leaderboard.scoring.ops import run_facts
-from leaderboard.scoring.ops.evaluations import alignments
+from leaderboard.scoring.ops import board_measures, rankings, run_facts
+from leaderboard.scoring.ops.board_measures import depth as depth_of
 from leaderboard.scoring.ops.evaluations.choices import MeasureColumn
 from leaderboard.scoring.ops.evaluations.shown import Source, means, ranking_key, run_digest
 from leaderboard.scoring.ops.run_facts import COST_OF, LONGEST_CHOICE, MOST_VALUES, Fact, facts, nameless
 from leaderboard.scoring.ops.statistics import requests
-from leaderboard.scoring.ops.statistics.procedures import coverage as shares_of_runs
-from leaderboard.scoring.ops.statistics.procedures.coverage import depth as depth_of
 from leaderboard.scoring.ops.statistics.requests import WaitingResult
 from leaderboard.scoring.ops.statistics.standings import Standing
-from leaderboard.tables.words import counted
+from leaderboard.tables.record import counted
 from leaderboard.trec.facts import FIELDS
 
 MOST_OFFERED = 60
@@ -208,10 +205,10 @@ def coverage(
 
     At most two statements, none if cached.
     """
-    cutoff = shares_of_runs.depth(bound)
-    shares = _stored(session, source, cutoff, runs) if len(runs) >= shares_of_runs.LEAST_RUNS else None
+    cutoff = board_measures.depth(bound)
+    shares = _stored(session, source, cutoff, runs) if len(runs) >= board_measures.LEAST_RUNS else None
     if shares is None:
-        compute = partial(shares_of_runs.shares, source=source, cutoff=cutoff)
+        compute = partial(board_measures.shares, source=source, cutoff=cutoff)
         shares = _of_runs(session, source, f"coverage@{cutoff}", runs, compute)
     return {run_id: Coverage(*of_run) for run_id, of_run in shares.items() if not np.isnan(of_run[0])}
 
@@ -309,7 +306,7 @@ def _of_runs(
             numbers[run_id] = tuple(arrays["values"].tolist())
     missing = [run_id for run_id in keys if run_id not in numbers]
     if missing:
-        for run_id, judged in alignments.alignments(session, source, missing).items():
+        for run_id, judged in rankings.alignments(session, source, missing).items():
             numbers[run_id] = compute(judged)
             requests.kept.put(keys[run_id], {"values": np.array(numbers[run_id])})
     return numbers

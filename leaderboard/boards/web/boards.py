@@ -26,8 +26,8 @@ from leaderboard.scoring.ops.evaluations.choices import MeasureColumn
 from leaderboard.scoring.ops.statistics.requests import WaitingResult
 from leaderboard.scoring.ops.statistics.standings import PairOfRuns, Place, Standing
 from leaderboard.scoring.web.waiting import have_computed
-from leaderboard.tables.words import counted
-from leaderboard.web import moments, responses
+from leaderboard.tables.record import counted
+from leaderboard.web import filters, responses
 from leaderboard.web.addresses import addresses_by_id, kept, whole
 from leaderboard.web.charts import Interval, IntervalChart, Pair, ParetoChart, interval_chart, pareto_chart
 from leaderboard.web.charts.planes import BoardMeans, MeanOfRun, board_means
@@ -357,7 +357,7 @@ def _board(slug: str) -> Board:
         _edition(),
         one_per_team=request.args.get("one") == "team",
         group=_words("group") or None,
-        at=moments.as_of(reading(), request.args["at"]) if request.args.get("at") else None,
+        at=filters.as_of(reading(), request.args["at"]) if request.args.get("at") else None,
         topics=frozenset(topic for given in request.args.getlist("topics") for topic in given.split()),
     )
 

@@ -22,7 +22,7 @@ from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
 from leaderboard.errors import Invalid
 from leaderboard.runs.ops.prepare import suggested_name
-from leaderboard.tables.words import counted
+from leaderboard.tables.record import counted
 from leaderboard.tasks.ops import datasets, roles
 from leaderboard.tasks.ops.datasets import DatasetRequest
 from leaderboard.tasks.page import settings as pages

@@ -26,11 +26,10 @@ from leaderboard.scoring.ops.qrels.files import PreparedQrels
 from leaderboard.scoring.ops.qrels.left_out import LeftOutList
 from leaderboard.trec.answers.check import AnswerRules
 from leaderboard.trec.answers.dialects import LONGEVAL
-from leaderboard.trec.answers.record import as_report
-from leaderboard.trec.answers.topics import AnswerTopic
+from leaderboard.trec.answers.record import AnswerTopic, as_report
 from leaderboard.trec.nuggets.packing import PackedAnswers, sha256, text
 from leaderboard.trec.nuggets.texts import of_text
-from leaderboard.trec.qrels.distractors import read_distractors
+from leaderboard.trec.qrels.align import read_distractors
 from leaderboard.trec.qrels.left_out import NOTHING, LeftOut, read_left_out
 from leaderboard.trec.qrels.preferences import PreferenceJudgments
 from leaderboard.trec.qrels.qrels import rounds_note

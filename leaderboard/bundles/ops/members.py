@@ -39,8 +39,7 @@ from leaderboard.runs.ops.prepare import CHUNK_BYTES, suggested_name
 from leaderboard.scoring.ops.qrels import left_out
 from leaderboard.scoring.ops.rankings import whole_blocks
 from leaderboard.trec.boards.texts import text_of
-from leaderboard.trec.qrels.distractors import unpack_distractors
-from leaderboard.trec.qrels.packed_left_out import left_out_lines
+from leaderboard.trec.qrels.packed import left_out_lines, unpack_distractors
 from leaderboard.trec.qrels.revision_inputs import unpack_preferences
 from leaderboard.trec.read.archives import Limits
 from leaderboard.trec.read.plain import plain_blocks

@@ -17,12 +17,10 @@ from leaderboard.bundles.ops.describing import NO_TIME, archived
 from leaderboard.core import policy, throttles
 from leaderboard.errors import Busy
 from leaderboard.runs.ops.prepare import CHUNK_BYTES
-from leaderboard.web import conditions
-from leaderboard.web.bodies import require_room
 from leaderboard.web.requests import hands_out_judgments
-from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
+from leaderboard.web.rules import PUBLIC, SIGNED_IN, require_room, rule
 from leaderboard.web.security import own_origin
-from leaderboard.web.session import database, finish_reading, reading, settings, viewer
+from leaderboard.web.session import applied, database, finish_reading, reading, settings, viewer
 
 blueprint = Blueprint("bundles", __name__)
 
@@ -71,7 +69,7 @@ def public(slug: str) -> ResponseReturnValue:
     response = _as_zip(file, slug)
     response.set_etag(digest.hexdigest()[:32])
     response.cache_control.no_cache = True
-    return conditions.applied(response)
+    return applied(response)
 
 
 @contextmanager

@@ -21,10 +21,8 @@ from leaderboard.runs.ops.prepare import suggested_name
 from leaderboard.tasks.ops.drafts import PreparedTask
 from leaderboard.tasks.web.organise import suggested_slug
 from leaderboard.trec.read.lines import Limits
-from leaderboard.web.bodies import require_room
 from leaderboard.web.errors import refused
-from leaderboard.web.files import received_all
-from leaderboard.web.rules import ORGANISER, Body, rule
+from leaderboard.web.rules import ORGANISER, Body, received_all, require_room, rule
 from leaderboard.web.security import incoming_folder
 from leaderboard.web.session import finish_reading, reading, settings, viewer, wake, writing
 

@@ -9,7 +9,7 @@ import click
 
 from leaderboard.cli.files.compare import CORRECTIONS, TESTS
 from leaderboard.core.cli.kinds import EXISTING
-from leaderboard.core.cli.usual import UsualCommand
+from leaderboard.core.cli.site import UsualCommand
 from leaderboard.errors import Invalid
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def labels(
     from leaderboard.cli.files.judged_labels import as_facts, in_words
     from leaderboard.cli.files.judged_labels import table as table_of
     from leaderboard.judges.ops.labels.held import LabelPlan, hold_labels
-    from leaderboard.tables.text import csv_lines
+    from leaderboard.tables.record import csv_lines
     from leaderboard.trec.boards.judge_labels import read_judge_labels
 
     plan = LabelPlan(
@@ -170,7 +170,7 @@ def _csv(judged: "JudgedBoards", name: str) -> str:
         runs_table,
         topics_table,
     )
-    from leaderboard.tables.text import csv_text
+    from leaderboard.tables.record import csv_text
 
     if name == "judges":
         return csv_text(judges_table(judged.board, judged.circular))

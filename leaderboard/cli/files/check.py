@@ -67,7 +67,7 @@ def answer_options(command: Command) -> Command:
 def check_file(run: Path, topics: Path | None, options: Mapping[str, Any]) -> Report:
     """The report on a file of answers; raises Invalid where the topics cannot be read."""
     from leaderboard.trec.answers.check import AnswerRules, check_answers
-    from leaderboard.trec.answers.topics import read_answer_topics
+    from leaderboard.trec.answers.record import read_answer_topics
 
     answer_topics = read_answer_topics(topics) if topics else None
     return check_answers(run, AnswerRules(topics=answer_topics, **options))

@@ -12,7 +12,7 @@ import click
 from leaderboard.core.cli.kinds import DIALECT, EXISTING, LEVEL, MAPPING, tell_notes
 from leaderboard.errors import Invalid
 from leaderboard.tables.aligned import aligned
-from leaderboard.tables.words import counted
+from leaderboard.tables.record import counted
 
 if TYPE_CHECKING:
     from leaderboard.measures.binding import BoundMeasure

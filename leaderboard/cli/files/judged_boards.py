@@ -26,7 +26,7 @@ from leaderboard.scoring.ops.agreements import (
 )
 from leaderboard.trec.boards.align import reference_of
 from leaderboard.trec.boards.board_files import BoardFile, Known, read_board
-from leaderboard.trec.boards.declared import read_declared
+from leaderboard.trec.boards.forms import read_declared
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import Any
 from leaderboard.judges.ops.labels.held import COEFFICIENTS, JudgedLabels
 from leaderboard.stats.judges import LabelAgreement
 from leaderboard.tables.aligned import aligned, four_decimals
-from leaderboard.tables.words import counted
+from leaderboard.tables.record import counted
 
 
 def as_facts(judged: JudgedLabels) -> dict[str, Any]:

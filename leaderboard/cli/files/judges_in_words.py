@@ -7,7 +7,7 @@ from leaderboard.cli.files.judged_boards import JudgedBoards
 from leaderboard.scoring.ops.agreements import JudgeAgreement, JudgesBoard
 from leaderboard.stats.judges import RESAMPLES
 from leaderboard.tables.aligned import aligned, four_decimals, table_lines
-from leaderboard.tables.words import counted
+from leaderboard.tables.record import counted
 
 MOST_RUNS = 10
 """Maximum runs shown for a judge."""

@@ -82,7 +82,7 @@ def reproduce(
     a test of the means. A topic missing from a run scores as an empty ranking and is listed.
     """
     from leaderboard.cli.files.reproductions import Asked, as_facts, compare_files, level_table
-    from leaderboard.tables.text import csv_text, json_text
+    from leaderboard.tables.record import csv_text, json_text
     from leaderboard.trec.read import forms
 
     words = _thresholds(thresholds, margin, alpha)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from leaderboard.errors import Invalid
 from leaderboard.measures.binding import BoundMeasure
-from leaderboard.measures.comparing import refusal
+from leaderboard.measures.record import refusal
 from leaderboard.stats.reproductions.levels import Levels, RunLevels, Thresholds, replicated, reproduced
 from leaderboard.stats.reproductions.numbers import LevelRow, level_rows
 from leaderboard.stats.reproductions.topics import largest_differences

@@ -114,7 +114,7 @@ def _text(board: "SuiteBoard", name: str, layout: str, dialect: str) -> str:
     from leaderboard.suites.ops.rows import remarks
     from leaderboard.suites.page import SUITE_TABLES
     from leaderboard.tables.latex import latex_text
-    from leaderboard.tables.text import csv_text, json_text
+    from leaderboard.tables.record import csv_text, json_text
 
     if layout == "json":
         return json_text(_facts(board, dialect))

@@ -25,13 +25,11 @@ from leaderboard.scoring.ops.statistics.standings import RankedRun, Standing
 from leaderboard.stats.arrays import Arrays
 from leaderboard.stats.pairs.baseline import AgainstBaseline, against_baseline
 from leaderboard.stats.pairs.condensed import square
-from leaderboard.stats.pairs.methods import Method
+from leaderboard.stats.pairs.methods import Method, in_order
 from leaderboard.stats.pairs.paired_t import paired_t
-from leaderboard.stats.pairs.table_order import in_order
 from leaderboard.stats.standing import MOST_RUNS as MOST_LETTERED
 from leaderboard.stats.standing import letters, topics_against, topics_of_undecided
-from leaderboard.tables.record import Shown
-from leaderboard.tables.text import finite
+from leaderboard.tables.record import Shown, finite
 
 NUMBERS_UP_TO = 12
 """Maximum number of runs for which matrix cells show numbers."""

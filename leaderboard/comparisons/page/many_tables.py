@@ -24,12 +24,18 @@ from leaderboard.scoring.ops.statistics.requests import WaitingResult
 from leaderboard.scoring.ops.statistics.standings import needed_words
 from leaderboard.stats.pairs.baseline import AgainstBaseline
 from leaderboard.stats.pairs.corrections import LEVEL
-from leaderboard.stats.pairs.methods import BOTH_IN_ONE, PairTable
-from leaderboard.stats.pairs.table_order import in_order
+from leaderboard.stats.pairs.methods import BOTH_IN_ONE, PairTable, in_order
 from leaderboard.stats.standing import MOST_RUNS, decided, letters
-from leaderboard.tables.cells import DAGGER, DOUBLE_DAGGER
-from leaderboard.tables.record import Column, Files, Place, Table, columns_from
-from leaderboard.tables.words import counted
+from leaderboard.tables.record import (
+    DAGGER,
+    DOUBLE_DAGGER,
+    Column,
+    Files,
+    Place,
+    Table,
+    columns_from,
+    counted,
+)
 
 BETTER, WORSE = DAGGER, DOUBLE_DAGGER
 AT = f"{100 * LEVEL:g}%"

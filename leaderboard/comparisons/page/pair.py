@@ -23,10 +23,9 @@ from leaderboard.measures.naming import parse
 from leaderboard.memory import keep_by
 from leaderboard.qrels.page.topics.judgments import grades_of
 from leaderboard.scoring.ops import collections
-from leaderboard.scoring.ops.evaluations import alignments
 from leaderboard.scoring.ops.evaluations.choices import MeasureColumn
 from leaderboard.scoring.ops.evaluations.shown import Basis, FloatArray, Source
-from leaderboard.scoring.ops.rankings import indices_of, opened
+from leaderboard.scoring.ops.rankings import alignments, compiled_judgments, indices_of, opened
 from leaderboard.scoring.ops.scored_topics import TaskHead
 from leaderboard.scoring.ops.statistics.standings import Standing, undecided_pair
 from leaderboard.stats.gates import Compared, Gated, gate
@@ -34,9 +33,9 @@ from leaderboard.stats.orders.rbo import shared_places
 from leaderboard.stats.orders.two_rankings import RankingComparison, compare_rankings, compare_tied_rankings
 from leaderboard.stats.seeds import seed
 from leaderboard.stats.standing import ROPE, TwoRuns, compare_scores
-from leaderboard.trec.qrels.remaining import remaining
+from leaderboard.trec.qrels.align import remaining
 from leaderboard.trec.read.blocks import Block
-from leaderboard.trec.read.columns import Int32
+from leaderboard.trec.read.kernel import Int32
 
 MOST_TOPICS = 200
 """Maximum number of topics whose rankings are compared within a request."""
@@ -127,7 +126,7 @@ def paired_rankings(
             with_ties = compare_tied_rankings(
                 first_docnos, second_docnos, first_scores, second_scores, p=p, shared=shared
             )
-    hits = alignments.alignments(session, source, (first, second))
+    hits = alignments(session, source, (first, second))
     scored = [_scores(hits[run_id], source.places[:MOST_TOPICS], level) for run_id in (first, second)]
     return PairedRankings(
         topics=topics,
@@ -169,7 +168,7 @@ def _side(
 
 def _blocks(session: Session, source: Source, run_id: int, topics: Collection[str]) -> list[Block]:
     """Stored rankings of a run on the topics, without documents left out by the revision."""
-    gone = alignments.compiled_judgments(session, source).left_out
+    gone = compiled_judgments(session, source).left_out
     index = indices_of(session, [run_id])[run_id]
     numbers = {index[topic][0] for topic in topics if topic in index}
     bodies = session.scalars(

@@ -18,7 +18,7 @@ from leaderboard.scoring.ops.statistics.procedures import ranking_overlaps
 from leaderboard.scoring.web.waiting import have_computed
 from leaderboard.stats.orders.rbo import weight_of_top
 from leaderboard.stats.pairs.corrections import LEVEL
-from leaderboard.tables.words import counted
+from leaderboard.tables.record import counted
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept, whole
 from leaderboard.web.charts import Interval, IntervalChart, interval_chart

@@ -21,7 +21,7 @@ from leaderboard.scoring.ops.agreements import (
 from leaderboard.stats.judges import BoardAgreement, OverRating, board_agreement, group_over_rating
 from leaderboard.tables.record import Shown
 from leaderboard.trec.boards.align import FEWEST_RUNS, Reference, reference_from
-from leaderboard.trec.boards.declared import Declared
+from leaderboard.trec.boards.forms import Declared
 from leaderboard.trec.boards.packing import KeptBoard, KeptReference
 from leaderboard.trec.facts import families
 

@@ -30,8 +30,8 @@ from leaderboard.trec.boards.align import FEWEST_RUNS, Reference, reference_from
 from leaderboard.trec.boards.align import reference_of as align_reference_of
 from leaderboard.trec.boards.answer_labels import KeptAnswerLabels, Places
 from leaderboard.trec.boards.board_files import Known, read_board
-from leaderboard.trec.boards.declared import Declared, read_declared
-from leaderboard.trec.boards.labels import KeptLabels
+from leaderboard.trec.boards.forms import Declared, read_declared
+from leaderboard.trec.boards.judge_labels import KeptLabels
 from leaderboard.trec.boards.packing import BoardRules, KeptBoard, KeptReference, Origin, is_board, pack_board
 from leaderboard.trec.boards.renaming import renamed, renamed_reference
 from leaderboard.trec.boards.texts import DIALECTS, FAULTS, Sent, reference_of, sent_of

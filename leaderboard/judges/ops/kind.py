@@ -38,7 +38,7 @@ KIND = RunKind(
     compute=scoring.compute,
     again=scoring.again,
     open_hits=lambda run_id, _, hits: store.opened(run_id, hits),
-    basis=lambda *_: None,
+    basis=None,
     packed=sending.of_packed,
     procedure=scoring.compute_bounds,
 )

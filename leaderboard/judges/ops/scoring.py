@@ -31,7 +31,7 @@ from leaderboard.scoring.ops.statistics.requests import Request, WaitingResult
 from leaderboard.stats.arrays import Arrays
 from leaderboard.stats.judges import topic_agreement
 from leaderboard.trec.boards.align import Reference, align
-from leaderboard.trec.boards.labels import KeptLabels
+from leaderboard.trec.boards.judge_labels import KeptLabels
 from leaderboard.trec.boards.packing import KeptBoard, KeptReference, pack_board
 
 

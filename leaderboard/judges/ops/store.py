@@ -23,7 +23,7 @@ from leaderboard.errors import Forbidden, NotFound, SignInNeeded
 from leaderboard.judges.ops import sending
 from leaderboard.memory import keep
 from leaderboard.trec.boards.answer_labels import KeptAnswerLabels, unpack_answer_labels
-from leaderboard.trec.boards.labels import KeptLabels, are_labels, unpack_labels
+from leaderboard.trec.boards.judge_labels import KeptLabels, are_labels, unpack_labels
 from leaderboard.trec.boards.packing import (
     ForeignOrigin,
     KeptBoard,

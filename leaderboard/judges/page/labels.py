@@ -30,11 +30,9 @@ from leaderboard.judges.page.board import ReferencePage, SeenReference, head_of,
 from leaderboard.measures.answers import registry as answer_measures
 from leaderboard.scoring.ops.run_facts import RunName
 from leaderboard.stats.judges import LabelAgreement, LevelAgreement
-from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
-from leaderboard.tables.words import signed
+from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from, signed
 from leaderboard.trec.boards.answer_labels import KeptAnswerLabels, as_grades
-from leaderboard.trec.boards.judge_labels import JudgeLabels
-from leaderboard.trec.boards.labels import KeptLabels
+from leaderboard.trec.boards.judge_labels import JudgeLabels, KeptLabels
 from leaderboard.trec.nuggets.packing import Part
 from leaderboard.trec.read.lines import text_of
 

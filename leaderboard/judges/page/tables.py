@@ -24,8 +24,7 @@ from leaderboard.scoring.ops import agreements
 from leaderboard.scoring.ops.agreements import COEFFICIENTS, AgreedTopic, AgreementPlan, JudgeAgreement
 from leaderboard.stats.orders.rank_correlation import largest_moves
 from leaderboard.stats.standing import Verdicts
-from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
-from leaderboard.tables.words import signed
+from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from, signed
 from leaderboard.trec.boards.align import FloatArray, align
 
 Range = tuple[int, int]

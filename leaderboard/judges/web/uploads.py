@@ -5,7 +5,7 @@ from werkzeug.datastructures import MultiDict
 from leaderboard.errors import Invalid
 from leaderboard.judges.ops import imported
 from leaderboard.judges.ops.sending import KIND, PreparedReference
-from leaderboard.web.files import received
+from leaderboard.web.rules import received
 from leaderboard.web.session import reading, viewer
 
 

@@ -17,8 +17,7 @@ from leaderboard.judging.page.combined import COMBINED_FILES, CombinedChoice, Co
 from leaderboard.scoring.ops.statistics.standings import Place
 from leaderboard.tables.latex import latex_text
 from leaderboard.tables.markdown import markdown_text
-from leaderboard.tables.record import Files, Page
-from leaderboard.tables.text import csv_text
+from leaderboard.tables.record import Files, Page, csv_text
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session

@@ -8,10 +8,9 @@ from typing import Any
 import click
 
 from leaderboard.core.cli.kinds import DIALECT, MAPPING, tell_notes
-from leaderboard.core.cli.site import FILE, data_option, opened
-from leaderboard.core.cli.usual import UsualCommand
+from leaderboard.core.cli.site import FILE, UsualCommand, data_option, opened
 from leaderboard.errors import Invalid
-from leaderboard.tables.words import counted
+from leaderboard.tables.record import counted
 
 FORMAT = click.option(
     "--format", "form", type=click.Choice(["nist", "csv", "jsonl"]), default="nist", show_default=True

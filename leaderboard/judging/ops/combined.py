@@ -31,14 +31,13 @@ from leaderboard.judging.ops.pools.previews import SECONDS, Plan, PoolDocument, 
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.judged import UNJUDGED, Judged
 from leaderboard.memory import keep, keep_by
-from leaderboard.scoring.ops.evaluations import alignments
 from leaderboard.scoring.ops.evaluations.shown import FloatArray, Source, run_digest
 from leaderboard.scoring.ops.qrels import files, left_out, lines
 from leaderboard.scoring.ops.qrels.files import MAIN
-from leaderboard.scoring.ops.rankings import TopicTops, read_tops
+from leaderboard.scoring.ops.rankings import TopicTops, alignments, compiled_judgments, docnos_of, read_tops
 from leaderboard.scoring.ops.statistics import requests
 from leaderboard.stats.arrays import Arrays
-from leaderboard.stats.combined import measures, placing
+from leaderboard.stats.combined import measures, planning
 from leaderboard.stats.combined.labels import (
     NOT_JUDGED,
     IntArray,
@@ -49,10 +48,10 @@ from leaderboard.stats.combined.labels import (
     relevant_from,
 )
 from leaderboard.stats.combined.measures import NOWHERE, discounts
-from leaderboard.stats.combined.placing import on_judged
+from leaderboard.stats.combined.planning import on_judged
 from leaderboard.stats.combined.sample import DEPTH, inclusion, uniform, weights
 from leaderboard.trec.qrels.align import CompiledJudgments
-from leaderboard.trec.qrels.packed_judgments import unpack_judgments
+from leaderboard.trec.qrels.packed import unpack_judgments
 from leaderboard.trec.read.lines import text_of
 
 LEAST_SHARE, MOST_SHARE = 0.05, 1.0
@@ -412,7 +411,7 @@ def judged_sample(session: Session, task: Task, pool: Pool) -> JudgedSample:
     # represent the machine alone.
     ready = drawn - waiting if drawn & waiting else sampled
     source = _source(task, revision, [topic for topic in counted if topic in ready & sampled])
-    compiled = alignments.compiled_judgments(session, source)
+    compiled = compiled_judgments(session, source)
     is_of_topics = pool.method["name"] == pools.SAMPLED_TOPICS
     by_machine = _judged_topics(compiled, revision, counted)
     labels, places = _labels(compiled, source, grades)
@@ -473,7 +472,7 @@ def _labels(compiled: CompiledJudgments, source: Source, grades: SampledGrades) 
     probability: list[float] = []
     for at, (name, place) in enumerate(zip(source.topics, source.places, strict=True)):
         here = np.arange(*judgments.listed(place))
-        for index, docno in zip(here.tolist(), alignments.docnos(compiled, here), strict=True):
+        for index, docno in zip(here.tolist(), docnos_of(compiled, here), strict=True):
             chance = grades.probability.get((name, docno))
             if chance is not None:
                 places[index] = len(rows)
@@ -504,13 +503,13 @@ CELLS_AT_ONCE = 2**18
 
 ByRankings = Callable[..., FloatArray]
 _BY_NAME: Mapping[str, tuple[ByRankings, ByRankings]] = {
-    "P": (measures.precision, placing.precision),
-    "nDCG": (measures.ndcg, placing.ndcg),
-    "DCG": (measures.dcg, placing.dcg),
-    "RBP": (measures.rank_biased, placing.rank_biased),
-    "RR": (measures.reciprocal_rank, placing.reciprocal_rank),
-    "ERR": (measures.expected_reciprocal_rank, placing.expected_reciprocal_rank),
-    "AP": (measures.average_precision, placing.average_precision),
+    "P": (measures.precision, planning.precision),
+    "nDCG": (measures.ndcg, planning.ndcg),
+    "DCG": (measures.dcg, planning.dcg),
+    "RBP": (measures.rank_biased, planning.rank_biased),
+    "RR": (measures.reciprocal_rank, planning.reciprocal_rank),
+    "ERR": (measures.expected_reciprocal_rank, planning.expected_reciprocal_rank),
+    "AP": (measures.average_precision, planning.average_precision),
 }
 """The combined scores, and the weight of each document in them."""
 _PLAIN = {"dcg": "log2", "gains": None, "ideal": "judged", "judged_only": False}
@@ -572,7 +571,7 @@ def combined_scores(
 
     def rankings_of(places: Sequence[int]) -> IntArray:
         chosen = [run_ids[place] for place in places]
-        aligned = alignments.alignments(session, sample.source, chosen).values()
+        aligned = alignments(session, sample.source, chosen).values()
         return _rankings(sample, list(aligned), _depth(bound))
 
     combined, people, outside, weight, placed = (kept[name].astype(np.float64, copy=False) for name in KEPT)
@@ -597,7 +596,7 @@ def _depth(bound: BoundMeasure) -> int:
 def _computed(session: Session, sample: JudgedSample, bound: BoundMeasure, run_ids: Sequence[int]) -> Arrays:
     """Cached arrays by their names in `CombinedScores`."""
     blind = replace(sample.labels, machine=np.zeros_like(sample.labels.machine))
-    seen = alignments.alignments(session, sample.source, run_ids)
+    seen = alignments(session, sample.source, run_ids)
     depth, top = _depth(bound), top_of(bound)
     step = max(1, CELLS_AT_ONCE // max(1, len(sample.source.topics) * depth))
     combined, people, outside, placed = [], [], [], []

@@ -14,8 +14,7 @@ from leaderboard.db.tables import Account, ClickLog
 from leaderboard.judging.ops import clicks
 from leaderboard.judging.ops.clicks import Choice, FoundPreferences, Preference, TopicCounts
 from leaderboard.scoring.ops.scored_topics import OfTask
-from leaderboard.tables.record import Column, Files, Place, Table, columns_from
-from leaderboard.tables.words import counted
+from leaderboard.tables.record import Column, Files, Place, Table, columns_from, counted
 
 
 @dataclass(frozen=True, slots=True)

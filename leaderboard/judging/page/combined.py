@@ -35,11 +35,10 @@ from leaderboard.scoring.ops.run_facts import RunName
 from leaderboard.scoring.ops.scored_topics import TaskHead
 from leaderboard.scoring.ops.statistics.standings import Place, too_few_topics, varies
 from leaderboard.stats.combined import whole_topics
-from leaderboard.stats.combined.bias import LEAST_OTHERS, VERSION, Favour, favours
 from leaderboard.stats.combined.labels import FloatArray as LabelsFloatArray
 from leaderboard.stats.combined.labels import Labels, ValueOf
 from leaderboard.stats.combined.measures import NOWHERE, discounts, ideal_dcg
-from leaderboard.stats.combined.planning import Contrast, Plan, plan
+from leaderboard.stats.combined.planning import LEAST_OTHERS, VERSION, Contrast, Favour, Plan, favours, plan
 from leaderboard.stats.combined.sample import inclusion
 from leaderboard.stats.combined.whole_topics import TopicPlan, WholeTopics
 from leaderboard.stats.pairs.corrections import LEVEL

@@ -19,8 +19,7 @@ from leaderboard.judging.page.judging import DocumentReading, ReadDocument
 from leaderboard.scoring.ops.evaluations.shown import means, shown_edition
 from leaderboard.scoring.ops.rankings import ordered
 from leaderboard.stats.assessors import Mean, Satisfaction, Votes, majority_sign, satisfaction, votes
-from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
-from leaderboard.tables.words import counted
+from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from, counted
 from leaderboard.trec.documents.marking import Piece, snippet
 
 LEFT, RIGHT = "left", "right"

@@ -12,8 +12,7 @@ from leaderboard.trec.read.lines import Limits
 from leaderboard.web import actions, responses
 from leaderboard.web.addresses import kept
 from leaderboard.web.errors import status_of, wants_json
-from leaderboard.web.files import received
-from leaderboard.web.rules import SIGNED_IN, Body, rule
+from leaderboard.web.rules import SIGNED_IN, Body, received, rule
 from leaderboard.web.session import reading, settings, viewer, wake, writing
 
 blueprint = Blueprint("clicks", __name__)

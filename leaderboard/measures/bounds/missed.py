@@ -14,7 +14,7 @@ def ap_missed_next(judged: Judged, *, rel: int = 1) -> FloatArray:
 
     One relevant document at rank 1 of 3, one missed, so at rank 4: (1 + 2/4) / 2.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> ap_missed_next(judged({1: 1}, missed=[1], retrieved=3))
     array([0.75])
     """
@@ -29,7 +29,7 @@ def ap_missed_last(judged: Judged, *, rel: int = 1) -> FloatArray:
 
     One relevant document at rank 1, one missed, so at rank 10 of 10: (1 + 2/10) / 2.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> ap_missed_last(judged({1: 1}, missed=[1], retrieved=3, collection_size=10))
     array([0.6])
     """

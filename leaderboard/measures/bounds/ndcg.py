@@ -24,7 +24,7 @@ def lowest_ndcg(judged: Judged, *, max_rel: int, dcg: str = "log2", cutoff: int 
 
     Grade 1 at rank 1, then one not judged. Should that have grade 2: (1 + 2/log2(3)) / (2 + 1/log2(3)).
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> lowest_ndcg(judged({1: 1}, retrieved=2), max_rel=2).round(6)
     array([0.859719])
     """
@@ -56,7 +56,7 @@ def highest_ndcg(judged: Judged, *, max_rel: int, dcg: str = "log2", cutoff: int
     Grade 0 at rank 1, then one not judged, grade 1 at rank 3. As it is 1/2; should the one not judged
     have grade 1 too: (1/log2(3) + 1/2) / (1 + 1/log2(3)).
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> highest_ndcg(judged({1: 0, 3: 1}), max_rel=1).round(6)
     array([0.693426])
     """

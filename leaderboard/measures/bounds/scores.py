@@ -6,10 +6,10 @@ import numpy as np
 
 from leaderboard.measures.average_precision import average_precision
 from leaderboard.measures.bounds.unjudged import Gaps, Prefix, first_rise, gaps
+from leaderboard.measures.curves import harmonic
 from leaderboard.measures.judged import FloatArray, IntArray, Judged, ratio
 from leaderboard.measures.record import CUTOFF, CUTOFF_REQUIRED, REL, Measure
 from leaderboard.measures.running import running
-from leaderboard.measures.series import harmonic
 
 
 def highest_precision(judged: Judged, *, rel: int = 1, cutoff: int) -> FloatArray:
@@ -19,7 +19,7 @@ def highest_precision(judged: Judged, *, rel: int = 1, cutoff: int) -> FloatArra
 
     One relevant and one non-relevant document, one not judged, two ranks empty: (1 + 1) / 5.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> highest_precision(judged({1: 1, 3: 0}), cutoff=5)
     array([0.4])
     """
@@ -32,7 +32,7 @@ def highest_reciprocal_rank(judged: Judged, *, rel: int = 1, cutoff: int | None 
 
     Unjudged are documents not in the qrels and those of grade -1. 0 if neither exists.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> highest_reciprocal_rank(judged({1: 0, 2: -1, 5: 1}))
     array([0.5])
     """
@@ -55,7 +55,7 @@ def lowest_average_precision(judged: Judged, *, rel: int = 1, cutoff: int | None
 
     Relevant at rank 1, unjudged at 2 and 10. As 10 is relevant: (1 + 2/10) / 2; with 2 it would be more.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> lowest_average_precision(judged({1: 1, **dict.fromkeys(range(3, 10), 0)}, retrieved=10))
     array([0.6])
     """
@@ -87,7 +87,7 @@ def highest_average_precision(judged: Judged, *, rel: int = 1, cutoff: int | Non
 
     Not relevant at rank 1, unjudged at 2, relevant at 3. As it is 1/3; as 2 is relevant (1/2 + 2/3) / 2.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> highest_average_precision(judged({1: 0, 3: 1}))
     array([0.58333333])
     """

@@ -27,7 +27,7 @@ def diversity(
     Relevance 1 and 1/2, dissimilarity 0.2: 0.6 · 1.5 + 0.4 · 0.2.
 
     >>> import dataclasses
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> known = (np.array([[0.0, 0.2], [0.2, 0.0]]),)
     >>> both = dataclasses.replace(judged({1: 2, 2: 1}), dissimilarity=known)
     >>> diversity(both, max_rel=2, lam=0.6, cutoff=2)

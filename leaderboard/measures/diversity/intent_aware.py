@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leaderboard.measures.discounts import log2_discounts
 from leaderboard.measures.diversity.subtopics import (
     answerable,
     by_topic,
@@ -15,7 +14,16 @@ from leaderboard.measures.diversity.subtopics import (
     relevant_to,
     topic_of_subtopics,
 )
-from leaderboard.measures.judged import FloatArray, IntArray, Judged, Judgments, positions, ratio, sums
+from leaderboard.measures.judged import (
+    FloatArray,
+    IntArray,
+    Judged,
+    Judgments,
+    log2_discounts,
+    positions,
+    ratio,
+    sums,
+)
 from leaderboard.measures.record import CUTOFF, CUTOFF_REQUIRED, JUDGED_ONLY, REL, Measure, Need, Parameter
 
 

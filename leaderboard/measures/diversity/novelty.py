@@ -5,9 +5,8 @@ import math
 import numpy as np
 
 from leaderboard.measures.cwl import LISTED_CUTOFF
-from leaderboard.measures.discounts import log2_discounts
 from leaderboard.measures.diversity.subtopics import Gained, answerable, decays, ideal_novelty, novelty
-from leaderboard.measures.judged import FloatArray, Judged, ratio, sums
+from leaderboard.measures.judged import FloatArray, Judged, log2_discounts, ratio, sums
 from leaderboard.measures.record import CUTOFF, JUDGED_ONLY, REL, Measure, Need, Parameter
 
 

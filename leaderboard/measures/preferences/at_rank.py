@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from leaderboard.measures.discounts import log2_discounts
-from leaderboard.measures.judged import FloatArray, Judged, ratio, sums
+from leaderboard.measures.judged import FloatArray, Judged, log2_discounts, ratio, sums
 from leaderboard.measures.preferences.pairs import NOWHERE, Pairs, pairs_of, totals
 from leaderboard.measures.record import CUTOFF, Measure, Need
 from leaderboard.measures.running import bounds_of, running

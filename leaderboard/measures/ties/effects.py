@@ -59,7 +59,7 @@ def effect(ties: Tied, key: str, *, seed: int = SEED) -> TieEffect:
 
     A relevant document shares ranks 1 to 3 with two others: its precision is 1, 1/2 or 1/3.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> groups = tie_groups(np.zeros(3, np.int64), np.array([1.0, 1.0, 1.0]))
     >>> ap = effect(tied(judged({2: 1}, retrieved=3), groups), "AP")
     >>> ap.lowest.round(4), ap.expected.round(4), ap.highest.round(4)

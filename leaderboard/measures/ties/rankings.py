@@ -145,7 +145,7 @@ def tied(judged: Judged, groups: TieGroups) -> Tied:
 def counts(ties: Tied, places: IntArray | None = None) -> TieCounts:
     """Counts of ties on the topics at these places of the judgments, on all topics if None.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> groups = tie_groups(np.zeros(5, np.int64), np.array([3.0, 2.0, 2.0, 1.0, 1.0]))
     >>> counts(tied(judged({1: 1}, retrieved=5), groups))
     TieCounts(topics=1, documents=4, largest=2)

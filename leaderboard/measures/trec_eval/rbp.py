@@ -22,7 +22,7 @@ def rank_biased_of_topic_scale(judged: Judged, *, p: float = 0.9) -> FloatArray:
 
     Grade 1 at rank 1, grade 2 at rank 2: 1/2 · (1/2 + 1 · 1/2).
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> rank_biased_of_topic_scale(judged({1: 1, 2: 2}), p=0.5)
     array([0.5])
     """
@@ -43,7 +43,7 @@ def rank_biased_residual(judged: Judged, *, p: float = 0.9) -> FloatArray:
 
     Judged documents at ranks 1 and 3 of three: the weights of rank 2 and of all below 3, 1/4 + 1/8.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> rank_biased_residual(judged({1: 1, 3: 0}), p=0.5)
     array([0.375])
     """

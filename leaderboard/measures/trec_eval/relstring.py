@@ -18,7 +18,7 @@ def relevance_string(judged: Judged, *, cutoff: int) -> NDArray[Any]:
     `0` to `9` are grades, `>` is a higher one, `.` a negative one, `-` a document that is not in the
     judgments; shorter where fewer were retrieved. Source: trec_eval `relstring`.
 
-    >>> from leaderboard.measures.example import judged
+    >>> from leaderboard.measures.richer_examples import judged
     >>> relevance_string(judged({1: 2, 3: -1, 4: 12}, retrieved=20), cutoff=5)
     array(['2-.>-'], dtype='<U5')
     """

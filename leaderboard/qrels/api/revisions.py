@@ -15,7 +15,7 @@ from leaderboard.qrels.page.revisions import judgment_changes, rank_changes
 from leaderboard.scoring.ops.qrels import files as qrels
 from leaderboard.scoring.ops.qrels.files import MAIN
 from leaderboard.scoring.ops.qrels.left_out import LeftOutList, RevisionLeftOut
-from leaderboard.trec.qrels.distractors import read_distractors
+from leaderboard.trec.qrels.align import read_distractors
 from leaderboard.trec.read import forms
 from leaderboard.trec.read.bundles import base_name
 from leaderboard.web.addresses import absolute

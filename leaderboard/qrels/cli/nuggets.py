@@ -9,8 +9,7 @@ import click
 from leaderboard.answers.ops.nuggets import reading
 from leaderboard.answers.ops.nuggets.reading import PartFile, maker
 from leaderboard.answers.page.nuggets.facts import AnswersFacts
-from leaderboard.core.cli.site import FILE, data_option, opened
-from leaderboard.core.cli.usual import note_option
+from leaderboard.core.cli.site import FILE, data_option, note_option, opened
 from leaderboard.core.policy import OPERATOR
 from leaderboard.qrels import ops as revisions
 from leaderboard.qrels.page.revisions import rank_changes

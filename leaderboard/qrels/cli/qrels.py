@@ -9,14 +9,13 @@ import click
 
 from leaderboard.core import policy
 from leaderboard.core.cli.kinds import mapping_option, tell_notes
-from leaderboard.core.cli.site import FILE, data_option, opened
-from leaderboard.core.cli.usual import note_option
+from leaderboard.core.cli.site import FILE, data_option, note_option, opened
 from leaderboard.core.policy import OPERATOR
 from leaderboard.qrels import ops as revisions
 from leaderboard.qrels.page.revisions import lists, rank_changes
 from leaderboard.qrels.page.revisions import revision as revisions_revision
 from leaderboard.scoring.ops.qrels import files as service
-from leaderboard.trec.qrels.distractors import read_distractors
+from leaderboard.trec.qrels.align import read_distractors
 from leaderboard.trec.read import forms
 
 if TYPE_CHECKING:

@@ -18,14 +18,13 @@ from leaderboard.scoring.ops.qrels import files as qrels
 from leaderboard.scoring.ops.qrels.files import MAIN
 from leaderboard.scoring.ops.qrels.left_out import RevisionLeftOut
 from leaderboard.scoring.web.waiting import have_computed
-from leaderboard.trec.qrels.distractors import read_distractors
+from leaderboard.trec.qrels.align import read_distractors
 from leaderboard.trec.read import forms
 from leaderboard.web import actions, responses
 from leaderboard.web.charts import Ranks, SlopeChart, slope_chart
 from leaderboard.web.errors import status_of, wants_json
-from leaderboard.web.files import number, received
 from leaderboard.web.requests import hands_out_judgments
-from leaderboard.web.rules import PUBLIC, SIGNED_IN, Body, rule
+from leaderboard.web.rules import PUBLIC, SIGNED_IN, Body, number, received, rule
 from leaderboard.web.session import finish_reading, reading, viewer, writing
 
 blueprint = Blueprint("revisions", __name__)

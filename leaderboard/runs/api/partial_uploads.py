@@ -29,15 +29,13 @@ from leaderboard.runs.ops.partial_uploads import Partial, PartialRequest, Room
 from leaderboard.runs.web import uploads
 from leaderboard.scoring.ops import run_facts as facts
 from leaderboard.trec.read.bundles import base_name
-from leaderboard.web import conditions
 from leaderboard.web.addresses import whole
 from leaderboard.web.api import values
 from leaderboard.web.api.answers import PartialUploadAnswer, PartialUploadList
 from leaderboard.web.api.operations import LOOK, PIECE, PIECE_OF_FILE, SUBMIT, Header, Reply, operation
-from leaderboard.web.files import LARGEST_NUMBER_DIGITS, Received
-from leaderboard.web.rules import SIGNED_IN, Rule
+from leaderboard.web.rules import LARGEST_NUMBER_DIGITS, SIGNED_IN, Received, Rule
 from leaderboard.web.security import is_storable
-from leaderboard.web.session import finish_reading, reading, settings, viewer, wake, writing
+from leaderboard.web.session import finish_reading, meet_condition, reading, settings, viewer, wake, writing
 
 VERSION = "1.0.0"
 EXTENSIONS = "creation,expiration,termination"
@@ -145,7 +143,7 @@ def append_to_upload(slug: str, token: str) -> Reply:
     _require_version()
     with _held(slug, token) as (mine, path, file):
         # What came of a piece is kept before anything is written to the database.
-        conditions.meet_condition()
+        meet_condition()
         if mine.upload_id is None:
             _append_body(mine, path, file)
             if partial_uploads.offset(path) < mine.bytes:

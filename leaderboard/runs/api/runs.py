@@ -13,9 +13,9 @@ from flask import Response, url_for
 
 from leaderboard.core.policy import Viewer
 from leaderboard.errors import Busy, Invalid, LeaderboardError, Problem
-from leaderboard.runs.ops import fixing, limits, reviews, runners, withdrawals
+from leaderboard.runs.ops import fixing, limits, reviews, withdrawals
 from leaderboard.runs.ops.limits import Quota, RunRequest
-from leaderboard.runs.ops.uploads import Submission
+from leaderboard.runs.ops.uploads import Submission, sending
 from leaderboard.runs.page import measures
 from leaderboard.runs.page import run as run_pages
 from leaderboard.runs.page import topics as run_topics
@@ -41,8 +41,7 @@ from leaderboard.web.api.answers import (
 from leaderboard.web.api.limits import names_of
 from leaderboard.web.api.lists import ListQuery, MeasureQuery, Rows, part
 from leaderboard.web.api.operations import BODY_OF_FILE, FILE_TO_CHECK, LOOK, SUBMIT, WRITE, Reply, operation
-from leaderboard.web.files import Received
-from leaderboard.web.rules import SIGNED_IN, Rule
+from leaderboard.web.rules import SIGNED_IN, Received, Rule
 from leaderboard.web.session import finish_reading, reading, token, viewer, wake, writing
 
 pass
@@ -96,7 +95,7 @@ def send_run(slug: str, name: str, query: SendQuery, file: Path) -> Reply:
     """
     key = repeats.given_key()
     asking = token()
-    sender, execution = runners.sending(reading(), viewer(), slug, query.team_id, query.image, query.commit)
+    sender, execution = sending(reading(), viewer(), slug, query.team_id, query.image, query.commit)
     description = facts.require_short(query.description)
     submission = uploads.deliver(
         slug,

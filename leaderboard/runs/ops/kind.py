@@ -30,7 +30,7 @@ from leaderboard.runs.ops.uploads import add_numbered
 from leaderboard.scoring.ops.evaluations.score import of_judged
 from leaderboard.scoring.ops.rankings import indices_of, whole_blocks
 from leaderboard.trec.qrels.align import Aligner, CompiledJudgments
-from leaderboard.trec.qrels.packed_hits import pack_hits, unpack_hits
+from leaderboard.trec.qrels.packed import pack_hits, unpack_hits
 from leaderboard.trec.qrels.revision_inputs import compiled_inputs
 from leaderboard.trec.read.lines import Limits, Source
 from leaderboard.trec.read.scanning import Scanned
@@ -198,7 +198,7 @@ KIND = RunKind(
     compute=_compute,
     again=_again,
     open_hits=_hits,
-    basis=lambda *_: None,
+    basis=None,
     packed=None,
     procedure=None,
 )

@@ -23,7 +23,7 @@ from leaderboard.runs import slots
 from leaderboard.scoring.ops import collections, scored_topics
 from leaderboard.scoring.ops.evaluations.choices import is_over
 from leaderboard.scoring.ops.qrels import files
-from leaderboard.tables.words import utc_time
+from leaderboard.tables.record import utc_time
 from leaderboard.tasks.ops import entries, phases
 from leaderboard.trec.documents.documents import DocnoFilter
 from leaderboard.trec.facts import FactValue

@@ -12,8 +12,8 @@ from leaderboard.measures.by_rank import ideal_gain, mean_gain, mean_precision
 from leaderboard.measures.interpolated import ELEVEN, precision_at_recalls
 from leaderboard.measures.judged import FloatArray, IntArray, Judged
 from leaderboard.runs.page.head import RunHead, ScoredRun, board_rows, caption, head_facts
-from leaderboard.scoring.ops.evaluations.alignments import alignments, compiled_judgments
 from leaderboard.scoring.ops.evaluations.shown import Source, ranking_key, run_digest
+from leaderboard.scoring.ops.rankings import alignments, compiled_judgments
 from leaderboard.scoring.ops.statistics import requests
 from leaderboard.stats.arrays import Arrays
 from leaderboard.tables.record import Column, Files, Place, Table

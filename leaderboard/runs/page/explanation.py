@@ -32,10 +32,9 @@ from leaderboard.runs.page.topics import (
     ranked_of,
     titles_of,
 )
-from leaderboard.scoring.ops import collections
-from leaderboard.scoring.ops.evaluations import alignments
+from leaderboard.scoring.ops import collections, rankings
+from leaderboard.scoring.ops.board_measures import depth as depth_of
 from leaderboard.scoring.ops.evaluations.choices import MeasureColumn
-from leaderboard.scoring.ops.statistics.procedures.coverage import depth as depth_of
 from leaderboard.tables.record import Column, Files, Table
 from leaderboard.trec.qrels.align import CompiledJudgments
 from leaderboard.trec.read.lines import bytes_of
@@ -91,7 +90,7 @@ def overlooked(
     ]
     finds = judgments.documents_found(session, scored.source, runs, level)
     counts = (finds.near if depth == NEAR else finds.far).astype(np.int64)
-    compiled = alignments.compiled_judgments(session, scored.source)
+    compiled = rankings.compiled_judgments(session, scored.source)
     ranks = np.zeros(len(counts), dtype=np.int64)
     ranks[judged.document] = judged.rank
     is_overlooked = (compiled.judgments.grades >= level) & (counts > 0) & ((ranks == 0) | (ranks > depth))
@@ -121,7 +120,7 @@ def _documents(
 ) -> dict[int, OverlookedDocument]:
     """Place in judgments.grades -> the document; columns are the run's ranks and the counts of the others."""
     judged_at, (ranks, counts) = np.concatenate(places), columns
-    docnos = alignments.docnos(compiled, judged_at)
+    docnos = rankings.docnos_of(compiled, judged_at)
     texts = collections.texts(session, scored.seen.task.collection_id, docnos)
     return {
         place: OverlookedDocument(
@@ -263,7 +262,7 @@ def explanation_page(session: Session, scored: ScoredRun, measure: str | None = 
     ranked = _Ranked(tuple(ranked_of(rows, looked)), column, own)
     asked, are_better = ranked.asked(value)
     depth = NEAR if (depth_of(parse(column.key)) or FAR) <= NEAR else FAR
-    judged = alignments.alignment(session, scored.source, scored.run.id)
+    judged = rankings.alignment(session, scored.source, scored.run.id)
     places = places_of(scored, list(ranked.rows), looked, titles_of(session, scored.run.task_id))
     costly, good = _ends(places, column)
     missed = overlooked(session, scored, [topic.place.topic_id for topic in costly], asked, judged, depth)

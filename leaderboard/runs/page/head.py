@@ -1,9 +1,10 @@
 """The common data of a run's pages: the run, its task, and its scores by topic if visible."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from leaderboard.boards.ops.rows import Row, rank, read_rows
@@ -12,6 +13,8 @@ from leaderboard.core.policy import TaskAccess, Viewer
 from leaderboard.core.shown_names import ShownNames
 from leaderboard.db.tables import Edition, Evaluation, Run, Task
 from leaderboard.errors import NotFound
+from leaderboard.runs.ops import withdrawals
+from leaderboard.runs.ops.withdrawals import RunRules
 from leaderboard.scoring.ops.evaluations import choices, score
 from leaderboard.scoring.ops.evaluations.choices import MeasureColumn, column_of
 from leaderboard.scoring.ops.evaluations.shown import (
@@ -22,7 +25,81 @@ from leaderboard.scoring.ops.evaluations.shown import (
     shown_edition,
 )
 from leaderboard.scoring.ops.scored_topics import TaskHead
-from leaderboard.tasks.ops import entries
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunActions:
+    """A reader's allowed actions on one run, and its team's number of marks in its phase."""
+
+    run_id: int
+    slug: str
+    is_own: bool
+    """Whether the reader is of its team or organises its task."""
+    is_marked: bool
+    """Whether its team marked it, if visible to the reader."""
+    final_runs: int | None
+    """The number of final runs per team; None means all, and the mark makes a run the primary one."""
+    marked: int = 0
+    rules: RunRules = RunRules()
+
+
+def actions_of(
+    session: Session, viewer: Viewer, runs: Sequence[Any], tasks: Mapping[int, Task], closed: Collection[int]
+) -> dict[int, RunActions]:
+    """Run id -> what the viewer may do with it; runs may be rows with a run's columns.
+
+    closed are the ids of the phases that are over. Two statements, none where no run is the viewer's own.
+    """
+    own = {run.id for run in runs if policy.owns(viewer, run.team_id)}
+    by_team = withdrawals.withdrawn_by_its_team(session, [run for run in runs if run.id in own])
+    marks = _marks(session, viewer, {run.phase_id for run in runs}) if own else {}
+
+    def actions(run: Any, task: Task) -> RunActions:
+        is_closed = run.phase_id in closed
+        is_own = run.id in own or policy.organises(viewer, task.id)
+        # Which runs a team means to count is nobody else's business until they do.
+        is_told = is_own or task.final_runs is None or is_closed
+        return RunActions(
+            run_id=run.id,
+            slug=task.slug,
+            rules=withdrawals.rules_of(viewer, run, task, is_closed=is_closed, by_its_team=run.id in by_team),
+            is_own=is_own,
+            is_marked=run.final_at is not None and is_told,
+            final_runs=task.final_runs,
+            marked=marks.get((run.phase_id, run.team_id), 0),
+        )
+
+    return {run.id: actions(run, tasks[run.task_id]) for run in runs}
+
+
+def _marks(session: Session, viewer: Viewer, phase_ids: Collection[int]) -> dict[tuple[int, int], int]:
+    """The number of marked runs of each of the viewer's teams, by phase and team."""
+    rows = session.execute(
+        select(Run.phase_id, Run.team_id, func.count())
+        .where(
+            Run.phase_id.in_(phase_ids),
+            Run.team_id.in_(viewer.team_ids),
+            Run.final_at.is_not(None),
+            Run.withdrawn_at.is_(None),
+        )
+        .group_by(Run.phase_id, Run.team_id)
+    )
+    return {(phase_id, team_id): marked for phase_id, team_id, marked in rows}
+
+
+def _note_filed(run: Run, task: str, *, masked: bool, has_accounts: bool) -> str:
+    """The note on a filed run; empty for other runs.
+
+    masked: whether the team is hidden from the reader; whether it has accounts could reveal it.
+    """
+    if not run.filed:
+        return ""
+    said = f"Filed by the organisers of {task}, not submitted by the team"
+    if masked:
+        return f"{said}."
+    if run.agreed_at is not None:
+        return f"{said}; the team agreed to it on {run.agreed_at:%Y-%m-%d}."
+    return f"{said}." if has_accounts else f"{said}, which is a team without accounts."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +228,7 @@ def seen_run(session: Session, viewer: Viewer, run_id: int) -> SeenRun:
         shown=shown_edition(session, task, access),
         left_out=choices.not_chosen(session, task),
         names=names,
-        filed=entries.note_filed(run, task.name, masked=masked, has_accounts=has_accounts),
+        filed=_note_filed(run, task.name, masked=masked, has_accounts=has_accounts),
         is_on_team_page=not (run.filed and run.agreed_at is None and has_accounts),
     )
 

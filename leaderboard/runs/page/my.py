@@ -30,10 +30,10 @@ from leaderboard.db.tables import (
     Upload,
 )
 from leaderboard.errors import Problem
-from leaderboard.measures.comparing import COMPARED_AGGREGATES
+from leaderboard.measures.record import COMPARED_AGGREGATES
 from leaderboard.runs.ops import limits
 from leaderboard.runs.ops.limits import Quota
-from leaderboard.runs.page.upload import RunActions, actions_of
+from leaderboard.runs.page.head import RunActions, actions_of
 from leaderboard.scoring.ops.evaluations import choices
 from leaderboard.scoring.ops.evaluations import shown as evaluations_shown
 from leaderboard.scoring.ops.evaluations.choices import RANKED_KIND, MeasureColumn, column_of

@@ -10,21 +10,21 @@ from sqlalchemy import and_, select
 from sqlalchemy.orm import Session
 
 from leaderboard.answers.ops.nuggets import line_scores as answers_basis
-from leaderboard.boards.ops.rows import of_phase, place_facts
+from leaderboard.boards.ops.rows import place_facts
 from leaderboard.boards.page import view
+from leaderboard.boards.page.cards import NO_SCORES, CardPage, _range, rests_on
 from leaderboard.boards.page.scores.table import chosen
 from leaderboard.core import policy, shown_names
 from leaderboard.core.jobs import queue
 from leaderboard.core.jobs.queue import RunState
-from leaderboard.core.policy import Viewer
+from leaderboard.core.policy import ANONYMOUS, Viewer, of_phase
 from leaderboard.core.slots import Part
 from leaderboard.db.tables import Edition, Evaluation, EvaluationMean, Run, Topic, Upload
 from leaderboard.errors import Problem
-from leaderboard.measures.comparing import COMPARED_AGGREGATES
 from leaderboard.measures.judged import FloatArray
+from leaderboard.measures.record import COMPARED_AGGREGATES
 from leaderboard.runs import slots
-from leaderboard.runs.page.head import RunHead, SeenRun, caption, head_facts, seen_run
-from leaderboard.runs.page.upload import RunActions, actions_of
+from leaderboard.runs.page.head import RunActions, RunHead, SeenRun, actions_of, caption, head_facts, seen_run
 from leaderboard.scoring.ops import run_facts
 from leaderboard.scoring.ops.evaluations import shown
 from leaderboard.scoring.ops.evaluations.choices import RANKED_KIND, MeasureColumn, is_over
@@ -473,3 +473,34 @@ def _state(session: Session, seen: SeenRun) -> RunState:
 def _warnings(session: Session, seen: SeenRun) -> tuple[Problem, ...]:
     report = session.get_one(Upload, seen.run.upload_id).report
     return Report.from_json(report).warnings if report is not None else ()
+
+
+def of_run(session: Session, run_id: int) -> CardPage:
+    """A run; raises NotFound where a visitor may not know of it."""
+    return of_run_page(run_page(session, ANONYMOUS, run_id))
+
+
+def of_run_page(page: RunPage) -> CardPage:
+    """The run of a page that a visitor was given."""
+    is_scored = page.headline is not None
+    return CardPage(
+        kind="run",
+        name=page.name,
+        task=page.task,
+        slug=page.slug,
+        address=str(page.id),
+        facts=_of_run(page),
+        basis=rests_on(page.basis) if is_scored else "",
+    )
+
+
+def _of_run(page: RunPage) -> tuple[str, ...]:
+    if page.withdrawn_at is not None:
+        return ("withdrawn",)
+    best = page.headline
+    if best is None:
+        return (NO_SCORES,)
+    score = f"{page.by} {best.shown(best.value)}"
+    if best.rank is None:
+        return (page.kind, score) if page.kind != "official" else (score,)
+    return (f"rank {_range(page.place, best.rank)} of {best.ranked:,}", score)

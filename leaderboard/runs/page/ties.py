@@ -13,14 +13,13 @@ from leaderboard.measures.ties.effects import UNORDERED, Tied, TieGroups, counts
 from leaderboard.measures.ties.expectations import EXPECTED
 from leaderboard.runs.page.head import RunHead, ScoredRun, caption, head_facts
 from leaderboard.scoring.ops.evaluations import shown
-from leaderboard.scoring.ops.evaluations.alignments import alignment, compiled_judgments
 from leaderboard.scoring.ops.evaluations.choices import MeasureColumn
 from leaderboard.scoring.ops.evaluations.shown import Source, run_digest
-from leaderboard.scoring.ops.rankings import blocks_of
+from leaderboard.scoring.ops.rankings import alignment, blocks_of, compiled_judgments
 from leaderboard.scoring.ops.statistics import requests
 from leaderboard.stats.arrays import Arrays
 from leaderboard.tables.record import Column, Files, Place, Table
-from leaderboard.trec.qrels.remaining import remaining
+from leaderboard.trec.qrels.align import remaining
 
 GROUPS, EFFECT = 1, 1
 """Versions of the cached data: a new version invalidates the old data."""

@@ -1,9 +1,8 @@
 """An upload as its team and the organisers of the task see it: its report, and how far its check is."""
 
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from sqlalchemy import func, select
@@ -20,82 +19,20 @@ from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.judged import Judged
 from leaderboard.measures.naming import parse
 from leaderboard.measures.trec_lines import HEAD, lines_of, requested
-from leaderboard.runs.ops import fixing, limits, withdrawals
+from leaderboard.runs.ops import fixing, limits
 from leaderboard.runs.ops.limits import RunRequest
 from leaderboard.runs.ops.prepare import suggested_name
 from leaderboard.runs.ops.uploads import report_of
-from leaderboard.runs.ops.withdrawals import RunRules
-from leaderboard.runs.page.head import ranked_documents
+from leaderboard.runs.page.head import RunActions, actions_of, ranked_documents
 from leaderboard.scoring.ops import collections
-from leaderboard.scoring.ops.evaluations.alignments import alignment
 from leaderboard.scoring.ops.evaluations.choices import is_over
 from leaderboard.scoring.ops.evaluations.shown import Source
+from leaderboard.scoring.ops.rankings import alignment
 from leaderboard.scoring.ops.scored_topics import OfTask
 from leaderboard.tasks.ops import phases
 from leaderboard.trec.runs.check import Report
-from leaderboard.trec.scores.missed import missed
+from leaderboard.trec.scores.held import missed
 from leaderboard.trec.scores.report import RunScores, trec
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunActions:
-    """A reader's allowed actions on one run, and its team's number of marks in its phase."""
-
-    run_id: int
-    slug: str
-    is_own: bool
-    """Whether the reader is of its team or organises its task."""
-    is_marked: bool
-    """Whether its team marked it, if visible to the reader."""
-    final_runs: int | None
-    """The number of final runs per team; None means all, and the mark makes a run the primary one."""
-    marked: int = 0
-    rules: RunRules = RunRules()
-
-
-def actions_of(
-    session: Session, viewer: Viewer, runs: Sequence[Any], tasks: Mapping[int, Task], closed: Collection[int]
-) -> dict[int, RunActions]:
-    """Run id -> what the viewer may do with it; runs may be rows with a run's columns.
-
-    closed are the ids of the phases that are over. Two statements, none where no run is the viewer's own.
-    """
-    own = {run.id for run in runs if policy.owns(viewer, run.team_id)}
-    by_team = withdrawals.withdrawn_by_its_team(session, [run for run in runs if run.id in own])
-    marks = _marks(session, viewer, {run.phase_id for run in runs}) if own else {}
-
-    def actions(run: Any, task: Task) -> RunActions:
-        is_closed = run.phase_id in closed
-        is_own = run.id in own or policy.organises(viewer, task.id)
-        # Which runs a team means to count is nobody else's business until they do.
-        is_told = is_own or task.final_runs is None or is_closed
-        return RunActions(
-            run_id=run.id,
-            slug=task.slug,
-            rules=withdrawals.rules_of(viewer, run, task, is_closed=is_closed, by_its_team=run.id in by_team),
-            is_own=is_own,
-            is_marked=run.final_at is not None and is_told,
-            final_runs=task.final_runs,
-            marked=marks.get((run.phase_id, run.team_id), 0),
-        )
-
-    return {run.id: actions(run, tasks[run.task_id]) for run in runs}
-
-
-def _marks(session: Session, viewer: Viewer, phase_ids: Collection[int]) -> dict[tuple[int, int], int]:
-    """The number of marked runs of each of the viewer's teams, by phase and team."""
-    rows = session.execute(
-        select(Run.phase_id, Run.team_id, func.count())
-        .where(
-            Run.phase_id.in_(phase_ids),
-            Run.team_id.in_(viewer.team_ids),
-            Run.final_at.is_not(None),
-            Run.withdrawn_at.is_(None),
-        )
-        .group_by(Run.phase_id, Run.team_id)
-    )
-    return {(phase_id, team_id): marked for phase_id, team_id, marked in rows}
-
 
 ALL_TREC = "all_trec"
 LONGEST_NAME = 120

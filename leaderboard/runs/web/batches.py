@@ -30,8 +30,7 @@ from leaderboard.trec.read import bundles
 from leaderboard.trec.read.lines import Limits
 from leaderboard.web import responses
 from leaderboard.web.errors import wants_json
-from leaderboard.web.files import Received, form_key, number
-from leaderboard.web.rules import SIGNED_IN, rule
+from leaderboard.web.rules import SIGNED_IN, Received, form_key, number, rule
 from leaderboard.web.security import incoming_folder
 from leaderboard.web.session import database, finish_reading, reading, settings, viewer, wake, writing
 

@@ -16,8 +16,7 @@ from leaderboard.trec.runs.check import Report
 from leaderboard.trec.runs.fixes import FIXES
 from leaderboard.web import responses
 from leaderboard.web.errors import problem_rows, wants_json
-from leaderboard.web.files import received
-from leaderboard.web.rules import PUBLIC, Body, rule
+from leaderboard.web.rules import PUBLIC, Body, received, rule
 from leaderboard.web.session import finish_reading, reading, settings, viewer, writing
 
 blueprint = Blueprint("checks", __name__)

@@ -14,7 +14,7 @@ from leaderboard.runs.ops.fixing import StoredFile
 from leaderboard.runs.ops.prepare import CHUNK_BYTES
 from leaderboard.runs.page import upload
 from leaderboard.runs.page.upload import SentFile
-from leaderboard.web import conditions, responses
+from leaderboard.web import responses, session
 from leaderboard.web.rules import PUBLIC, rule
 from leaderboard.web.session import database, reading, viewer
 
@@ -48,7 +48,7 @@ def answer(sent: SentFile) -> Response:
     response.content_length = sent.size
     response.set_etag(sent.sha256)
     response.cache_control.no_cache = True
-    return conditions.applied(response)
+    return session.applied(response)
 
 
 @blueprint.get("/runs/<id:run_id>.trec_eval")

@@ -13,7 +13,7 @@ from leaderboard.runs.page.head import ScoredRun, ranked_documents, scored_run, 
 from leaderboard.runs.page.measures import MeasuresPage, OriginPage
 from leaderboard.runs.page.ties import TiesPage
 from leaderboard.runs.page.topics import TopicsPage
-from leaderboard.runs.web import charts
+from leaderboard.runs.web import runs
 from leaderboard.runs.web.runs import topic_order
 from leaderboard.web import responses
 from leaderboard.web.addresses import kept
@@ -50,7 +50,7 @@ def explained(run_id: int) -> ExplanationPage:
     table=run_topics.table,
     against=run_topics.field_table,
     args=lambda _: kept(STATE),
-    chart=charts.by_topic,
+    chart=runs.by_topic,
 )
 @rule(PUBLIC)
 def topics(run_id: int) -> TopicsPage:
@@ -66,7 +66,7 @@ def _curves_html(page: CurvesPage) -> str:
         recall=run_curves.recall_table(page),
         ranks=ranks,
         some_ranks=[row for row in ranks.rows if row.at in RANKS],
-        figures=charts.curves(page),
+        figures=runs.curves(page),
     )
 
 

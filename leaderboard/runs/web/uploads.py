@@ -25,8 +25,7 @@ from leaderboard.trec.read.lines import Limits
 from leaderboard.trec.runs.fixes import FIXES
 from leaderboard.web import actions
 from leaderboard.web.errors import problem_rows, refused, wants_json
-from leaderboard.web.files import Received, form_key, number, received_all
-from leaderboard.web.rules import SIGNED_IN, Body, rule
+from leaderboard.web.rules import SIGNED_IN, Body, Received, form_key, number, received_all, rule
 from leaderboard.web.session import reading, settings, viewer, wake, writing
 
 blueprint = Blueprint("uploads", __name__)

@@ -1,9 +1,10 @@
 """Measures of a task's board: which ones are possible, and later changes."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+import numpy as np
 from sqlalchemy import delete, func, insert, select
 from sqlalchemy.orm import Session
 
@@ -16,17 +17,60 @@ from leaderboard.db.tables import Collection as CollectionOfDocuments
 from leaderboard.db.tables import Edition, Pool, Run, Task, Topic, TopicSet
 from leaderboard.errors import Conflict, Invalid, Problem
 from leaderboard.fields import Field
-from leaderboard.measures.binding import bind
+from leaderboard.measures.binding import BoundMeasure, bind, with_level
 from leaderboard.measures.catalogue.names import examples
-from leaderboard.measures.grammar import BoundMeasure, with_level
+from leaderboard.measures.judged import UNJUDGED, Judged, ratio
 from leaderboard.measures.naming import kind_of, parse
 from leaderboard.measures.registry import NAMES
-from leaderboard.scoring.ops import scored_topics, setting_values
+from leaderboard.scoring.ops import rankings, scored_topics, setting_values
 from leaderboard.scoring.ops.evaluations import editions
-from leaderboard.scoring.ops.evaluations.shown import ShownEdition
+from leaderboard.scoring.ops.evaluations.shown import ShownEdition, Source
 from leaderboard.scoring.ops.qrels import files
 from leaderboard.scoring.ops.setting_values import TEXT_CHARACTERS, tidy
+from leaderboard.stats.arrays import Arrays
 from leaderboard.trec.topics import topics as trec_topics
+
+PROCEDURE, VERSION = "coverage", 1
+TOP = 10
+"""The depth at which a run is classified as outside the pool."""
+LEAST_RUNS = 30
+"""Smaller boards are computed on request: a run takes a third of a millisecond."""
+Progress = Callable[[float], None]
+
+
+def depth(bound: BoundMeasure) -> int | None:
+    """The rank cutoff of a measure; None if it uses all retrieved documents."""
+    cutoff = bound.params.get("cutoff")
+    return cutoff if isinstance(cutoff, int) else None
+
+
+def shares(judged: Judged, source: Source, cutoff: int | None) -> tuple[float, float]:
+    """The share of unjudged documents down to the cutoff, and of judged ones in the top ten, 0 to 1."""
+    unjudged = _unjudged(judged, source, cutoff)
+    return unjudged, 1.0 - (unjudged if cutoff == TOP else _unjudged(judged, source, TOP))
+
+
+def compute(
+    session: Session, source: Source, run_ids: Sequence[int], measure: str, method: str, progress: Progress
+) -> Arrays:
+    """The shares of every run, (runs, 2); method is the cutoff, or `None`."""
+    cutoff = None if method == str(None) else int(method)
+    aligned = rankings.alignments(session, source, run_ids)
+    return {"shares": np.array([shares(aligned[run_id], source, cutoff) for run_id in run_ids])}
+
+
+def _unjudged(judged: Judged, source: Source, cutoff: int | None) -> float:
+    """The mean share of unjudged documents in the top ranks over the topics that have any; nan without."""
+    is_judged = judged.grade != UNJUDGED
+    looked_at = judged.retrieved
+    if cutoff is not None:
+        is_judged &= judged.rank <= cutoff
+        looked_at = np.minimum(looked_at, cutoff)
+    count = np.bincount(judged.topic[is_judged], minlength=len(judged.judgments))
+    places = np.array(source.places, dtype=np.int64)
+    of_topics = ratio(looked_at - count, looked_at)[places][looked_at[places] > 0]
+    return float(of_topics.mean()) if len(of_topics) else float("nan")
+
 
 SIZE = "collection size"
 BESIDE = frozenset({"subtopics", "preferences"})

@@ -1,20 +1,69 @@
 """`leaderboard db`: migrate, check and copy the database."""
 
+import os
 import random
+import sqlite3
 import sys
+from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
+from sqlalchemy import text
 
 from leaderboard.core import audit
 from leaderboard.core.cli.site import data_option, keep_private, open_database, opened
-from leaderboard.db import files, schema
+from leaderboard.db import schema
 from leaderboard.db.engine import Database
+from leaderboard.errors import Damaged
 from leaderboard.settings import Settings
 from leaderboard.site.cli.backups import end_shown, shown
 from leaderboard.site.ops import backups
 from leaderboard.site.ops import checks as check_list
 from leaderboard.site.ops.checks import Damage, DamageCheck
+
+
+def file_of(database: Database) -> Path | None:
+    """Path of the database, according to SQLite; None for PostgreSQL and for a database in memory."""
+    if not database.is_sqlite:
+        return None
+    with database.engine.connect() as connection:
+        name = connection.scalar(text("SELECT file FROM pragma_database_list WHERE name = 'main'"))
+    return Path(name) if name else None
+
+
+def copy_file(database: Database, path: Path) -> Path:
+    """Copy the database of a file, as it is at one moment, next to it; the copy's path.
+
+    Raises Damaged where the copy is not sound, OSError and sqlite3's errors where it cannot be made; the
+    copy has its name only when it is whole.
+    """
+    target = path.with_name(f"{path.name}.{datetime.now(UTC):%Y%m%dT%H%M%S}.before-upgrade")
+    part = target.with_name(f"{target.name}.part")
+    try:
+        part.unlink(missing_ok=True)
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL, 0o600))
+        with database.engine.connect() as connection:
+            # VACUUM refuses to run inside a transaction, and SQLAlchemy has begun one.
+            connection.exec_driver_sql("COMMIT")
+            connection.exec_driver_sql("VACUUM INTO ?", (str(part),))
+            connection.exec_driver_sql("BEGIN")
+        require_sound(part)
+        os.replace(part, target)
+    finally:
+        part.unlink(missing_ok=True)
+    return target
+
+
+def require_sound(path: Path) -> None:
+    """Raise Damaged, with SQLite's own words, where its integrity check finds anything."""
+    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
+        try:
+            found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)")]
+        except sqlite3.DatabaseError as error:
+            found = [str(error)]
+    if found != ["ok"]:
+        raise Damaged(f"{path} is damaged: {'; '.join(found)}. Restore a backup.")
 
 
 @click.group()
@@ -35,9 +84,9 @@ def upgrade(data: Path | None) -> None:
             click.echo(f"The database already has the latest schema, {found}. Nothing to do.")
             return
         schema.require_known(found)
-        path = files.file_of(database)
+        path = file_of(database)
         if found is not None and path is not None:
-            click.echo(f"Copied the database to {files.copy_file(database, path)} first.")
+            click.echo(f"Copied the database to {copy_file(database, path)} first.")
         schema.upgrade(database)
         click.echo(f"The database is now at schema {schema.head()} (was {found or 'empty'}).")
     finally:

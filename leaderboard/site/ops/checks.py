@@ -47,7 +47,7 @@ from leaderboard.tasks.ops.pictures import pictures
 from leaderboard.trec.clicks.sessions import unpack_sessions
 from leaderboard.trec.documents.blocks import unpack_documents
 from leaderboard.trec.documents.docno_filter import DocnoFilter
-from leaderboard.trec.qrels.packed_judgments import unpack_judgments
+from leaderboard.trec.qrels.packed import unpack_judgments
 from leaderboard.trec.qrels.revision_inputs import RevisionInputs
 from leaderboard.trec.runs.fingerprints import similarity
 

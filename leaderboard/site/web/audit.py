@@ -11,7 +11,7 @@ from leaderboard.site.page import AuditPage, AuditSearch
 from leaderboard.web import responses
 from leaderboard.web.addresses import MAX_ID, kept, whole
 from leaderboard.web.errors import form_again
-from leaderboard.web.moments import moment
+from leaderboard.web.filters import moment
 from leaderboard.web.rules import OPERATOR, rule
 from leaderboard.web.session import reading, viewer
 

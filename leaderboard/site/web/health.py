@@ -12,8 +12,7 @@ from leaderboard.core.audit import backup_age_s
 from leaderboard.core.jobs.health import JobHealth, health
 from leaderboard.errors import NoRoom
 from leaderboard.settings import is_loopback
-from leaderboard.web.bodies import require_room
-from leaderboard.web.rules import PUBLIC, rule
+from leaderboard.web.rules import PUBLIC, require_room, rule
 from leaderboard.web.session import client_ip, database, finish_reading, reading, settings, site, viewer
 
 log = logging.getLogger(__name__)

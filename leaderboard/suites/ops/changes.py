@@ -16,9 +16,8 @@ from leaderboard.db.engine import lock_key, now
 from leaderboard.db.tables import Suite, SuiteMember, Task
 from leaderboard.errors import MAX_PROBLEMS, Conflict, Forbidden, Invalid, NotFound, Problem
 from leaderboard.fields import Field
-from leaderboard.measures.comparing import refusal
 from leaderboard.measures.naming import parse
-from leaderboard.measures.record import Measure
+from leaderboard.measures.record import Measure, refusal
 from leaderboard.suites.ops import seen, sending
 from leaderboard.suites.ops.seen import KnownSuite
 from leaderboard.trec.read.lines import shown

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from leaderboard.errors import Invalid
-from leaderboard.measures.comparing import refusal
+from leaderboard.measures.record import refusal
 from leaderboard.scoring.ops.statistics.standings import too_few_topics
 from leaderboard.stats.pairs.condensed import square
 from leaderboard.stats.seeds import seed
@@ -27,9 +27,7 @@ from leaderboard.stats.suites import (
     change_of_suite,
     resampled_aggregates,
 )
-from leaderboard.tables.record import Place, Shown
-from leaderboard.tables.text import finite
-from leaderboard.tables.words import counted
+from leaderboard.tables.record import Place, Shown, counted, finite
 from leaderboard.trec.suites import Member, SuiteScores, meant
 
 

@@ -19,8 +19,8 @@ from leaderboard.core.policy import Viewer
 from leaderboard.db.tables import Suite, SuiteMember, SuiteRun, SuiteRunPart, Task
 from leaderboard.errors import Forbidden, Invalid, NotFound
 from leaderboard.measures.binding import BoundMeasure
-from leaderboard.measures.comparing import refusal
 from leaderboard.measures.naming import parse
+from leaderboard.measures.record import refusal
 from leaderboard.memory import Kept
 from leaderboard.scoring.ops.evaluations import shown as evaluations_shown
 from leaderboard.scoring.ops.evaluations.choices import RANKED_KIND, column

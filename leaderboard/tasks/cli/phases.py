@@ -7,7 +7,7 @@ import click
 from leaderboard.core.cli.actions import command
 from leaderboard.core.cli.site import data_option, opened
 from leaderboard.core.policy import OPERATOR
-from leaderboard.tables.words import utc_time
+from leaderboard.tables.record import utc_time
 from leaderboard.tasks.ops import phases
 from leaderboard.tasks.page import phases as pages
 

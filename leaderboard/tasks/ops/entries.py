@@ -268,21 +268,6 @@ def _waits() -> ColumnElement[bool]:
     return and_(Run.filed.is_(True), Run.agreed_at.is_(None), Run.withdrawn_at.is_(None))
 
 
-def note_filed(run: Run, task: str, *, masked: bool, has_accounts: bool) -> str:
-    """The note on a filed run; empty for other runs.
-
-    masked: whether the team is hidden from the reader; whether it has accounts could reveal it.
-    """
-    if not run.filed:
-        return ""
-    said = f"Filed by the organisers of {task}, not submitted by the team"
-    if masked:
-        return f"{said}."
-    if run.agreed_at is not None:
-        return f"{said}; the team agreed to it on {run.agreed_at:%Y-%m-%d}."
-    return f"{said}." if has_accounts else f"{said}, which is a team without accounts."
-
-
 def waiting_filed(session: Session, team_ids: Iterable[int]) -> tuple[FiledRuns, ...]:
     """The filed runs waiting for agreement by members of these teams, in published tasks."""
     rows = session.execute(

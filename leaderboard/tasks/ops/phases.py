@@ -21,8 +21,7 @@ from leaderboard.fields import Field
 from leaderboard.scoring.ops import scored_topics, setting_values
 from leaderboard.scoring.ops.evaluations import editions
 from leaderboard.scoring.ops.qrels import files as qrels
-from leaderboard.tables.record import Shown
-from leaderboard.tables.words import utc_time
+from leaderboard.tables.record import Shown, utc_time
 
 LONGEST_NAME = 40
 MOST_PHASES = 20

@@ -16,8 +16,7 @@ from leaderboard.core.policy import Viewer
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Member, Run, Team, Upload
 from leaderboard.scoring.ops.scored_topics import OfTask
-from leaderboard.tables.record import Column, Files, Shown, Table, columns_from
-from leaderboard.tables.words import lasting
+from leaderboard.tables.record import Column, Files, Shown, Table, columns_from, lasting
 from leaderboard.tasks.ops import announcements
 
 DAYS = 60

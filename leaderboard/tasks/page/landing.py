@@ -27,15 +27,14 @@ from leaderboard.scoring.ops.evaluations.choices import short_name
 from leaderboard.scoring.ops.qrels import files
 from leaderboard.scoring.ops.qrels.files import MAIN
 from leaderboard.scoring.ops.scored_topics import NOT_JUDGED, OfTask, TaskHead
-from leaderboard.tables.cells import DIGITS
-from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
+from leaderboard.tables.record import DIGITS, Column, Files, Place, Shown, Table, columns_from
 from leaderboard.tasks import slots
 from leaderboard.tasks.ops import phases
 from leaderboard.tasks.ops.entries import RULES
 from leaderboard.tasks.ops.pictures import pictures
 from leaderboard.tasks.ops.pictures.pictures import PictureHead
 from leaderboard.tasks.page.phases import DateRow, at_present, strip
-from leaderboard.trec.qrels.packed_judgments import unpack_judgments
+from leaderboard.trec.qrels.packed import unpack_judgments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

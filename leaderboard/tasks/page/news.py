@@ -13,8 +13,7 @@ from leaderboard.core import policy
 from leaderboard.core.policy import Viewer
 from leaderboard.db.tables import Announcement, Mail, Task, TaskChange
 from leaderboard.scoring.ops.scored_topics import OfTask, TaskHead
-from leaderboard.tables.record import Column, Files, Shown, Table, columns_from
-from leaderboard.tables.words import counted
+from leaderboard.tables.record import Column, Files, Shown, Table, columns_from, counted
 from leaderboard.tasks.ops import announcements
 from leaderboard.tasks.ops.announcements import AnnouncedAccount
 

@@ -17,8 +17,7 @@ from leaderboard.core.policy import Viewer
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Phase, Run, Task, TaskChange, Topic, TopicSet
 from leaderboard.scoring.ops.scored_topics import TaskHead
-from leaderboard.tables.record import Column, Files, Shown, Table, columns_from
-from leaderboard.tables.words import day_and_time, utc_time
+from leaderboard.tables.record import Column, Files, Shown, Table, columns_from, day_and_time, utc_time
 from leaderboard.tasks.ops import phases
 from leaderboard.tasks.ops.phases import PhasePlan
 

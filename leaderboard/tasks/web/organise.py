@@ -18,8 +18,7 @@ from leaderboard.tasks.ops.organise import TaskDates
 from leaderboard.tasks.page import organise
 from leaderboard.web import actions
 from leaderboard.web.errors import refused
-from leaderboard.web.files import received
-from leaderboard.web.rules import ORGANISER, SIGNED_IN, Body, rule
+from leaderboard.web.rules import ORGANISER, SIGNED_IN, Body, received, rule
 from leaderboard.web.session import finish_reading, reading, viewer, writing
 
 blueprint = Blueprint("organise", __name__)

@@ -9,8 +9,7 @@ from leaderboard.tasks.ops.pictures import pictures, prepare
 from leaderboard.tasks.ops.pictures.pictures import PictureRequest
 from leaderboard.tasks.web import settings
 from leaderboard.web import responses
-from leaderboard.web.files import received
-from leaderboard.web.rules import PUBLIC, SIGNED_IN, Body, rule
+from leaderboard.web.rules import PUBLIC, SIGNED_IN, Body, received, rule
 from leaderboard.web.session import finish_reading, reading, viewer, writing
 
 blueprint = Blueprint("pictures", __name__)

@@ -14,8 +14,7 @@ from leaderboard.tasks.page import settings as pages
 from leaderboard.trec.topics import topics as trec_topics
 from leaderboard.web import actions
 from leaderboard.web.errors import form_again, wants_json
-from leaderboard.web.files import received
-from leaderboard.web.rules import SIGNED_IN, Body, rule
+from leaderboard.web.rules import SIGNED_IN, Body, received, rule
 from leaderboard.web.session import finish_reading, reading, viewer, wake, writing
 
 blueprint = Blueprint("settings", __name__)

@@ -6,7 +6,7 @@ from flask.typing import ResponseReturnValue
 from leaderboard.boards.page import cards
 from leaderboard.boards.page.cards import ROWS
 from leaderboard.boards.page.leaders import LeaderOfTask
-from leaderboard.boards.web.cards import frames, heads, snippets
+from leaderboard.boards.web.cards import frames, heads
 from leaderboard.tasks.ops import citing
 from leaderboard.tasks.ops.citing import FORMS, bibtex, citation
 from leaderboard.tasks.page import landing, settings
@@ -56,9 +56,9 @@ def about(slug: str) -> ResponseReturnValue:
         page=page,
         measures=landing.measures(page),
         changes=settings.changes_table(slug, page.changes),
-        snippets=snippets.of_task(page.slug, page.task),
+        snippets=heads.of_task(page.slug, page.task),
         # To be pasted elsewhere, where some site may show it.
-        framed=snippets.of_frame(page.slug, page.task, frames.WIDTH, frames.height(ROWS))
+        framed=heads.of_frame(page.slug, page.task, frames.WIDTH, frames.height(ROWS))
         if page.frames
         else None,
         bibtex=bibtex(citation(reading(), viewer(), slug, own_origin())),

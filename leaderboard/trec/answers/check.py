@@ -10,11 +10,19 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from leaderboard.errors import MAX_PROBLEMS, Invalid, Problem, TooLarge
-from leaderboard.trec.answers.counting import COUNTS, UNIT_WORDS, Over, Unit, cut
 from leaderboard.trec.answers.dialects import Dialect, Finding
 from leaderboard.trec.answers.packages import opened
-from leaderboard.trec.answers.record import Answer, Citation, Segment
-from leaderboard.trec.answers.topics import AnswerTopic
+from leaderboard.trec.answers.record import (
+    COUNTS,
+    UNIT_WORDS,
+    Answer,
+    AnswerTopic,
+    Citation,
+    Over,
+    Segment,
+    Unit,
+    cut,
+)
 from leaderboard.trec.read.json_objects import (
     LONG_LINES,
     Fault,

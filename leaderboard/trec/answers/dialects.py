@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from leaderboard.trec.answers.counting import Over, Unit
+from leaderboard.trec.answers.record import Over, Unit
 from leaderboard.trec.read.json_objects import Fault
 
 Severity = Literal["error", "warning", "-"]

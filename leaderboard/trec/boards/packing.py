@@ -11,7 +11,7 @@ import numpy as np
 from leaderboard.checksums import compressed, damaged, plain_bytes
 from leaderboard.trec.boards.align import Reference, reference_from
 from leaderboard.trec.boards.board_files import BoardFile
-from leaderboard.trec.boards.declared import Declared
+from leaderboard.trec.boards.forms import Declared
 
 _REFERENCE, BOARD_MAGIC = b"BRF1", b"BRD1"
 _LEVEL = 3

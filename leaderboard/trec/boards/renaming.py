@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from leaderboard.trec.boards.answer_labels import KeptAnswerLabels
-from leaderboard.trec.boards.labels import KeptLabels
+from leaderboard.trec.boards.judge_labels import KeptLabels
 from leaderboard.trec.boards.packing import KeptBoard, KeptReference
 from leaderboard.trec.boards.texts import Sent
 from leaderboard.trec.nuggets.sets import ArguedAnswers

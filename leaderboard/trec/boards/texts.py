@@ -9,11 +9,10 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from leaderboard.trec.boards import labels, packing
+from leaderboard.trec.boards import judge_labels, packing
 from leaderboard.trec.boards.align import FEWEST_RUNS
 from leaderboard.trec.boards.answer_labels import KeptAnswerLabels
-from leaderboard.trec.boards.judge_labels import MOST
-from leaderboard.trec.boards.labels import KeptLabels
+from leaderboard.trec.boards.judge_labels import MOST, KeptLabels
 from leaderboard.trec.boards.packing import ForeignOrigin, KeptBoard, KeptReference
 from leaderboard.trec.nuggets import packing as nuggets
 from leaderboard.trec.nuggets.texts import of_text as answers_of
@@ -34,7 +33,7 @@ _SHA256 = re.compile("[0-9a-f]{64}")
 def text_of(kept: KeptReference | Sent) -> bytes:
     """All that a reference or a judge says, as one JSON text; of a reference without ids of this site."""
     if isinstance(kept, KeptLabels):
-        return labels.text(kept)
+        return judge_labels.text(kept)
     if isinstance(kept, KeptAnswerLabels):
         return nuggets.text(kept.answers)
     return packing.text(kept)
@@ -57,7 +56,7 @@ def sent_of(text: bytes) -> Sent:
     if "body" in record:
         return _answer_labels(text)
     if "labels" in record:
-        sent = labels.labels_in(record)
+        sent = judge_labels.labels_in(record)
         if not all(_sound_labels(sent)):
             raise ValueError("The labels have invalid values.")
         return sent

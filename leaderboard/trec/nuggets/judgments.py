@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from leaderboard.errors import Invalid, Problem
 from leaderboard.measures.answers.judged import AnswerSize, Assignment, JudgedAnswer
 from leaderboard.measures.answers.record import Basis
-from leaderboard.trec.answers.counting import characters, nfkc_words, words
-from leaderboard.trec.answers.record import Answer, folded
+from leaderboard.trec.answers.record import Answer, characters, folded, nfkc_words, words
 from leaderboard.trec.nuggets.assignments import Assignments, differing_texts
 from leaderboard.trec.nuggets.sets import ArguedAnswers, NuggetSet
 from leaderboard.trec.nuggets.support import SupportLabels

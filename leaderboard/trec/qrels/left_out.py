@@ -12,9 +12,8 @@ from typing import Generic, TypeVar
 
 from leaderboard.errors import Invalid, Problem
 from leaderboard.measures.judged import UNJUDGED
-from leaderboard.trec.qrels.align import CompiledJudgments, compile_judgments
+from leaderboard.trec.qrels.align import CompiledJudgments, DocumentsByTopic, compile_judgments, remaining
 from leaderboard.trec.qrels.qrels import Qrels
-from leaderboard.trec.qrels.remaining import DocumentsByTopic, remaining
 from leaderboard.trec.read.blocks import Block, Consumer
 from leaderboard.trec.read.entries import id_bytes, unfit_text
 from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, Problems, bytes_of, raw_lines, shown, text_of

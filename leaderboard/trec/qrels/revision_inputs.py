@@ -8,12 +8,16 @@ import numpy as np
 
 from leaderboard.checksums import belonging_to, compressed, plain_bytes
 from leaderboard.measures.judged import UNJUDGED
-from leaderboard.trec.qrels.align import CompiledJudgments
+from leaderboard.trec.qrels.align import CompiledJudgments, with_distractors
 from leaderboard.trec.qrels.compiling import compile_qrels
-from leaderboard.trec.qrels.distractors import unpack_distractors, with_distractors
 from leaderboard.trec.qrels.left_out import LeftOut, compiled_left_out, without
-from leaderboard.trec.qrels.packed_judgments import pack_judgments, unpack_compiled, unpack_judgments
-from leaderboard.trec.qrels.packed_left_out import unpack_left_out
+from leaderboard.trec.qrels.packed import (
+    pack_judgments,
+    unpack_compiled,
+    unpack_distractors,
+    unpack_judgments,
+    unpack_left_out,
+)
 from leaderboard.trec.qrels.preferences import PreferenceJudgments
 from leaderboard.trec.qrels.qrels import Qrels
 

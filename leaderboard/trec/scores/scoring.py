@@ -27,13 +27,12 @@ from leaderboard.trec.read.blocks import Block
 from leaderboard.trec.read.forms import USUAL, Asked
 from leaderboard.trec.read.lines import DEFAULT_LIMITS, shown, text_of
 from leaderboard.trec.read.scanning import Ahead, scan_run
-from leaderboard.trec.scores.held import HeldFile, HeldQrels, HeldRun, NamedFile
-from leaderboard.trec.scores.missed import missed
+from leaderboard.trec.scores.held import HeldFile, HeldQrels, HeldRun, NamedFile, missed
 from leaderboard.trec.scores.report import RunScores
 
 if TYPE_CHECKING:
+    from leaderboard.trec.qrels.align import DocumentsByTopic
     from leaderboard.trec.qrels.left_out import LeftOut
-    from leaderboard.trec.qrels.remaining import DocumentsByTopic
 
 Read = TypeVar("Read")
 Origin = TypeVar("Origin", bound=object)

@@ -8,7 +8,7 @@ from flask import Blueprint, Response
 
 from leaderboard.core.policy import Scope
 from leaderboard.errors import Invalid, NotFound
-from leaderboard.web import conditions, responses
+from leaderboard.web import responses, session
 from leaderboard.web.api import repeats, values
 from leaderboard.web.rules import PUBLIC, SIGNED_IN, Body, Rule
 from leaderboard.web.session import token
@@ -162,14 +162,14 @@ def _view(operation: Operation, read: Operation | None) -> Callable[..., Respons
             asking.require_any(operation.scopes)
         given = placeholders | values.given(operation.query, operation.body, takes_file=operation.takes_file)
         if operation is read:
-            return conditions.applied(_answered(operation, _found(operation, given)))
+            return session.applied(_answered(operation, _found(operation, given)))
 
         def act() -> Response:
-            conditions.set_condition(lambda: _tag(read, operation, placeholders, given))
+            session.set_condition(lambda: _tag(read, operation, placeholders, given))
             answer = _answered(
                 operation, _found(operation, given) if operation.only_computes else operation.act(**given)
             )
-            conditions.meet_condition()
+            session.meet_condition()
             return answer
 
         # A run that is sent by PUT brings its key to its upload.
@@ -196,7 +196,7 @@ def _found(operation: Operation, given: Mapping[str, Any]) -> Any:
 
 def _tag(
     read: Operation | None, operation: Operation, placeholders: Mapping[str, Any], given: Mapping[str, Any]
-) -> conditions.Tag:
+) -> session.Tag:
     """The entity tag that GET of the address gives now; none where it is not found, or has none."""
     if read is None:
         return None, None

@@ -7,7 +7,6 @@ import msgspec
 from flask import Response, g, request
 
 from leaderboard import errors
-from leaderboard.web.session import in_api
 
 MEDIA_TYPE = "application/problem+json"
 ADDRESS = "/api/problems"
@@ -171,8 +170,6 @@ OF_ERROR: tuple[tuple[type[errors.LeaderboardError], str], ...] = (
 
 def as_answer_of_the_api(response: Response) -> Response:
     """The response as the API gives it: errors as problem documents, no redirects, no cookies."""
-    if not in_api():
-        return response
     if 300 <= response.status_code < 400 and response.status_code != 304:
         response = Response(status=404)
     if response.status_code >= 400:

@@ -8,8 +8,7 @@ from leaderboard.answers.ops import answers as answers_services
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Answer as StoredAnswer
 from leaderboard.errors import Damaged
-from leaderboard.trec.answers.counting import cut
-from leaderboard.trec.answers.record import Answer, Citation, Segment
+from leaderboard.trec.answers.record import Answer, Citation, Segment, cut
 from tests.make import build
 from tests.make.damage import damage
 

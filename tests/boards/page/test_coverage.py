@@ -11,10 +11,9 @@ from leaderboard.boards.page.view import Bounds, Coverage, CoveredRun, outside_t
 from leaderboard.core.policy import ANONYMOUS
 from leaderboard.db.engine import Database
 from leaderboard.measures.grammar import parse
-from leaderboard.scoring.ops.evaluations import alignments
+from leaderboard.scoring.ops import board_measures, rankings
 from leaderboard.scoring.ops.evaluations.shown import Source
 from leaderboard.scoring.ops.statistics import requests
-from leaderboard.scoring.ops.statistics.procedures import coverage as shares_of_runs
 from leaderboard.scoring.ops.statistics.requests import KeptResults
 from tests.make import build
 from tests.make.copies import built_once
@@ -161,14 +160,14 @@ def test_of_a_large_board_the_shares_are_stored(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An evaluator computes them for each depth; a page then reads no run, and of new runs what they are."""
-    monkeypatch.setattr(shares_of_runs, "LEAST_RUNS", 2)
+    monkeypatch.setattr(board_measures, "LEAST_RUNS", 2)
     build.task(database, tmp_path, measures=("AP", "P@2", "RR"))
     build.run(database, tmp_path, HALF, "half")
     build.run(database, tmp_path, DEEP, "deep")
     build.drain(database)
     monkeypatch.setattr(requests, "kept", KeptResults(2**20))
     opened: list[int] = []
-    monkeypatch.setattr(alignments, "unpack_hits", lambda *_: opened.append(1))
+    monkeypatch.setattr(rankings, "unpack_hits", lambda *_: opened.append(1))
     with database.read() as session:
         for key in ("AP", "P@2"):
             shown = board.board(session, ANONYMOUS, "t", key)

@@ -10,7 +10,7 @@ from leaderboard.db.tables import Edition, Evaluation, JudgeBoard, Run
 from leaderboard.judges.ops import store
 from leaderboard.measures.naming import parse
 from leaderboard.site.ops.checks import Damage, all_checks
-from leaderboard.trec.boards.labels import KeptLabels
+from leaderboard.trec.boards.judge_labels import KeptLabels
 from leaderboard.trec.boards.packing import KeptBoard
 from leaderboard.trec.qrels.align import Aligner, compile_judgments
 from leaderboard.trec.qrels.left_out import LeftOut

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from leaderboard.errors import NotFound
-from leaderboard.measures.catalogue import entries, families
+from leaderboard.measures.catalogue import entries
 from leaderboard.measures.catalogue import examples as worked_examples
 from leaderboard.measures.catalogue.definitions import definition
 from leaderboard.measures.catalogue.names import examples, grammar, sample, trec_forms
-from leaderboard.measures.example import judged
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import FloatArray, Judged, Preferences, Subtopics
 from leaderboard.measures.record import CUTOFF, Measure, Parameter, TrecName
 from leaderboard.measures.registry import MEASURES, NAMES
+from leaderboard.measures.richer_examples import judged
 from leaderboard.measures.trec_names import from_trec_name
 from tests.make.loops import for_every
 
@@ -38,16 +38,16 @@ def test_every_measure_is_listed_once_in_a_family() -> None:
     sections = entries.listing()
     names = [entry.name for section in sections for entry in section.entries]
     assert sorted(names) == sorted(measure.name for measure in MEASURES)
-    strays = [measure.compute.__module__ for measure in MEASURES if families.family_of(measure).modules == ()]
-    assert strays == [], "name these modules in leaderboard/measures/catalogue/families.py"
+    strays = [measure.compute.__module__ for measure in MEASURES if entries.family_of(measure).modules == ()]
+    assert strays == [], "name these modules in leaderboard/measures/catalogue/entries.py"
 
 
 def test_families_name_modules_that_are_there_and_each_once() -> None:
     """Every module of a family can be imported and is in no other family."""
-    modules = [module for family in families.FAMILIES for module in family.modules]
+    modules = [module for family in entries.FAMILIES for module in family.modules]
     assert len(modules) == len(set(modules))
     for module in modules:
-        assert import_module(families.PACKAGE + module)
+        assert import_module(entries.PACKAGE + module)
 
 
 @for_every("measure", MEASURES, lambda measure: measure.name)
@@ -173,7 +173,7 @@ def test_an_example_shows_gaps_missed_documents_and_what_else_counts() -> None:
     def compute(judged: Judged) -> FloatArray:
         """Counts nothing.
 
-        >>> from leaderboard.measures.example import judged
+        >>> from leaderboard.measures.richer_examples import judged
         >>> compute(judged({1: 2, 4: 0, 9: -1}, missed=[1], dialect=9, collection_size=20))
         array([0.])
         """

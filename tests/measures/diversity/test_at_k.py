@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from leaderboard.errors import MissingInput, UnknownMeasure
-from leaderboard.measures.example import judged
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import Judged
+from leaderboard.measures.richer_examples import judged
 
 MATRIX = np.array([[0.0, 0.2, 0.9], [0.2, 0.0, 0.7], [0.9, 0.7, 0.0]])
 

@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leaderboard.errors import MissingInput
-from leaderboard.measures.example import judged
 from leaderboard.measures.grammar import parse
-from leaderboard.measures.richer_examples import covering
+from leaderboard.measures.richer_examples import covering, judged
 from tests.make.loops import for_every
 from tests.measures import diverse
 from tests.measures.diverse import Diverse, drawn, scored

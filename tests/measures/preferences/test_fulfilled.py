@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from leaderboard.errors import MissingInput
-from leaderboard.measures.example import judged
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import Judged, Judgments, Preferences
-from leaderboard.measures.richer_examples import preferred
+from leaderboard.measures.richer_examples import judged, preferred
 from tests.make.loops import for_every
 
 FORMS = ("any", "either", "both")

@@ -11,7 +11,7 @@ from leaderboard.runs.ops import prepare
 from leaderboard.runs.ops.kind import KIND as RANKINGS
 from leaderboard.trec.answers.check import AnswerRules
 from leaderboard.trec.answers.dialects import DIALECTS, LONGEVAL
-from leaderboard.trec.answers.topics import AnswerTopic
+from leaderboard.trec.answers.record import AnswerTopic
 from leaderboard.trec.documents.docno_filter import DocnoFilter, DocnoFilterBuilder
 from leaderboard.trec.read.lines import Limits
 from leaderboard.trec.runs.check import Report, Rules

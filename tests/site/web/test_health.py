@@ -22,7 +22,7 @@ from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Job, Worker
 from leaderboard.settings import Settings
 from leaderboard.site.web.health import NO_ROOM
-from leaderboard.web import bodies
+from leaderboard.web import rules
 from leaderboard.web.session import EXTENSION
 from tests.make.apps import application
 from tests.web.conftest import SignIn, Site, browser
@@ -165,7 +165,7 @@ def test_too_little_room_is_said(
 ) -> None:
     """With less than what is kept free no file is taken; how much there is is not said."""
     _see_worker(database)
-    monkeypatch.setattr(bodies.shutil, "disk_usage", lambda _: SimpleNamespace(free=settings.free_bytes - 1))
+    monkeypatch.setattr(rules.shutil, "disk_usage", lambda _: SimpleNamespace(free=settings.free_bytes - 1))
     assert _ask(client, **ELSEWHERE) == (503, {"status": "unavailable", "reason": NO_ROOM})
 
 

@@ -7,10 +7,9 @@ import pytest
 from scipy.stats import ttest_1samp
 
 from benchmarks import combined
-from leaderboard.stats.combined.bias import favours
 from leaderboard.stats.combined.labels import FloatArray, Labels, gain_of, relevant_from
 from leaderboard.stats.combined.measures import dcg, discounts
-from leaderboard.stats.combined.planning import Contrast, plan, variances
+from leaderboard.stats.combined.planning import Contrast, favours, plan, variances
 from leaderboard.stats.reliability import power, topics_needed
 from tests.stats.combined.example import LABELS, RANKINGS
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from leaderboard.stats.orders.seriation import alike
+from leaderboard.stats.orders.rbo_all_pairs import alike
 
 
 def test_a_shuffled_sequence_is_found_again() -> None:

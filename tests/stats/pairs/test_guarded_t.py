@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
-from leaderboard.stats.pairs.guarded_t import guarded_t
+from leaderboard.stats.pairs.methods import guarded_t
 from leaderboard.stats.pairs.paired_t import paired_t
 
 

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaderboard.stats.pairs.methods import all_pairs, method
-from leaderboard.stats.pairs.table_order import in_order
+from leaderboard.stats.pairs.methods import all_pairs, in_order, method
 
 ARRAYS = ("difference", "low", "high", "p", "adjusted")
 

@@ -8,8 +8,7 @@ import pytest
 from leaderboard.trec.answers import check
 from leaderboard.trec.answers.check import AnswerRules, check_answers
 from leaderboard.trec.answers.dialects import DIALECTS
-from leaderboard.trec.answers.record import Answer
-from leaderboard.trec.answers.topics import AnswerTopic
+from leaderboard.trec.answers.record import Answer, AnswerTopic
 from leaderboard.trec.runs.check import Report
 from tests.make.answers import LINES, jsonl, line
 

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from leaderboard.trec.answers.counting import COUNTS, Unit, characters, cut, nfkc_words, words
-from leaderboard.trec.answers.record import Answer, Segment
+from leaderboard.trec.answers.record import COUNTS, Answer, Segment, Unit, characters, cut, nfkc_words, words
 
 TEXTS = some.lists(some.text(alphabet="ab ´ﬁ\u0301\u00a0\n", max_size=12), max_size=8)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as some
 
 from leaderboard.errors import Invalid, Problem
 from leaderboard.trec.answers.check import AnswerRules, check_answers
-from leaderboard.trec.answers.topics import AnswerTopic
+from leaderboard.trec.answers.record import AnswerTopic
 from leaderboard.trec.nuggets.assignments import read_assignments
 from leaderboard.trec.nuggets.sets import read_argued, read_nuggets
 from leaderboard.trec.nuggets.support import read_support

@@ -9,7 +9,7 @@ import pytest
 
 from leaderboard.errors import Invalid
 from leaderboard.trec.answers.check import AnswerRules, check_answers
-from leaderboard.trec.answers.topics import read_answer_topics
+from leaderboard.trec.answers.record import read_answer_topics
 from leaderboard.trec.nuggets.scoring import read_answers
 from tests.make.answers import jsonl, line
 

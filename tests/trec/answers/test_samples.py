@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from leaderboard.trec.answers.check import AnswerRules, check_answers
-from leaderboard.trec.answers.counting import nfkc_words
-from leaderboard.trec.answers.topics import read_answer_topics
+from leaderboard.trec.answers.record import nfkc_words, read_answer_topics
 from leaderboard.trec.nuggets.scoring import read_answers
 from leaderboard.trec.nuggets.sets import read_nuggets
 

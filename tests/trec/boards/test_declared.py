@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from leaderboard.errors import Invalid
-from leaderboard.trec.boards.declared import Declared, read_declared
+from leaderboard.trec.boards.forms import Declared, read_declared
 
 Written = Callable[[str | bytes], Path]
 

@@ -10,15 +10,15 @@ from leaderboard.errors import Invalid
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import Judged
 from leaderboard.measures.selection import select
-from leaderboard.trec.qrels.align import CompiledJudgments, align, compile_judgments
-from leaderboard.trec.qrels.compiling import compile_qrels
-from leaderboard.trec.qrels.distractors import (
-    pack_distractors,
+from leaderboard.trec.qrels.align import (
+    CompiledJudgments,
+    align,
+    compile_judgments,
     read_distractors,
-    unpack_distractors,
     with_distractors,
 )
-from leaderboard.trec.qrels.packed_hits import pack_hits, unpack_hits
+from leaderboard.trec.qrels.compiling import compile_qrels
+from leaderboard.trec.qrels.packed import pack_distractors, pack_hits, unpack_distractors, unpack_hits
 from leaderboard.trec.qrels.preferences import PreferenceJudgments
 from leaderboard.trec.qrels.qrels import Qrels
 from leaderboard.trec.read import kernel

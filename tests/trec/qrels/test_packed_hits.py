@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from leaderboard.errors import LeaderboardError
 from leaderboard.measures.grammar import parse
 from leaderboard.trec.qrels.align import align, compile_judgments
-from leaderboard.trec.qrels.packed_hits import pack_hits, unpack_hits
+from leaderboard.trec.qrels.packed import pack_hits, unpack_hits
 from leaderboard.trec.runs.runs import Ranking
 
 DOCNOS = [f"d{number}".encode() for number in range(12)]

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leaderboard.errors import LeaderboardError
-from leaderboard.trec.qrels.packed_judgments import pack_judgments, unpack_judgments
+from leaderboard.trec.qrels.packed import pack_judgments, unpack_judgments
 from leaderboard.trec.runs.packing import (
     BLOCK_BYTES,
     PackedRun,

@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session
 from leaderboard.answers.ops import answers as answers_services
 from leaderboard.answers.ops.nuggets import scoring
 from leaderboard.answers.ops.nuggets.reading import WORDS
-from leaderboard.boards.ops.basis import AnswersBasis
+from leaderboard.boards.ops.rows import AnswersBasis
 from leaderboard.core.policy import TaskAccess
 from leaderboard.db.tables import Qrels, QrelsRevision, Task
 from leaderboard.errors import Invalid, NotFound

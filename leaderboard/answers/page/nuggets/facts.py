@@ -10,9 +10,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from leaderboard.answers.ops.nuggets.reading import WORDS
-from leaderboard.boards.ops.rows import of_phase
 from leaderboard.core import shown_names
-from leaderboard.core.policy import TaskAccess, Viewer
+from leaderboard.core.policy import TaskAccess, Viewer, of_phase
 from leaderboard.db.tables import Run, Task
 from leaderboard.errors import NotFound
 from leaderboard.trec.nuggets.packing import PARTS, Note, PackedAnswers

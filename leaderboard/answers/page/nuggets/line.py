@@ -10,8 +10,7 @@ from sqlalchemy.orm import Session
 from leaderboard.answers.ops.nuggets import line_scores
 from leaderboard.answers.ops.nuggets.line_agreement import LineAgreement, line_agreement
 from leaderboard.answers.ops.nuggets.line_scores import KIND, LineRevision, RunByLine
-from leaderboard.boards.ops.basis import AnswersBasis
-from leaderboard.boards.ops.rows import Row, rank, read_rows
+from leaderboard.boards.ops.rows import AnswersBasis, Row, rank, read_rows
 from leaderboard.boards.page.scores import table
 from leaderboard.core import policy
 from leaderboard.core.policy import Viewer
@@ -23,8 +22,7 @@ from leaderboard.scoring.ops.evaluations.choices import MeasureColumn, column_of
 from leaderboard.scoring.ops.evaluations.shown import PartialMean, ShownEdition, scores_of, shown_edition
 from leaderboard.scoring.ops.run_facts import RunName
 from leaderboard.scoring.ops.scored_topics import TaskHead
-from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
-from leaderboard.tables.words import signed
+from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from, signed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

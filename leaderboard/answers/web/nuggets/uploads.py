@@ -9,7 +9,7 @@ from leaderboard.answers.ops.nuggets import reading as nuggets_reading
 from leaderboard.answers.ops.nuggets.reading import PartFile, PreparedAnswers, maker, parts_of
 from leaderboard.scoring.ops.qrels.files import MAIN
 from leaderboard.trec.nuggets.packing import PARTS, Part
-from leaderboard.web.files import received
+from leaderboard.web.rules import received
 from leaderboard.web.session import reading, viewer
 
 

@@ -19,7 +19,7 @@ from leaderboard.scoring.ops.evaluations.choices import MeasureColumn
 from leaderboard.scoring.ops.evaluations.shown import FloatArray, shown_edition
 from leaderboard.scoring.ops.scored_topics import TaskHead
 from leaderboard.scoring.ops.statistics import requests
-from leaderboard.stats.orders.seriation import alike
+from leaderboard.stats.orders.rbo_all_pairs import alike
 from leaderboard.tables.record import Column, Files, Place, Table
 from leaderboard.trec.read.lines import bytes_of
 

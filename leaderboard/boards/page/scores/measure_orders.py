@@ -13,8 +13,8 @@ from leaderboard.boards.ops.rows import Row
 from leaderboard.boards.page.scores.table import require_details
 from leaderboard.core.policy import Viewer
 from leaderboard.errors import Invalid, UnknownMeasure
-from leaderboard.measures.comparing import refusal
 from leaderboard.measures.naming import parse
+from leaderboard.measures.record import refusal
 from leaderboard.scoring.ops.evaluations.choices import MeasureColumn
 from leaderboard.scoring.ops.evaluations.shown import FloatArray, scores_of, source_by
 from leaderboard.scoring.ops.run_facts import RunName

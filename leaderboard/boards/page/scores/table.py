@@ -10,14 +10,13 @@ from numpy import typing as npt
 from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
-from leaderboard.boards.ops.rows import of_phase
 from leaderboard.core import policy, shown_names
-from leaderboard.core.policy import TaskAccess, Viewer
+from leaderboard.core.policy import TaskAccess, Viewer, of_phase
 from leaderboard.core.shown_names import NAMED_RUN
 from leaderboard.db.tables import Edition, Run, Task
 from leaderboard.errors import Invalid, NotFound, NotShown, UnknownMeasure
-from leaderboard.measures.comparing import refusal
 from leaderboard.measures.naming import parse
+from leaderboard.measures.record import refusal
 from leaderboard.scoring.ops.evaluations import choices
 from leaderboard.scoring.ops.evaluations import shown as evaluations_shown
 from leaderboard.scoring.ops.evaluations.choices import RANKED_KIND, MeasureColumn, column

@@ -26,7 +26,7 @@ from leaderboard.trec.boards.judge_labels import JudgeLabels
 from leaderboard.trec.boards.packing import KeptReference, Origin
 from leaderboard.trec.nuggets.packing import Part
 from leaderboard.trec.nuggets.sets import Nugget
-from leaderboard.trec.qrels.packed_judgments import unpack_judgments
+from leaderboard.trec.qrels.packed import unpack_judgments
 
 NO_ORIGIN = "The judgments behind the reference are not on this site."
 GONE = "The judgments behind the reference are hidden from you or no longer exist."

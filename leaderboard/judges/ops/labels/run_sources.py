@@ -37,14 +37,12 @@ from leaderboard.trec.boards.answer_labels import (
 )
 from leaderboard.trec.boards.board_files import BoardFile
 from leaderboard.trec.boards.forms import Form, split_parts
-from leaderboard.trec.boards.judge_labels import read_judge_labels
-from leaderboard.trec.boards.labels import KeptLabels, pack_labels
+from leaderboard.trec.boards.judge_labels import KeptLabels, pack_labels, read_judge_labels
 from leaderboard.trec.boards.packing import BoardRules, KeptBoard, KeptReference, Origin
 from leaderboard.trec.nuggets.judgments import notes_on
 from leaderboard.trec.nuggets.packing import PARTS, Part
 from leaderboard.trec.qrels.align import Aligner, CompiledJudgments
-from leaderboard.trec.qrels.packed_judgments import pack_judgments
-from leaderboard.trec.qrels.packed_left_out import pack_left_out, unpack_left_out
+from leaderboard.trec.qrels.packed import pack_judgments, pack_left_out, unpack_left_out
 from leaderboard.trec.qrels.revision_inputs import RevisionInputs, compiled_inputs
 from leaderboard.trec.read.blocks import Block
 from leaderboard.trec.read.lines import Limits, shown, text_of

@@ -20,7 +20,7 @@ from leaderboard.qrels import ops as revisions
 from leaderboard.scoring.ops.qrels import files, lines
 from leaderboard.scoring.ops.qrels.files import MAIN, Change, PreparedQrels
 from leaderboard.stats.assessors import RULES, RuleKey
-from leaderboard.trec.qrels.packed_judgments import unpack_judgments
+from leaderboard.trec.qrels.packed import unpack_judgments
 from leaderboard.trec.read.lines import bytes_of
 
 UNJUDGED = -1

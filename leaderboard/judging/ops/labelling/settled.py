@@ -40,8 +40,7 @@ from leaderboard.judging.ops.labelling.labels import ASSIGNMENTS, NUGGETS, UNSUR
 from leaderboard.measures.answers.judged import Assignment
 from leaderboard.qrels import ops as revisions
 from leaderboard.stats.assessors import RULES
-from leaderboard.trec.answers.counting import words
-from leaderboard.trec.answers.record import Answer
+from leaderboard.trec.answers.record import Answer, words
 from leaderboard.trec.nuggets.assignments import AssignedNuggets, Assignments
 from leaderboard.trec.nuggets.judgments import AnswerJudgments
 from leaderboard.trec.nuggets.packing import MadeBy, PackedAnswers, Part

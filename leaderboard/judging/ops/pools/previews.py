@@ -27,8 +27,7 @@ from leaderboard.measures.judged import UNJUDGED
 from leaderboard.pooling.audit import holders
 from leaderboard.pooling.bound import BoundMethod
 from leaderboard.pooling.candidates import IntArray
-from leaderboard.pooling.choosing import chosen_runs
-from leaderboard.pooling.methods import DEFAULT, Pooled, method, pool
+from leaderboard.pooling.methods import DEFAULT, Pooled, chosen_runs, method, pool
 from leaderboard.pooling.methods import BoundMethod as MethodsBoundMethod
 from leaderboard.scoring.ops import rankings as pool_rankings
 from leaderboard.scoring.ops import run_facts
@@ -36,8 +35,8 @@ from leaderboard.scoring.ops.qrels import files, left_out, lines
 from leaderboard.scoring.ops.rankings import TopicTops
 from leaderboard.scoring.ops.run_facts import RunName
 from leaderboard.tables.record import Place, Shown
-from leaderboard.trec.qrels.packed_judgments import unpack_judgments
-from leaderboard.trec.qrels.remaining import DocumentsByTopic
+from leaderboard.trec.qrels.align import DocumentsByTopic
+from leaderboard.trec.qrels.packed import unpack_judgments
 from leaderboard.trec.read.lines import bytes_of, text_of
 
 OFFICIAL, ALL, CHOSEN = "official", "all", "chosen"

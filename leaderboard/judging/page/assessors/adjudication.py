@@ -15,8 +15,7 @@ from leaderboard.judging.ops.assessors.log import JudgedPool, PoolFacts
 from leaderboard.judging.ops.judging import WHOSE, GivenLabel, grades_of
 from leaderboard.judging.page.judging import DocumentReading, ReadDocument
 from leaderboard.scoring.ops import scored_topics
-from leaderboard.tables.record import Column, Files, Place, Table, columns_from
-from leaderboard.tables.words import counted
+from leaderboard.tables.record import Column, Files, Place, Table, columns_from, counted
 
 SHOWN = {"open": "not decided yet", "decided": "decided", "skipped": "skipped by all assessors", "all": "all"}
 """Filter of documents by its name in addresses -> label in forms."""

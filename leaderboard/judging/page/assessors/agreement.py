@@ -38,8 +38,7 @@ from leaderboard.stats.assessors import (
     Share,
     judging_times,
 )
-from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
-from leaderboard.tables.text import csv_lines
+from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from, csv_lines
 
 
 @dataclass(frozen=True, slots=True)

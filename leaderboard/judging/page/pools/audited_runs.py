@@ -18,7 +18,7 @@ from leaderboard.db.tables import Assessment, Pool, Run, Task
 from leaderboard.errors import UnknownMeasure
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import Judged
-from leaderboard.scoring.ops.evaluations import alignments
+from leaderboard.scoring.ops import rankings
 from leaderboard.scoring.ops.evaluations.choices import MeasureColumn
 from leaderboard.scoring.ops.evaluations.shown import FloatArray, Source, scores_of, shown_edition
 from leaderboard.scoring.ops.scored_topics import TaskHead
@@ -148,7 +148,7 @@ def judged_by_depth(session: Session, audited: AuditedTask) -> FloatArray:
     digest = hashlib.sha256(json.dumps(facts).encode()).hexdigest()
     arrays = requests.kept.get(digest)
     if arrays is None:
-        hits = alignments.alignments(session, source, [run.run_id for run in audited.runs])
+        hits = rankings.alignments(session, source, [run.run_id for run in audited.runs])
         shares = [_shares(hits[run.run_id], source) for run in audited.runs]
         arrays = requests.kept.put(digest, {"shares": np.array(shares).reshape(len(audited.runs), DEEPEST)})
     return arrays["shares"].astype(np.float64, copy=False)

@@ -27,8 +27,7 @@ from leaderboard.scoring.ops.statistics.procedures.pool_simulations import (
 from leaderboard.scoring.ops.statistics.requests import AT_ONCE_S, Request, WaitingResult
 from leaderboard.stats.arrays import Arrays
 from leaderboard.stats.orders.rank_correlation import tau_ap_a, tau_ap_b, tau_b
-from leaderboard.tables.record import Place, Shown
-from leaderboard.tables.text import finite
+from leaderboard.tables.record import Place, Shown, finite
 
 STAGED_DEPTH = 10
 LEFT_OUT = ("combmnz", "depth", "priority", "stratified", "staged")

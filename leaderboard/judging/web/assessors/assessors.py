@@ -19,9 +19,8 @@ from leaderboard.judging.web.desks import ids, or_again
 from leaderboard.scoring.ops import setting_values
 from leaderboard.web import actions, responses
 from leaderboard.web.addresses import whole
-from leaderboard.web.files import number as form_number
-from leaderboard.web.files import received
-from leaderboard.web.rules import SIGNED_IN, Body, rule
+from leaderboard.web.rules import SIGNED_IN, Body, received, rule
+from leaderboard.web.rules import number as form_number
 from leaderboard.web.session import finish_reading, reading, settings, viewer, writing
 
 blueprint = Blueprint("assessors", __name__)

@@ -14,9 +14,9 @@ from leaderboard.judging.web import desks
 from leaderboard.judging.web.desks import ids, or_again
 from leaderboard.stats.assessors import RULES
 from leaderboard.web import responses
-from leaderboard.web.files import number as form_number
 from leaderboard.web.requests import hands_out_judgments
 from leaderboard.web.rules import SIGNED_IN, rule
+from leaderboard.web.rules import number as form_number
 from leaderboard.web.session import reading, viewer, writing
 
 blueprint = Blueprint("labelling", __name__)

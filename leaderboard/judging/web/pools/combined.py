@@ -11,8 +11,7 @@ from leaderboard.judging.page.combined import CombinedChoice, CombinedPage, comb
 from leaderboard.judging.web.desks import or_again
 from leaderboard.web import actions, responses
 from leaderboard.web.addresses import kept, whole
-from leaderboard.web.files import number
-from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
+from leaderboard.web.rules import PUBLIC, SIGNED_IN, number, rule
 from leaderboard.web.session import reading, viewer, writing
 
 blueprint = Blueprint("combined", __name__)

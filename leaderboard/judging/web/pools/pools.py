@@ -21,9 +21,8 @@ from leaderboard.web import actions, responses
 from leaderboard.web.addresses import whole
 from leaderboard.web.charts import BarChart, bar_chart
 from leaderboard.web.errors import status_of
-from leaderboard.web.files import number as number_of
-from leaderboard.web.files import received
-from leaderboard.web.rules import SIGNED_IN, Body, rule
+from leaderboard.web.rules import SIGNED_IN, Body, received, rule
+from leaderboard.web.rules import number as number_of
 from leaderboard.web.session import finish_reading, reading, viewer, writing
 
 STAGED = "staged"

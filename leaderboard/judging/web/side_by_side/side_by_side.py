@@ -13,8 +13,7 @@ from leaderboard.judging.web import desks
 from leaderboard.judging.web.desks import ID_DIGITS, ids, or_again
 from leaderboard.web import responses
 from leaderboard.web.addresses import whole
-from leaderboard.web.files import number
-from leaderboard.web.rules import PUBLIC, SIGNED_IN, rule
+from leaderboard.web.rules import PUBLIC, SIGNED_IN, number, rule
 from leaderboard.web.session import reading, viewer, writing
 
 blueprint = Blueprint("side_by_side", __name__)

@@ -256,7 +256,7 @@ def lines_of(session: Session, task: Task) -> tuple[Line, ...]:
             judgments=revision.judgments,
             topics=len(revision.topics),
             has_distractors=has_distractors,
-            left_out=left_out.words(revision.left_out_facts),
+            left_out=left_out.words(revision.left_out_facts) if revision.left_out_facts else "",
             beside=dict(sorted(beside.items(), reverse=True)),
             created_at=revision.created_at,
             created_by=author or "",

@@ -11,9 +11,9 @@ from sqlalchemy.orm import Session
 from leaderboard.answers.ops.nuggets import scoring
 from leaderboard.answers.page.nuggets import facts as answers_facts
 from leaderboard.answers.page.nuggets.facts import AnswersFacts
-from leaderboard.boards.ops.rows import of_phase, shared_ranks
+from leaderboard.boards.ops.rows import shared_ranks
 from leaderboard.core import kinds, policy, shown_names
-from leaderboard.core.policy import TaskAccess, Viewer
+from leaderboard.core.policy import TaskAccess, Viewer, of_phase
 from leaderboard.db.tables import Run, Task, Topic
 from leaderboard.errors import Conflict, Invalid, LeaderboardError
 from leaderboard.measures.naming import parse

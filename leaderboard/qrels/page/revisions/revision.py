@@ -35,7 +35,7 @@ from leaderboard.scoring.ops.qrels.files import MAIN, PreparedQrels
 from leaderboard.scoring.ops.qrels.lines import DRAFT
 from leaderboard.tables.record import Files
 from leaderboard.trec.qrels.judgment_lists import opensearch, quepid
-from leaderboard.trec.qrels.packed_left_out import left_out_lines
+from leaderboard.trec.qrels.packed import left_out_lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

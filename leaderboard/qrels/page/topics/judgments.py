@@ -17,12 +17,11 @@ from sqlalchemy.orm import Session
 from leaderboard.boards.page.scores.table import ComparedRun
 from leaderboard.db.tables import Edition, Judgment, QrelsRevision, Task, Topic
 from leaderboard.measures.judged import IntArray, Relevant
-from leaderboard.scoring.ops.evaluations import alignments
+from leaderboard.scoring.ops import rankings
 from leaderboard.scoring.ops.evaluations.score import whole_editions
 from leaderboard.scoring.ops.evaluations.shown import Source
 from leaderboard.scoring.ops.statistics import requests
-from leaderboard.trec.qrels.align import CompiledJudgments
-from leaderboard.trec.qrels.distractors import among_distractors
+from leaderboard.trec.qrels.align import CompiledJudgments, among_distractors
 from leaderboard.trec.read.lines import bytes_of
 
 VERSION = 1
@@ -84,8 +83,8 @@ def _digest(source: Source, runs: Sequence[ComparedRun], level: int) -> str:
 
 
 def _count(session: Session, source: Source, runs: Sequence[ComparedRun], level: int) -> dict[str, Counts]:
-    judgments = alignments.compiled_judgments(session, source).judgments
-    judged = alignments.alignments(session, source, [run.run_id for run in runs])
+    judgments = rankings.compiled_judgments(session, source).judgments
+    judged = rankings.alignments(session, source, [run.run_id for run in runs])
     documents, topics = len(judgments.grades), len(judgments)
     counts = {name: np.zeros(documents, dtype=np.int32) for name in ("runs", "near", "far", "teams")}
     # Rank and run in one number, so that the minimum is the best rank and then the first run.
@@ -178,11 +177,11 @@ def judged_topic(
     session: Session, source: Source, runs: Sequence[ComparedRun], topic_id: str, level: int
 ) -> JudgedTopic | None:
     """A topic's judgments with the runs that found them; None without judgments."""
-    compiled = alignments.compiled_judgments(session, source)
+    compiled = rankings.compiled_judgments(session, source)
     place = compiled.index.get(bytes_of(topic_id))
     if place is None:
         return None
-    start, end = alignments.listed(compiled, place)
+    start, end = rankings.listed(compiled, place)
     finds = documents_found(session, source, runs, level)
     counts = zip(
         finds.runs[start:end].tolist(),
@@ -191,7 +190,7 @@ def judged_topic(
         strict=True,
     )
     return JudgedTopic(
-        tuple(alignments.docnos(compiled, np.arange(start, end))),
+        tuple(rankings.docnos_of(compiled, np.arange(start, end))),
         compiled.judgments.grades[start:end],
         tuple(_finders(runs, count, best, run) for count, best, run in counts),
         compiled,
@@ -202,7 +201,7 @@ def finders_of(
     session: Session, source: Source, runs: Sequence[ComparedRun], docno: str, level: int
 ) -> dict[str, DocumentFinders]:
     """Topic -> runs that found a document, for topics that judge it."""
-    compiled = alignments.compiled_judgments(session, source)
+    compiled = rankings.compiled_judgments(session, source)
     places = document_places(compiled, docno)
     if not places:
         return {}

@@ -15,8 +15,7 @@ from leaderboard.core.policy import Viewer
 from leaderboard.db.tables import Topic
 from leaderboard.errors import Invalid
 from leaderboard.measures.judged import UNJUDGED, Judgments
-from leaderboard.scoring.ops import scored_topics
-from leaderboard.scoring.ops.evaluations import alignments
+from leaderboard.scoring.ops import rankings, scored_topics
 from leaderboard.scoring.ops.evaluations.choices import MeasureColumn
 from leaderboard.scoring.ops.evaluations.shown import shown_edition
 from leaderboard.scoring.ops.scored_topics import TaskHead, grade_names
@@ -126,7 +125,7 @@ def topic_list(
     ]
     grades: tuple[int, ...] = ()
     if field is not None:
-        judgments = alignments.compiled_judgments(session, field.source).judgments
+        judgments = rankings.compiled_judgments(session, field.source).judgments
         grades = tuple(np.unique(judgments.grades[judgments.named])[::-1].tolist())
         listed = _with_counts(listed, judgments, grades, task.level)
         listed = _with_scores(listed, field)

@@ -17,8 +17,7 @@ from leaderboard.errors import Invalid
 from leaderboard.measures.judged import IntArray
 from leaderboard.qrels.page.topics import judgments as topics_judgments
 from leaderboard.qrels.page.topics.judgments import NOBODY, SEVERAL, RunFinds
-from leaderboard.scoring.ops import collections, scored_topics
-from leaderboard.scoring.ops.evaluations import alignments
+from leaderboard.scoring.ops import collections, rankings, scored_topics
 from leaderboard.scoring.ops.evaluations.choices import RANKED_KIND, MeasureColumn
 from leaderboard.scoring.ops.evaluations.score import stored_scores
 from leaderboard.scoring.ops.evaluations.shown import (
@@ -219,7 +218,7 @@ def documents(
     if kind not in KINDS:
         raise Invalid(f"Unknown document filter {kind!r}; choose one of {', '.join(KINDS)}.")
     judgments = compiled.judgments
-    start, end = alignments.listed(compiled, place)
+    start, end = rankings.listed(compiled, place)
     here = np.arange(start, end)
     grade = judgments.grades[here]
     relevant = grade >= task.level
@@ -273,7 +272,7 @@ def _rows(
     runs: Sequence[ComparedRun],
     finds: RunFinds,
 ) -> tuple[FoundDocument, ...]:
-    docnos = alignments.docnos(compiled, listed)
+    docnos = rankings.docnos_of(compiled, listed)
     texts = collections.texts(session, task.collection_id, docnos)
     teams = {run.team_id: run.team for run in runs} | {NOBODY: "", SEVERAL: ""}
     columns = (compiled.judgments.grades, finds.runs, finds.teams, finds.best, finds.best_run, finds.team)
@@ -362,7 +361,7 @@ def topic_page(
             scored = scored_runs(session, viewer, task, access, shown.edition)
             seen = None
             if task.kind == "rankings":
-                compiled = alignments.compiled_judgments(session, shown.source)
+                compiled = rankings.compiled_judgments(session, shown.source)
                 seen = topics_judgments.documents_found(session, shown.source, scored.runs, task.level)
                 judged = documents(
                     session, task, compiled, place, scored.runs, seen, choice.kind, choice.limit

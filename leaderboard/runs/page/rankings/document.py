@@ -22,8 +22,7 @@ from leaderboard.qrels.page.topics.judgments import (
     finder_facts,
     judged_topic,
 )
-from leaderboard.scoring.ops import collections, scored_topics
-from leaderboard.scoring.ops.evaluations import alignments
+from leaderboard.scoring.ops import collections, rankings, scored_topics
 from leaderboard.scoring.ops.evaluations.shown import ShownEdition, shown_edition
 from leaderboard.scoring.ops.rankings import DocumentPosition, positions_of
 from leaderboard.scoring.ops.run_facts import RunName
@@ -319,7 +318,7 @@ def _left_out(session: Session, access: TaskAccess, shown: ShownEdition, topic: 
     """The documents that the judgments leave out of a topic, for viewers who can see the judgments."""
     if shown.source is None or not (access.details and shown.source.leaves_out):
         return frozenset()
-    return alignments.left_out_of(alignments.compiled_judgments(session, shown.source), topic.topic_id)
+    return rankings.left_out_of(rankings.compiled_judgments(session, shown.source), topic.topic_id)
 
 
 def _places(
@@ -392,7 +391,7 @@ def texts_page(
     shown = shown_edition(session, task, access)
     field = scores_table.field(session, viewer, task, access, shown)
     judged = judged_topic(session, field.source, field.runs, topic_id, task.level) if field else None
-    gone = alignments.left_out_of(judged.compiled, topic_id) if judged else frozenset()
+    gone = rankings.left_out_of(judged.compiled, topic_id) if judged else frozenset()
     finders = dict(zip(judged.docnos, judged.finders, strict=True)) if judged else {}
     grades = judged.grades_in(docnos) if judged else [None] * len(docnos)
     stored = collections.texts(session, collection.id, docnos)

@@ -16,8 +16,7 @@ from leaderboard.errors import NotFound
 from leaderboard.measures.by_rank import Running, running
 from leaderboard.measures.judged import UNJUDGED
 from leaderboard.qrels.page.topics.judgments import DocumentFinders, JudgedTopic, finder_facts, judged_topic
-from leaderboard.scoring.ops import collections, scored_topics
-from leaderboard.scoring.ops.evaluations import alignments
+from leaderboard.scoring.ops import collections, rankings, scored_topics
 from leaderboard.scoring.ops.evaluations.choices import MeasureColumn, column_of
 from leaderboard.scoring.ops.evaluations.shown import ShownEdition, left_out_facts, shown_edition
 from leaderboard.scoring.ops.rankings import OrderedRanking, PassedDocument, ordered_without
@@ -200,7 +199,7 @@ def ranking_page(
     dialect = shown.edition.dialect if shown.edition is not None else task.dialect
     field = table.field(session, viewer, task, access, shown, run_id=run.id)
     judged = judged_topic(session, field.source, field.runs, topic_id, task.level) if field else None
-    gone = alignments.left_out_of(judged.compiled, topic_id) if judged else frozenset()
+    gone = rankings.left_out_of(judged.compiled, topic_id) if judged else frozenset()
     ranking, left_out = ordered_without(session, run.id, topic_id, dialect, gone)
     graded = _Graded.of(ranking, judged, task.level)
     missed = _missed(ranking, judged, task.level)

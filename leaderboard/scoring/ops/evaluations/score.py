@@ -33,7 +33,7 @@ from leaderboard.measures.judged import Judged
 from leaderboard.measures.naming import parse
 from leaderboard.scoring.ops.qrels import files
 from leaderboard.trec.qrels.align import Aligner
-from leaderboard.trec.qrels.packed_hits import pack_hits
+from leaderboard.trec.qrels.packed import pack_hits
 from leaderboard.trec.qrels.revision_inputs import compiled_inputs
 
 log = logging.getLogger(__name__)

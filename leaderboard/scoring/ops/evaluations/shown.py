@@ -107,8 +107,8 @@ def basis_of(
     """The basis of an edition, without the digest of hidden judgments, which would confirm guesses."""
     facts = revision.left_out_facts
     return Basis(
-        left_out=qrels_left_out.words(facts, with_count=access.details),
-        left_out_facts=qrels_left_out.left_out_facts(facts, with_count=access.details),
+        left_out=qrels_left_out.words(facts, with_count=access.details) if facts else "",
+        left_out_facts=qrels_left_out.left_out_facts(facts, with_count=access.details) if facts else None,
         edition=edition.number,
         revision=revision.number,
         revision_id=revision.id,

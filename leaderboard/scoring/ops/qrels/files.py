@@ -18,7 +18,7 @@ from leaderboard.db.tables import Collection as TablesCollection
 from leaderboard.db.tables import Judgment, Qrels, QrelsRevision, Task
 from leaderboard.errors import Invalid, Problem
 from leaderboard.trec.qrels.judgment_lists import by_query
-from leaderboard.trec.qrels.packed_judgments import pack_judgments
+from leaderboard.trec.qrels.packed import pack_judgments
 from leaderboard.trec.qrels.preferences import PreferenceJudgments, read_preferences
 from leaderboard.trec.qrels.qrels import read_qrels
 from leaderboard.trec.qrels.revision_inputs import (

@@ -12,6 +12,7 @@ from leaderboard.db.tables import Pool, Qrels, QrelsRevision
 from leaderboard.errors import MAX_PROBLEMS, Invalid, Problem
 from leaderboard.measures.judged import UNJUDGED
 from leaderboard.scoring.ops.qrels.files import MAIN, Judged, PreparedQrels, of_grades
+from leaderboard.trec.qrels.align import DocumentsByTopic
 from leaderboard.trec.qrels.left_out import (
     NOTHING,
     LeftOut,
@@ -21,8 +22,7 @@ from leaderboard.trec.qrels.left_out import (
     read_renamed,
     sentence,
 )
-from leaderboard.trec.qrels.packed_left_out import pack_left_out, unpack_left_out
-from leaderboard.trec.qrels.remaining import DocumentsByTopic
+from leaderboard.trec.qrels.packed import pack_left_out, unpack_left_out
 from leaderboard.trec.read.lines import shown
 
 
@@ -117,21 +117,17 @@ def columns(left_out: LeftOut, topics: Collection[str]) -> dict[str, Any]:
     return {"left_out": packed, "left_out_facts": facts}
 
 
-def words(facts: Mapping[str, Any] | None, *, with_count: bool = True) -> str:
-    """Documents left out as text for boards, from a revision's stored facts; empty if absent.
+def words(facts: Mapping[str, Any], *, with_count: bool = True) -> str:
+    """Documents left out as text for boards, from a revision's stored facts.
 
-    >>> words({"documents": 3124, "residual": True}), words(None)
-    ('residual, 3,124 documents left out', '')
+    >>> words({"documents": 3124, "residual": True})
+    'residual, 3,124 documents left out'
     """
-    if not facts:
-        return ""
     return sentence(int(facts["documents"]) if with_count else None, bool(facts["residual"]))
 
 
-def left_out_facts(facts: Mapping[str, Any] | None, *, with_count: bool = True) -> dict[str, Any] | None:
-    """The same for files; None if nothing is left out."""
-    if not facts:
-        return None
+def left_out_facts(facts: Mapping[str, Any], *, with_count: bool = True) -> dict[str, Any]:
+    """The same for files."""
     return {"documents": facts["documents"] if with_count else None, "residual": bool(facts["residual"])}
 
 

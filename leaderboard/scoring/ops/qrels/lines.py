@@ -25,9 +25,8 @@ from leaderboard.scoring.ops.qrels.files import (
     of_preferences,
     of_subtopics,
 )
-from leaderboard.trec.qrels.distractors import pack_distractors, unpack_distractors
 from leaderboard.trec.qrels.left_out import NOTHING, LeftOut
-from leaderboard.trec.qrels.packed_judgments import unpack_judgments
+from leaderboard.trec.qrels.packed import pack_distractors, unpack_distractors, unpack_judgments
 from leaderboard.trec.qrels.revision_inputs import pack_subtopics, unpack_preferences, unpack_subtopics
 
 DRAFT = "draft "

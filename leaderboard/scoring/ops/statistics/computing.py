@@ -13,11 +13,11 @@ from leaderboard.checksums import damaged
 from leaderboard.core import kinds
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Statistic
-from leaderboard.measures.comparing import refusal
 from leaderboard.measures.naming import parse
+from leaderboard.measures.record import refusal
+from leaderboard.scoring.ops import board_measures
 from leaderboard.scoring.ops.evaluations.shown import FloatArray, scores_of
 from leaderboard.scoring.ops.statistics.procedures import (
-    coverage,
     document_orders,
     field_leaders,
     pool_reusability,
@@ -36,7 +36,7 @@ PROGRESS_EVERY_S = 1.0
 _OF_HITS = {
     pool_reusability.PROCEDURE: pool_reusability.compute,
     pool_simulations.PROCEDURE: pool_simulations.compute,
-    coverage.PROCEDURE: coverage.compute,
+    board_measures.PROCEDURE: board_measures.compute,
 }
 """Procedures on the runs' judged hits, with options as method."""
 

@@ -16,13 +16,14 @@ from leaderboard.core.jobs import queue
 from leaderboard.core.phase_rules import PhaseRule
 from leaderboard.db.engine import lock_key
 from leaderboard.db.tables import Edition, Job, QrelsRevision, Reproduction, Run, Statistic, Task
-from leaderboard.measures.comparing import refusal
 from leaderboard.measures.naming import parse
+from leaderboard.measures.record import refusal
+from leaderboard.scoring.ops import board_measures
 from leaderboard.scoring.ops.evaluations import choices, shown
 from leaderboard.scoring.ops.evaluations.score import whole_editions
 from leaderboard.scoring.ops.evaluations.shown import Source, means, ranking_key, scored_runs, source_of
 from leaderboard.scoring.ops.statistics import requests
-from leaderboard.scoring.ops.statistics.procedures import coverage, document_orders, field_leaders
+from leaderboard.scoring.ops.statistics.procedures import document_orders, field_leaders
 from leaderboard.scoring.ops.statistics.requests import Request, WaitingResult
 from leaderboard.stats.arrays import Arrays, unpack
 from leaderboard.stats.reproductions.documents import DocumentOrder
@@ -250,13 +251,13 @@ def _ready(
         state = field_leaders.states(session, {task.id: phase}, {task.id: edition.id})[task.id]
         run_ids = tuple(sorted(ranked & scored))
         needed.append(_leaders_of(edition, source, version, state.text, run_ids))
-    if len(scored) >= coverage.LEAST_RUNS and kinds.of(task.kind).ranks_documents:
+    if len(scored) >= board_measures.LEAST_RUNS and kinds.of(task.kind).ranks_documents:
         facts = select(Run.id, Run.ranking_sha256, Run.order_differs)
         on_board = facts.where(Run.phase_id == phase.id, Run.withdrawn_at.is_(None))
         rankings = {
             row.id: ranking_key(source, *row) for row in session.execute(on_board) if row.id in scored
         }
-        cutoffs = dict.fromkeys(coverage.depth(parse(each["key"])) for each in edition.measures)
+        cutoffs = dict.fromkeys(board_measures.depth(parse(each["key"])) for each in edition.measures)
         needed += [requests.of_coverage(source, cutoff, rankings) for cutoff in cutoffs]
     return needed
 

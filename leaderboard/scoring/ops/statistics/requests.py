@@ -24,9 +24,9 @@ from leaderboard.db.engine import add_unless_taken, lock_row, now
 from leaderboard.db.tables import Account, Job, Statistic
 from leaderboard.errors import OverQuota
 from leaderboard.memory import Kept, MemoryBudget, budget
+from leaderboard.scoring.ops import board_measures
 from leaderboard.scoring.ops.evaluations.shown import Source
 from leaderboard.scoring.ops.statistics.procedures import (
-    coverage,
     document_orders,
     field_leaders,
     pool_reusability,
@@ -71,7 +71,7 @@ VERSIONS = {
     revision_scores.PROCEDURE: 1,
     pool_reusability.PROCEDURE: 1,
     pool_simulations.PROCEDURE: 1,
-    coverage.PROCEDURE: coverage.VERSION,
+    board_measures.PROCEDURE: board_measures.VERSION,
     field_leaders.PROCEDURE: field_leaders.VERSION,
     "judges": 1,
 }
@@ -99,7 +99,7 @@ _SECONDS: dict[str, Callable[[int, int], float]] = {
 }
 """Procedure without a test -> estimated time, by runs and topics."""
 
-_OF_ONE_STATE = (coverage.PROCEDURE, field_leaders.PROCEDURE)
+_OF_ONE_STATE = (board_measures.PROCEDURE, field_leaders.PROCEDURE)
 """Procedures on the current state of a board, whose results replace earlier ones."""
 
 kept = KeptResults()
@@ -167,7 +167,7 @@ def of_coverage(source: Source, cutoff: int | None, rankings: Mapping[int, str])
     """Judged shares of a board's runs to a rank; rankings: run id -> ranking key."""
     run_ids = tuple(sorted(rankings))
     return Request(
-        procedure=coverage.PROCEDURE,
+        procedure=board_measures.PROCEDURE,
         method=str(cutoff),
         source=source,
         measure="",
@@ -307,7 +307,7 @@ def _alike(row: Statistic) -> tuple[ColumnElement[bool], ...]:
     if row.request["procedure"] == field_leaders.PROCEDURE:
         return ()
     of_method = Statistic.request["method"].as_string() == row.request["method"]
-    if row.request["procedure"] == coverage.PROCEDURE:
+    if row.request["procedure"] == board_measures.PROCEDURE:
         return (of_method,)
     of_measure = Statistic.request["measure"].as_string() == row.request["measure"]
     return of_method, of_measure, Statistic.asked_by.is_(None)

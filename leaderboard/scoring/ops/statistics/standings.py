@@ -29,7 +29,7 @@ from leaderboard.stats.standing import (
     verdicts,
     widest_pair,
 )
-from leaderboard.tables.words import counted
+from leaderboard.tables.record import counted
 
 ALPHA = 2 * LEVEL
 """Error level of all simultaneous statements of a board; intervals hold with 1 - ALPHA."""

@@ -7,7 +7,7 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import update
 
-from leaderboard.boards.web.cards import badges, snippets
+from leaderboard.boards.web.cards import badges, heads
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Run, Task
 from leaderboard.scoring.ops.statistics import requests
@@ -115,8 +115,7 @@ def test_what_to_paste_is_offered_with_the_badge(
 def test_no_name_breaks_out_of_what_is_pasted() -> None:
     """In Markdown, HTML and reStructuredText a name stays the text that it is."""
     forms = {
-        each.form: each.text
-        for each in snippets.of_badge('](x) "<b>\n:x: y', "https://a/b.svg", "https://a/")
+        each.form: each.text for each in heads.of_badge('](x) "<b>\n:x: y', "https://a/b.svg", "https://a/")
     }
     assert forms["Markdown"] == r'[![\]\(x\) "\<b\> :x: y](https://a/b.svg)](https://a/)'
     assert '<img src="https://a/b.svg" alt="](x) &quot;&lt;b&gt;' in forms["HTML"]

@@ -18,7 +18,7 @@ from leaderboard.judging.page.pools import pools as pages
 from leaderboard.pooling.methods import METHODS
 from leaderboard.scoring.ops import setting_values
 from leaderboard.trec.pools import Pooled
-from leaderboard.trec.qrels.distractors import pack_distractors
+from leaderboard.trec.qrels.packed import pack_distractors
 from tests.make import build
 from tests.make.people import account, viewer
 from tests.make.pooled import GRADES, RUNS, fill

@@ -14,8 +14,8 @@ from leaderboard.db.engine import Database
 from leaderboard.db.tables import Alignment
 from leaderboard.qrels.page.topics import judgments
 from leaderboard.qrels.page.topics.judgments import NOBODY, SEVERAL, RunFinds
-from leaderboard.scoring.ops.evaluations import alignments
 from leaderboard.scoring.ops.evaluations.shown import shown_edition
+from leaderboard.scoring.ops.rankings import compiled_judgments, docnos_of
 from leaderboard.scoring.ops.statistics import requests
 from leaderboard.scoring.ops.statistics.requests import KeptResults
 from tests.make import build
@@ -49,8 +49,8 @@ def look(database: Database, tmp_path: Path) -> Look:
             task, access = policy.visible_task(session, ANONYMOUS, "t")
             field = table.field(session, ANONYMOUS, task, access, shown_edition(session, task, access))
             assert field is not None
-            compiled = alignments.compiled_judgments(session, field.source)
-            docnos = alignments.docnos(compiled, np.arange(len(compiled.judgments.grades)))
+            compiled = compiled_judgments(session, field.source)
+            docnos = docnos_of(compiled, np.arange(len(compiled.judgments.grades)))
             found = judgments.documents_found(session, field.source, field.runs, level)
             return found, {docno: at for at, docno in enumerate(docnos)}, [run.name for run in field.runs]
 

@@ -11,7 +11,7 @@ from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
 from leaderboard.db.tables import Alignment
 from leaderboard.measures.grammar import parse
-from leaderboard.scoring.ops.evaluations import alignments
+from leaderboard.scoring.ops import rankings
 from leaderboard.scoring.ops.evaluations.shown import Source, scores_of, shown_edition
 from tests.make import build
 
@@ -46,7 +46,7 @@ def test_stored_scores_follow_from_the_hits(database: Database, tmp_path: Path) 
     """Every measure computed from them is what the evaluator stored, bit for bit."""
     source, runs = _filled(database, tmp_path)
     with database.read() as session:
-        found = alignments.alignments(session, source, runs)
+        found = rankings.alignments(session, source, runs)
         for key in MEASURES:
             stored = scores_of(session, source, key, parse(key).measure.version, runs)
             for run in runs:
@@ -59,11 +59,11 @@ def test_hits_that_are_not_stored_are_found_in_the_rankings(database: Database, 
     """A run that an older version scored shows the same."""
     source, runs = _filled(database, tmp_path)
     with database.read() as session:
-        stored = alignments.alignment(session, source, runs[0])
+        stored = rankings.alignment(session, source, runs[0])
     with database.write() as session:
         session.execute(delete(Alignment))
     with database.read() as session:
-        anew = alignments.alignment(session, source, runs[0])
+        anew = rankings.alignment(session, source, runs[0])
     for part in ("topic", "rank", "document", "retrieved"):
         assert getattr(anew, part).tolist() == getattr(stored, part).tolist()
 
@@ -72,8 +72,8 @@ def test_hits_have_docnos(database: Database, tmp_path: Path) -> None:
     """In the order of the ranking: judged documents only."""
     source, runs = _filled(database, tmp_path)
     with database.read() as session:
-        compiled = alignments.compiled_judgments(session, source)
-        found = alignments.alignment(session, source, runs[0])
+        compiled = rankings.compiled_judgments(session, source)
+        found = rankings.alignment(session, source, runs[0])
     first = found.document[found.topic == 0]
-    assert alignments.docnos(compiled, first) == ["a", "c", "b"]
+    assert rankings.docnos_of(compiled, first) == ["a", "c", "b"]
     assert found.rank[found.topic == 0].tolist() == [1, 3, 4]

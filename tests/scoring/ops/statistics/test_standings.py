@@ -19,9 +19,9 @@ from leaderboard.errors import Conflict, Forbidden, Invalid
 from leaderboard.judges.ops import scoring
 from leaderboard.runs.ops import withdrawals
 from leaderboard.runs.page import run
+from leaderboard.scoring.ops import board_measures
 from leaderboard.scoring.ops.statistics import methods, requests
 from leaderboard.scoring.ops.statistics.procedures import (
-    coverage,
     document_orders,
     pool_reusability,
     pool_simulations,
@@ -340,5 +340,5 @@ def test_versions_of_methods_reach_the_digest() -> None:
     changes = sum(each.version - 1 for each in (*TESTS.values(), *CORRECTIONS.values()))
     assert requests.VERSIONS["pairs"] > changes
     on_rankings = (document_orders, ranking_overlaps, pool_reusability, pool_simulations, revision_scores)
-    others = {scoring.PROCEDURE, coverage.PROCEDURE, *(each.PROCEDURE for each in on_rankings)}
+    others = {scoring.PROCEDURE, board_measures.PROCEDURE, *(each.PROCEDURE for each in on_rankings)}
     assert set(requests.VERSIONS) == {*PROCEDURES, *others}

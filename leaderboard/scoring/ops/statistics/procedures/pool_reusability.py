@@ -13,7 +13,7 @@ from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import Judged
 from leaderboard.pooling.audit import best_ranks, holders, unique
 from leaderboard.pooling.candidates import IntArray
-from leaderboard.scoring.ops.evaluations import alignments
+from leaderboard.scoring.ops import rankings
 from leaderboard.scoring.ops.evaluations.shown import Source
 from leaderboard.scoring.ops.statistics.procedures.reduced_judgments import ReducedJudgments, score
 from leaderboard.stats.arrays import Arrays
@@ -60,8 +60,8 @@ def compute(
     options = json.loads(method)
     depth, level, teams = options["depth"], options["level"], np.array(options["teams"], dtype=np.int64)
     bound = parse(measure)
-    judgments = alignments.compiled_judgments(session, source).judgments
-    runs = alignments.alignments(session, source, run_ids)
+    judgments = rankings.compiled_judgments(session, source).judgments
+    runs = rankings.alignments(session, source, run_ids)
     documents, ranks = _documents(runs, run_ids, teams, depth)
     counted = (judgments.grades >= 0) & judgments.named
     counts = unique(documents, np.maximum(teams, 0), counted, counted & (judgments.grades >= level))
@@ -107,7 +107,7 @@ def judged_share(run: Judged, source: Source, depth: int) -> float:
 
 
 def _documents(
-    runs: alignments.Alignments, run_ids: Sequence[int], teams: IntArray, depth: int
+    runs: rankings.Alignments, run_ids: Sequence[int], teams: IntArray, depth: int
 ) -> tuple[list[IntArray], list[IntArray]]:
     """The judged documents of every pooled run down to the depth, and their ranks; none of the others."""
     documents, ranks = [], []

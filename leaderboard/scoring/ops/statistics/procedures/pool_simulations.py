@@ -15,9 +15,8 @@ from leaderboard.measures.judged import Judged, Judgments
 from leaderboard.pooling.candidates import FloatArray, IntArray
 from leaderboard.pooling.methods import method as pooling_method
 from leaderboard.pooling.simulation import area, judged_after, judging_order, recall
-from leaderboard.scoring.ops.evaluations import alignments
 from leaderboard.scoring.ops.evaluations.shown import Source
-from leaderboard.scoring.ops.rankings import topic_seed
+from leaderboard.scoring.ops.rankings import alignments, compiled_judgments, topic_seed
 from leaderboard.scoring.ops.statistics.procedures.reduced_judgments import ReducedJudgments, score
 from leaderboard.stats.arrays import Arrays
 
@@ -52,8 +51,8 @@ def compute(
     documents, relevant: their numbers. Unjudged documents are skipped at no cost.
     """
     options = json.loads(method)
-    judgments = alignments.compiled_judgments(session, source).judgments
-    hits = alignments.alignments(session, source, run_ids)
+    judgments = compiled_judgments(session, source).judgments
+    hits = alignments(session, source, run_ids)
     runs = [hits[run_id] for run_id in run_ids]
     after = _after(judgments, runs, options, lambda share: progress(0.7 * share))
     pooled = ~np.isnan(after)
