@@ -14,14 +14,13 @@ from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Entry, Invitation, Run, Snapshot, Task, Team, Upload
 from leaderboard.judging.ops.pools import pools, previews
 from leaderboard.judging.ops.pools.previews import Plan
-from leaderboard.reproductions.ops import OriginalRuns
 from leaderboard.runs.ops import withdrawals
 from leaderboard.runs.ops.limits import RunRequest
 from leaderboard.settings import Settings
 from leaderboard.tasks.ops.pseudonyms import reviews
 from leaderboard.trec.qrels.left_out import LeftOut
 from tests.make import build as builders
-from tests.make import people, reproduced, suited, twins
+from tests.make import people, suited, twins
 from tests.make.apps import application
 from tests.make.twins import World
 
@@ -96,8 +95,8 @@ def _fill(database: Database, folder: Path, secret: str) -> None:
     for number, name in enumerate((*names, names[0])):
         _send(database, folder, secret, name, number)
     builders.drain(database)
-    reproduced.say(database, 2, OriginalRuns(1))
-    reproduced.say(database, 3, OriginalRuns(2, 1, 4))
+    builders.reproduce(database, 2, 1)
+    builders.reproduce(database, 3, 2, 1, 4)
     _freeze(database, NAMED)
     left_out = LeftOut({"1": frozenset({b"b"})}, True)
     builders.revise(database, folder, {**JUDGMENTS, "2": {"a": 1, "d": 0}}, SLUG, left_out)

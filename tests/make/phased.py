@@ -8,14 +8,13 @@ from pathlib import Path
 
 from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
-from leaderboard.reproductions.ops import OriginalRuns
 from leaderboard.runs.ops.limits import RunRequest
 from leaderboard.settings import Settings
 from leaderboard.tasks.ops import phases
 from leaderboard.tasks.ops.phases import PhasePlan
 from leaderboard.trec.qrels.left_out import LeftOut
 from tests.make import build as builders
-from tests.make import people, reproduced, suited, twins
+from tests.make import people, suited, twins
 from tests.make.apps import application
 from tests.make.twins import World
 
@@ -93,9 +92,9 @@ def _fill(database: Database, folder: Path, secret: str) -> None:
     _send(database, folder, "test", "Bears", dict.fromkeys(TEST, (relevant, other)))
     _send(database, folder, "late", "Bears", dict.fromkeys(TEST, (other, relevant)))
     builders.drain(database)
-    reproduced.say(database, 2, OriginalRuns(1))
+    builders.reproduce(database, 2, 1)
     if secret == "a":
-        reproduced.say(database, 4, OriginalRuns(3))
+        builders.reproduce(database, 4, 3)
     _leave_out(database, folder, secret, judged)
     _suite(database, folder, secret)
 

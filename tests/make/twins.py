@@ -41,8 +41,6 @@ from leaderboard.judging.ops import judging as judging_services
 from leaderboard.judging.ops import side_by_side
 from leaderboard.judging.ops.pools import pools, previews
 from leaderboard.judging.ops.pools.previews import Plan
-from leaderboard.reproductions import ops as reproductions
-from leaderboard.reproductions.ops import OriginalRuns
 from leaderboard.runs.ops.limits import RunRequest
 from leaderboard.settings import Settings
 from leaderboard.tasks.ops import announcements
@@ -223,8 +221,8 @@ def _reproduce(database: Database, secret: str) -> None:
             said[("blind", "other")] = ("blind", "own")
             said[("sealed", "other-a")] = ("sealed", "own")
             said[("open", "masked")] = ("blind", "own")
-        for run, original in said.items():
-            reproductions.link(session, policy.OPERATOR, runs[run], OriginalRuns(runs[original]))
+    for run, original in said.items():
+        builders.reproduce(database, runs[run], runs[original])
 
 
 def _mask(database: Database, secret: str) -> None:

@@ -14,9 +14,8 @@ from sqlalchemy import update
 from leaderboard.accounts.ops import sessions
 from leaderboard.boards.web.carried import PACKED, READ_BY_ALL
 from leaderboard.db.tables import Job
-from leaderboard.reproductions.ops import OriginalRuns
 from leaderboard.web import kept
-from tests.make import build, of_judges, reproduced, walks
+from tests.make import build, of_judges, walks
 from tests.web.conftest import Site
 
 pytestmark = pytest.mark.slow
@@ -163,7 +162,7 @@ def test_every_link_leads_somewhere_and_every_page_is_well_formed(
     with site.database.write() as session:
         session.execute(update(Job).values(state="queued"))
     again = build.run(site.database, tmp_path, {"1": ["d2", "d1"]}, "again", slug="robots", team_name="Bears")
-    reproduced.say(site.database, again, OriginalRuns(site.world.run))
+    build.reproduce(site.database, again, site.world.run)
     build.drain(site.database)
     broken, count = [], 0
     for address, page in crawl(site.browser(name), in_settings=name in (None, "Olga")):
