@@ -12,15 +12,14 @@ from jinja2 import Environment, FileSystemBytecodeCache, StrictUndefined, nodes
 from jinja2.compiler import CodeGenerator, Frame
 
 from leaderboard import __version__, features, reference, temporary
-from leaderboard.boards.web import carried
 from leaderboard.core import slots
-from leaderboard.counters import WebCounter
 from leaderboard.db.base import SECRETS, Base
 from leaderboard.db.engine import Database
+from leaderboard.logs import WebCounter
 from leaderboard.resources import bundled
 from leaderboard.settings import Settings
 from leaderboard.shared import Shared
-from leaderboard.web import errors, filters, requests, rules, security, session
+from leaderboard.web import addresses, errors, filters, requests, rules, security, session
 from leaderboard.web import kept as kept_pages
 from leaderboard.web.api.problems import as_answer_of_the_api
 from leaderboard.web.kept import KeptFiles
@@ -75,7 +74,7 @@ class _Application(Flask):
 
     def url_for(self, /, endpoint: str, **values: Any) -> str:
         """As Flask has it, with what goes along; what depends on the host is built again."""
-        if along := carried.added(endpoint, values):
+        if along := addresses.added(endpoint, values):
             values = {**along, **values}
         if not request or request.script_root or endpoint[0] == "." or not OUTSIDE.isdisjoint(values):
             return super().url_for(endpoint, **values)

@@ -28,9 +28,9 @@ from werkzeug.exceptions import RequestEntityTooLarge
 from leaderboard import memory, temporary
 from leaderboard.application import create_app, load_templates
 from leaderboard.core.throttles import network
-from leaderboard.counters import WebCounter
 from leaderboard.db.engine import Database
 from leaderboard.errors import Busy
+from leaderboard.logs import WebCounter
 from leaderboard.settings import Settings
 from leaderboard.shared import LARGE_BODIES, REMAINDERS, Shared
 from leaderboard.site.web.rehearsal import rehearse

@@ -25,7 +25,7 @@ FIXED = {
     "core/kinds.py": "one object a kind of run",
     "runs/ops/kind.py": "for commands: one revision's judgments while they are gone through",
     "reference.py": "the operations by heading",
-    "scoring/ops/evaluations/choices.py": "columns of measures by their keys",
+    "scoring/ops/scored_topics.py": "columns of measures by their keys",
     "tasks/ops/pseudonyms/words.py": "one list of words",
     "scoring/ops/statistics/procedures/ranking_overlaps.py": "of one job of an evaluator, gone with it",
     "settings.py": "64 names of hosts",

@@ -20,9 +20,9 @@ def _pages() -> "Iterable[Blueprint]":
 
 
 def _set_up(app: "Flask") -> None:
-    from leaderboard.boards.web import carried
+    from leaderboard.web import addresses
 
-    carried.register(app)
+    addresses.register_carried(app)
 
 
 def _command(name: str) -> Any:

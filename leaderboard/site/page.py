@@ -28,11 +28,11 @@ from leaderboard.core.jobs import health, leases, queue
 from leaderboard.core.jobs.leases import FailedJob
 from leaderboard.core.jobs.queue import SENT, WAITING, JobCount
 from leaderboard.core.policy import Viewer, require_operator
-from leaderboard.counters import Metric, Sample
 from leaderboard.db.base import Base
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Account, Job, Mail, Member, SecondFactor, WebhookDelivery, WebSession
 from leaderboard.errors import Invalid, Problem
+from leaderboard.logs import Metric, Sample
 from leaderboard.settings import Settings
 from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
 from leaderboard.tasks.page.activity import queue_table

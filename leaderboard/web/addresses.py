@@ -1,13 +1,145 @@
-"""Parsing of addresses: ids and suffixes in the path, and settings in parameters."""
+"""Parsing of addresses: ids and suffixes in the path, and settings in parameters.
+
+Board settings carried in links to the pages behind a board, and back.
+
+These pages also read phase, measure and edition, so these keep their own parameters. Settings of the board
+alone, such as its filter and selected runs, are packed into one parameter, `board`, and unpacked in links to
+the board. Every link is built by `url_for`, which uses this module; forms use `carried_fields`.
+"""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
+from urllib.parse import parse_qsl, urlencode
 
-from flask import Flask, request, url_for
+from flask import Flask, g, request, url_for
 from werkzeug.routing import AnyConverter, IntegerConverter, Map, UnicodeConverter, ValidationError
 
-from leaderboard.web.session import settings
+from leaderboard.web.session import OF_AN_EDITION, settings
+
+BOARD = "boards.board"
+PACKED = "board"
+STATE = (*("at", "one", "group", "run", "reference"), *("q", "team", "kind", "tag", "field", "value", "pin"))
+FLAGS = ("all", "ranges", "bounds", "own", "independent")
+MANY = ("columns", "ticked", "topics")
+"""Query parameters read by the board only: with one value, flags, and lists."""
+LONGEST = 8000
+"""Maximum length of a packed board state; the site never creates a longer one."""
+READ_BY_ALL = ("phase", "measure", "edition")
+PAGES = frozenset(
+    (
+        *(
+            BOARD,
+            "intervals.show",
+            "measure_orders.show",
+            "efficiency.show",
+            "snapshots.history",
+            "reveal.show",
+        ),
+        *("comparisons.compare", "curves.show", "topics.index", "topics.show", "heat_maps.show"),
+        *("runs.show", "rankings.show", "rankings.document", "answers.show", "nuggets.show"),
+        *("judges.board", "judges.show", "judges.topic", "reproductions.index", "reproductions.one"),
+        *(f"run_sections.{name}" for name in ("explained", "topics", "curves", "ties", "measures", "origin")),
+        *("tasks.about", "news.show", "revisions.index", "revisions.show", "combined.show", "phases.show"),
+    )
+)
+"""Pages with a link back to the board."""
+
+
+def register_carried(app: Flask) -> None:
+    """Provide carried settings to templates and forms; links use the application's `url_for`."""
+    app.jinja_env.globals.update(carried_fields=carried_fields, as_now=as_now)
+
+
+def carried_fields(endpoint: str, but: tuple[str, ...] | list[str] = ()) -> list[tuple[str, str]]:
+    """Hidden fields that carry the same settings in a form as in a link."""
+    given = {"slug": (request.view_args or {}).get("slug", ""), "run_id": None}
+    fields = added(endpoint, given)
+    return [
+        (name, part)
+        for name, value in fields.items()
+        if name not in but
+        for part in ([value] if isinstance(value, str) else value)
+    ]
+
+
+def as_now() -> str:
+    """This page under the current edition."""
+    chosen = {name: values for name, values in request.args.lists() if name != "edition"}
+    return url_for(str(request.endpoint), **{**(request.view_args or {}), **chosen, "edition": None})
+
+
+def is_usual(name: str) -> None:
+    """Omit default settings from links, such as the primary measure."""
+    _chosen().pop(name, None)
+
+
+def added(endpoint: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings carried by a link to a page of the same task."""
+    # A page of a large task has thousands of links, and most pages carry nothing.
+    if (
+        not (values.keys() & OF_A_TASK)
+        or not request
+        or not (chosen := _chosen())
+        or not _stays_within(values)
+    ):
+        return {}
+    if endpoint not in PAGES:
+        is_file = endpoint.partition(".")[0] in OF_AN_EDITION
+        return {name: chosen[name] for name in ("phase", *["edition"] * is_file) if name in chosen}
+    if endpoint != BOARD:
+        return chosen
+    if request.endpoint == BOARD:
+        # Links between states of the board name all settings themselves.
+        return {name: chosen[name] for name in ("phase",) if name in chosen}
+    back = {
+        **{name: chosen[name] for name in READ_BY_ALL if name in chosen},
+        **_unpacked(chosen.get(PACKED, "")),
+    }
+    # A board shows an edition or a date: that of the link, otherwise the date shown before.
+    back.pop("at" if "edition" in values else "edition" if {"at"} & {*values, *back} else "", None)
+    return back
+
+
+def _stays_within(values: Mapping[str, Any]) -> bool:
+    """Whether a link stays in the task: its pages link to it and to its runs; the slug may be another's."""
+    here = request.view_args or {}
+    within = "run_id" in values or ("slug" in values and values["slug"] == here.get("slug", values["slug"]))
+    return within and bool(here.keys() & OF_A_TASK)
+
+
+def _chosen() -> dict[str, str]:
+    """The settings in this address to carry, in the form used by other pages."""
+    carried: dict[str, str] | None = g.get("carried")
+    if carried is None:
+        args = request.args
+        carried = g.carried = {name: args[name] for name in READ_BY_ALL if args.get(name)}
+        if request.endpoint == BOARD:
+            packed = urlencode(
+                [(name, value) for name, values in args.lists() if name in _OF_BOARD for value in values]
+            )
+        else:
+            packed = args.get(PACKED, "")
+        if packed:
+            carried[PACKED] = packed
+    return carried
+
+
+OF_A_TASK = frozenset(("slug", "run_id"))
+"""Address values that identify a task."""
+_OF_BOARD = frozenset((*STATE, *FLAGS, *MANY))
+
+
+def _unpacked(packed: str) -> dict[str, Any]:
+    """The board state unpacked from one parameter."""
+    state: dict[str, Any] = {}
+    for name, value in parse_qsl(packed, keep_blank_values=True) if len(packed) <= LONGEST else ():
+        if name in MANY:
+            state.setdefault(name, []).append(value)
+        elif name in _OF_BOARD:
+            state[name] = value
+    return state
+
 
 MAX_ID = 2**63 - 1
 DIGITS = 9

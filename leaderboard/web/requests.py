@@ -10,12 +10,11 @@ from uuid import uuid4
 from flask import Flask, Response, current_app, g, request
 from sqlalchemy.exc import SQLAlchemyError
 
-from leaderboard import counters, logs, traces
+from leaderboard import logs, traces
 from leaderboard.core import audit
 from leaderboard.core.policy import ANONYMOUS, Viewer
-from leaderboard.counters import ROUTES, RouteCount, WebCounter
 from leaderboard.db.engine import Database
-from leaderboard.logs import masked
+from leaderboard.logs import ROUTES, RouteCount, WebCounter, masked
 from leaderboard.web.session import client_ip, database, settings, viewer
 
 log = logging.getLogger(__name__)
@@ -167,7 +166,7 @@ def register_request_counts(app: Flask, counter: WebCounter | None) -> None:
     if len(routes) > ROUTES:
         raise RuntimeError(f"There are {len(routes)} routes; make room for them in counters.ROUTES.")
     numbers = {route: number for number, route in enumerate(routes)}
-    app.extensions[EXTENSION] = RequestCounts(counter or WebCounter(counters.counters(), 0), numbers)
+    app.extensions[EXTENSION] = RequestCounts(counter or WebCounter(logs.counters(), 0), numbers)
 
 
 def counted_requests() -> RequestCounts:

@@ -11,11 +11,11 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from leaderboard.boards.ops import board
-from leaderboard.boards.web import carried
 from leaderboard.core.policy import OPERATOR
 from leaderboard.db.engine import Database
 from leaderboard.tasks.ops import phases
 from leaderboard.tasks.ops.phases import PhasePlan
+from leaderboard.web import addresses
 from tests.make import build
 from tests.make.copies import built_once
 from tests.make.loops import some
@@ -47,7 +47,7 @@ BEHIND = frozenset(
     )
 )
 """What a walk has to reach from any board."""
-FORMS_KEEP = ("phase", "edition", carried.PACKED)
+FORMS_KEEP = ("phase", "edition", addresses.PACKED)
 FORMS_ASK = ("at", "edition", "measure", "topics")
 """What forms that lead to a board may ask for."""
 UNDER_AN_EDITION = BEHIND & {
@@ -108,13 +108,13 @@ def _walked(app: Flask, client: FlaskClient, start: str) -> Iterator[tuple[str, 
         endpoint, _ = adapter.match(urlsplit(address).path)
         yield endpoint, address, page
         found = _links(page)
-        if endpoint == carried.BOARD and (form := page.find("form", id="compare")) is not None:
+        if endpoint == addresses.BOARD and (form := page.find("form", id="compare")) is not None:
             found.append(_submitted(form, run=["1", "2"]))  # type: ignore[arg-type]
         for link in found:
             path = urlsplit(link).path
             # One address has a form, a comparison of two and one of several.
             which = path + "".join(sorted({"a", "run"} & _state(link).keys()))
-            if which not in seen and adapter.test(path) and adapter.match(path)[0] in carried.PAGES:
+            if which not in seen and adapter.test(path) and adapter.match(path)[0] in addresses.PAGES:
                 seen.add(which)
                 waiting.append(link)
 
@@ -130,10 +130,10 @@ def test_what_was_chosen_goes_along_and_back(
     if "phase" in chosen:
         with database.write() as session:
             phases.add(session, OPERATOR, "t", PhasePlan(name="late"))
-    shared = {name: values for name, values in chosen.items() if name in carried.READ_BY_ALL}
+    shared = {name: values for name, values in chosen.items() if name in addresses.READ_BY_ALL}
     reached = set()
     for endpoint, address, page in _walked(app, client, f"{BOARD}{state}"):
-        if endpoint == carried.BOARD:
+        if endpoint == addresses.BOARD:
             continue
         reached.add(endpoint)
         assert shared.items() <= _state(address).items(), address

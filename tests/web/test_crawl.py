@@ -12,9 +12,9 @@ from lxml.html import HtmlElement, document_fromstring
 from sqlalchemy import update
 
 from leaderboard.accounts.ops import sessions
-from leaderboard.boards.web.carried import PACKED, READ_BY_ALL
 from leaderboard.db.tables import Job
 from leaderboard.web import kept
+from leaderboard.web.addresses import PACKED, READ_BY_ALL
 from tests.make import build, of_judges, walks
 from tests.web.conftest import Site
 

@@ -28,12 +28,17 @@ from leaderboard.fields import Field
 from leaderboard.measures.naming import parse
 from leaderboard.measures.record import refusal
 from leaderboard.scoring.ops import board_measures, run_facts
-from leaderboard.scoring.ops.evaluations import choices
 from leaderboard.scoring.ops.evaluations import shown as evaluations_shown
-from leaderboard.scoring.ops.evaluations.choices import NOT_CHOSEN, MeasureColumn, column, ranked_by
 from leaderboard.scoring.ops.evaluations.score import stored_scores
 from leaderboard.scoring.ops.evaluations.shown import ShownEdition, Source, shown_edition
-from leaderboard.scoring.ops.scored_topics import TaskHead
+from leaderboard.scoring.ops.scored_topics import (
+    NOT_CHOSEN,
+    MeasureColumn,
+    TaskHead,
+    column,
+    ranked_by,
+    rule_in_words,
+)
 from leaderboard.scoring.ops.statistics import standings
 from leaderboard.scoring.ops.statistics.requests import WaitingResult
 from leaderboard.scoring.ops.statistics.standings import PairOfRuns, Place, RankedRun, Standing, leaders
@@ -495,7 +500,7 @@ def _on_judgments(shown: ShownEdition, answers: AnswersBasis | None) -> tuple[st
 def _on_the_choice(task: Task, rows: tuple[Row, ...]) -> tuple[str, ...]:
     """The rule that decided which runs are ranked, if not all are."""
     is_decided = any(row.kind == NOT_CHOSEN for row in rows)
-    return (choices.rule_in_words(task),) if is_decided else ()
+    return (rule_in_words(task),) if is_decided else ()
 
 
 def differences(

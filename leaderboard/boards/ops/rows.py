@@ -20,14 +20,19 @@ from leaderboard.core import policy, shown_names
 from leaderboard.core.jobs import queue
 from leaderboard.core.policy import ANONYMOUS, TaskAccess, Viewer, of_phase
 from leaderboard.db.tables import Edition, Run, Task
-from leaderboard.scoring.ops.evaluations import choices
-from leaderboard.scoring.ops.evaluations.choices import NOT_CHOSEN, RANKED_KIND, MeasureColumn
 from leaderboard.scoring.ops.evaluations.shown import (
     PartialMean,
     ShownEdition,
     partial_means,
     seen_means,
     seen_means_of_both,
+)
+from leaderboard.scoring.ops.scored_topics import (
+    NOT_CHOSEN,
+    RANKED_KIND,
+    MeasureColumn,
+    not_chosen,
+    shown_kind,
 )
 from leaderboard.scoring.ops.statistics.standings import Place
 from leaderboard.tables.record import Place as On
@@ -178,7 +183,7 @@ def read_rows(
         if not scores.get(run.id) and run.id not in partial
     }
     states = _states(session, access, edition, unscored)
-    left_out = choices.not_chosen(session, task, then)
+    left_out = not_chosen(session, task, then)
     names = shown_names.names_of_runs(session, viewer, task, runs)
     return [
         Row(
@@ -187,7 +192,7 @@ def read_rows(
             run=names.run(run.id, run.name),
             team=names.team(run.team_id),
             team_id=run.team_id,
-            kind=choices.shown_kind(run.id, run.kind, left_out),
+            kind=shown_kind(run.id, run.kind, left_out),
             scores={key: scores.get(run.id, {}).get(key) for key in keys},
             state=states.get(run.id, "done"),
             order_differs=run.order_differs and access.details,

@@ -15,10 +15,9 @@ from leaderboard.errors import Invalid, NotShown, UnknownMeasure
 from leaderboard.measures.naming import parse
 from leaderboard.memory import keep
 from leaderboard.scoring.ops import run_facts
-from leaderboard.scoring.ops.evaluations.choices import MeasureColumn, column, ranked_by
 from leaderboard.scoring.ops.evaluations.shown import shown_edition
 from leaderboard.scoring.ops.run_facts import COST_OF, COSTS, RunName
-from leaderboard.scoring.ops.scored_topics import TaskHead
+from leaderboard.scoring.ops.scored_topics import MeasureColumn, TaskHead, column, ranked_by
 from leaderboard.stats.pareto import front
 from leaderboard.tables.record import Column, Files, Place, Table
 from leaderboard.trec.facts import FactField, Unit

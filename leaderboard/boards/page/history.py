@@ -15,11 +15,10 @@ from leaderboard.core import policy, shown_names
 from leaderboard.core.policy import TaskAccess, Viewer, of_phase
 from leaderboard.db.tables import Edition, Qrels, QrelsRevision, Run, Task
 from leaderboard.measures.naming import parse
-from leaderboard.scoring.ops.evaluations import choices
-from leaderboard.scoring.ops.evaluations.choices import RANKED_KIND
+from leaderboard.scoring.ops import scored_topics
 from leaderboard.scoring.ops.evaluations.score import whole_editions
 from leaderboard.scoring.ops.evaluations.shown import Basis, basis_of, seen_means
-from leaderboard.scoring.ops.scored_topics import TaskHead
+from leaderboard.scoring.ops.scored_topics import RANKED_KIND, TaskHead
 from leaderboard.tables.record import Column, Files, Place, Table, columns_from
 
 
@@ -204,7 +203,7 @@ def _editions(
         assert edition.shown_from is not None, "only editions that were shown are read"
         basis = basis_of(edition, revision, qrels, access)
         on_board = [run for run in runs if _is_on_board(run, edition.shown_to)]
-        left_out = choices.not_chosen(session, task, edition.shown_to)
+        left_out = scored_topics.not_chosen(session, task, edition.shown_to)
         editions.append(
             PastEdition(
                 basis=basis,

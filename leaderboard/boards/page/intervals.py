@@ -13,10 +13,9 @@ from leaderboard.boards.ops.rows import Row
 from leaderboard.boards.page.scores.table import require_details
 from leaderboard.core.policy import Viewer
 from leaderboard.measures.naming import parse
-from leaderboard.scoring.ops.evaluations.choices import MeasureColumn
 from leaderboard.scoring.ops.evaluations.shown import rests_on, scores_of
 from leaderboard.scoring.ops.run_facts import RunName
-from leaderboard.scoring.ops.scored_topics import TaskHead
+from leaderboard.scoring.ops.scored_topics import MeasureColumn, TaskHead
 from leaderboard.scoring.ops.statistics import requests, standings
 from leaderboard.scoring.ops.statistics.requests import Request, WaitingResult
 from leaderboard.scoring.ops.statistics.standings import ALPHA, varies

@@ -22,10 +22,11 @@ from leaderboard.db.tables import (
 )
 from leaderboard.measures.naming import parse
 from leaderboard.measures.record import refusal
-from leaderboard.scoring.ops.evaluations import choices, shown
-from leaderboard.scoring.ops.evaluations.choices import RANKED_KIND, column, short_name
+from leaderboard.scoring.ops import scored_topics
+from leaderboard.scoring.ops.evaluations import shown
 from leaderboard.scoring.ops.evaluations.score import MEANS, whole_editions, whole_means
 from leaderboard.scoring.ops.evaluations.shown import Source, source_of
+from leaderboard.scoring.ops.scored_topics import RANKED_KIND, column, short_name
 from leaderboard.scoring.ops.statistics import leaders as places
 from leaderboard.scoring.ops.statistics.leaders import BoardLeaders, ComparedField, LeaderPlace
 from leaderboard.scoring.ops.statistics.prepared import LEAST_COMPARED
@@ -298,4 +299,6 @@ def _left_out(session: Session, phase_ids: set[int]) -> frozenset[int]:
     """Official runs that do not count; one statement, plus four per task that selects runs."""
     choosing = select(Task).join(Phase, Phase.task_id == Task.id).where(Phase.id.in_(phase_ids))
     choosing = choosing.where(Task.final_runs.is_not(None))
-    return frozenset[int]().union(*(choices.not_chosen(session, task) for task in session.scalars(choosing)))
+    return frozenset[int]().union(
+        *(scored_topics.not_chosen(session, task) for task in session.scalars(choosing))
+    )

@@ -14,9 +14,9 @@ from leaderboard.boards.ops.snapshots import OpenedSnapshot
 from leaderboard.core import kinds
 from leaderboard.core.policy import ANONYMOUS, Viewer
 from leaderboard.measures.naming import kind_of, parse
-from leaderboard.scoring.ops.evaluations.choices import MeasureColumn
 from leaderboard.scoring.ops.evaluations.shown import Basis, computed_as, rests_on
 from leaderboard.scoring.ops.run_facts import RunName
+from leaderboard.scoring.ops.scored_topics import MeasureColumn
 from leaderboard.scoring.ops.statistics.standings import ALPHA, Standing, too_few_topics
 from leaderboard.scoring.ops.statistics.standings import Place as RankPlace
 from leaderboard.stats.pairs.corrections import LEVEL

@@ -7,8 +7,8 @@ from typing import Any
 from leaderboard.boards.ops.board import Board
 from leaderboard.boards.ops.rows import PLACE_FACTS, Row, place_facts
 from leaderboard.boards.page.view import FactColumn, View
-from leaderboard.scoring.ops.evaluations.choices import MeasureColumn
 from leaderboard.scoring.ops.evaluations.shown import computed_as, left_out_facts
+from leaderboard.scoring.ops.scored_topics import MeasureColumn
 from leaderboard.scoring.ops.statistics.standings import Place as RankPlace
 from leaderboard.scoring.ops.statistics.standings import Standing
 from leaderboard.tables.record import DAGGER, DOT, Column, Files, Place, Table, columns_from

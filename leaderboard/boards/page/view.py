@@ -31,9 +31,9 @@ from leaderboard.measures.record import Measure
 from leaderboard.memory import keep
 from leaderboard.scoring.ops import board_measures, rankings, run_facts
 from leaderboard.scoring.ops.board_measures import depth as depth_of
-from leaderboard.scoring.ops.evaluations.choices import MeasureColumn
 from leaderboard.scoring.ops.evaluations.shown import Source, means, ranking_key, run_digest
 from leaderboard.scoring.ops.run_facts import COST_OF, LONGEST_CHOICE, MOST_VALUES, Fact, facts, nameless
+from leaderboard.scoring.ops.scored_topics import MeasureColumn
 from leaderboard.scoring.ops.statistics import requests
 from leaderboard.scoring.ops.statistics.requests import WaitingResult
 from leaderboard.scoring.ops.statistics.standings import Standing

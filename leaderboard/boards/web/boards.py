@@ -18,17 +18,16 @@ from leaderboard.boards.page.cards import task_data
 from leaderboard.boards.page.view import BASELINE, MEANS, BoardChoice, Bounds, Coverage, View
 from leaderboard.boards.web.cards import heads
 from leaderboard.boards.web.cards.heads import Head
-from leaderboard.boards.web.carried import FLAGS, MANY, STATE, is_usual
 from leaderboard.core.policy import Viewer
 from leaderboard.errors import NotFound
 from leaderboard.measures.naming import parse
-from leaderboard.scoring.ops.evaluations.choices import MeasureColumn
+from leaderboard.scoring.ops.scored_topics import MeasureColumn
 from leaderboard.scoring.ops.statistics.requests import WaitingResult
 from leaderboard.scoring.ops.statistics.standings import PairOfRuns, Place, Standing
 from leaderboard.scoring.web.waiting import have_computed
 from leaderboard.tables.record import counted
 from leaderboard.web import filters, responses
-from leaderboard.web.addresses import addresses_by_id, kept, whole
+from leaderboard.web.addresses import FLAGS, MANY, STATE, addresses_by_id, is_usual, kept, whole
 from leaderboard.web.charts import Interval, IntervalChart, Pair, ParetoChart, interval_chart, pareto_chart
 from leaderboard.web.charts.planes import BoardMeans, MeanOfRun, board_means
 from leaderboard.web.charts.ranges import Kind

@@ -41,7 +41,7 @@ from leaderboard.db.tables import (
     Upload,
 )
 from leaderboard.runs.ops.prepare import suggested_name
-from leaderboard.scoring.ops.evaluations import choices
+from leaderboard.scoring.ops import scored_topics
 from leaderboard.scoring.ops.qrels.files import COMPANIONS, MAIN
 from leaderboard.scoring.ops.rankings import stored_in_order
 from leaderboard.tasks.ops.pseudonyms import pseudonyms
@@ -324,7 +324,7 @@ def view(session: Session, task: Task) -> PublicView:
     masked = {team_id for team_id in teams if names.is_masked(team_id)}
     numbered = numbered_runs(session, task, {team_id: teams[team_id] for team_id in masked})
     phases = {row.phase_id for row in rows if row.final_at is not None}
-    over = {each for each in phases if task.final_runs is None or choices.is_over(session, each)}
+    over = {each for each in phases if task.final_runs is None or scored_topics.is_over(session, each)}
     return PublicView(
         teams=teams,
         # A pseudonym may have blanks, a run's name has none.

@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import IO, Any
 
-from leaderboard import counters, logs, shared, temporary
+from leaderboard import logs, shared, temporary
 from leaderboard.cli.serving.carried import carrying, evaluate_carried
 from leaderboard.cli.serving.kept_backups import keep_backups
 from leaderboard.cli.serving.processes import (
@@ -118,7 +118,7 @@ class Supervisor:
         self.settings = settings
         self.children: list[Child] = []
         self.wakers: list[Connection] = []
-        self.counters = counters.counters(settings.web_slots, settings.evaluator_slots)
+        self.counters = logs.counters(settings.web_slots, settings.evaluator_slots)
 
     def add_evaluators(self, count: int) -> None:
         """Prepare that many evaluation slots."""
@@ -139,7 +139,7 @@ class Supervisor:
             self.children.append(Child(f"evaluator-{number + 1}", evaluate_carried, arguments, deadline))
 
     def _count_lost(self, number: int) -> Callable[[int], None]:
-        return partial(counters.count_lost, self.counters, number)
+        return partial(logs.count_lost, self.counters, number)
 
     def add_web(self, listening: socket.socket) -> None:
         """Prepare the web processes, which all take connections from a socket that is bound already."""
@@ -256,7 +256,7 @@ def serve_forever(
     listening: socket.socket,
     wakers: tuple[Connection, ...],
     memory: shared.Memory | None,
-    counted: counters.Counters,
+    counted: logs.Counters,
     number: int,
 ) -> None:
     """A web process: answers on the given socket until SIGTERM; memory is None where there is one of them."""
@@ -275,7 +275,7 @@ def serve_forever(
         carrying(settings) as carry,
         closing(shared.Shared(memory, number, lock)) if memory else nullcontext() as own,
     ):
-        serve(settings, listening, wake, own, counters.WebCounter(counted, number))
+        serve(settings, listening, wake, own, logs.WebCounter(counted, number))
 
 
 def evaluate_forever(

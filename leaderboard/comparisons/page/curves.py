@@ -20,11 +20,10 @@ from leaderboard.errors import Invalid, NotFound, Problem
 from leaderboard.measures.drawn_curves import DEPTH, DEPTHS, KINDS, Drawn, Kind, draw
 from leaderboard.measures.grammar import parse, with_level
 from leaderboard.measures.judged import Judged
-from leaderboard.scoring.ops.evaluations.choices import RANKED_KIND, MeasureColumn, column
 from leaderboard.scoring.ops.evaluations.shown import ShownEdition, Source, shown_edition
 from leaderboard.scoring.ops.rankings import alignments
 from leaderboard.scoring.ops.run_facts import RunName
-from leaderboard.scoring.ops.scored_topics import TaskHead
+from leaderboard.scoring.ops.scored_topics import RANKED_KIND, MeasureColumn, TaskHead, column
 from leaderboard.tables.record import Column, Files, Table, columns_from
 
 MOST_RUNS = 8

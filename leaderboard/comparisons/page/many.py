@@ -15,9 +15,8 @@ from leaderboard.comparisons.page import pair_tables
 from leaderboard.core.policy import Viewer
 from leaderboard.db.tables import Edition
 from leaderboard.errors import Invalid
-from leaderboard.scoring.ops.evaluations.choices import MeasureColumn
 from leaderboard.scoring.ops.evaluations.shown import Basis, FloatArray
-from leaderboard.scoring.ops.scored_topics import TaskHead
+from leaderboard.scoring.ops.scored_topics import MeasureColumn, TaskHead
 from leaderboard.scoring.ops.statistics import methods, requests, standings
 from leaderboard.scoring.ops.statistics.procedures import ranking_overlaps
 from leaderboard.scoring.ops.statistics.requests import WaitingResult

@@ -10,9 +10,8 @@ from leaderboard.boards.ops import board
 from leaderboard.boards.ops.rows import Row
 from leaderboard.boards.page.scores.table import comparable, require_details
 from leaderboard.core.policy import Viewer
-from leaderboard.scoring.ops.evaluations.choices import MeasureColumn
 from leaderboard.scoring.ops.evaluations.shown import FloatArray
-from leaderboard.scoring.ops.scored_topics import TaskHead
+from leaderboard.scoring.ops.scored_topics import MeasureColumn, TaskHead
 from leaderboard.scoring.ops.statistics.requests import WaitingResult
 from leaderboard.scoring.ops.statistics.standings import Standing
 from leaderboard.stats.pairs.condensed import square

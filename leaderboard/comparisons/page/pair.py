@@ -23,10 +23,9 @@ from leaderboard.measures.naming import parse
 from leaderboard.memory import keep_by
 from leaderboard.qrels.page.topics.judgments import grades_of
 from leaderboard.scoring.ops import collections
-from leaderboard.scoring.ops.evaluations.choices import MeasureColumn
 from leaderboard.scoring.ops.evaluations.shown import Basis, FloatArray, Source
 from leaderboard.scoring.ops.rankings import alignments, compiled_judgments, indices_of, opened
-from leaderboard.scoring.ops.scored_topics import TaskHead
+from leaderboard.scoring.ops.scored_topics import MeasureColumn, TaskHead
 from leaderboard.scoring.ops.statistics.standings import Standing, undecided_pair
 from leaderboard.stats.gates import Compared, Gated, gate
 from leaderboard.stats.orders.rbo import shared_places

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from leaderboard.boards.web.carried import PACKED, READ_BY_ALL
 from leaderboard.comparisons.page import margins, matrix, pair, pair_tables
 from leaderboard.comparisons.page.matrix import AllPairs, MatrixChoice
 from leaderboard.comparisons.page.pair import RECALLS, PairedDocument, PairPage
@@ -17,7 +16,7 @@ from leaderboard.errors import Invalid, NotFound, Problem
 from leaderboard.stats.orders.rbo import weight_of_top
 from leaderboard.stats.standing import RECOMMENDED, ROPE
 from leaderboard.web import marks, responses
-from leaderboard.web.addresses import kept, whole
+from leaderboard.web.addresses import PACKED, READ_BY_ALL, kept, whole
 from leaderboard.web.charts import (
     BarChart,
     Curve,

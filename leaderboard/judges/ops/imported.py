@@ -24,8 +24,8 @@ from leaderboard.measures.naming import parse
 from leaderboard.runs.ops import prepare
 from leaderboard.runs.ops.prepare import PreparedUpload
 from leaderboard.scoring.ops import run_facts as facts
-from leaderboard.scoring.ops.evaluations.choices import MeasureColumn, column
 from leaderboard.scoring.ops.evaluations.shown import ShownEdition, narrowed, scores_of, shown_edition
+from leaderboard.scoring.ops.scored_topics import MeasureColumn, column
 from leaderboard.trec.boards.align import FEWEST_RUNS, Reference, reference_from
 from leaderboard.trec.boards.align import reference_of as align_reference_of
 from leaderboard.trec.boards.answer_labels import KeptAnswerLabels, Places

@@ -18,10 +18,9 @@ from leaderboard.judges.ops.field import CircularAgreement, JudgedField, JudgeEn
 from leaderboard.judges.ops.imported import declared_of
 from leaderboard.scoring.ops import agreements
 from leaderboard.scoring.ops.agreements import RANKED_BY, JudgeAgreement, JudgesBoard, RankBy
-from leaderboard.scoring.ops.evaluations.choices import RANKED_KIND
 from leaderboard.scoring.ops.evaluations.shown import ShownEdition, Source, shown_edition
 from leaderboard.scoring.ops.run_facts import RunName
-from leaderboard.scoring.ops.scored_topics import TaskHead
+from leaderboard.scoring.ops.scored_topics import RANKED_KIND, TaskHead
 from leaderboard.scoring.ops.statistics.requests import WaitingResult
 from leaderboard.tables.record import Place, Shown
 from leaderboard.trec.boards.align import Reference

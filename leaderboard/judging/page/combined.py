@@ -29,10 +29,9 @@ from leaderboard.judging.ops.combined import (
 )
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.grammar import parse
-from leaderboard.scoring.ops.evaluations.choices import MeasureColumn, column_of
 from leaderboard.scoring.ops.evaluations.shown import FloatArray, ShownEdition, scores_of, shown_edition
 from leaderboard.scoring.ops.run_facts import RunName
-from leaderboard.scoring.ops.scored_topics import TaskHead
+from leaderboard.scoring.ops.scored_topics import MeasureColumn, TaskHead, column_of
 from leaderboard.scoring.ops.statistics.standings import Place, too_few_topics, varies
 from leaderboard.stats.combined import whole_topics
 from leaderboard.stats.combined.labels import FloatArray as LabelsFloatArray

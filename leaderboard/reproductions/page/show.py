@@ -25,9 +25,8 @@ from leaderboard.errors import Forbidden, NotFound, UnknownMeasure
 from leaderboard.reproductions import ops as reproductions
 from leaderboard.reproductions.ops import KIND, ReproductionLink
 from leaderboard.scoring.ops import run_facts as facts
-from leaderboard.scoring.ops.evaluations.choices import MeasureColumn, column_of
 from leaderboard.scoring.ops.evaluations.shown import FloatArray, shown_edition
-from leaderboard.scoring.ops.scored_topics import TaskHead
+from leaderboard.scoring.ops.scored_topics import MeasureColumn, TaskHead, column_of
 from leaderboard.scoring.ops.statistics import prepared
 from leaderboard.scoring.ops.statistics.prepared import AskedOrder
 from leaderboard.scoring.ops.statistics.requests import WaitingResult

@@ -21,8 +21,8 @@ from leaderboard.db.tables import Account, Member, Phase, Run, Task, Team, Topic
 from leaderboard.errors import Closed, Invalid, NotFound, OverQuota, TooLarge
 from leaderboard.runs import slots
 from leaderboard.scoring.ops import collections, scored_topics
-from leaderboard.scoring.ops.evaluations.choices import is_over
 from leaderboard.scoring.ops.qrels import files
+from leaderboard.scoring.ops.scored_topics import is_over
 from leaderboard.tables.record import utc_time
 from leaderboard.tasks.ops import entries, phases
 from leaderboard.trec.documents.documents import DocnoFilter

@@ -34,7 +34,7 @@ from leaderboard.runs.ops.limits import RunRequest
 from leaderboard.runs.ops.prepare import PreparedUpload
 from leaderboard.scoring.ops import run_facts as facts
 from leaderboard.scoring.ops.evaluations import editions
-from leaderboard.scoring.ops.evaluations.choices import is_over
+from leaderboard.scoring.ops.scored_topics import is_over
 from leaderboard.tasks.ops import entries
 from leaderboard.trec.runs.check import Report
 

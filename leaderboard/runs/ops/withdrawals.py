@@ -14,7 +14,7 @@ from leaderboard.db.tables import Member, Run, Task
 from leaderboard.errors import Closed, Conflict, Forbidden, Invalid, Problem
 from leaderboard.fields import Field
 from leaderboard.scoring.ops.evaluations import editions
-from leaderboard.scoring.ops.evaluations.choices import RANKED_KIND, is_over
+from leaderboard.scoring.ops.scored_topics import RANKED_KIND, is_over
 from leaderboard.scoring.ops.statistics import prepared
 
 

@@ -34,7 +34,7 @@ from leaderboard.runs.page.topics import (
 )
 from leaderboard.scoring.ops import collections, rankings
 from leaderboard.scoring.ops.board_measures import depth as depth_of
-from leaderboard.scoring.ops.evaluations.choices import MeasureColumn
+from leaderboard.scoring.ops.scored_topics import MeasureColumn
 from leaderboard.tables.record import Column, Files, Table
 from leaderboard.trec.qrels.align import CompiledJudgments
 from leaderboard.trec.read.lines import bytes_of

@@ -15,8 +15,7 @@ from leaderboard.db.tables import Edition, Evaluation, Run, Task
 from leaderboard.errors import NotFound
 from leaderboard.runs.ops import withdrawals
 from leaderboard.runs.ops.withdrawals import RunRules
-from leaderboard.scoring.ops.evaluations import choices, score
-from leaderboard.scoring.ops.evaluations.choices import MeasureColumn, column_of
+from leaderboard.scoring.ops.evaluations import score
 from leaderboard.scoring.ops.evaluations.shown import (
     Basis,
     ShownEdition,
@@ -24,7 +23,7 @@ from leaderboard.scoring.ops.evaluations.shown import (
     left_out_facts,
     shown_edition,
 )
-from leaderboard.scoring.ops.scored_topics import TaskHead
+from leaderboard.scoring.ops.scored_topics import MeasureColumn, TaskHead, column_of, not_chosen, shown_kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,7 +185,7 @@ class SeenRun:
             "name": self.name,
             "team": self.names.team(self.run.team_id),
             "team_id": self.run.team_id if self._shows_team else None,
-            "kind": choices.shown_kind(self.run.id, self.run.kind, self.left_out),
+            "kind": shown_kind(self.run.id, self.run.kind, self.left_out),
             "filed": self.filed,
             "agent": self.access.links.agent,
             "by_topic": by_topic,
@@ -226,7 +225,7 @@ def seen_run(session: Session, viewer: Viewer, run_id: int) -> SeenRun:
         task=task,
         access=access,
         shown=shown_edition(session, task, access),
-        left_out=choices.not_chosen(session, task),
+        left_out=not_chosen(session, task),
         names=names,
         filed=_note_filed(run, task.name, masked=masked, has_accounts=has_accounts),
         is_on_team_page=not (run.filed and run.agreed_at is None and has_accounts),

@@ -31,9 +31,9 @@ from leaderboard.runs.page.head import (
 from leaderboard.runs.page.run import RunPage, explained
 from leaderboard.runs.page.ties import NO_TIES, TiesPage
 from leaderboard.runs.page.topics import NearDuplicate, Order, TopicsPage, near_duplicates
-from leaderboard.scoring.ops.evaluations.choices import MeasureColumn, column
 from leaderboard.scoring.ops.evaluations.shown import Source, ranking_key, run_digest
 from leaderboard.scoring.ops.rankings import alignment
+from leaderboard.scoring.ops.scored_topics import MeasureColumn, column
 from leaderboard.scoring.ops.statistics import requests
 from leaderboard.tables.record import Column, Files, Place, Table, columns_from
 

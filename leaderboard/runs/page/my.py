@@ -34,12 +34,11 @@ from leaderboard.measures.record import COMPARED_AGGREGATES
 from leaderboard.runs.ops import limits
 from leaderboard.runs.ops.limits import Quota
 from leaderboard.runs.page.head import RunActions, actions_of
-from leaderboard.scoring.ops.evaluations import choices
+from leaderboard.scoring.ops import scored_topics
 from leaderboard.scoring.ops.evaluations import shown as evaluations_shown
-from leaderboard.scoring.ops.evaluations.choices import RANKED_KIND, MeasureColumn, column_of
 from leaderboard.scoring.ops.evaluations.score import whole_editions
 from leaderboard.scoring.ops.evaluations.shown import primary_scores, source_of
-from leaderboard.scoring.ops.scored_topics import OfTask
+from leaderboard.scoring.ops.scored_topics import RANKED_KIND, MeasureColumn, OfTask, column_of
 from leaderboard.scoring.ops.statistics import standings
 from leaderboard.scoring.ops.statistics.standings import Place, RankedRun, Standing
 from leaderboard.stats.pairs.methods import method
@@ -151,7 +150,7 @@ def boards_of(session: Session, tasks: Mapping[int, SeenTask], runs: Sequence[An
 def _board(
     session: Session, of: SeenTask, row: Any, scores: Mapping[int, float], runs: Sequence[Any]
 ) -> OwnBoard:
-    left_out = choices.not_chosen(session, of.task) if of.closed else frozenset[int]()
+    left_out = scored_topics.not_chosen(session, of.task) if of.closed else frozenset[int]()
     by = column_of(row.Edition.primary_measure if row else of.task.primary_measure)
     own = {run.id: scores[run.id] for run in runs if run.id in scores and not of.access.hides(by.key)}
     ranked = tuple(
@@ -318,7 +317,7 @@ def _own_tasks(
             days=max(0, (closes_at - at).days) if closes_at else 0,
             quota=quotas.get((_taking(of, at).id, team_id)),
             runs=sum(run.slug == of.task.slug and run.team == team for run in standing),
-            rule=choices.rule_in_words(of.task),
+            rule=scored_topics.rule_in_words(of.task),
         )
         for task_id, of in tasks.items()
         for team_id, team in of.teams or ((0, ""),)
@@ -396,7 +395,7 @@ def _own_run(run: Any, of: SeenTask, shown: OwnBoard, state: RunState, actions: 
         name=run.name,
         of=of.task,
         team=dict(of.teams).get(run.team_id, ""),
-        kind=choices.shown_kind(run.id, run.kind, shown.left_out),
+        kind=scored_topics.shown_kind(run.id, run.kind, shown.left_out),
         state=state if of.access.means or is_gone else RunState("valid"),
         measure=shown.by.key,
         score=None if is_gone else shown.scores.get(run.id),
@@ -544,8 +543,8 @@ def _rank_words(row: OwnRun) -> str | None:
 
 
 def _choice_words(row: OwnRun) -> str:
-    if row.kind == choices.NOT_CHOSEN:
-        return choices.NOT_CHOSEN
+    if row.kind == scored_topics.NOT_CHOSEN:
+        return scored_topics.NOT_CHOSEN
     if not row.actions.is_marked:
         return ""
     return "final run" if row.actions.final_runs else "primary run"

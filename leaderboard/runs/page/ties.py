@@ -13,9 +13,9 @@ from leaderboard.measures.ties.effects import UNORDERED, Tied, TieGroups, counts
 from leaderboard.measures.ties.expectations import EXPECTED
 from leaderboard.runs.page.head import RunHead, ScoredRun, caption, head_facts
 from leaderboard.scoring.ops.evaluations import shown
-from leaderboard.scoring.ops.evaluations.choices import MeasureColumn
 from leaderboard.scoring.ops.evaluations.shown import Source, run_digest
 from leaderboard.scoring.ops.rankings import alignment, blocks_of, compiled_judgments
+from leaderboard.scoring.ops.scored_topics import MeasureColumn
 from leaderboard.scoring.ops.statistics import requests
 from leaderboard.stats.arrays import Arrays
 from leaderboard.tables.record import Column, Files, Place, Table

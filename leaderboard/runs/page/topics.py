@@ -15,8 +15,8 @@ from leaderboard.errors import UnknownMeasure
 from leaderboard.measures.naming import parse
 from leaderboard.runs.page.head import RunHead, ScoredRun, board_rows, caption, head_facts
 from leaderboard.scoring.ops.evaluations import shown
-from leaderboard.scoring.ops.evaluations.choices import MeasureColumn
 from leaderboard.scoring.ops.evaluations.shown import FloatArray, Source, scores_of
+from leaderboard.scoring.ops.scored_topics import MeasureColumn
 from leaderboard.scoring.ops.statistics import requests
 from leaderboard.scoring.ops.statistics.procedures import ranking_overlaps
 from leaderboard.scoring.ops.statistics.requests import Request

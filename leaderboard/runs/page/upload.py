@@ -25,10 +25,9 @@ from leaderboard.runs.ops.prepare import suggested_name
 from leaderboard.runs.ops.uploads import report_of
 from leaderboard.runs.page.head import RunActions, actions_of, ranked_documents
 from leaderboard.scoring.ops import collections
-from leaderboard.scoring.ops.evaluations.choices import is_over
 from leaderboard.scoring.ops.evaluations.shown import Source
 from leaderboard.scoring.ops.rankings import alignment
-from leaderboard.scoring.ops.scored_topics import OfTask
+from leaderboard.scoring.ops.scored_topics import OfTask, is_over
 from leaderboard.tasks.ops import phases
 from leaderboard.trec.runs.check import Report
 from leaderboard.trec.scores.held import missed

@@ -16,8 +16,7 @@ from leaderboard.runs.ops import limits
 from leaderboard.runs.ops.limits import ORGANISERS_KINDS, RULE, Quota
 from leaderboard.scoring.ops import run_facts as facts
 from leaderboard.scoring.ops import scored_topics
-from leaderboard.scoring.ops.evaluations import choices
-from leaderboard.scoring.ops.scored_topics import OfTask
+from leaderboard.scoring.ops.scored_topics import OfTask, is_over, rule_in_words
 from leaderboard.tasks.ops import entries, phases
 from leaderboard.trec.facts import FIELD_OF, FIELDS, FactField, FactValue, as_written
 
@@ -118,13 +117,13 @@ def upload_form(session: Session, viewer: Viewer, slug: str) -> UploadForm:
         counts=RULE,
         rejections=limits.rejections_in_words(limits.rejections_left(session, viewer.account_id)),
         organises=organises,
-        is_late=organises and choices.is_over(session, chosen.id),
+        is_late=organises and is_over(session, chosen.id),
         details=access.details,
         fields=FIELDS,
         is_first=is_first,
         has_sample=task.published_at is not None and kinds.of(task.kind).sample is not None,
         earlier=earlier,
-        choice=choices.rule_in_words(task),
+        choice=rule_in_words(task),
     )
 
 

@@ -180,13 +180,14 @@ def lacking(shown: ShownEdition) -> tuple[str, ...]:
         return ()
     if not all(kinds.judged_by(kind).ranks_documents for kind in shown.kinds):
         return _lacking_of_answers(shown.edition, shown.basis.revision)
-    has = files.needs_met_by(shown.kinds)
-    needs = {measure["key"]: parse(measure["key"]).measure.needs for measure in shown.edition.measures}
+    bound = {measure["key"]: parse(measure["key"]) for measure in shown.edition.measures}
+    needs = {key: need for key, one in bound.items() if (need := one.measure.needs & BESIDE)}
+    has = files.needs_met_by(shown.kinds) if needs else frozenset()
     revision = shown.basis.revision
     return tuple(
         f"{key} has no scores: qrels revision {revision} has no {' and no '.join(sorted(missing))}."
         for key, need in needs.items()
-        if (missing := (need & BESIDE) - has)
+        if (missing := need - has)
     )
 
 

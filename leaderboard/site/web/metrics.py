@@ -16,8 +16,8 @@ from prometheus_client.registry import Collector
 from sqlalchemy.exc import SQLAlchemyError
 from werkzeug.datastructures import WWWAuthenticate
 
-from leaderboard.counters import BOUNDS_S, Metric, RouteCount, Sample
 from leaderboard.errors import Forbidden
+from leaderboard.logs import BOUNDS_S, Metric, RouteCount, Sample
 from leaderboard.settings import Settings, is_loopback
 from leaderboard.site import page as pages
 from leaderboard.web.requests import RequestCounts, Route, counted_requests

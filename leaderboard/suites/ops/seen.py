@@ -23,9 +23,9 @@ from leaderboard.measures.naming import parse
 from leaderboard.measures.record import refusal
 from leaderboard.memory import Kept
 from leaderboard.scoring.ops.evaluations import shown as evaluations_shown
-from leaderboard.scoring.ops.evaluations.choices import RANKED_KIND, column
 from leaderboard.scoring.ops.evaluations.shown import FloatArray, shown_edition
 from leaderboard.scoring.ops.evaluations.shown import scores_of as shown_scores_of
+from leaderboard.scoring.ops.scored_topics import RANKED_KIND, column
 from leaderboard.stats.suites import MEANS
 from leaderboard.suites.ops import rows as suite_rows
 from leaderboard.suites.ops.rows import BoardRow, ChangeRow, PairRow, SuiteBoard, SuiteBoardRequest

@@ -23,10 +23,9 @@ from leaderboard.errors import NotFound
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.naming import kind_of, parse
 from leaderboard.scoring.ops import collections, setting_values
-from leaderboard.scoring.ops.evaluations.choices import short_name
 from leaderboard.scoring.ops.qrels import files
 from leaderboard.scoring.ops.qrels.files import MAIN
-from leaderboard.scoring.ops.scored_topics import NOT_JUDGED, OfTask, TaskHead
+from leaderboard.scoring.ops.scored_topics import NOT_JUDGED, OfTask, TaskHead, short_name
 from leaderboard.tables.record import DIGITS, Column, Files, Place, Shown, Table, columns_from
 from leaderboard.tasks import slots
 from leaderboard.tasks.ops import phases

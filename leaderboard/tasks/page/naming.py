@@ -10,8 +10,7 @@ from leaderboard.boards.ops import board
 from leaderboard.core import policy, shown_names
 from leaderboard.core.policy import ANONYMOUS, Viewer
 from leaderboard.db.tables import Entry, Invitation, Run, Snapshot, Task, Team
-from leaderboard.scoring.ops.evaluations.choices import MeasureColumn
-from leaderboard.scoring.ops.scored_topics import OfTask, TaskHead
+from leaderboard.scoring.ops.scored_topics import MeasureColumn, OfTask, TaskHead
 from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
 from leaderboard.tasks.ops.pseudonyms import reviews
 

@@ -15,7 +15,7 @@ from leaderboard.errors import NotFound
 from leaderboard.qrels.page import reveal
 from leaderboard.qrels.page.reveal import RevealPage
 from leaderboard.runs.ops import withdrawals
-from leaderboard.scoring.ops.evaluations import choices
+from leaderboard.scoring.ops import scored_topics
 from tests.make import blind, build, people
 from tests.make.copies import built_once
 
@@ -98,7 +98,7 @@ def test_a_team_that_marked_none_counts_by_the_topics_of_its_phase(
         with database.write() as session:
             session.execute(update(Phase).values(visibility=visibility))
         with database.read() as session:
-            left_out = choices.not_chosen(session, session.scalars(select(Task)).one())
+            left_out = scored_topics.not_chosen(session, session.scalars(select(Task)).one())
         counting[visibility] = {name for name, run_id in ids.items() if run_id not in left_out}
     assert counting == {"blind": {"public", "hidden"}, "open": {"deep", "hidden"}}
 

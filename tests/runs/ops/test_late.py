@@ -15,8 +15,8 @@ from leaderboard.errors import Closed
 from leaderboard.runs.ops import fixing, withdrawals
 from leaderboard.runs.ops.limits import RunRequest
 from leaderboard.runs.page import run as run_pages
-from leaderboard.scoring.ops.evaluations import choices
-from leaderboard.scoring.ops.evaluations.choices import ChosenRun, counting
+from leaderboard.scoring.ops import scored_topics
+from leaderboard.scoring.ops.scored_topics import ChosenRun, counting
 from tests.make import build, people
 from tests.make.copies import built_once
 
@@ -58,7 +58,7 @@ def test_late_and_baseline_runs_are_taken_beside_the_others(
     build.run(database, tmp_path, PERFECT, "other", run_request=RunRequest("other", kind))
     with database.read() as session:
         task = session.scalars(select(Task)).one()
-        assert choices.not_chosen(session, task) == {closed["three"]}
+        assert scored_topics.not_chosen(session, task) == {closed["three"]}
 
 
 def test_a_reason_is_on_record_and_shown(database: Database, tmp_path: Path, closed: dict[str, int]) -> None:
@@ -73,7 +73,7 @@ def test_a_reason_is_on_record_and_shown(database: Database, tmp_path: Path, clo
         ).one()
         assert event.detail["late"] == why
         task = session.scalars(select(Task)).one()
-        assert choices.not_chosen(session, task) == {closed["three"], late}
+        assert scored_topics.not_chosen(session, task) == {closed["three"], late}
 
 
 def test_a_reason_is_not_kept_where_nothing_is_late(database: Database, tmp_path: Path) -> None:

@@ -13,12 +13,12 @@ from flask.testing import FlaskClient
 from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import event, update
 
-from leaderboard import counters
+from leaderboard import logs
 from leaderboard.application import create_app
 from leaderboard.core.jobs import leases, queue
-from leaderboard.counters import ROUTES, STATUSES, WebCounter
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Job, Mail
+from leaderboard.logs import ROUTES, STATUSES, WebCounter
 from leaderboard.settings import Settings
 from leaderboard.site.ops import backups
 from leaderboard.site.web.metrics import PROXIES_SAY
@@ -126,7 +126,7 @@ def test_labels_are_of_the_program_alone(site: Site) -> None:
         "method": {"GET", "POST", "PUT", "PATCH", "DELETE", "other"},
         "route": routes,
         "status": {str(status) for status in STATUSES if status} | {"other"},
-        "found": set(counters.FOUND),
+        "found": set(logs.FOUND),
         "le": {"0.05", "0.25", "1.0", "5.0", "+Inf"},
     }
     for name, labels in _samples(client):
@@ -152,7 +152,7 @@ def test_every_route_has_its_place(site: Site) -> None:
 
 def test_several_processes_are_added_up(settings: Settings, database: Database) -> None:
     """Whichever is asked, all of them are told of; a new process of the same number goes on counting."""
-    shared = counters.counters(web_processes=2)
+    shared = logs.counters(web_processes=2)
     first, second = (_site(settings, database, WebCounter(shared, number)) for number in range(2))
     for client, count in ((first, 2), (second, 3)):
         for _ in range(count):
@@ -216,9 +216,9 @@ def test_letters_and_the_backup_are_told(settings: Settings, database: Database,
 @pytest.mark.dialect
 def test_leases_that_were_lost_are_counted(settings: Settings, database: Database) -> None:
     """An evaluator that takes a job back from one that is gone says so, once."""
-    shared = counters.counters(evaluators=2)
+    shared = logs.counters(evaluators=2)
     evaluators = [
-        Evaluator(database, settings, count_lost=lambda lost, n=number: counters.count_lost(shared, n, lost))
+        Evaluator(database, settings, count_lost=lambda lost, n=number: logs.count_lost(shared, n, lost))
         for number in range(2)
     ]
     with database.write() as session:

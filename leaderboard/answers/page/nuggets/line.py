@@ -18,10 +18,9 @@ from leaderboard.db.tables import Task
 from leaderboard.errors import NotFound
 from leaderboard.scoring.ops.agreements import COEFFICIENTS, AgreedTopic
 from leaderboard.scoring.ops.evaluations import shown as evaluations_shown
-from leaderboard.scoring.ops.evaluations.choices import MeasureColumn, column_of
 from leaderboard.scoring.ops.evaluations.shown import PartialMean, ShownEdition, scores_of, shown_edition
 from leaderboard.scoring.ops.run_facts import RunName
-from leaderboard.scoring.ops.scored_topics import TaskHead
+from leaderboard.scoring.ops.scored_topics import MeasureColumn, TaskHead, column_of
 from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from, signed
 
 

@@ -17,10 +17,9 @@ from leaderboard.db.tables import Task
 from leaderboard.errors import NotFound
 from leaderboard.measures.answers.judged import UNLABELLED
 from leaderboard.scoring.ops import scored_topics
-from leaderboard.scoring.ops.evaluations.choices import MeasureColumn
 from leaderboard.scoring.ops.evaluations.shown import ShownEdition, shown_edition
 from leaderboard.scoring.ops.run_facts import RunName
-from leaderboard.scoring.ops.scored_topics import TopicHead
+from leaderboard.scoring.ops.scored_topics import MeasureColumn, TopicHead
 from leaderboard.tables.record import Column, Files, Shown, Table, columns_from
 from leaderboard.trec.answers.record import Answer
 from leaderboard.trec.nuggets.judgments import AnswerJudgments, size_of

@@ -15,9 +15,8 @@ from leaderboard.core import policy
 from leaderboard.core.policy import TaskAccess, Viewer
 from leaderboard.db.tables import Task, Topic
 from leaderboard.errors import Invalid, NotFound
-from leaderboard.scoring.ops.evaluations.choices import MeasureColumn
 from leaderboard.scoring.ops.evaluations.shown import FloatArray, shown_edition
-from leaderboard.scoring.ops.scored_topics import TaskHead
+from leaderboard.scoring.ops.scored_topics import MeasureColumn, TaskHead
 from leaderboard.scoring.ops.statistics import requests
 from leaderboard.stats.orders.rbo_all_pairs import alike
 from leaderboard.tables.record import Column, Files, Place, Table

@@ -15,10 +15,9 @@ from leaderboard.core.policy import Viewer
 from leaderboard.errors import Invalid, UnknownMeasure
 from leaderboard.measures.naming import parse
 from leaderboard.measures.record import refusal
-from leaderboard.scoring.ops.evaluations.choices import MeasureColumn
 from leaderboard.scoring.ops.evaluations.shown import FloatArray, scores_of, source_by
 from leaderboard.scoring.ops.run_facts import RunName
-from leaderboard.scoring.ops.scored_topics import TaskHead
+from leaderboard.scoring.ops.scored_topics import MeasureColumn, TaskHead
 from leaderboard.scoring.ops.statistics import standings
 from leaderboard.scoring.ops.statistics.requests import WaitingResult
 from leaderboard.scoring.ops.statistics.standings import RankedRun, RunPartlyScored

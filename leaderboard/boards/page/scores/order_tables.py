@@ -17,8 +17,8 @@ from leaderboard.boards.page.scores.measure_orders import (
     better_values,
 )
 from leaderboard.errors import NotFound
-from leaderboard.scoring.ops.evaluations.choices import MeasureColumn
 from leaderboard.scoring.ops.evaluations.shown import rests_on
+from leaderboard.scoring.ops.scored_topics import MeasureColumn
 from leaderboard.tables.record import Column, Files, Place, Table, columns_from
 
 

@@ -17,9 +17,7 @@ from leaderboard.db.tables import Edition, Run, Task
 from leaderboard.errors import Invalid, NotFound, NotShown, UnknownMeasure
 from leaderboard.measures.naming import parse
 from leaderboard.measures.record import refusal
-from leaderboard.scoring.ops.evaluations import choices
 from leaderboard.scoring.ops.evaluations import shown as evaluations_shown
-from leaderboard.scoring.ops.evaluations.choices import RANKED_KIND, MeasureColumn, column
 from leaderboard.scoring.ops.evaluations.shown import (
     Basis,
     FloatArray,
@@ -30,7 +28,14 @@ from leaderboard.scoring.ops.evaluations.shown import (
     shown_edition,
 )
 from leaderboard.scoring.ops.run_facts import RunName
-from leaderboard.scoring.ops.scored_topics import TaskHead
+from leaderboard.scoring.ops.scored_topics import (
+    RANKED_KIND,
+    MeasureColumn,
+    TaskHead,
+    column,
+    not_chosen,
+    shown_kind,
+)
 from leaderboard.scoring.ops.statistics.requests import Request
 
 
@@ -159,7 +164,7 @@ def named_runs(
     ).all()
     if not rows:
         return ()
-    left_out = choices.not_chosen(session, task)
+    left_out = not_chosen(session, task)
     names = shown_names.names_of_runs(session, viewer, task, rows)
     return tuple(
         ComparedRun(
@@ -167,7 +172,7 @@ def named_runs(
             name=names.run(row.id, row.name),
             team=names.team(row.team_id),
             team_id=row.team_id,
-            kind=choices.shown_kind(row.id, row.kind, left_out),
+            kind=shown_kind(row.id, row.kind, left_out),
             ranking_sha256=row.ranking_sha256,
             topics=row.topics,
         )

@@ -26,10 +26,10 @@ from leaderboard.judging.ops.pools import previews as pool_documents
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import FloatArray, IntArray, Judged, Judgments
-from leaderboard.scoring.ops.evaluations import choices
-from leaderboard.scoring.ops.evaluations.choices import RANKED_KIND, column
+from leaderboard.scoring.ops import scored_topics
 from leaderboard.scoring.ops.qrels import left_out
 from leaderboard.scoring.ops.rankings import blocks_of
+from leaderboard.scoring.ops.scored_topics import RANKED_KIND, column
 from leaderboard.scoring.ops.statistics import requests
 from leaderboard.stats.assessors import settle
 from leaderboard.stats.orders.rank_correlation import tau_ap_b, tau_b
@@ -159,7 +159,7 @@ def _runs(session: Session, task: Task) -> dict[int, str]:
         .where(Run.phase_id == phase.id, Run.withdrawn_at.is_(None), Run.kind == RANKED_KIND)
         .order_by(Run.name)
     )
-    left_out = choices.not_chosen(session, task)
+    left_out = scored_topics.not_chosen(session, task)
     return {run_id: name for run_id, name in rows if run_id not in left_out}
 
 

@@ -19,9 +19,8 @@ from leaderboard.errors import UnknownMeasure
 from leaderboard.measures.grammar import parse
 from leaderboard.measures.judged import Judged
 from leaderboard.scoring.ops import rankings
-from leaderboard.scoring.ops.evaluations.choices import MeasureColumn
 from leaderboard.scoring.ops.evaluations.shown import FloatArray, Source, scores_of, shown_edition
-from leaderboard.scoring.ops.scored_topics import TaskHead
+from leaderboard.scoring.ops.scored_topics import MeasureColumn, TaskHead
 from leaderboard.scoring.ops.statistics import requests
 from leaderboard.scoring.ops.statistics.procedures.reduced_judgments import NEEDS
 

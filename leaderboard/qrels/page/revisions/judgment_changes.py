@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from leaderboard.scoring.ops.evaluations.choices import MeasureColumn
 from leaderboard.scoring.ops.qrels.files import Change, PreparedQrels, compare
+from leaderboard.scoring.ops.scored_topics import MeasureColumn
 from leaderboard.tables.record import Column, Place, Shown, Table, columns_from
 from leaderboard.trec.qrels.left_out import NOTHING, LeftOut
 

@@ -22,14 +22,19 @@ from leaderboard.qrels.ops import Draft
 from leaderboard.qrels.page.revisions import judgment_changes
 from leaderboard.qrels.page.revisions.judgment_changes import Changes, GradeChange, TopicChange, TopicMeans
 from leaderboard.scoring.ops import collections
-from leaderboard.scoring.ops.evaluations import choices
-from leaderboard.scoring.ops.evaluations.choices import RANKED_KIND, MeasureColumn, column
 from leaderboard.scoring.ops.evaluations.shown import Source, means, shown_edition
 from leaderboard.scoring.ops.qrels import left_out, lines
 from leaderboard.scoring.ops.qrels.files import MAIN, PreparedQrels, newest
 from leaderboard.scoring.ops.qrels.left_out import LeftOutList
 from leaderboard.scoring.ops.run_facts import RunName
-from leaderboard.scoring.ops.scored_topics import OfTask
+from leaderboard.scoring.ops.scored_topics import (
+    RANKED_KIND,
+    MeasureColumn,
+    OfTask,
+    column,
+    not_chosen,
+    shown_kind,
+)
 from leaderboard.scoring.ops.statistics import requests
 from leaderboard.scoring.ops.statistics.procedures import revision_scores
 from leaderboard.scoring.ops.statistics.requests import Request, WaitingResult
@@ -127,7 +132,7 @@ def scored_runs(
     session: Session, viewer: Viewer, task: Task, access: TaskAccess, run_ids: Collection[int]
 ) -> list[RunName]:
     """Non-withdrawn runs of the visible phase, by id, with names visible to the viewer."""
-    left_out = choices.not_chosen(session, task)
+    left_out = not_chosen(session, task)
     names = shown_names.shown_names(session, viewer, task)
     rows = session.execute(
         select(Run.id, Run.name, Run.team_id, Run.kind)
@@ -139,7 +144,7 @@ def scored_runs(
             run_id=row.id,
             name=names.run(row.id, row.name),
             team=names.team(row.team_id),
-            kind=choices.shown_kind(row.id, row.kind, left_out),
+            kind=shown_kind(row.id, row.kind, left_out),
         )
         for row in rows
     ]

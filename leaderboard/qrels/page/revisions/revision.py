@@ -28,11 +28,11 @@ from leaderboard.qrels.page.revisions.lists import (
 )
 from leaderboard.qrels.page.revisions.rank_changes import ChangedJudgments, RankChanges, changed_titles
 from leaderboard.scoring.ops.evaluations import shown as evaluations_shown
-from leaderboard.scoring.ops.evaluations.choices import MeasureColumn
 from leaderboard.scoring.ops.evaluations.shown import means, scores_of, source_of
 from leaderboard.scoring.ops.qrels import files, left_out, lines
 from leaderboard.scoring.ops.qrels.files import MAIN, PreparedQrels
 from leaderboard.scoring.ops.qrels.lines import DRAFT
+from leaderboard.scoring.ops.scored_topics import MeasureColumn
 from leaderboard.tables.record import Files
 from leaderboard.trec.qrels.judgment_lists import opensearch, quepid
 from leaderboard.trec.qrels.packed import left_out_lines

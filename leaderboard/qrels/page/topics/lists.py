@@ -16,9 +16,8 @@ from leaderboard.db.tables import Topic
 from leaderboard.errors import Invalid
 from leaderboard.measures.judged import UNJUDGED, Judgments
 from leaderboard.scoring.ops import rankings, scored_topics
-from leaderboard.scoring.ops.evaluations.choices import MeasureColumn
 from leaderboard.scoring.ops.evaluations.shown import shown_edition
-from leaderboard.scoring.ops.scored_topics import TaskHead, grade_names
+from leaderboard.scoring.ops.scored_topics import MeasureColumn, TaskHead, grade_names
 from leaderboard.stats.reliability import FEWEST_RUNS, discrimination
 from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
 

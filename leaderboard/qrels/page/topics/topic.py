@@ -18,7 +18,6 @@ from leaderboard.measures.judged import IntArray
 from leaderboard.qrels.page.topics import judgments as topics_judgments
 from leaderboard.qrels.page.topics.judgments import NOBODY, SEVERAL, RunFinds
 from leaderboard.scoring.ops import collections, rankings, scored_topics
-from leaderboard.scoring.ops.evaluations.choices import RANKED_KIND, MeasureColumn
 from leaderboard.scoring.ops.evaluations.score import stored_scores
 from leaderboard.scoring.ops.evaluations.shown import (
     FloatArray,
@@ -28,7 +27,7 @@ from leaderboard.scoring.ops.evaluations.shown import (
     shown_edition,
 )
 from leaderboard.scoring.ops.run_facts import RunName
-from leaderboard.scoring.ops.scored_topics import TopicHead
+from leaderboard.scoring.ops.scored_topics import RANKED_KIND, MeasureColumn, TopicHead
 from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
 from leaderboard.trec.qrels.align import CompiledJudgments
 

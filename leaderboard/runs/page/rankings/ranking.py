@@ -17,10 +17,9 @@ from leaderboard.measures.by_rank import Running, running
 from leaderboard.measures.judged import UNJUDGED
 from leaderboard.qrels.page.topics.judgments import DocumentFinders, JudgedTopic, finder_facts, judged_topic
 from leaderboard.scoring.ops import collections, rankings, scored_topics
-from leaderboard.scoring.ops.evaluations.choices import MeasureColumn, column_of
 from leaderboard.scoring.ops.evaluations.shown import ShownEdition, left_out_facts, shown_edition
 from leaderboard.scoring.ops.rankings import OrderedRanking, PassedDocument, ordered_without
-from leaderboard.scoring.ops.scored_topics import PlacedTopic, RunOnTopic
+from leaderboard.scoring.ops.scored_topics import MeasureColumn, PlacedTopic, RunOnTopic, column_of
 from leaderboard.tables.record import Column, Files, Place, Shown, Table, columns_from
 from leaderboard.trec.documents.documents import Document
 from leaderboard.trec.documents.marking import Piece, marked, snippet, terms

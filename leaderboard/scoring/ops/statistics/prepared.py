@@ -19,9 +19,10 @@ from leaderboard.db.tables import Edition, Job, QrelsRevision, Reproduction, Run
 from leaderboard.measures.naming import parse
 from leaderboard.measures.record import refusal
 from leaderboard.scoring.ops import board_measures
-from leaderboard.scoring.ops.evaluations import choices, shown
+from leaderboard.scoring.ops.evaluations import shown
 from leaderboard.scoring.ops.evaluations.score import whole_editions
 from leaderboard.scoring.ops.evaluations.shown import Source, means, ranking_key, scored_runs, source_of
+from leaderboard.scoring.ops.scored_topics import RANKED_KIND, not_chosen
 from leaderboard.scoring.ops.statistics import requests
 from leaderboard.scoring.ops.statistics.procedures import document_orders, field_leaders
 from leaderboard.scoring.ops.statistics.requests import Request, WaitingResult
@@ -193,9 +194,9 @@ def _wanted(session: Session, task: Task, edition: Edition) -> list[Request]:
     """Requests that the board's pages would wait for, ranking measure first."""
     phases = phase_rules.rules_of(session, task)
     phase = phase_rules.newest(session, phases)
-    official = (Run.phase_id == phase.id, Run.kind == choices.RANKED_KIND, Run.withdrawn_at.is_(None))
+    official = (Run.phase_id == phase.id, Run.kind == RANKED_KIND, Run.withdrawn_at.is_(None))
     rows = session.execute(select(Run.id, Run.ranking_sha256).where(*official).order_by(Run.id)).all()
-    left_out = choices.not_chosen(session, task)
+    left_out = not_chosen(session, task)
     runs = [row for row in rows if row.id not in left_out]
     revision = session.get_one(QrelsRevision, edition.revision_id)
     source = source_of(edition, revision, phase.topic_set)

@@ -22,7 +22,7 @@ from leaderboard.core.policy import ANONYMOUS, OPERATOR, Viewer
 from leaderboard.db.engine import Database
 from leaderboard.errors import Invalid, NotFound, UnknownMeasure
 from leaderboard.measures.grammar import parse
-from leaderboard.scoring.ops.evaluations.choices import MeasureColumn, column
+from leaderboard.scoring.ops.scored_topics import MeasureColumn, column
 from leaderboard.scoring.ops.statistics import requests
 from leaderboard.scoring.ops.statistics.requests import KeptResults
 from tests.make import build

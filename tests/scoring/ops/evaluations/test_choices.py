@@ -18,7 +18,7 @@ from leaderboard.errors import Closed, Conflict, Forbidden
 from leaderboard.runs.ops import withdrawals
 from leaderboard.runs.page import run as run_pages
 from leaderboard.scoring.ops import run_facts
-from leaderboard.scoring.ops.evaluations.choices import NOT_CHOSEN, ChosenRun, counting
+from leaderboard.scoring.ops.scored_topics import NOT_CHOSEN, ChosenRun, counting
 from leaderboard.tasks.page import landing
 from tests.make import build, people
 from tests.make.copies import built_once

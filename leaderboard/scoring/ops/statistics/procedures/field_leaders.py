@@ -16,8 +16,8 @@ from leaderboard.core.phase_rules import PhaseRule
 from leaderboard.db.engine import now
 from leaderboard.db.tables import Edition, Phase, Run, Task
 from leaderboard.measures.naming import parse
-from leaderboard.scoring.ops.evaluations.choices import RANKED_KIND
 from leaderboard.scoring.ops.evaluations.shown import FloatArray, Source, means
+from leaderboard.scoring.ops.scored_topics import RANKED_KIND
 from leaderboard.stats.arrays import Arrays
 
 PROCEDURE, VERSION = "leaders", 1
