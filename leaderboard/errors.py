@@ -33,8 +33,8 @@ class Problem:
         what = f"{self.field} {self.value!r}: " if self.field and self.value else ""
         if self.value and not self.field:
             what = f"{self.value!r}: "
-        is_said = self.count == 1 or f"{self.count:,} " in self.rule
-        alike = "" if is_said else f" (and {self.count - 1:,} more like it)"
+        is_in_rule = self.count == 1 or f"{self.count:,} " in self.rule
+        alike = "" if is_in_rule else f" (and {self.count - 1:,} more like it)"
         return f"{place}{what}{self.rule}{alike} {self.remedy}".rstrip()
 
 

@@ -115,22 +115,22 @@ def _kind(plain: Any, about: Field) -> str:
     return "choice" if about.choices else "text" if about.rows > 1 else "line"
 
 
-def read(record: type[Record], said: Mapping[str, Any]) -> Record:
-    """The record that texts or values by name make; raises Invalid with every field that is not as told.
+def read(record: type[Record], inputs: Mapping[str, Any]) -> Record:
+    """The record that texts or values by name make; raises Invalid with every invalid field.
 
     Texts are those of a form or a command, values those of JSON. What is not there has the field's default;
     fields that belong together may be in a separate mapping, or next to the others.
     """
     given: dict[str, Any] = {}
     problems: list[Problem] = []
-    zone = str(said.get(ZONE) or "").strip() or "UTC"
+    zone = str(inputs.get(ZONE) or "").strip() or "UTC"
     for each in of(record):
-        if each.kind != "record" and each.name not in said:
+        if each.kind != "record" and each.name not in inputs:
             continue
-        value = said.get(each.name)
+        value = inputs.get(each.name)
         try:
             if each.kind == "record":
-                given[each.name] = read(each.type, value if isinstance(value, Mapping) else said)
+                given[each.name] = read(each.type, value if isinstance(value, Mapping) else inputs)
             else:
                 given[each.name] = _read(each, value, zone)
         except Invalid as error:
@@ -217,20 +217,20 @@ def _remedy(each: Asked, rule: str) -> str:
 
 def values(record: Any) -> dict[str, Any]:
     """Values of a record and of the records in it, by field name."""
-    held: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
     for each in of(type(record)):
         value = getattr(record, each.name)
-        held |= values(value) if each.kind == "record" else {each.name: value}
-    return held
+        by_name |= values(value) if each.kind == "record" else {each.name: value}
+    return by_name
 
 
 def texts(record: Any) -> dict[str, Any]:
     """Values of a record as a form shows them: texts, names of ticked choices, states of boxes."""
-    held = values(record)
-    zone = held.get(ZONE, "UTC")
+    by_name = values(record)
+    zone = by_name.get(ZONE, "UTC")
     shown = {
         name: zones.written(value, zone) if isinstance(value, datetime) else value
-        for name, value in held.items()
+        for name, value in by_name.items()
     }
     return {name: "" if value is None else value for name, value in shown.items()}
 

@@ -38,7 +38,7 @@ class _Entry:
 
 
 class MemoryBudget:
-    """So many bytes for all caches of a process together; its methods may be called from any thread."""
+    """A byte limit shared by all caches of a process; its methods may be called from any thread."""
 
     def __init__(self, most: int = USUAL) -> None:
         self._most = most

@@ -153,7 +153,7 @@ class _Parts(RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill the buffer as far as the part at hand goes; 0 at the end."""
+        """Fill the buffer from the current part; returns 0 at the end."""
         if not self._rest and self._at < self._size:
             self._rest = memoryview(
                 self._store.part(self._key, self._at, min(PART_BYTES, self._size - self._at))

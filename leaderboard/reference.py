@@ -158,10 +158,10 @@ def _describe(schema: dict[str, Any], kind: type) -> None:
     if "description" in schema:
         schema["description"] = cleandoc(schema["description"])
     tables = {field.name for field in fields(kind) if field.default_factory is dict}
-    for name, said in schema["properties"].items():
+    for name, property_schema in schema["properties"].items():
         if name in tables:
-            said.setdefault("default", {})
-        said["description"] = glossary.of_property(kind, name)
+            property_schema.setdefault("default", {})
+        property_schema["description"] = glossary.of_property(kind, name)
 
 
 def address(one: Operation) -> str:
@@ -193,7 +193,7 @@ def problems_of(one: Operation) -> tuple[str, ...]:
 
 
 def _operation(one: Operation, noun: str) -> dict[str, Any]:
-    said: dict[str, Any] = {
+    operation: dict[str, Any] = {
         "operationId": one.name,
         "tags": [noun],
         "summary": one.summary,
@@ -218,12 +218,12 @@ def _operation(one: Operation, noun: str) -> dict[str, Any]:
         kinds = (PIECE, FILE) if one.takes_piece else (FILE,)
         least = {} if one.takes_piece else {"minLength": 1}
         file = {"schema": {"type": "string", "contentMediaType": FILE, **least}}
-        said["requestBody"] = {"required": True, "content": dict.fromkeys(kinds, file)}
+        operation["requestBody"] = {"required": True, "content": dict.fromkeys(kinds, file)}
     elif one.body is not None:
         schema = {"$ref": SCHEMA.format(name=one.body.__name__)}
-        said["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
-    said["security"] = [{"token": []}] if one.rule.access is not PUBLIC else [{}, {"token": []}]
-    return said
+        operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
+    operation["security"] = [{"token": []}] if one.rule.access is not PUBLIC else [{}, {"token": []}]
+    return operation
 
 
 def _answer(one: Operation, words: str) -> dict[str, Any]:
@@ -293,8 +293,8 @@ def _schema(kind: Any, default: Any) -> dict[str, Any]:
 
 
 def _header(one: Header) -> dict[str, Any]:
-    said = {"name": one.name, "in": "header", "required": one.is_required}
-    return {**said, "schema": one.schema, "description": one.words}
+    parameter = {"name": one.name, "in": "header", "required": one.is_required}
+    return {**parameter, "schema": one.schema, "description": one.words}
 
 
 def _key() -> dict[str, Any]:
@@ -327,8 +327,8 @@ def _problem() -> dict[str, Any]:
         "description": "The problem and its remedy (RFC 9457).",
         "required": ["type", "title", "status", "detail", "remedy"],
         "properties": {
-            name: {**said, "description": glossary.WORDS.get(f"Problem.{name}") or glossary.WORDS[name]}
-            for name, said in properties.items()
+            name: {**schema, "description": glossary.WORDS.get(f"Problem.{name}") or glossary.WORDS[name]}
+            for name, schema in properties.items()
         },
     }
 

@@ -50,7 +50,7 @@ SOMEBODY = "somebody else"
 
 @dataclass(frozen=True, eq=False)
 class OpenBody:
-    """A body that is being received, of at most so many bytes; owner: the account that sends a large one."""
+    """A body that is being received, of at most `limit` bytes; owner: the account that sends a large one."""
 
     limit: int
     owner: str = ""
@@ -76,7 +76,7 @@ class OpenBodies:
 
     def add(self, body: OpenBody) -> None:
         """Count a body as open; raises Busy where there are too many already."""
-        with self._held(body):
+        with self._locked(body):
             others = [other for other in self._open if other.is_large == body.is_large]
             if body.is_large:
                 others += self._elsewhere(body.owner)
@@ -90,16 +90,16 @@ class OpenBodies:
 
     def remove(self, body: OpenBody) -> None:
         """Count a body as done; one that is not open is skipped."""
-        with self._held(body):
+        with self._locked(body):
             self._open.discard(body)
             place = self._places.pop(body, None)
             if self._shared is not None and place is not None:
                 self._shared.set_body(place, "", 0)
 
     @contextmanager
-    def _held(self, body: OpenBody) -> Iterator[None]:
+    def _locked(self, body: OpenBody) -> Iterator[None]:
         # Small bodies are counted by the thread that takes connections, which should wait for no process.
-        everywhere = self._shared.held() if self._shared is not None and body.is_large else nullcontext()
+        everywhere = self._shared.locked() if self._shared is not None and body.is_large else nullcontext()
         with everywhere, self._lock:
             yield
 
@@ -546,7 +546,7 @@ class SiteServer(TcpWSGIServer):  # type: ignore[misc]
             recv_bytes=RECEIVED_BYTES,
             max_request_body_size=NO_LIMIT,
             max_request_header_size=HEADER_BYTES,
-            # They are believed from a proxy alone (web.security), but tell that one stands between.
+            # They are trusted from a proxy only (web.security), but show that there is one.
             clear_untrusted_proxy_headers=False,
             ident=None,
         )

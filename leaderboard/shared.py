@@ -91,7 +91,7 @@ class Shared:
         return int.from_bytes(digest.digest(), "little") or 1
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def locked(self) -> Iterator[None]:
         """Hold what all processes write to, for some microseconds."""
         with self._threads:
             if sys.platform != "win32":
@@ -103,7 +103,7 @@ class Shared:
                     fcntl.flock(self._lock, fcntl.LOCK_UN)
 
     def set_connections(self, count: int) -> None:
-        """Tell the others that this process answers, and how many connections it has."""
+        """Publish to the others that this process answers, and how many connections it has."""
         self.memory.connections[self.number] = count
 
     def is_ahead(self) -> bool:
@@ -112,7 +112,7 @@ class Shared:
         return bool(counts[self.number] > min(count for count in counts if count >= 0))
 
     def set_body(self, place: int, owner: str, limit: int) -> None:
-        """Tell the others of a large body of this process, or that the place is free: limit 0."""
+        """Publish a large body of this process to the others, or that the place is free: limit 0."""
         at = 2 * (self.number * LARGE_BODIES + place)
         self.memory.bodies[at : at + 2] = [self.mark(owner), limit]
 
@@ -125,7 +125,7 @@ class Shared:
         return [(found == mark, limit) for found, limit in others if limit]
 
     def set_remainder(self, place: int, path: str) -> None:
-        """Tell the others of which address something is being taken; no address where the place is free."""
+        """Publish to the others which address is being received; no address where the place is free."""
         self.memory.remainders[self.number * REMAINDERS + place] = self.mark(path)
 
     def is_taken_elsewhere(self, path: str) -> bool:

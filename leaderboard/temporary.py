@@ -18,7 +18,7 @@ UPLOAD = "upload-"
 """Prefix of folders for the files of one request."""
 STALE_AFTER_S = 24 * 3600
 
-_held: list[IO[bytes]] = []
+_locks: list[IO[bytes]] = []
 """Locks that this process holds until it ends."""
 
 
@@ -41,7 +41,7 @@ def clean(data: Path) -> None:
         sweep(path, STALE_AFTER_S)
         return
     users = (path / "users").open("wb")
-    _held.append(users)
+    _locks.append(users)
     sweep(path, 0 if _is_alone(users) else STALE_AFTER_S)
     # Shared with all who use the folder: who starts meanwhile waits until the sweep is over.
     fcntl.flock(users, fcntl.LOCK_SH)

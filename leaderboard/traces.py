@@ -71,7 +71,7 @@ def configure(process: str) -> None:
 def record(
     name: str, kind: str, seconds: float, attributes: Mapping[str, str | int], *, is_error: bool = False
 ) -> None:
-    """Tell of something that ends now and took so many seconds; nothing where no endpoint is set."""
+    """Record a span that ends now and took this many seconds; does nothing if no endpoint is set."""
     if tracing is None:
         return
     end, api = time.time_ns(), tracing.api

@@ -75,10 +75,10 @@ def span(opens_at: datetime | None, closes_at: datetime | None, zone: str) -> st
     'from no limit until 2031-05-31 23:59:59 AoE (2031-06-01 11:59:59 UTC)'
     """
 
-    def said(at: datetime | None) -> str:
+    def moment(at: datetime | None) -> str:
         if at is None:
             return utc_time(None)
         here = f"{day_and_time(at.astimezone(zone_of(zone)))} {zone}"
         return here if zone == "UTC" else f"{here} ({utc_time(at)})"
 
-    return f"from {said(opens_at)} until {said(closes_at)}"
+    return f"from {moment(opens_at)} until {moment(closes_at)}"

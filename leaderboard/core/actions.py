@@ -88,7 +88,7 @@ class Action:
         writing: Writing,
         viewer: Viewer,
         given: Mapping[str, Any],
-        said: Mapping[str, Any] | None = None,
+        values: Mapping[str, Any] | None = None,
         settings: Settings | None = None,
     ) -> Outcome:
         """Do what is said, in texts or values, to what the placeholders name.
@@ -99,7 +99,7 @@ class Action:
         extra = self.site(settings) if self.site and settings else {}
         with writing() as session:
             self.may(session, viewer, *names[:1])
-            asked: list[Any] = [] if self.record is None else [fields.read(self.record, said or {})]
+            asked: list[Any] = [] if self.record is None else [fields.read(self.record, values or {})]
             if self.count is None:
                 return self._outcome(asked, self.act(session, viewer, *names, *asked, **extra))
             self.count(session, viewer, *names, *asked)

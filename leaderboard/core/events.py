@@ -63,7 +63,7 @@ class Post(Protocol):
 
 
 class Work(Protocol):
-    """Work of an evaluator besides evaluating."""
+    """Work of an evaluator other than evaluating."""
 
     def queue_due(self, session: "Session") -> None:
         """Queue what is to be tried again now."""

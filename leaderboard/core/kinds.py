@@ -79,7 +79,7 @@ class PackedRun:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeasureScores:
-    """A run's scores by one measure, and what their aggregate is made from where they alone do not tell."""
+    """A run's scores by one measure, and the parts of their aggregate where scores alone do not suffice."""
 
     scores: Scores
     parts: Scores | None
@@ -139,7 +139,7 @@ class RunKind:
     missing: str
     """Sentence on missing items, where scores are not trec_eval's."""
     rules: Callable[[Session, Task, list[str]], Any]
-    """The task's rules for a file on these topics, besides those for rankings."""
+    """The task's rules for a file on these topics, in addition to those for rankings."""
     checked: Callable[[Source, UploadRules, Limits, Others | None], tuple[Report, PackedRun | None]]
     """The report of a file, and the run if it is accepted; others None: it is not to be stored."""
     sample: Callable[[UploadRules, Sequence[str]], Iterator[str]] | None
@@ -199,7 +199,7 @@ def refused_probe(
 ) -> Report:
     """The report of a file for a blind task, refused if it covers too few topics.
 
-    It is a probe: its scores would tell how single topics are judged. fact: the one that counts its topics.
+    It is a probe: its scores would reveal how single topics are judged. fact: the one that counts its topics.
     """
     covered, of_all = report.facts.get(fact, 0), len(topics)
     if not report.facts or covered >= LEAST_COVERAGE * of_all:

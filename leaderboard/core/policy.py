@@ -171,7 +171,7 @@ OPERATOR = Viewer(name="operator", is_operator=True, is_organiser=True)
 
 
 def without_organising(viewer: Viewer) -> Viewer:
-    """The viewer as long as the second factor that organisers need is missing: any account, and told so."""
+    """The viewer while the second factor that organisers need is missing: any account, with a notice."""
     if not (viewer.is_organiser or viewer.organises or viewer.coordinates or viewer.reads):
         return viewer
     nothing: frozenset[int] = frozenset()

@@ -120,7 +120,7 @@ def shown_names(session: Session, viewer: Viewer, task: Task) -> ShownNames:
     """The teams and runs of a task by the names this viewer may read.
 
     A masked team's runs are called by its pseudonym and a number, in order of arrival: their own names may
-    tell whose they are.
+    reveal whose they are.
     """
     return _names(session, {task.id: shown_teams(session, viewer, task)})[task.id]
 

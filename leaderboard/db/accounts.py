@@ -50,7 +50,7 @@ class Webhook(Base):
 
 
 class WebhookDelivery(Base):
-    """One event for one webhook, written with what it tells of and sent by a job."""
+    """One event for one webhook, written in the transaction of its change and sent by a job."""
 
     __tablename__ = "webhook_delivery"
     __table_args__ = (

@@ -155,7 +155,7 @@ class Database:
                 engine.dispose(close=False)
 
     def shorten_log(self, longest: int = LONGEST_LOG, wait_s: float = CHECKPOINT_WAIT_S) -> bool:
-        """Empty SQLite's log of writes where it is longer than so many bytes; whether it was emptied.
+        """Truncate SQLite's write-ahead log if it is longer than `longest` bytes; whether it was truncated.
 
         SQLite starts it again only in a moment without readers, for which a site that is read never waits.
         Writers have their turn after it. Where they or readers do not let it through, it is left for later.

@@ -118,7 +118,7 @@ class Run(Base):
 
     __tablename__ = "run"
     __table_args__ = (
-        # Not over the task: a name that is refused would tell of a run that nobody may know of.
+        # Not over the task: refusing a name would reveal a run that nobody may know of.
         UniqueConstraint("task_id", "team_id", "name"),
         CheckConstraint("kind IN ('official', 'baseline', 'late', 'unofficial')", name="kind"),
     )

@@ -44,7 +44,7 @@ class TaskChange(Base):
 
 
 class Mail(Base):
-    """One letter to one account, written with what it tells of and sent by a job."""
+    """One letter to one account, written in the transaction of its change and sent by a job."""
 
     __tablename__ = "mail"
     __table_args__ = (

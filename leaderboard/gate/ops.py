@@ -15,7 +15,7 @@ from leaderboard.stats.gates import Compared, Gated, gate
 from leaderboard.stats.standing import ROPE
 from leaderboard.trec.comparisons import ScoredFiles, rankings_of, score_files, sign_of
 from leaderboard.trec.qrels.qrels import read_qrels
-from leaderboard.trec.scores.held import HeldQrels
+from leaderboard.trec.scores.in_memory import HeldQrels
 from leaderboard.trec.scores.scoring import Inputs, Options
 
 MOST_LOST, MOST_MOVED = 5, 5

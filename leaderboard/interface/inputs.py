@@ -20,7 +20,7 @@ from leaderboard.trec.read.forms import Asked
 from leaderboard.trec.read.lines import DEFAULT_LIMITS, text_of
 from leaderboard.trec.read.scanning import scan_run
 from leaderboard.trec.read.scattered import Scattered
-from leaderboard.trec.scores.held import HeldFile, HeldQrels, HeldRun, NamedFile
+from leaderboard.trec.scores.in_memory import HeldFile, HeldQrels, HeldRun, NamedFile
 from leaderboard.trec.scores.scoring import Judging, Ranked
 
 

@@ -265,8 +265,8 @@ def is_table_of(address: PageAddress, page: PageAddress) -> bool:
 def file_of(address: PageAddress, kind: str) -> str:
     """The file that an answer of a media type becomes, a relative path.
 
-    Pages are `index.html` of a folder, so that `/tasks/t` and `/tasks/t/topics` go together. What a file
-    system may not tell apart, or not take, has a digest.
+    Pages are `index.html` of a folder, so that `/tasks/t` and `/tasks/t/topics` go together. Names that a
+    file system may confuse or refuse get a digest.
 
     >>> file_of(PageAddress("/tasks/t", "", ""), "text/html")
     'tasks/t/index.html'
@@ -593,7 +593,7 @@ def _record(written: _Written, site: str, only: tuple[str, frozenset[int]] | Non
         size=sum(path.stat().st_size for path in files),
         left_out=tuple(written.left_out),
     )
-    said: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "site": site,
         "task": only[0] if only else None,
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -601,7 +601,7 @@ def _record(written: _Written, site: str, only: tuple[str, frozenset[int]] | Non
         "pages": record.pages,
         "left_out": record.left_out,
     }
-    _write(written.folder / RECORD, [json.dumps(said, indent=1, ensure_ascii=False), "\n"])
+    _write(written.folder / RECORD, [json.dumps(facts, indent=1, ensure_ascii=False), "\n"])
     names = [*files, written.folder / RECORD]
     sums = (f"{_digest(path)}  {path.relative_to(written.folder).as_posix()}\n" for path in names)
     _write(written.folder / SUMS, sums)

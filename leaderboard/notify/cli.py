@@ -36,7 +36,7 @@ def test(address: str) -> None:
         body=TEXT,
     )
     result = mail_services.send_mail(server, letter)
-    said = f"{server.host}:{server.port} answered: {result.said}"
+    message = f"{server.host}:{server.port} answered: {result.response}"
     if result.state != SENT:
-        raise click.ClickException(said)
-    click.echo(said)
+        raise click.ClickException(message)
+    click.echo(message)

@@ -173,7 +173,7 @@ def unlink(session: Session, viewer: Viewer, run_id: int) -> None:
     audit.record(session, viewer, "run.reproduces_nothing", f"run:{run_id}", was=before.original_id)
 
 
-def said(session: Session, viewer: Viewer, run_id: int) -> OriginalRuns | None:
+def originals_of(session: Session, viewer: Viewer, run_id: int) -> OriginalRuns | None:
     """The reproduced run, for viewers who can change it; raises as `link` does."""
     policy.own_run(session, viewer, run_id)
     row = session.get(Reproduction, run_id)

@@ -49,7 +49,7 @@ class AccountRow:
     name: str
     created_at: datetime
     seen_at: datetime | None
-    """When it was last here, as far as its sessions tell."""
+    """When it was last seen, according to its sessions."""
     teams: int
     is_organiser: Annotated[bool, Shown(key="organiser")]
     has_second_factor: Annotated[bool, Shown(key="second_factor")]
@@ -493,7 +493,7 @@ def _by_state(
 
 
 def _or_retrying(table: type[Mail | WebhookDelivery]) -> SQLColumnExpression[str]:
-    """The state of a row that is sent, where those that wait after a failure are told apart."""
+    """The state of an outgoing row, with a separate state for those that wait after a failure."""
     return case(((table.state == WAITING) & (table.attempts > 0), RETRYING), else_=table.state)
 
 

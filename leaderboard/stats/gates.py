@@ -150,7 +150,7 @@ class Gated:
 def gate(compared: Sequence[Compared]) -> tuple[Gated, ...]:
     """The verdicts on all comparisons of one gate, under Holm's correction over them for each of the tests.
 
-    So the chance of any false *worse* is at most 5 %, as is that of any *no worse* said of a run that is
+    So the chance of any false *worse* is at most 5 %, as is that of any *no worse* for a run that is
     worse by the margin or more, and that of any false *better*. Differences that are the same on every topic
     leave no chance: they are what they are. One topic cannot tell. Raises ValueError for no comparison, no
     topic, or a margin below 0.

@@ -43,7 +43,7 @@ MOST_RUNS = 15
 
 
 def letters(undecided: NDArray[np.bool_]) -> tuple[str, ...]:
-    """The letters of n runs of which undecided (n, n) says whether two cannot be told apart.
+    """The letters of n runs; undecided (n, n) says whether two do not differ significantly.
 
     The first run has an a; give the runs in the board's order. After z come a', b' and so on. No letter can
     be left out, though another choice may do with fewer. The diagonal is not read.
@@ -51,7 +51,7 @@ def letters(undecided: NDArray[np.bool_]) -> tuple[str, ...]:
     Raises ValueError where the relation is not symmetric or there are more than 15 runs, whose letters
     no one reads.
 
-    The second run can be told apart from neither of its neighbours, the first from the third:
+    The second run differs from neither of its neighbours, the first from the third:
 
     >>> letters(np.array([[1, 1, 0], [1, 1, 1], [0, 1, 1]], dtype=bool))
     ('a', 'ab', 'b')
@@ -70,7 +70,7 @@ def letters(undecided: NDArray[np.bool_]) -> tuple[str, ...]:
 
 
 def _columns(undecided: NDArray[np.bool_]) -> list[frozenset[int]]:
-    """Every largest set of runs of which no two can be told apart."""
+    """Every maximal set of runs of which no two differ significantly."""
     columns = {frozenset(range(len(undecided)))}
     for pair in np.argwhere(np.triu(~undecided, 1)).tolist():
         split = {column for column in columns if column.issuperset(pair)}
@@ -251,7 +251,7 @@ class Verdicts:
     signs: SignArray
     """(n, n): 1 where the row's run beats the column's, -1 where it is beaten, 0 where that is undecided."""
     too_few: bool
-    """Whether not even the first and the last can be told apart: then no run is said to be among the best."""
+    """Whether not even the first and the last differ significantly: then no run is called one of the best."""
     may_be_best: BoolArray
     """Runs that may be the best on topics like these; at least one unless the topics are too few."""
     beats: IntArray
@@ -270,9 +270,9 @@ def verdicts(table: PairTable, level: float = LEVEL) -> Verdicts:
 
     level is half of alpha. A run is out where some run of a higher mean is better by a one-sided test at
     level/(n - 1); it may be the best where it is neither out nor beaten. A run that alone may be the best is
-    the best, and beats all others. Where the runs of the highest and the lowest mean cannot be told apart,
-    none is said to be among the best, or to be out. Where the table's correction keeps no error over all
-    pairs, Holm's takes its place here.
+    the best, and beats all others. Where the runs of the highest and the lowest mean do not differ
+    significantly, none is called one of the best, or out. Where the table's correction keeps no error over
+    all pairs, Holm's takes its place here.
 
     >>> from leaderboard.stats.pairs.methods import all_pairs, method
     >>> scores = np.array([[9, 8, 9, 7, 8], [5, 6, 4, 4, 3], [5, 4, 6, 2, 5]]) / 10
@@ -318,7 +318,7 @@ def topics_of_undecided(
 def topics_against(table: PairTable, against: AgainstBaseline, topics: int) -> tuple[int | None, ...]:
     """Topics that would decide each run (n,) against the baseline; None where they do, as topics_at.
 
-    At LEVEL over the n - 1 pairs, or over those not yet told apart, unless they stay corrected for all pairs.
+    At LEVEL over the n - 1 pairs, or over those not yet decided, unless they stay corrected for all pairs.
     """
     run = np.flatnonzero(against.verdicts == 0)
     run = run[run != against.baseline]
@@ -353,7 +353,7 @@ def topics_at(alpha: float, table: PairTable, topics: int, chosen: Sequence[int]
 def next_level(table: PairTable, verdicts: Verdicts) -> float:
     """The level that a table's correction leaves for the next pair.
 
-    LEVEL over all pairs, or over those not yet told apart; of two runs alone, twice LEVEL.
+    LEVEL over all pairs, or over those not yet decided; of two runs alone, twice LEVEL.
     """
     if table.runs == 2:
         return 2 * LEVEL
@@ -395,7 +395,7 @@ def _signs(difference: FloatArray, is_decided: BoolArray) -> SignArray:
 
 
 def decided(table: PairTable, level: float = LEVEL) -> SignArray:
-    """Pairs that can be told apart by the table's own correction, (n, n), as in Verdicts.signs.
+    """Pairs that differ significantly by the table's own correction, (n, n), as in Verdicts.signs.
 
     A pair is decided where its adjusted p is below the level; the better run is that of the higher mean, so
     that of equal means neither is. A correction that keeps its error over all pairs has the same verdicts.
@@ -406,7 +406,7 @@ def decided(table: PairTable, level: float = LEVEL) -> SignArray:
 
 
 def decided_neighbours(signs: SignArray, order: Sequence[int]) -> BoolArray:
-    """Mask of the n - 1 neighbouring pairs in the board's order that can be told apart, by such signs."""
+    """Mask of the n - 1 neighbouring pairs in the board's order that differ significantly, by such signs."""
     places = np.asarray(order, dtype=np.int64)
     is_decided: BoolArray = signs[places[:-1], places[1:]] != 0
     return is_decided

@@ -126,7 +126,7 @@ Drawn = Literal["topics", "members", "shared topics"]
 """Units in which other suites like this one would differ."""
 
 FEW_MEMBERS = 6
-"""With fewer members, members like these can tell little."""
+"""With fewer members, little can be inferred about members like these."""
 _WELCH = Procedure(
     "members_t",
     "t over members",

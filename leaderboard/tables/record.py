@@ -123,9 +123,9 @@ def columns_from(record: type[Row], *parts: "str | Column[Row]") -> "list[Column
     if not parts:
         parts = tuple(each.name for each in fields(record))  # type: ignore[arg-type]
     columns: list[Column[Row]] = []
-    held = cast(Hashable, record)
+    hashable = cast(Hashable, record)
     for part in parts:
-        columns += [part] if isinstance(part, Column) else [_column(held, name) for name in part.split()]
+        columns += [part] if isinstance(part, Column) else [_column(hashable, name) for name in part.split()]
     return columns
 
 

@@ -34,7 +34,7 @@ def compared(file: str, printed: Values, again: Values) -> Iterator[Difference |
 
 
 def of_bundle(path: str, printed: bytes, again: bytes) -> tuple[Values, Values]:
-    """The values of a file of a bundle's scores and of the recomputed file, as far as versions have both.
+    """The values of a file of a bundle's scores and of the recomputed file, where versions have both.
 
     Raises ValueError, LookupError, TypeError, AttributeError or csv.Error for anything else.
     """

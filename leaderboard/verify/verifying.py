@@ -45,7 +45,7 @@ class Place(Protocol):
         ...
 
     def why(self, path: str) -> str:
-        """Why a file is missing, as far as is said."""
+        """Why a file is missing, if known."""
         ...
 
     def address(self, path: str) -> str:
@@ -80,7 +80,7 @@ class Address:
     url: str
     folder: Path
     _kept: dict[str, Path | None] = field(default_factory=dict)
-    _said: dict[str, str] = field(default_factory=dict)
+    _reasons: dict[str, str] = field(default_factory=dict)
 
     def get(self, path: str) -> Path | None:
         """A file, asked for once; raises Invalid where the site does not answer."""
@@ -89,8 +89,8 @@ class Address:
         return self._kept[path]
 
     def why(self, path: str) -> str:
-        """What the site said."""
-        return self._said.get(path, "The site does not publish it.")
+        """Why the site did not give it."""
+        return self._reasons.get(path, "The site does not publish it.")
 
     def address(self, path: str) -> str:
         """Its address."""
@@ -116,7 +116,7 @@ class Address:
                     continue
                 if error.code >= 500 or error.code in BUSY:
                     raise Invalid(f"{self.address(path)} answered {error.code}. Try again later.") from error
-                self._said[path] = _message(error)
+                self._reasons[path] = _message(error)
                 return None
             except (URLError, HTTPException, TimeoutError, ConnectionError) as error:
                 why = getattr(error, "reason", None) or error
@@ -417,7 +417,7 @@ def _frozen(work: _Work, place: Place, slug: str, by: Trust, only: str) -> None:
 
 
 def _listed(work: _Work, place: Place, slug: str) -> tuple[list[int], list[str]]:
-    """The numbers of a task's editions and the addresses of its snapshots, as far as they are public."""
+    """The numbers of a task's editions and the addresses of its snapshots, where public."""
     path = place.get(f"tasks/{slug}/history.json")
     if path is not None:
         with _reading(work.report, f"history of {slug}"):

@@ -61,7 +61,7 @@ def _view(
         asker, form = viewer(), request.form
         named = {name: form.get(by, "") for name, by in action.named.items()}
         try:
-            # What the address says besides is a field like those of the form.
+            # Other values in the address are fields like those of the form.
             beside = {name: value for name, value in placeholders.items() if name not in action.placeholders}
             values = sent(action.record) | beside if action.record else None
             outcome = action.do(writing, asker, placeholders | named, values, settings())

@@ -97,7 +97,7 @@ def problem_rows(problems: tuple[errors.Problem, ...]) -> Table[errors.Problem]:
     """Problems of a request or a file, one per row."""
     # Most problems have no place: then a page needs neither column.
     often = Place.EVERYWHERE if any(row.count > 1 for row in problems) else Place.DATA
-    # Reading stops at so many problems, so there may be more.
+    # Reading stops at this number of problems, so there may be more.
     has_stopped = sum(row.count for row in problems) == errors.MAX_PROBLEMS
     columns = columns_from(
         errors.Problem,

@@ -115,7 +115,7 @@ class KeptFile:
 
 
 class KeptFiles:
-    """The files, of so many bytes together; versions that are over are removed."""
+    """The files, with a total size limit; outdated versions are removed."""
 
     def __init__(self, data: Path, memory: Memory, room: int) -> None:
         self._folder = data / "tmp" / FILES_FOLDER
@@ -229,7 +229,7 @@ ROOMS = frozenset(
 """The blueprints whose pages are kept: none has an address that is a secret."""
 
 KEPT_HEADERS = ("Content-Disposition", "Content-Security-Policy")
-"""Headers kept with an answer besides its type; all others are the same everywhere."""
+"""Headers kept with an answer in addition to its type; all others are the same everywhere."""
 
 Address = tuple[str, str, str, str]
 

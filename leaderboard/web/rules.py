@@ -135,7 +135,7 @@ PUBLIC, SIGNED_IN, ORGANISER, OPERATOR = Access.PUBLIC, Access.SIGNED_IN, Access
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Declaration of one view; is_computed: whether its answer takes so much work that visitors get few."""
+    """Declaration of one view; is_computed: whether its answer is so costly that visitors get few."""
 
     access: Access
     body: Body = Body.SMALL
@@ -226,12 +226,12 @@ class Budget:
         self._left: Left = LRUCache(ADDRESSES) if self.shared is None else SharedBudgets(self.shared)
         self._lock = threading.Lock()
 
-    def _held(self) -> AbstractContextManager[Any]:
-        return self._lock if self.shared is None else self.shared.held()
+    def _locked(self) -> AbstractContextManager[Any]:
+        return self._lock if self.shared is None else self.shared.locked()
 
     def spend(self, address: str, a_minute: int) -> float:
         """Take one page of the address's budget; seconds until there is one, 0 where there was."""
-        with self._held():
+        with self._locked():
             at = self.clock()
             left, seen = self._left.get(address, (float(a_minute), at))
             left = min(a_minute, left + (at - seen) * a_minute / 60)
@@ -287,7 +287,7 @@ class Look(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """A body that may come in: of at most so many bytes, from this account."""
+    """A body that may be received: of at most this many bytes, from this account."""
 
     limit: int
     owner: str
@@ -380,7 +380,7 @@ def refuse_unread() -> None:
 
 
 def require_room(here: Settings, needed: int) -> None:
-    """Raise NoRoom unless the disks of files and of SQLite have so many bytes free, and `free_bytes`."""
+    """Raise NoRoom unless the disks of files and of SQLite have `needed` bytes free, and `free_bytes`."""
     folders = {here.data}
     if (url := make_url(here.url)).get_backend_name() == "sqlite" and url.database:
         folders.add(Path(url.database).parent)

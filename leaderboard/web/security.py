@@ -126,7 +126,7 @@ def incoming_folder() -> Path:
 
 
 def _suffix(name: str) -> str:
-    """The ending of a sent file's name, by which readers tell formats; nothing else of it is used."""
+    """The ending of a sent file's name, by which readers recognise formats; nothing else of it is used."""
     match = SUFFIX.search(name.lower())
     return match[0] if match else ""
 

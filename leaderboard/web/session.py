@@ -138,7 +138,7 @@ def database() -> Database:
 
 
 def wake() -> None:
-    """Tell idle evaluators that jobs were queued; call it after the commit."""
+    """Wake idle evaluators after jobs were queued; call it after the commit."""
     site().wake()
 
 

@@ -54,7 +54,7 @@ def skeleton(name: str) -> str:
 
 
 def looks_like(name: str, other: str) -> bool:
-    """Whether two names, upper and lower case being different, are hard to tell apart.
+    """Whether two names are hard to tell apart; upper and lower case differ.
 
     >>> looks_like("run-1", "run-l"), looks_like("run-1", "RUN-1")
     (True, False)

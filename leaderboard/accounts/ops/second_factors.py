@@ -19,7 +19,7 @@ from leaderboard.errors import Conflict, Invalid
 RECOVERY = "recovery"
 RECOVERY_CODES = 10
 RECOVERY_BYTES = 15
-"""So many random bits that a fast digest of them is enough."""
+"""Enough random bits that a fast digest of them is safe."""
 DRIFT = 1
 """Codes of 30 seconds before and after are taken too: clocks differ."""
 WRONG_CODE = "This code is wrong or has already been used. Wait for the next code and try again."

@@ -283,7 +283,7 @@ def account_page(error: LeaderboardError | None = None) -> str:
         "accounts/account.html",
         page=page,
         browsers=pages.browsers(page),
-        parts=[part for said in slots.ACCOUNT for part in said()],
+        parts=[part for parts_of in slots.ACCOUNT for part in parts_of()],
         providers=offered(),
         error=error,
         changed=request.args.get("changed") == "password",

@@ -68,7 +68,7 @@ def bring_in(database: Database, files: BundleFiles, answers: Answers) -> None:
 def page(understood: UnderstoodTask) -> Iterator[str]:
     """The one-page preview of a folder import."""
     yield f"{understood.name} ({understood.slug})"
-    yield from (f"{head}: {said.removesuffix('.')}." for head, said in understood.facts)
+    yield from (f"{head}: {text.removesuffix('.')}." for head, text in understood.facts)
     yield from _listed(
         [f"{run.name} ({run.team}): {run.topics:,} topics, {run.path}" for run in understood.runs]
     )

@@ -65,7 +65,7 @@ EXTRAS = {
     "pictures": {"file"},
     "snapshots": {"file"},
 }
-"""Fields of a record besides its columns."""
+"""Fields of a record that are not columns."""
 GONE = {
     "task": {
         "ladder_step": "The Ladder setting no longer exists: while the task is blind, its leaderboard shows "

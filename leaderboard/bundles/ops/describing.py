@@ -29,7 +29,7 @@ PACKED = (".gz", ".bz2", ".xz", ".zst", ".png", ".jpg")
 """Endings of what does not get smaller."""
 TAR_ENDINGS = (".tar.gz", ".tgz")
 NO_TIME = 315_532_800.0
-"""The first moment that a zip can say, 1980: for bundles that do not tell when they were made."""
+"""The earliest time a zip can store, in 1980: for bundles that do not record when they were made."""
 
 Pieces = Iterable[bytes]
 Progress = Callable[[str, int], object]

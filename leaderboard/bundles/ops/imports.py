@@ -484,7 +484,7 @@ LEFT_OUT = {
 
 
 def bring(session: Session, viewer: Viewer, files: BundleFiles, request: ImportRequest) -> ImportedTask:
-    """Store the task of a bundle as far as the viewer is believed; raises as `take_in` does."""
+    """Store a bundle's task, with what the viewer may vouch for; raises as `take_in` does."""
     is_believed = viewer.is_operator or viewer.operates
     return (bring_in if is_believed else take_in)(session, viewer, files, request)
 

@@ -130,8 +130,8 @@ def add_revision(
 ) -> QrelsRevision:
     """Store a revision with the judgments of its file, and what others hold that stands next to them.
 
-    Its digest is the one on record, as far as that is a file's; where it is of all that scores rest on, it is
-    taken again. Raises Invalid where the file holds other topics or another number than its record says.
+    Its digest is the one on record where that is of one file; where it is of all that scores rest on, it is
+    computed again. Raises Invalid where the file holds other topics or another number than its record says.
     """
     others = paths.distractors
     if line.kind == "board" and (others or paths.left_out):

@@ -181,7 +181,7 @@ def _of_run(source: BundleSource, run_id: int, record: Record) -> Record:
     source.paths["run", run_id] = path = f"runs/{start}{kind}{ending}"
     if source.task.kind == "judges":
         return {"file": path, **_judge(source, run_id).record()}
-    # A digest of what it retrieved would tell whose it is, by other tasks that have the same.
+    # A digest of what it retrieved would reveal whose it is, through other tasks that have the same.
     return {"file": path} if instead is None else {"file": path, "ranking_sha256": ""}
 
 
@@ -263,7 +263,7 @@ _MORE: dict[str, Callable[[BundleSource, int, Record], Record]] = {
     "pictures": _of_picture,
     "snapshots": _of_snapshot,
 }
-"""Fields of a record besides its columns."""
+"""Fields of a record that are not columns."""
 
 
 def _write_judgments(source: BundleSource, target: BundleWriter) -> None:

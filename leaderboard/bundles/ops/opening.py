@@ -217,7 +217,7 @@ def rooted(files: BundleFiles) -> BundleFiles:
         )
 
 
-FOLDER, HELD_NAMES = "imports", "names.json"
+FOLDER, NAMES = "imports", "names.json"
 KEPT_S = 24 * 3600
 TOKEN_BYTES = 16
 
@@ -234,16 +234,16 @@ def keep_bundle(data: Path, account_id: int, files: Sequence[tuple[str, Path]]) 
     for number, (_, path) in enumerate(files):
         shutil.copyfile(path, folder / str(number))
     facts = {"token": token, "names": [name for name, _ in files]}
-    (folder / HELD_NAMES).write_text(json.dumps(facts), encoding="utf-8")
+    (folder / NAMES).write_text(json.dumps(facts), encoding="utf-8")
     return token
 
 
 @contextmanager
-def held(data: Path, account_id: int, token: str, bounds: Bounds) -> Iterator[BundleFiles]:
+def kept_bundle(data: Path, account_id: int, token: str, bounds: Bounds) -> Iterator[BundleFiles]:
     """The files that an account keeps, unpacked where they are one archive; raises NotFound for none."""
     folder = _folder(data, account_id)
     try:
-        facts = json.loads((folder / HELD_NAMES).read_text(encoding="utf-8"))
+        facts = json.loads((folder / NAMES).read_text(encoding="utf-8"))
     except FileNotFoundError:
         facts = {"token": ""}
     if not secrets.compare_digest(facts["token"].encode(), token.encode()) or not token:

@@ -60,7 +60,7 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordTable:
-    """A table of the bundle: the rows of a task, and which columns stay behind besides bytes and accounts."""
+    """A table of the bundle: the rows of a task, and which columns it omits apart from bytes and accounts."""
 
     name: str
     model: type[Base]

@@ -171,7 +171,7 @@ def _renamed(line: bytes, tag: bytes) -> bytes:
 
 
 def _drawn(session: Session, names: dict[int, str], given: dict[int, str]) -> dict[int, str]:
-    """Team id -> pseudonym; by a seed that nobody keeps, as the order of ids would tell."""
+    """Team id -> pseudonym; by a seed that is not stored, because the order of ids would reveal them."""
     taken = {skeleton(name) for name in given.values()}
     taken |= set(session.scalars(select(Team.skeleton).where(Team.skeleton.is_not(None))))
     drawn = pseudonyms.order(words("animals"), secrets.token_hex(pseudonyms.SEED_BYTES))
@@ -269,7 +269,7 @@ PUBLIC_COLUMNS = {
         "shown_from shown_to"
     ),
 }
-"""Table -> the columns that pages for everybody tell, or that are put in their place."""
+"""Table -> the columns that public pages show, or that replace them."""
 _NAMELESS_TEAM: Record = {"affiliation": "", "country": "", "home_page": ""}
 _NAMELESS_FILE: Record = {"file_name": "run.txt.gz", "sha256": "", "bytes": 0}
 

@@ -79,10 +79,10 @@ def _made(turns: threading.Semaphore = _turns) -> Iterator[IO[bytes]]:
     On the disk, not in memory; without a name, so that nothing is left of it whatever happens.
     """
     require_room(settings(), 0)
-    with _turn(turns), ExitStack() as held:
-        file = held.enter_context(tempfile.TemporaryFile(dir=tempfile.gettempdir()))
+    with _turn(turns), ExitStack() as stack:
+        file = stack.enter_context(tempfile.TemporaryFile(dir=tempfile.gettempdir()))
         yield file
-        held.pop_all()
+        stack.pop_all()
 
 
 def _as_zip(file: IO[bytes], slug: str) -> Response:

@@ -86,7 +86,7 @@ def make() -> ResponseReturnValue:
     assert account_id is not None, "the rule lets in accounts only"
     finish_reading()
     try:
-        with turn(), opening.held(settings().data, account_id, token, bounds()) as files:
+        with turn(), opening.kept_bundle(settings().data, account_id, token, bounds()) as files:
             words = _words("", is_export=files.is_bundle)
             try:
                 slug = made(files, words)

@@ -161,7 +161,7 @@ def _two_in_words(files: "ScoredFiles", facts: dict[str, Any], digits: int) -> s
 
 
 def _undecided(facts: dict[str, Any]) -> list[str]:
-    """That the two cannot be told apart, and what more topics would do."""
+    """That the two do not differ significantly, and what more topics would do."""
     from leaderboard.scoring.ops.statistics.standings import undecided_pair
     from leaderboard.stats.pairs.corrections import LEVEL
 

@@ -24,7 +24,7 @@ OF_RANKINGS = (
     "no_summary", "level", "dialect", "depth", "judged_only", "complete", "collection_size",
     "second_column", "preferences", "documents", "dissimilarities", "leave_out_query", "mapping", "threads",
 )  # fmt: skip
-HELD_BYTES = 2**23
+MEMORY_BYTES = 2**23
 """Of output, before it goes to a file until all runs were read."""
 BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 
@@ -200,21 +200,21 @@ def _load_numpy() -> None:
 
 def _once_all_are_there(pieces: Iterator[bytes]) -> Iterator[bytes]:
     """The pieces, none before the last was made; many are not held in memory."""
-    held: list[bytes] = []
+    buffer: list[bytes] = []
     for piece in pieces:
-        held.append(piece)
-        if sum(map(len, held)) > HELD_BYTES:
+        buffer.append(piece)
+        if sum(map(len, buffer)) > MEMORY_BYTES:
             break
     else:
-        yield b"".join(held)
+        yield b"".join(buffer)
         return
     # Imported for a large output only: it takes longer than a small run.
     from tempfile import TemporaryFile
 
     with TemporaryFile() as file:
-        file.writelines(chain(held, pieces))
+        file.writelines(chain(buffer, pieces))
         file.seek(0)
-        while piece := file.read(HELD_BYTES):
+        while piece := file.read(MEMORY_BYTES):
             yield piece
 
 

@@ -43,7 +43,7 @@ class StopSignals:
         return self._is_asked
 
     def wait(self, seconds: float) -> bool:
-        """Wait until a signal comes, so many seconds at most; whether one came."""
+        """Wait for a signal, at most this many seconds; whether one came."""
         if not self._is_asked:
             try:
                 self._signals.get(timeout=seconds)
@@ -125,7 +125,7 @@ def traced() -> Iterator[None]:
 
 
 def limit_memory(limit: int) -> None:
-    """Let this process have so many bytes of address space; 0: any number."""
+    """Limit the address space of this process to this many bytes; 0: no limit."""
     if limit and sys.platform != "win32":
         import resource
 

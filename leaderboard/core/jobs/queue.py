@@ -181,7 +181,7 @@ def left_out(settings: Settings) -> list[str]:
 
 
 def limits(settings: Settings) -> dict[str, int]:
-    """The kinds of which so many jobs are done at once, lest none is left for runs; the others have none."""
+    """How many jobs of a kind may run at once, to leave evaluators for runs; other kinds have no limit."""
     return {COMPARE: settings.comparisons_at_once, MAIL: 1, WEBHOOK: WEBHOOKS_AT_ONCE, MOVE: 1}
 
 

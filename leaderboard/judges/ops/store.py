@@ -271,7 +271,7 @@ class ExportedJudge:
     names: Mapping[str, str] = field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:
-        """The fields of its record besides the columns: its files, and the digest of rewritten contents."""
+        """The fields of its record that are not columns: its files, and the digest of rewritten contents."""
         sent = self._sent()
         made: dict[str, Any] = {}
         if self.tag is not None:

@@ -624,9 +624,9 @@ def _computed(session: Session, sample: JudgedSample, bound: BoundMeasure, run_i
 
 def _add_weight(weight: FloatArray, rankings: IntArray) -> None:
     """Add the discount of its rank to each document that the rankings hold."""
-    is_held = rankings != NOWHERE
+    is_ranked = rankings != NOWHERE
     np.add.at(
-        weight, rankings[is_held], np.broadcast_to(discounts(rankings.shape[-1]), rankings.shape)[is_held]
+        weight, rankings[is_ranked], np.broadcast_to(discounts(rankings.shape[-1]), rankings.shape)[is_ranked]
     )
 
 

@@ -25,7 +25,7 @@ SLOW_WAIT_S = 5.0
 """The same after an attempt that took as long: a slow listener holds a place for less time."""
 READ_BYTES = 4096
 """Bytes read of a response; only its beginning is shown."""
-SAID_CHARACTERS = 200
+RESPONSE_CHARACTERS = 200
 MOST_ADDRESSES = 4
 """Of one name, that are tried one after the other."""
 ADDRESS_CHARACTERS = 500
@@ -59,12 +59,12 @@ class WebhookRequest:
 
 @dataclass(frozen=True, slots=True)
 class WebhookAnswer:
-    """Outcome of a request: status None without a response, then said gives the reason."""
+    """Outcome of a request: status None without a response, then text gives the reason."""
 
     state: str
     status: int | None
     milliseconds: int
-    said: str
+    text: str
 
 
 class _NotAllowedError(Exception):
@@ -137,20 +137,20 @@ def post(request: WebhookRequest, allowed: Networks) -> WebhookAnswer:
     started = time.monotonic()
     status: int | None = None
     try:
-        status, said = _exchange(request, allowed)
+        status, text = _exchange(request, allowed)
     except (OSError, HTTPException, ValueError, _NotAllowedError) as error:
-        said = str(error) or type(error).__name__
+        text = str(error) or type(error).__name__
     spent = time.monotonic() - started
     if status is None and spent >= request.wait_s:
-        said = f"No answer within {request.wait_s:.0f} seconds."
+        text = f"No answer within {request.wait_s:.0f} seconds."
     state = GONE if status == 410 else TAKEN if status is not None and 200 <= status < 300 else REFUSED
-    return WebhookAnswer(state, status, round(spent * 1000), _shown(said))
+    return WebhookAnswer(state, status, round(spent * 1000), _shown(text))
 
 
-def _shown(said: str) -> str:
+def _shown(text: str) -> str:
     """The beginning of a text in one line, without what is not to be printed."""
-    plain = "".join(letter if letter.isprintable() else " " for letter in said)
-    return " ".join(plain.split())[:SAID_CHARACTERS]
+    plain = "".join(letter if letter.isprintable() else " " for letter in text)
+    return " ".join(plain.split())[:RESPONSE_CHARACTERS]
 
 
 def _exchange(request: WebhookRequest, allowed: Networks) -> tuple[int, str]:
@@ -163,11 +163,11 @@ def _exchange(request: WebhookRequest, allowed: Networks) -> tuple[int, str]:
         connection.request("POST", path, request.body, {**headers, **request.headers})
         answer = connection.getresponse()
         try:
-            said = answer.read(READ_BYTES).decode("utf-8", "replace")
+            body = answer.read(READ_BYTES).decode("utf-8", "replace")
         except (OSError, HTTPException):
             # The status is what counts; the text behind it was cut off, or came too slowly.
-            said = ""
-        return answer.status, said
+            body = ""
+        return answer.status, body
 
 
 @contextmanager

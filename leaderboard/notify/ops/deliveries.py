@@ -121,7 +121,7 @@ def store(session: Session, request: WebhookRequest, answer: WebhookAnswer) -> N
             at=at,
             status=answer.status,
             milliseconds=answer.milliseconds,
-            said=answer.said,
+            said=answer.text,
         )
     )
     if row.state != WAITING:
@@ -159,7 +159,7 @@ def _failed(
         webhook.paused_at, webhook.paused_why = at, "It answered 410 Gone: it accepts no more events."
     elif at - webhook.failing_since >= FAILING_FOR:
         webhook.paused_at = at
-        webhook.paused_why = f"All deliveries failed for {FAILING_FOR.days} days: {answer.said}"
+        webhook.paused_why = f"All deliveries failed for {FAILING_FOR.days} days: {answer.text}"
 
 
 def _pause(attempts: int) -> timedelta:

@@ -54,7 +54,7 @@ WAIT_S = 20
 AGAIN, AWAY, FAILED, BOUNCED = "again", "away", "failed", "bounced"
 """Outcome of an undelivered mail: refused temporarily; no server reached; refused permanently; unknown
 address."""
-SAID_CHARACTERS = 500
+RESPONSE_CHARACTERS = 500
 URL, FROM = "LEADERBOARD_SMTP_URL", "LEADERBOARD_MAIL_FROM"
 
 
@@ -88,7 +88,7 @@ class MailResult:
     """Outcome of a mail, and the server's response."""
 
     state: str
-    said: str
+    response: str
 
 
 def server_of(settings: Settings) -> MailServer | None:
@@ -126,10 +126,10 @@ def server_of(settings: Settings) -> MailServer | None:
 
 
 def _starttls(query: str, host: str) -> bool:
-    said = parse_qs(query).get("starttls", ["none" if is_loopback(host) else "required"])[-1]
-    if said not in ("required", "none"):
-        raise Invalid(f"{URL} has starttls={said[:20]}; it must be required or none.")
-    return said == "required"
+    mode = parse_qs(query).get("starttls", ["none" if is_loopback(host) else "required"])[-1]
+    if mode not in ("required", "none"):
+        raise Invalid(f"{URL} has starttls={mode[:20]}; it must be required or none.")
+    return mode == "required"
 
 
 def mail_message(server: MailServer, letter: Letter) -> EmailMessage:
@@ -156,9 +156,9 @@ def send_mail(server: MailServer, letter: Letter) -> MailResult:
         with _connected(server) as connection:
             return _handed_over(connection, server, letter)
     except smtplib.SMTPResponseException as error:
-        return MailResult(AWAY, _said(error.smtp_code, error.smtp_error))
+        return MailResult(AWAY, _response(error.smtp_code, error.smtp_error))
     except (OSError, smtplib.SMTPException, ValueError) as error:
-        return MailResult(AWAY, f"{type(error).__name__}: {error}"[:SAID_CHARACTERS])
+        return MailResult(AWAY, f"{type(error).__name__}: {error}"[:RESPONSE_CHARACTERS])
 
 
 @contextmanager
@@ -182,23 +182,23 @@ def _connected(server: MailServer) -> Iterator[smtplib.SMTP]:
 
 def _handed_over(connection: smtplib.SMTP, server: MailServer, letter: Letter) -> MailResult:
     connection.ehlo_or_helo_if_needed()
-    code, said = connection.mail(server.sender)
+    code, reply = connection.mail(server.sender)
     if code >= 400:
         # The server refuses the sender, not this receiver: no mail is sent until the operator has fixed it.
-        return MailResult(AWAY, _said(code, said))
-    code, said = connection.rcpt(letter.to)
+        return MailResult(AWAY, _response(code, reply))
+    code, reply = connection.rcpt(letter.to)
     if code >= 400:
-        return MailResult(_refused(code, said), _said(code, said))
+        return MailResult(_refused(code, reply), _response(code, reply))
     try:
-        code, said = connection.data(mail_message(server, letter).as_bytes())
+        code, reply = connection.data(mail_message(server, letter).as_bytes())
     except smtplib.SMTPDataError as error:
-        code, said = error.smtp_code, bytes(str(error.smtp_error), "utf-8", "replace")
+        code, reply = error.smtp_code, bytes(str(error.smtp_error), "utf-8", "replace")
     if code < 400:
-        return MailResult(SENT, _said(code, said))
-    return MailResult(AGAIN if code < 500 else FAILED, _said(code, said))
+        return MailResult(SENT, _response(code, reply))
+    return MailResult(AGAIN if code < 500 else FAILED, _response(code, reply))
 
 
-def _refused(code: int, said: bytes) -> str:
+def _refused(code: int, reply: bytes) -> str:
     """The outcome for a refused address: 4xx temporary, 5.7.x not permitted, else unknown address.
 
     >>> _refused(450, b"4.2.0 busy"), _refused(554, b"5.7.1 relay denied"), _refused(550, b"5.1.1 unknown")
@@ -206,12 +206,12 @@ def _refused(code: int, said: bytes) -> str:
     """
     if code < 500:
         return AGAIN
-    return FAILED if said.lstrip().startswith(b"5.7.") else BOUNCED
+    return FAILED if reply.lstrip().startswith(b"5.7.") else BOUNCED
 
 
-def _said(code: int, said: bytes | str) -> str:
-    words = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
-    return prose.one_line(f"{code} {words}")[:SAID_CHARACTERS]
+def _response(code: int, reply: bytes | str) -> str:
+    words = reply.decode("utf-8", "replace") if isinstance(reply, bytes) else str(reply)
+    return prose.one_line(f"{code} {words}")[:RESPONSE_CHARACTERS]
 
 
 MOST_ATTEMPTS = 14
@@ -311,7 +311,7 @@ def store_mail(session: Session, letter: Letter, result: MailResult) -> None:
     if mail is None or mail.state != WAITING:
         return
     at = now(session)
-    mail.error = "" if result.state == SENT else result.said
+    mail.error = "" if result.state == SENT else result.response
     if result.state in (AGAIN, AWAY):
         throttles.give_back(session, _hour_of(mail.address))
         _put_off(session, mail, result, at)

@@ -346,7 +346,7 @@ def run_scored(session: Session, run_id: int, edition_id: int) -> None:
 
 
 def edition_shown(session: Session, edition: Edition) -> None:
-    """Tell that the board shows an edition: teams only where it shows scores at all."""
+    """Send that the board shows an edition; to teams only where it shows scores at all."""
     task = session.get_one(Task, edition.task_id)
     shows = policy.access_of(session, policy.ANONYMOUS, task).means
     teams = _entered(session, task) if shows else ()
@@ -355,19 +355,19 @@ def edition_shown(session: Session, edition: Edition) -> None:
 
 
 def dates_changed(session: Session, task: Task, phase: Phase) -> None:
-    """Tell that a phase opens or closes at another time."""
+    """Send that a phase opens or closes at another time."""
     path = f"/tasks/{task.slug}/phases"
     _tell(session, WebhookEvent.DATES_CHANGED, task, path, {"phase": phase.name}, _entered(session, task))
 
 
 def announced(session: Session, task: Task, announcement: Announcement, team_ids: Collection[int]) -> None:
-    """Tell of an announcement that is for these teams."""
+    """Send an announcement to these teams."""
     path = f"/tasks/{task.slug}/news#announcement-{announcement.id}"
     _tell(session, WebhookEvent.ANNOUNCEMENT, task, path, {"announcement": announcement.id}, team_ids)
 
 
 def job_failed(session: Session, job_id: int) -> None:
-    """Tell a task's organisers that a check or an evaluation was given up; other work is no task's."""
+    """Notify a task's organisers that a check or an evaluation was given up; other jobs have no task."""
     job = session.get_one(Job, job_id)
     if job.kind == queue.EVALUATE:
         task_id, facts = session.get_one(Run, job.subject_id).task_id, {"run": job.subject_id}

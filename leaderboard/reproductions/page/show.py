@@ -256,8 +256,7 @@ def pair_rows(
     """A row for each link whose runs the viewer can compare, by names; own: the scores of the page's task.
 
     with_orders: the runs whose document rankings are also compared. A replication is left out where the
-    viewer knows
-    one of its runs by a pseudonym only: the name of the other may tell whose it is.
+    viewer knows one of its runs by a pseudonym only: the name of the other may reveal whose it is.
     """
     ids = {run_id for link in links for pair in link.pairs for run_id in pair}
     runs = readable_runs(session, viewer, ids, own.measure.key, own)
@@ -574,12 +573,12 @@ def _metadata(session: Session, original: NamedRun, run: NamedRun) -> tuple[Diff
     rows = session.execute(select(Run.id, Run.details).where(Run.id.in_(ids)))
     details = {row.id: row.details for row in rows}
     is_masked = original.is_masked or run.is_masked
-    one, two = (_said(details[run_id], is_masked=is_masked) for run_id in ids)
+    one, two = (_metadata_of(details[run_id], is_masked=is_masked) for run_id in ids)
     both = ((key, one.get(key, ""), two.get(key, "")) for key in dict.fromkeys([*one, *two]))
-    return tuple(DifferingFact(*said) for said in both if said[1] != said[2])
+    return tuple(DifferingFact(*fact) for fact in both if fact[1] != fact[2])
 
 
-def _said(details: Mapping[str, Any], *, is_masked: bool) -> dict[str, str]:
+def _metadata_of(details: Mapping[str, Any], *, is_masked: bool) -> dict[str, str]:
     if is_masked:
         return {fact.title: fact.text for fact in facts.nameless(facts.facts(details))}
     return {".".join(path): text for path, text in leaves(facts.header_of(details))}

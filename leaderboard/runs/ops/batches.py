@@ -182,32 +182,33 @@ def send_held(session: Session, viewer: Viewer, batch_id: int) -> int:
     """
     batch, task = own_batch(session, viewer, batch_id)
     lock_row(session, UploadBatch, batch.id)
-    held = _held(session, batch.id)
-    for phase_id in {upload.phase_id for upload in held}:
+    held_uploads = _held_uploads(session, batch.id)
+    for phase_id in {upload.phase_id for upload in held_uploads}:
         limits.require_taken(session, viewer, task, session.get_one(Phase, phase_id).name)
-    for team_id in {upload.team_id for upload in held} if not policy.organises(viewer, task.id) else ():
-        policy.require_member(viewer, team_id)
-    for upload in held:
+    if not policy.organises(viewer, task.id):
+        for team_id in {upload.team_id for upload in held_uploads}:
+            policy.require_member(viewer, team_id)
+    for upload in held_uploads:
         upload.state = "received"
         queue.enqueue(session, queue.CHECK, upload.id, priority=queue.FRESH)
-    audit.record(session, viewer, "batch.send_held", f"batch:{batch.id}", files=len(held))
-    return len(held)
+    audit.record(session, viewer, "batch.send_held", f"batch:{batch.id}", files=len(held_uploads))
+    return len(held_uploads)
 
 
 def drop_held(session: Session, viewer: Viewer, batch_id: int) -> int:
     """Throw away what was held; how many files."""
     batch, _ = own_batch(session, viewer, batch_id)
     lock_row(session, UploadBatch, batch.id)
-    held = _held(session, batch.id)
-    for upload in held:
+    held_uploads = _held_uploads(session, batch.id)
+    for upload in held_uploads:
         uploads.reject(session, upload, "Discarded by its sender after review.")
-    audit.record(session, viewer, "batch.drop_held", f"batch:{batch.id}", files=len(held))
-    return len(held)
+    audit.record(session, viewer, "batch.drop_held", f"batch:{batch.id}", files=len(held_uploads))
+    return len(held_uploads)
 
 
-def _held(session: Session, batch_id: int) -> Sequence[Upload]:
-    held = select(Upload).where(Upload.batch_id == batch_id, Upload.state == "held").order_by(Upload.id)
-    return session.scalars(held.with_for_update()).all()
+def _held_uploads(session: Session, batch_id: int) -> Sequence[Upload]:
+    statement = select(Upload).where(Upload.batch_id == batch_id, Upload.state == "held").order_by(Upload.id)
+    return session.scalars(statement.with_for_update()).all()
 
 
 def expire(session: Session) -> None:
@@ -216,9 +217,9 @@ def expire(session: Session) -> None:
     What waits for the organisers, an agent's, does so until they have decided.
     """
     is_old = Upload.checked_at < now(session) - HELD_FOR
-    held = select(Upload).where(is_old, Upload.state == "held", Upload.batch_id.is_not(None))
+    expired = select(Upload).where(is_old, Upload.state == "held", Upload.batch_id.is_not(None))
     # One that its sender sends in this moment is not waited for, and not dropped.
-    for upload in session.scalars(held.with_for_update(skip_locked=True)).all():
+    for upload in session.scalars(expired.with_for_update(skip_locked=True)).all():
         uploads.reject(session, upload, "Held for a week and not submitted.")
     session.flush()
     fixed = select(Upload.fixed_from_id).where(Upload.fixed_from_id.is_not(None))

@@ -45,7 +45,7 @@ TAKES_TURNS = (
     f"{REJECTED_AN_HOUR} of your files were rejected within an hour, so your files are now checked one at a "
     "time"
 )
-SAID_FROM = 5
+ANNOUNCED_FROM = 5
 """Number of remaining rejections from which the limit is announced."""
 
 
@@ -270,7 +270,7 @@ def rejections_in_words(left: int) -> str:
     >>> rejections_in_words(1)
     'After 1 more rejected file within this hour your files are checked one at a time, at most one a minute.'
     """
-    if left > SAID_FROM:
+    if left > ANNOUNCED_FROM:
         return ""
     if left == 0:
         return f"{TAKES_TURNS}, at most one a minute."

@@ -59,7 +59,7 @@ def offset(path: Path) -> int:
 
 
 @contextmanager
-def held(path: Path) -> Iterator[IO[bytes]]:
+def locked(path: Path) -> Iterator[IO[bytes]]:
     """The file, to be appended to; raises Conflict while another request has it."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with path.open("ab") as file:

@@ -64,8 +64,8 @@ def sending(
     entered = select(Entry.id).where(Entry.task_id == task.id, Entry.team_id == team_id, entries.takes_part())
     if session.scalar(entered) is None:
         raise NotFound(f"There is no team {team_id} in {task.name}.", team=team_id)
-    said = {"by": token.label, "image": image, "commit": commit}
-    return replace(viewer, team_ids=frozenset({team_id})), {key: text for key, text in said.items() if text}
+    stated = {"by": token.label, "image": image, "commit": commit}
+    return replace(viewer, team_ids=frozenset({team_id})), {key: text for key, text in stated.items() if text}
 
 
 def _require_digests(image: str, commit: str) -> None:
@@ -382,8 +382,8 @@ def _name_for(session: Session, task: Task, team_id: int, name: str) -> tuple[st
     """The name for a run, and the name of the run it conflicts with, if any.
 
     That of a withdrawn run is free, with a number behind it: `bm25 (2)`. While nobody may know of other
-    teams' runs, only the team's own are checked: a refusal would tell. For the same reason runs of masked
-    teams are known by what others read.
+    teams' runs, only the team's own are checked: a refusal would reveal one. For this reason masked teams'
+    runs are known by the names that others read.
     """
     lock_key(session, f"run names {task.id}")
     known = select(Run.id, Run.name, Run.withdrawn_at).where(Run.task_id == task.id)

@@ -30,7 +30,7 @@ def mark_run(session: Session, viewer: Viewer, run_id: int, why: str = "") -> No
     rank (withdrawn or not official) and where as many are marked as may be, Closed once the choice is final;
     an operator may change it then and says why.
     """
-    run, task = _marks_held(session, viewer, run_id, why)
+    run, task = _run_to_mark(session, viewer, run_id, why)
     if run.withdrawn_at is not None or run.kind != RANKED_KIND:
         raise Conflict(f"{run.name} is unranked, so it cannot represent its team; choose an official run.")
     if run.final_at is not None:
@@ -51,7 +51,7 @@ def mark_run(session: Session, viewer: Viewer, run_id: int, why: str = "") -> No
 
 def unmark_run(session: Session, viewer: Viewer, run_id: int, why: str = "") -> None:
     """Take the mark of a run back; raises as `mark_run` does, and changes nothing of a run without a mark."""
-    run, task = _marks_held(session, viewer, run_id, why)
+    run, task = _run_to_mark(session, viewer, run_id, why)
     if run.final_at is None:
         return
     run.final_at = run.final_by = None
@@ -81,7 +81,7 @@ def _reason(why: str) -> dict[str, str]:
     return {"why": why.strip()} if why.strip() else {}
 
 
-def _marks_held(session: Session, viewer: Viewer, run_id: int, why: str) -> tuple[Run, Task]:
+def _run_to_mark(session: Session, viewer: Viewer, run_id: int, why: str) -> tuple[Run, Task]:
     run, task, _ = policy.visible_run(session, viewer, run_id)
     policy.require_member(viewer, run.team_id)
     hold_marks(session, run)
@@ -127,7 +127,7 @@ def withdraw(session: Session, viewer: Viewer, run_id: int, why: str) -> str:
     Its team may do so until the task closes, unless teams may not withdraw there; organisers always. Raises
     Forbidden for all others, Closed after the close, Conflict where it is withdrawn already.
     """
-    run, task = _held(session, viewer, run_id)
+    run, task = _locked_run(session, viewer, run_id)
     if not policy.organises(viewer, task.id):
         if not task.may_withdraw:
             raise Forbidden(f"Teams cannot withdraw runs from {task.name}; ask its organisers.")
@@ -151,7 +151,7 @@ def restore(session: Session, viewer: Viewer, run_id: int) -> None:
     Its team may do so until the task closes, where one of its members withdrew it; organisers always. The
     mark that it had is kept unless the team marked others in its place. Raises as `withdraw` does.
     """
-    run, task = _held(session, viewer, run_id)
+    run, task = _locked_run(session, viewer, run_id)
     if not policy.organises(viewer, task.id):
         if run.withdrawn_at is not None and not withdrawn_by_its_team(session, [run]):
             raise Forbidden(f"An organiser withdrew {run.name}; ask the organisers of {task.name}.")
@@ -178,7 +178,7 @@ def withdrawn_by_its_team(session: Session, runs: list[Any]) -> frozenset[int]:
     return frozenset(run.id for run in runs if (run.team_id, run.withdrawn_by) in members)
 
 
-def _held(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Task]:
+def _locked_run(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Task]:
     """A run of the viewer's team or task, held so that withdrawing, restoring and marking take turns."""
     run, task = policy.own_run(session, viewer, run_id)
     hold_marks(session, run)

@@ -202,7 +202,7 @@ def _at(lines: CurveLines, kind: Kind, place: int) -> float | None:
 
 
 def _curves(session: Session, scored: ScoredRun) -> Curves:
-    """The curves over the topics of the source; those by rank go as far as the run's longest ranking."""
+    """The curves over the topics of the source; those by rank end with the run's longest ranking."""
     source, run_id = scored.source, scored.run.id
     rows = board_rows(session, scored)
     ranked = [row for row in rows if row.rank is not None]

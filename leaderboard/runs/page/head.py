@@ -94,12 +94,12 @@ def _note_filed(run: Run, task: str, *, masked: bool, has_accounts: bool) -> str
     """
     if not run.filed:
         return ""
-    said = f"Filed by the organisers of {task}, not submitted by the team"
+    note = f"Filed by the organisers of {task}, not submitted by the team"
     if masked:
-        return f"{said}."
+        return f"{note}."
     if run.agreed_at is not None:
-        return f"{said}; the team agreed to it on {run.agreed_at:%Y-%m-%d}."
-    return f"{said}." if has_accounts else f"{said}, which is a team without accounts."
+        return f"{note}; the team agreed to it on {run.agreed_at:%Y-%m-%d}."
+    return f"{note}." if has_accounts else f"{note}, which is a team without accounts."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

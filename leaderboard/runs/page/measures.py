@@ -271,8 +271,8 @@ def _command(scored: ScoredRun, file_name: str) -> str:
 
 
 def _execution(run_request: Mapping[str, Any], *, masked: bool) -> Mapping[str, str]:
-    said = run_request.get("execution") or {}
-    return {key: text for key, text in said.items() if key == "by" or not masked}
+    execution = run_request.get("execution") or {}
+    return {key: text for key, text in execution.items() if key == "by" or not masked}
 
 
 def _provenance(session: Session, seen: SeenRun) -> Provenance:

@@ -278,7 +278,7 @@ class MyPage:
 def my_page(session: Session, viewer: Viewer) -> MyPage:
     """The account's own page; raises SignInNeeded for a visitor.
 
-    About fifteen statements for any number of tasks; besides these four for each closed task where teams
+    About fifteen statements for any number of tasks, and four more for each closed task where teams
     choose runs, and one for each open board that no one has checked since the site started.
     """
     policy.require_account(viewer)

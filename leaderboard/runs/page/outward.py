@@ -212,10 +212,10 @@ def metadata(session: Session, viewer: Viewer, run_id: int, at: RunAddresses) ->
     return _joined(known, page.header)
 
 
-def _joined(known: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
+def _joined(known: Mapping[str, Any], stated: Mapping[str, Any]) -> dict[str, Any]:
     """Both mappings as one; where both have a value that is no mapping, the second's."""
     joined = dict(known)
-    for key, value in said.items():
+    for key, value in stated.items():
         here = joined.get(key)
         is_both = isinstance(here, Mapping) and isinstance(value, Mapping)
         joined[key] = _joined(here, value) if is_both else value  # type: ignore[arg-type]

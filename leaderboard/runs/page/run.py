@@ -320,8 +320,8 @@ def run_page(session: Session, viewer: Viewer, run_id: int, measure: str | None 
         wholes=_wholes(session, seen),
         mentions=tuple(
             part
-            for said in slots.MENTIONS
-            for part in said(session, viewer, run, seen.task, seen.access, seen.names)
+            for parts_of in slots.MENTIONS
+            for part in parts_of(session, viewer, run, seen.task, seen.access, seen.names)
         ),
     )
 

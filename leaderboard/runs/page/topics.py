@@ -354,7 +354,7 @@ def near_duplicates(
 
     measure: the measure whose scores are compared, by default the primary one. A pair of runs of two
     teams may be chance, a shared baseline or copying: that is for the organisers to find out, so others
-    are not told. rows, looked: the board, and the scores by that measure, where they were read before.
+    do not see it. rows, looked: the board, and the scores by that measure, where they were read before.
     """
     source, rows = scored.source, rows or board_rows(session, scored)
     run = next(row for row in rows if row.run_id == scored.run.id)

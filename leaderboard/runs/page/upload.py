@@ -31,7 +31,7 @@ from leaderboard.scoring.ops.rankings import alignment
 from leaderboard.scoring.ops.scored_topics import OfTask
 from leaderboard.tasks.ops import phases
 from leaderboard.trec.runs.check import Report
-from leaderboard.trec.scores.held import missed
+from leaderboard.trec.scores.in_memory import missed
 from leaderboard.trec.scores.report import RunScores, trec
 
 ALL_TREC = "all_trec"

@@ -43,7 +43,7 @@ class EarlierRun:
     run_id: int
     name: str
     team: str
-    said: dict[str, str]
+    values: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,13 +179,13 @@ def _earlier(session: Session, viewer: Viewer, task: Task) -> tuple[tuple[Earlie
     ).all()
     newest: dict[str, EarlierRun] = {}
     for row in rows:
-        said = _said_again(facts.form_of(row.details))
-        if said and row.team not in newest:
-            newest[row.team] = EarlierRun(row.id, row.name, row.team, said)
+        values = _reusable(facts.form_of(row.details))
+        if values and row.team not in newest:
+            newest[row.team] = EarlierRun(row.id, row.name, row.team, values)
     return tuple(sorted(newest.values(), key=lambda run: run.team)), not rows
 
 
-def _said_again(form: Mapping[str, FactValue]) -> dict[str, str]:
+def _reusable(form: Mapping[str, FactValue]) -> dict[str, str]:
     """The reusable entries: costs are measured per run, and no two runs have the first judging priority."""
     return {
         key: as_written(value, FIELD_OF[key])

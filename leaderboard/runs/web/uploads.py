@@ -45,7 +45,7 @@ def form(slug: str) -> ResponseReturnValue:
 def _form_page(slug: str, error: LeaderboardError | None = None) -> str:
     page = upload_form(reading(), viewer(), slug)
     like = next((run for run in page.earlier if str(run.run_id) == request.args.get("as")), None)
-    sent = request.form if request.method == "POST" or like is None else like.said
+    sent = request.form if request.method == "POST" or like is None else like.values
     return render_template(
         "runs/upload.html",
         page=page,

@@ -263,7 +263,7 @@ def _runs(kind: RunKind, database: Database) -> Sequence[int]:
         return session.scalars(runs.order_by(Run.id)).all()
 
 
-def _said(kind: RunKind, database: Database, run_id: int) -> Iterator[str]:
+def _run_damage(kind: RunKind, database: Database, run_id: int) -> Iterator[str]:
     with database.read() as session:
         run = session.get_one(Run, run_id)
     # Its checksum is all there is to ask: versions had different hashes.
@@ -274,7 +274,7 @@ def _said(kind: RunKind, database: Database, run_id: int) -> Iterator[str]:
 def runs_checks() -> tuple[DamageCheck, ...]:
     """The checks of runs, of each kind in turn."""
     checks = (
-        DamageCheck(kind.stored, "run", partial(_runs, kind), partial(_said, kind))
+        DamageCheck(kind.stored, "run", partial(_runs, kind), partial(_run_damage, kind))
         for kind in map(kinds.of, filter(kinds.is_known, kinds.KINDS))
     )
     return DamageCheck("submitted files", "upload", _uploads, _file), *checks

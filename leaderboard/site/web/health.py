@@ -56,8 +56,8 @@ def _counts(state: JobHealth) -> dict[str, Any]:
 
 
 def _answer(problem: str, counts: dict[str, Any]) -> Response:
-    said = {"status": "unavailable", "reason": problem} if problem else {"status": "ok"}
-    response = jsonify(said | counts)
+    state = {"status": "unavailable", "reason": problem} if problem else {"status": "ok"}
+    response = jsonify(state | counts)
     response.headers["Cache-Control"] = "no-store"
     if problem:
         response.status_code = 503

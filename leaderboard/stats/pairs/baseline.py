@@ -25,7 +25,7 @@ class AgainstBaseline:
     verdicts: NDArray[np.int8]
     """1 where the run is better than the baseline, -1 where it is worse, 0 if undecided."""
     reachable: bool
-    """Whether any run could have been told apart from the baseline."""
+    """Whether any run could have differed significantly from the baseline."""
 
 
 def against_baseline(

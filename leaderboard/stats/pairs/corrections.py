@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 
 LEVEL = 0.025
-"""Pairs whose adjusted p is below it can be told apart: half of 5 %, as half is for who may be the best."""
+"""Pairs with an adjusted p below it differ significantly: half of 5 %; half is for the best runs."""
 
 
 def bonferroni(p: FloatArray) -> FloatArray:

@@ -267,7 +267,7 @@ class PairTable:
     resamples: int | None
     """Number of resamples drawn; None where the result is exact."""
     reachable: bool
-    """Whether any pair could have been told apart, had one of its runs been better on every topic."""
+    """Whether any pair could have differed significantly, had one of its runs been better on every topic."""
 
 
 class _Tested(NamedTuple):

@@ -22,7 +22,7 @@ FloatArray = NDArray[np.float64]
 class Difference:
     """A difference of two means, other less original, with its standard error and degrees of freedom.
 
-    freedom is 0 where the scores cannot tell the error: of one topic nothing is known. is_same: whether all
+    freedom is 0 where the scores do not give the error, as with one topic. is_same: whether all
     scores are equal but for rounding, topic by topic.
     """
 

@@ -269,9 +269,9 @@ def _show(session: Session, viewer: Viewer, slug: str, *, is_shown: bool) -> Non
 
 
 def _settings(draft: SuiteDraft) -> dict[str, Any]:
-    said = {key: getattr(draft, key) for key in DRAFTS_SETTINGS}
-    tidy = {key: said[key].replace("\r\n", "\n").strip() for key in ("title", "description", "baseline")}
-    return said | tidy
+    values = {key: getattr(draft, key) for key in DRAFTS_SETTINGS}
+    tidy = {key: values[key].replace("\r\n", "\n").strip() for key in ("title", "description", "baseline")}
+    return values | tidy
 
 
 def _place(session: Session, suite: Suite, draft: SuiteDraft, tasks: Sequence[Task]) -> None:

@@ -352,7 +352,7 @@ def may_change(viewer: Viewer, known: KnownSuite, team_id: int) -> bool:
     """Whether the viewer may change the suite runs of a team."""
     if policy.owns(viewer, team_id):
         return True
-    # Not who only operates the site: what is held back in a task is not told by its suite.
+    # Not operators: a suite does not reveal what its tasks hide.
     return known.may_change and all(policy.organises(viewer, member.task.id) for member in known.members)
 
 

@@ -315,8 +315,8 @@ def set_dates(
     session.refresh(phase)
     before = setting_values.described_dates(phase)
     if seen not in ("", setting_values.stamp(before)):
-        said = setting_values.who_changed(session, viewer, task, {f"dates of {phase.name}"}, "dates")
-        raise Conflict(f"{said} {setting_values.SAVE_AGAIN}")
+        sentence = setting_values.who_changed(session, viewer, task, {f"dates of {phase.name}"}, "dates")
+        raise Conflict(f"{sentence} {setting_values.SAVE_AGAIN}")
     setting_values.require_reason(task, phase, span[1], reason)
     (phase.opens_at, phase.closes_at), phase.zone = span, zone
     opens, closes = (moment.isoformat() if moment else "" for moment in span)

@@ -256,8 +256,8 @@ def _refuse_unseen(session: Session, viewer: Viewer, task: Task, phase: Phase, s
     if seen in ("", stamp(phase, topics)):
         return
     whats = {f"{what} {phase.name}" for what in ("phase", "dates of", "scores of")}
-    said = setting_values.who_changed(session, viewer, task, whats, f"phase {phase.name}")
-    raise Conflict(f"{said} {setting_values.SAVE_AGAIN}", changed=phase.name)
+    sentence = setting_values.who_changed(session, viewer, task, whats, f"phase {phase.name}")
+    raise Conflict(f"{sentence} {setting_values.SAVE_AGAIN}", changed=phase.name)
 
 
 def stamp(phase: Phase, topics: TopicSet | None) -> str:
@@ -544,8 +544,8 @@ def _has_uploads(session: Session, phase: Phase) -> bool:
 def _described(session: Session, phase: Phase) -> str:
     """The description of a phase as text, without its dates."""
     kinds = ", ".join(phase.kinds) or "every kind of run"
-    held = {title: getattr(phase, name) for name, title in LIMITS.items()}
-    limits = [f"{limit} {title[0].lower()}{title[1:]}" for title, limit in held.items() if limit is not None]
+    values = ((getattr(phase, name), title) for name, title in LIMITS.items())
+    limits = [f"{limit} {title[0].lower()}{title[1:]}" for limit, title in values if limit is not None]
     shown = phase.visibility or "as for the task"
     close = (
         f", sealed after its close until {phase.reveal_at or 'a button'}"
@@ -553,9 +553,9 @@ def _described(session: Session, phase: Phase) -> str:
         else ""
     )
     ranked = "ranked" if phase.ranked else "not ranked"
-    held_back = ["runs by agents held for review"] if phase.agent_review else []
+    review = ["runs by agents held for review"] if phase.agent_review else []
     topics = name_of_set(session, phase)
-    return "; ".join([phase.name, f"{shown}{close}", f"topics {topics}", kinds, ranked, *limits, *held_back])
+    return "; ".join([phase.name, f"{shown}{close}", f"topics {topics}", kinds, ranked, *limits, *review])
 
 
 def _rescore(session: Session, task: Task) -> None:

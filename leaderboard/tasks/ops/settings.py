@@ -406,10 +406,10 @@ def _refuse_unseen(
     if not lost:
         return
     words, asked = [_words(SETTINGS[key]) for key in lost], (changing.session, changing.viewer, changing.task)
-    said = " ".join(setting_values.who_changed(*asked, {word}, word) for word in words)
+    sentences = " ".join(setting_values.who_changed(*asked, {word}, word) for word in words)
     values = ((key, SETTINGS[key].about.choices.get(before[key], before[key])) for key in lost)
     at_fields = {key: f"Stored value: {value or 'nothing'}" for key, value in values}
-    raise Conflict(f"{said} {setting_values.SAVE_AGAIN}", changed=lost, at_fields=at_fields)
+    raise Conflict(f"{sentences} {setting_values.SAVE_AGAIN}", changed=lost, at_fields=at_fields)
 
 
 def _words(setting: Asked) -> str:

@@ -101,7 +101,7 @@ def news(session: Session, viewer: Viewer, slug: str) -> NewsPage:
 
 def _row(row: Announcement, organises: bool, names: dict[int, str], letters: str) -> AnnouncementRow:
     kind, team_ids = row.recipients["kind"], row.recipients.get("teams", ())
-    # A team that it is for is not told which others it is for: some go by a pseudonym.
+    # A receiving team does not see the other receivers: some go by a pseudonym.
     to = FOR_ORGANISERS[kind] if organises else FOR_READERS.get(kind, "you")
     teams = ", ".join(names.get(team_id, "a team that has left") for team_id in team_ids)
     return AnnouncementRow(

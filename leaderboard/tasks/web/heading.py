@@ -57,10 +57,10 @@ def head_of(slug: str) -> PageHead | None:
     state, chosen = phases.at_present(rules, at)
     if task.published_at is None:
         state = "draft"
-    held = task.visibility if task.visibility != "open" and state != "closed" else ""
+    visibility = task.visibility if task.visibility != "open" and state != "closed" else ""
     dates = phases.strip((chosen,) if chosen else (), at)
     organises = policy.organises(viewer(), task.id)
-    return PageHead(task.name, state, held, dates[0] if dates else None, len(rules), organises)
+    return PageHead(task.name, state, visibility, dates[0] if dates else None, len(rules), organises)
 
 
 def takes(slug: str) -> RunKind:

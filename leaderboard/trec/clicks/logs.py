@@ -1,7 +1,7 @@
 """Query logs as CSV or JSON lines: one row for each document that was shown to a user.
 
-Nothing that stands in a row is ever repeated in a message, only its line: a row tells of a person, and a
-column that is out of place may hold what names them.
+Messages never repeat the contents of a row, only its line: a row is about a person, and a misplaced column
+may contain what identifies them.
 """
 
 import csv

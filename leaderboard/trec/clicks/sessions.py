@@ -194,7 +194,7 @@ class _Maker:
         growing = self._topics[session.topic]
         shown_at = sorted(session.places, key=session.places.__getitem__)
         clicked = session.clicked
-        # Clicks of one moment, or of no known one, are told apart by rank: the lowest was the last.
+        # Clicks at the same time, or without one, are ordered by rank: the lowest was the last.
         last = max(((clicked[document], session.places[document]) for document in clicked), default=(0.0, 0))[
             1
         ]

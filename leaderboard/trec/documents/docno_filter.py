@@ -1,4 +1,4 @@
-"""A bit filter of a collection's docnos: 12 bits a docno tell which ones are surely not among them."""
+"""A bit filter of a collection's docnos: 12 bits per docno show which ones are certainly not among them."""
 
 from collections.abc import Iterable, Sequence
 from itertools import islice

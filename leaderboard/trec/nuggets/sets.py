@@ -65,7 +65,7 @@ class NuggetSet:
 
 
 def read_nuggets(path: Path) -> NuggetSet:
-    """The nugget set in a file of JSON lines, one per topic, of any of the three forms, told apart by keys.
+    """The nugget set in a file of JSON lines, one per topic, in any of the three forms, recognised by keys.
 
     Raises Invalid with up to 25 problems: keys that are missing, a nugget or topic that is there twice.
     """

@@ -133,7 +133,7 @@ def with_documents(
 ) -> dict[str, dict[bytes, int]]:
     """The judgments (topic -> docno -> grade) and, pooled but not judged, documents only preferences name.
 
-    Measures that tell documents in the pool from others, infAP, RelString and Judged, see them as such.
+    Measures that distinguish pooled documents from others, infAP, RelString and Judged, see them as such.
 
     >>> given = PreferenceJudgments({"1": {"": {(b"a", b"b"): 1.0}}})
     >>> with_documents({"1": {b"a": 2}}, given)

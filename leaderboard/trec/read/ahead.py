@@ -56,7 +56,7 @@ class _Outcome(Generic[Result]):
 class _Team(Generic[Item, Result]):
     """Threads, started with the first items; all have ended at the end of the context.
 
-    concurrent.futures has the same and loads so much that a whole small run could be read meanwhile.
+    concurrent.futures offers the same, but importing it takes as long as reading a small run.
     """
 
     def __init__(self, work: Callable[[Item], Result], threads: int) -> None:

@@ -49,7 +49,7 @@ class Converted:
 
     rows: Callable[[], Iterator[bytes]]
     kind: Kind
-    said: tuple[Problem, ...]
+    column_notes: tuple[Problem, ...]
     grades: "_Grades"
     numbered: bool = True
     tagged: bool = True
@@ -71,7 +71,7 @@ class Converted:
     @property
     def notes(self) -> tuple[Problem, ...]:
         """Notes for the sender on how the file was read."""
-        return (*self.said, *self.grades.notes())
+        return (*self.column_notes, *self.grades.notes())
 
 
 class _Stream(io.RawIOBase):
@@ -183,13 +183,13 @@ class _Columns:
     roles: tuple[str, ...]
     separator: bytes | None
     heading: bool
-    said: str = ""
+    has_nbsp: bool = False
     queries: bool = False
     """Whether topics are named by the text of their query, as Quepid does."""
 
     def parted(self, line: bytes) -> list[bytes]:
         if self.separator is None:
-            return line.replace(NBSP, b" ").split() if NBSP in line and self.said == "nbsp" else line.split()
+            return line.replace(NBSP, b" ").split() if NBSP in line and self.has_nbsp else line.split()
         if self.queries:
             text, separator = line.decode("utf-8", "surrogateescape"), self.separator.decode()
             cells = next(csv.reader([text], delimiter=separator), [])
@@ -219,7 +219,7 @@ def _columns(head: Head, kind: Kind, asked: Asked) -> _Columns | None:
     has_nbsp = any(NBSP in line for line in head.lines)
     if kind == "run" and has_nbsp and all(len(line.replace(NBSP, b" ").split()) == 6 for line in head.lines):
         roles = ("topic", "iteration", "docno", "rank", "score", "tag")
-        return _Columns(roles, None, heading=False, said="nbsp")
+        return _Columns(roles, None, heading=False, has_nbsp=True)
     return None
 
 
@@ -341,7 +341,7 @@ def _table(source: Source, columns: _Columns, kind: Kind, limits: Limits, asked:
         yield from _spaced((number, _line(row, places, kind, grades, asked)) for number, row in rows())
 
     is_guess = kind == "qrels" and len(names) > 4 and not (columns.heading or asked.columns)
-    notes = _said(columns, kind, asked)
+    notes = _column_notes(columns, kind, asked)
     return Converted(lines, kind, notes, grades, tagged="tag" in places, columns=names if is_guess else ())
 
 
@@ -417,8 +417,8 @@ def _names(roles: tuple[str, ...]) -> str:
     return " ".join(role or "-" for role in roles)
 
 
-def _said(columns: _Columns, kind: Kind, asked: Asked) -> tuple[Problem, ...]:
-    if columns.said == "nbsp":
+def _column_notes(columns: _Columns, kind: Kind, asked: Asked) -> tuple[Problem, ...]:
+    if columns.has_nbsp:
         rule = "The columns are separated by no-break spaces (U+00A0)."
         return (Problem(rule, "They were read as blanks; trec_eval refuses them."),)
     if columns.separator is None and columns.roles == ("topic", "iteration", "docno", "grade"):

@@ -73,11 +73,11 @@ def asked(texts: Collection[str], dialect: int = 10) -> Asked:
         parts = [text] if text.strip().startswith("columns=") else re.split(r"[,;]", text)
         for part in parts:
             if part.strip():
-                mapping = _said(mapping, part.strip())
+                mapping = _with_part(mapping, part.strip())
     return mapping
 
 
-def _said(mapping: Asked, part: str) -> Asked:
+def _with_part(mapping: Asked, part: str) -> Asked:
     name, sign, value = (word.strip() for word in part.rpartition("="))
     if name == "columns":
         columns = tuple(re.split(r"[,\s]+", value))

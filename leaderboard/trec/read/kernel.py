@@ -171,7 +171,7 @@ class Gathered(NamedTuple):
 def gathered(topics: list[Mapping[str, float]], id_bytes: int) -> Gathered | None:
     """The documents (docno -> score) of all topics, in their order; None where one breaks a rule.
 
-    Docnos are text of at most so many bytes; scores are finite numbers.
+    Docnos are text of at most `id_bytes` bytes; scores are finite numbers.
     """
     entries = sum(map(len, topics))
     at, length = np.empty(entries, np.int32), np.empty(entries, np.int32)
@@ -252,7 +252,7 @@ def among(
 def printed(
     heads: list[bytes], topics: list[bytes], values: FloatArray, digits: Int32, texts: dict[int, list[bytes]]
 ) -> bytes:
-    """For every topic a line for each head: head, topic, tab, and the value to so many digits.
+    """For every topic a line for each head: head, topic, tab, and the value to its number of digits.
 
     values: (lines, topics); digits: (lines,), with which a number takes six characters at least, with 0 as
     many as it needs. texts: line -> what stands there for every topic instead of a number.

@@ -12,7 +12,7 @@ from leaderboard.measures.record import Measure
 from leaderboard.measures.trec_lines import Line
 from leaderboard.trec.read import kernel
 from leaderboard.trec.read.lines import bytes_of, text_of
-from leaderboard.trec.scores.held import Missed
+from leaderboard.trec.scores.in_memory import Missed
 
 _TOPICS_AT_A_TIME = 256
 """Topics whose lines make one piece of text: few enough for flat memory, enough for few writes."""

@@ -27,7 +27,7 @@ from leaderboard.trec.read.blocks import Block
 from leaderboard.trec.read.forms import USUAL, Asked
 from leaderboard.trec.read.lines import DEFAULT_LIMITS, shown, text_of
 from leaderboard.trec.read.scanning import Ahead, scan_run
-from leaderboard.trec.scores.held import HeldFile, HeldQrels, HeldRun, NamedFile, missed
+from leaderboard.trec.scores.in_memory import HeldFile, HeldQrels, HeldRun, NamedFile, missed
 from leaderboard.trec.scores.report import RunScores
 
 if TYPE_CHECKING:

@@ -466,7 +466,7 @@ def read(path: Path, fields: str = "", limits: Limits = DEFAULT_LIMITS) -> Topic
     if starts_with_mark(path, limits) and form != forms.XML:
         notes.append(Note(f"{BOM_NOTE.rule} It was ignored.", asks=False))
     sources = sources_of(content, requested.sources, notes) if content.records else {}
-    notes.extend(_said(content, form, sources, requested.sources))
+    notes.extend(_field_notes(content, form, sources, requested.sources))
     topics = _checked(content, sources, problems)
     if not topics and not problems.found:
         problems.add(Problem(*forms.REFUSED[forms.EMPTY]))
@@ -508,7 +508,7 @@ def _bounded(lines: Iterator[Line], form: str) -> Iterator[Line]:
         yield number, line
 
 
-def _said(content: Content, form: str, sources: Sources, given: Sources) -> Iterator[Note]:
+def _field_notes(content: Content, form: str, sources: Sources, given: Sources) -> Iterator[Note]:
     """Notes on the chosen fields and on the unused ones."""
     used = set(all_fields(sources))
     if len(content.columns) > 2 and not given:

@@ -1,4 +1,4 @@
-"""Curves on common axes, told apart by colour, mark and dashes."""
+"""Curves on common axes, distinguished by colour, marker and dashes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

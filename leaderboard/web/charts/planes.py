@@ -170,7 +170,7 @@ class PlaneChart(Plot):
 def plane_chart(reproductions: Sequence[Pair], *, named: int = 8) -> PlaneChart:
     """Pairs of DRI, across, and ER, upwards, of a kind: this, reproduced or replicated.
 
-    Names as far as there is room, the reproduction of the page first.
+    Names are shown where there is room, the reproduction of the page first.
 
     >>> chart = plane_chart([Pair("a", 0.0, 1.0, kind="reproduced")])
     >>> (chart.points[0].x, chart.points[0].y) == (chart.x, chart.y)

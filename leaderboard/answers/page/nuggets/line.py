@@ -296,17 +296,17 @@ def line_facts(page: LinePage) -> dict[str, Any]:
 def in_words(page: LinePage) -> tuple[str, ...]:
     """Origin of both judgments and agreement of the boards, as sentences for the command line."""
     sides = ((page.line.name, page.by_line), ("the board", page.board))
-    said = [
+    text = [
         f"{name}: {', '.join(f'{part} by {maker}' for part, maker in of.made_by)}."
         for name, of in sides
         if of is not None
     ]
     if page.agreement is None or page.agreement.found.boards is None:
-        return (*said, "Fewer than three runs are ranked on both boards, so their agreement is not computed.")
+        return (*text, "Fewer than three runs are ranked on both boards, so their agreement is not computed.")
     agreement = page.agreement.found
     numbers = {name: getattr(agreement.boards, key) for key, name in COEFFICIENTS.items()}
     stated = ", ".join(f"{name} {value:.4f}" for name, value in numbers.items() if value is not None)
-    return (*said, f"{len(agreement.runs)} runs ranked on both boards, {agreement.topics} topics: {stated}.")
+    return (*text, f"{len(agreement.runs)} runs ranked on both boards, {agreement.topics} topics: {stated}.")
 
 
 LINE_FILES: Files[LinePage] = Files(facts=line_facts, tables={"runs": runs_table, "topics": topics_table})

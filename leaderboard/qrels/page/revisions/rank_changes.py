@@ -357,11 +357,11 @@ def preview_facts(page: Preview) -> dict[str, Any]:
         "revision": page.number,
         "line": page.line,
         "refused": page.refused,
-        **_held(page),
+        **_left_out_facts(page),
     }
 
 
-def _held(page: Preview) -> dict[str, Any]:
+def _left_out_facts(page: Preview) -> dict[str, Any]:
     return {"left_out_of": asdict(page.left_out_of)} if page.left_out_of is not None else {}
 
 

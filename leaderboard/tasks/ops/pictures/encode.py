@@ -134,13 +134,13 @@ def main(name: str, source: BinaryIO, target: BinaryIO) -> None:
     _limit()
     try:
         image, body = encode(source, KINDS[name])
-        said: dict[str, object] = {"width": image.width, "height": image.height}
+        head: dict[str, object] = {"width": image.width, "height": image.height}
     except PictureRefused as error:
-        body, said = b"", {"rule": error.args[0], "remedy": error.args[1]}
+        body, head = b"", {"rule": error.args[0], "remedy": error.args[1]}
     except Exception:
         # A file that is cut off or made to do harm raises anything.
-        body, said = b"", {"rule": "is damaged or cut off.", "remedy": "Save it again and upload it again."}
-    target.write(json.dumps(said).encode() + b"\n" + body)
+        body, head = b"", {"rule": "is damaged or cut off.", "remedy": "Save it again and upload it again."}
+    target.write(json.dumps(head).encode() + b"\n" + body)
     target.flush()
 
 
