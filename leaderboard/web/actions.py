@@ -62,8 +62,8 @@ def _view(
         named = {name: form.get(by, "") for name, by in action.named.items()}
         try:
             # Other values in the address are fields like those of the form.
-            beside = {name: value for name, value in placeholders.items() if name not in action.placeholders}
-            values = sent(action.record) | beside if action.record else None
+            others = {name: value for name, value in placeholders.items() if name not in action.placeholders}
+            values = sent(action.record) | others if action.record else None
             outcome = action.do(writing, asker, placeholders | named, values, settings())
         except refusals as error:
             if again is None or wants_json():

@@ -26,7 +26,7 @@ from leaderboard.tables.latex import CitedWork, bibtex, cited_works, escaped, mi
 from leaderboard.tables.record import Column, Place, Table, columns_from, counted
 
 NAMES_AT_MOST = 5
-BESIDE = (("beats", "Wins"), ("beaten_by", "Losses"))
+WINS_AND_LOSSES = (("beats", "Wins"), ("beaten_by", "Losses"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +97,7 @@ def table(page: SnapshotPage) -> Table[FrozenRow]:
         columns_from(
             FrozenRow,
             "rank name run_id team kind",
-            *(_beside(name, head) for name, head in BESIDE if page.is_placed),
+            *(_count_column(name, head) for name, head in WINS_AND_LOSSES if page.is_placed),
             *(_measure_column(page, measure) for measure in page.measures),
             *(_place_column(name) for name in PLACE_FACTS),
         ),
@@ -117,7 +117,7 @@ def _measure_column(page: SnapshotPage, measure: MeasureColumn) -> Column[Frozen
     )
 
 
-def _beside(name: str, head: str) -> Column[FrozenRow]:
+def _count_column(name: str, head: str) -> Column[FrozenRow]:
     """Column with the number of significant wins or losses of a run, on the page."""
     verdict = "is better" if name == "beats" else "is worse"
     return Column(

@@ -165,8 +165,8 @@ def evaluate(
     qrels, *runs = files
     if not runs:
         raise click.UsageError("Missing argument 'RUN...'.", context)
-    beside = (collection_size, preferences, documents, dissimilarities, second_column or "")
-    inputs = Inputs(qrels, *beside, leave_out, changed_docnos, asked(mapping), leave_out_query)
+    extras = (collection_size, preferences, documents, dissimilarities, second_column or "")
+    inputs = Inputs(qrels, *extras, leave_out, changed_docnos, asked(mapping), leave_out_query)
     counted = (level, int(dialect), depth, judged_only, complete, threads)
     options = Options(names or _usual(layout), *counted, as_trec_eval=layout == "trec")
     pieces = _text(layout, per_topic, not no_summary, inputs, runs, options)

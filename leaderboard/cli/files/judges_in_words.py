@@ -11,7 +11,7 @@ from leaderboard.tables.record import counted
 
 MOST_RUNS = 10
 """Maximum runs shown for a judge."""
-TOLD = (
+SCOPE = (
     "These coefficients describe these topics and runs. "
     "Differences between judges are tested on their agreement by topic."
 )
@@ -31,7 +31,7 @@ def _of_many(judged: JudgedBoards) -> Iterator[str]:
     yield ""
     yield from table_lines(judges_table(board, judged.circular))
     yield ""
-    yield TOLD
+    yield SCOPE
     if board.too_few:
         yield board.too_few
     if board.verdicts is not None:

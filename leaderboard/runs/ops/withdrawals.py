@@ -35,7 +35,7 @@ def mark_run(session: Session, viewer: Viewer, run_id: int, why: str = "") -> No
         raise Conflict(f"{run.name} is unranked, so it cannot represent its team; choose an official run.")
     if run.final_at is not None:
         return
-    others = marked_besides(session, run)
+    others = others_marked(session, run)
     if len(others) >= most_marked(task):
         if most_marked(task) > 1:
             names = ", ".join(other.name for other in others)
@@ -58,7 +58,7 @@ def unmark_run(session: Session, viewer: Viewer, run_id: int, why: str = "") -> 
     audit.record(session, viewer, "run.unmark", f"run:{run.id}", task=task.slug, **_reason(why))
 
 
-def marked_besides(session: Session, run: Run) -> list[Run]:
+def others_marked(session: Session, run: Run) -> list[Run]:
     """The other runs of its team in its phase that are marked and not withdrawn, in order of arrival."""
     others = select(Run).where(
         Run.phase_id == run.phase_id,
@@ -160,7 +160,7 @@ def restore(session: Session, viewer: Viewer, run_id: int) -> None:
         raise Conflict(f"Run {run.name} is not withdrawn.")
     why = run.withdrawn_why
     run.withdrawn_at, run.withdrawn_by, run.withdrawn_why = None, None, ""
-    if run.final_at is not None and len(marked_besides(session, run)) >= most_marked(task):
+    if run.final_at is not None and len(others_marked(session, run)) >= most_marked(task):
         run.final_at = run.final_by = None
     session.flush()
     editions.queue_run(session, run)

@@ -190,7 +190,7 @@ def _places(
 
 MOST_UPLOADS = 100
 """Maximum uploads listed, newest first."""
-TOLD = timedelta(days=30)
+LINKS_SHOWN_FOR = timedelta(days=30)
 """Time for which a sign-in link created by others is shown here; the account page lists it longer."""
 
 
@@ -293,7 +293,7 @@ def my_page(session: Session, viewer: Viewer) -> MyPage:
         runs=runs,
         uploads=_uploads(session, viewer, tasks),
         filed=entries.waiting_filed(session, viewer.team_ids),
-        links_made=tuple(link for link in made if at - link.at < TOLD),
+        links_made=tuple(link for link in made if at - link.at < LINKS_SHOWN_FOR),
     )
 
 

@@ -73,7 +73,7 @@ def _unjudged(judged: Judged, source: Source, cutoff: int | None) -> float:
 
 
 SIZE = "collection size"
-BESIDE = frozenset({"subtopics", "preferences"})
+EXTRA_NEEDS = frozenset({"subtopics", "preferences"})
 """Needs that judgments can meet in addition to grades."""
 REMEDIES = {
     "subtopics": "add subtopic judgments first",
@@ -163,7 +163,7 @@ def available(session: Session, task: Task) -> frozenset[str]:
     size = session.get_one(CollectionOfDocuments, task.collection_id).size
     needs = {"graded"} if size is None else {"graded", SIZE}
     revision = files.newest(session, task.id)
-    return frozenset(needs | (BESIDE if revision is None else files.has(session, revision)))
+    return frozenset(needs | (EXTRA_NEEDS if revision is None else files.has(session, revision)))
 
 
 def offered(name: str, level: int, there: Collection[str]) -> str:
@@ -186,7 +186,7 @@ def lacking(shown: ShownEdition) -> tuple[str, ...]:
     return tuple(
         f"{key} has no scores: qrels revision {revision} has no {' and no '.join(sorted(missing))}."
         for key, need in needs.items()
-        if (missing := (need & BESIDE) - has)
+        if (missing := (need & EXTRA_NEEDS) - has)
     )
 
 

@@ -333,7 +333,7 @@ def _measures(draft: TaskDraft, judged: PreparedQrels | None) -> tuple[tuple[str
     there = {board_measures.SIZE} if draft.documents or draft.collection else set()
     if judged is None:
         # Judgments that are still to come may be of any kind.
-        there |= board_measures.BESIDE
+        there |= board_measures.EXTRA_NEEDS
     elif judged.kind == "subtopic":
         there.add("subtopics")
     return board_measures.for_board(wanted, primary, draft.level, there)

@@ -216,8 +216,8 @@ def _copy_phases(session: Session, task: Task, made: Task, sets: Mapping[int | N
 
 def _copy_judgments(session: Session, viewer: Viewer, slug: str, revision: QrelsRevision) -> None:
     """Copy the judgments of a revision, and related data, as first revisions of the clone."""
-    beside = judgments.companions(session, revision).values()
-    for each in (revision, *(session.get_one(QrelsRevision, other) for other in beside)):
+    companions = judgments.companions(session, revision).values()
+    for each in (revision, *(session.get_one(QrelsRevision, other) for other in companions)):
         line = session.get_one(Qrels, each.qrels_id)
         new = NewRevision(
             prepared=lines.stored(session, each),

@@ -59,8 +59,8 @@ def topics(session: Session, tasks: Mapping[int, Any], words: Sequence[str], mos
         .limit(READ * most)
     )
     for word in others:
-        beside = aliased(TopicWord)
-        of_topic = exists().where(beside.topic_id == Topic.id, begins(beside.word, word))
+        other = aliased(TopicWord)
+        of_topic = exists().where(other.topic_id == Topic.id, begins(other.word, word))
         selected = selected.where(of_topic.correlate(Topic))
     rows = sorted(set(session.execute(selected)), key=lambda row: (-row.task_id, row.position))
     return [
@@ -311,8 +311,8 @@ def _named_runs(
         selected = selected.join(RunWord, RunWord.run_id == Run.id).where(begins(RunWord.word, driver))
         selected = selected.order_by(RunWord.word, RunWord.run_id)
     for word in others:
-        beside = aliased(RunWord)
-        of_run = exists().where(beside.run_id == Run.id, begins(beside.word, word)).correlate(Run)
+        other = aliased(RunWord)
+        of_run = exists().where(other.run_id == Run.id, begins(other.word, word)).correlate(Run)
         selected = selected.where(or_(of_run, Run.team_id.in_(teams[word])) if teams[word] else of_run)
     selected = selected.where(searched.may_be_shown(viewer))
     found: dict[int, FoundRun] = {}

@@ -80,7 +80,7 @@ class RunPacker:
         self._waiting = bytearray()
         self._compressor = compressor(_LEVEL)
         # Compressing does not need the interpreter, so it runs in parallel with reading.
-        self._beside = ThreadPoolExecutor(max_workers=1)
+        self._executor = ThreadPoolExecutor(max_workers=1)
         self._pending: deque[Future[bytes]] = deque()
 
     def add(self, block: Block) -> None:
@@ -114,11 +114,11 @@ class RunPacker:
         if self._waiting:
             self._close()
         self._take(0)
-        self._beside.shutdown()
+        self._executor.shutdown()
         return PackedRun(self._blocks, compressed(_INDEX, json.dumps(self._index).encode(), _LEVEL))
 
     def _close(self) -> None:
-        self._pending.append(self._beside.submit(self._compressor.compress, bytes(self._waiting)))
+        self._pending.append(self._executor.submit(self._compressor.compress, bytes(self._waiting)))
         self._waiting.clear()
         self._take(PENDING)
 

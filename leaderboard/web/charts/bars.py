@@ -123,7 +123,7 @@ def _bar(difference: Difference, label: str, place: int, count: int, scale: Scal
 
 
 RIGHT = 97.0
-LETTER, BESIDE = 1.9, 4.0
+LETTER, NAME_GAP = 1.9, 4.0
 """Room for a letter of a name in a narrow drawing, and next to the name, in percent of its width."""
 HEAD, FOOT, LINE = 34.0, 8.0, 14.0
 ROOMY, DENSE = 18.0, 14.0
@@ -216,7 +216,7 @@ def strip_chart(spreads: Sequence[Spread], *, highest: float | None = None, digi
     low = min([0.0, *(spread.low for spread in spreads)])
     top = highest if highest is not None else max((_top(spread) for spread in spreads), default=1.0)
     left = round(
-        BESIDE + LETTER * min(LONGEST[1], max((len(spread.name) for spread in spreads), default=0)), 2
+        NAME_GAP + LETTER * min(LONGEST[1], max((len(spread.name) for spread in spreads), default=0)), 2
     )
     scale = Scale(*rounded(low, top, 5), left, RIGHT)
     pitch = ROOMY if len(spreads) <= MOST_ROOMY else DENSE

@@ -14,9 +14,9 @@ from leaderboard.web.charts.scales import (
     Scale,
     Shape,
     Tick,
-    beside,
     extent,
     fixed,
+    labels,
     number,
     outline,
     rounded,
@@ -193,7 +193,7 @@ def plane_chart(reproductions: Sequence[Pair], *, named: int = 8) -> PlaneChart:
         across=across.ticks(6, signed=True),
         down=down.ticks(5),
         points=tuple(points),
-        notes=beside(
+        notes=labels(
             [(reproduction.name, point) for reproduction, point in order[:named]], points, LEFT, WIDTH - RIGHT
         ),
         x=x,
@@ -297,7 +297,7 @@ def pareto_chart(
         down=down.ticks(5),
         points=points,
         path=_steps([points[at] for at in front], PARETO_TOP + PLOT if direction == "higher" else PARETO_TOP),
-        notes=beside([(runs[at].name, points[at]) for at in named], points, PARETO_LEFT, PARETO_WIDTH, SIDES),
+        notes=labels([(runs[at].name, points[at]) for at in named], points, PARETO_LEFT, PARETO_WIDTH, SIDES),
         front=front,
     )
 
@@ -365,7 +365,7 @@ def means_chart(runs: Sequence[Pair], *, named: int = 6, digits: tuple[int, int]
         across=across.ticks(5),
         down=down.ticks(5),
         points=points,
-        notes=beside(
+        notes=labels(
             [(run.name, point) for run, point in zip(runs[:named], points, strict=False)],
             points,
             SCATTER_LEFT,

@@ -266,7 +266,7 @@ def extent(note: Note) -> tuple[float, float]:
     return (note.x, note.x + wide) if note.anchor == "start" else (note.x - wide, note.x)
 
 
-def beside(
+def labels(
     named: Sequence[tuple[str, Placed]],
     points: Sequence[Placed],
     left: float,

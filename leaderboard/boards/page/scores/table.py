@@ -25,7 +25,7 @@ from leaderboard.scoring.ops.evaluations.shown import (
     FloatArray,
     ShownEdition,
     Source,
-    scores_beside,
+    both_scores,
     scores_of,
     shown_edition,
 )
@@ -271,7 +271,7 @@ def field(
     if run_id is None:
         scores = scores_of(session, source, column.key, column.version, ids)
     else:
-        scores, own = scores_beside(session, source, shown.edition, (column.key, column.version), ids, run_id)
+        scores, own = both_scores(session, source, shown.edition, (column.key, column.version), ids, run_id)
     scored = tuple(run for run in runs if run.run_id in scores)
     table = np.array([scores[run.run_id] for run in scored], dtype=np.float64)
     return Field(
