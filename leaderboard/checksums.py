@@ -2,7 +2,7 @@
 
 A compressed body is a magic word, one zstd frame with its own checksum, and the CRC-32 of both; an array is
 its numbers and their CRC-32. zstd's checksum alone would pass over bits that decoding does not look at.
-Bodies and arrays of versions before 0.2 have no checksum and are read as they are.
+Bodies and arrays of versions before 0.2 have no checksum and are read unchecked.
 """
 
 import struct
@@ -39,7 +39,7 @@ def without_checksum(stored: bytes, what: str) -> bytes:
 
 
 def of_row(values: tuple[object, ...]) -> int:
-    """The CRC-32 of the plain values of a row, which both databases give back as they were stored.
+    """The CRC-32 of the plain values of a row, which both databases return as stored.
 
     >>> of_row((1, 0.0344)) == of_row((1, 0.05))
     False
@@ -62,12 +62,12 @@ def compressed(magic: bytes, plain: bytes, level: int) -> bytes:
 
 
 def compressor(level: int) -> zstandard.ZstdCompressor:
-    """Compressor for many bodies of one kind; each result goes through `framed`."""
+    """Compressor for many bodies of one kind; each result is passed to `framed`."""
     return zstandard.ZstdCompressor(level=level, write_checksum=True)
 
 
 def framed(magic: bytes, frame: bytes) -> bytes:
-    """A zstd frame as it is stored."""
+    """A zstd frame in its stored form."""
     return with_checksum(magic + frame)
 
 

@@ -1,7 +1,7 @@
 """Counters of the processes of one `serve` for /metrics: requests by route, cached pages, lost leases.
 
 Each process adds to its own part of memory that the supervisor made, and any of them adds the parts up:
-no process waits for another. A part outlives its process, so that no count goes back where one dies. Small:
+no process waits for another. A part outlives its process, so that no count decreases when one dies. Small:
 the supervisor imports it.
 """
 

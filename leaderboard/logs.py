@@ -1,4 +1,4 @@
-"""The log: one event a line, as text or JSON, without tokens and without lines that somebody else wrote."""
+"""The log: one event a line, as text or JSON, without tokens and without lines written by others."""
 
 import json
 import logging
@@ -29,7 +29,7 @@ _present: ContextVar[Mapping[str, Any]] = ContextVar("present", default=MappingP
 
 
 class _Stderr(logging.Handler):
-    """Writes to stderr as it is at that moment."""
+    """Writes to the current stderr."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write the record and what ends its line at once, so that processes do not mix theirs."""
@@ -93,7 +93,7 @@ class TextLines(logging.Formatter):
     """`time level process logger message name=value ...`; a traceback follows, each line indented."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record as lines, of which only the first begins at the margin."""
+        """The record as lines; all but the first are indented."""
         facts = "".join(f" {name}={_plain(value)}" for name, value in _facts(record).items())
         place = f"{_moment(record)} {record.levelname} {record.processName} {record.name}"
         lines = [f"{place} {one_line(record.getMessage())}{facts}"]

@@ -1,6 +1,6 @@
 """Values that a process keeps in memory to be fast, all within one budget of bytes.
 
-Caches share the budget: what was not used for the longest time goes first, of whichever cache it is. A
+Caches share the budget: the least recently used value goes first, from any cache. A
 value is measured when it is kept, and again as it is used: some work out more of themselves when asked.
 """
 
@@ -239,8 +239,8 @@ ARENAS, MAPPED_FROM = 1, 128 * 1024
 def hold_together() -> None:
     """Keep what the C library allocates for threads together, and large pieces apart, where it can.
 
-    Eight threads would else have an arena each, and memory that one freed is used by no other; pieces that
-    are mapped by themselves are given back when they are freed. To be called before threads are started.
+    Eight threads would else have an arena each, and memory that one freed is used by no other; separately
+    mapped blocks are returned when they are freed. To be called before threads are started.
     """
     options = getattr(_libc(), "mallopt", None)
     if options is not None:

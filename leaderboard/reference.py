@@ -336,7 +336,7 @@ def _problem() -> dict[str, Any]:
 blueprint = Blueprint("api_reference", __name__)
 
 LINES_TO_DEPTH = 3
-"""Down to what is said of one operation or schema: a change of it is a change of one line."""
+"""Down to single operations and schemas: a change of it is a change of one line."""
 
 
 @blueprint.get("/api")
@@ -374,7 +374,7 @@ def document() -> ResponseReturnValue:
 
 @blueprint.app_template_filter("with_code")
 def with_code(text: str) -> Markup:
-    """Text in which what stands in backticks is code."""
+    """Text with code in backticks."""
     parts = map(escape, text.split("`"))
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if place % 2 else part for place, part in enumerate(parts)
@@ -388,7 +388,7 @@ def operations() -> list[Operation]:
 
 
 def written(table: Iterable[Operation]) -> bytes:
-    """The document as it is committed in docs/openapi.json: a line for each operation and schema."""
+    """The document committed as docs/openapi.json: a line for each operation and schema."""
     return (_text(openapi_document(table), LINES_TO_DEPTH) + "\n").encode()
 
 

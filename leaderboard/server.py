@@ -202,7 +202,7 @@ class IncomingRequest(HTTPRequestParser):  # type: ignore[misc]
             self.expect_continue = True
 
     def refuse(self, reason: Exception) -> None:
-        """Read nothing of the body: the application answers by the header alone, and the connection ends."""
+        """Do not read the body: the application answers by the header alone, and the connection ends."""
         self.refusal, self.is_unread, self.is_asking = reason, True, False
         self.close()
         self.body_rcv, self.chunked, self.content_length = None, False, 0
@@ -280,7 +280,7 @@ HEADER_S = 10.0
 IDLE_S = 75.0
 """Seconds that an idle connection is kept between two requests."""
 STALLED_S = 30.0
-"""Seconds for which a client may take nothing of an answer."""
+"""Seconds for which a client may read nothing of an answer."""
 REMAINDER_S = 5.0
 """Seconds that a request waits for a cut-off one to the same address."""
 LOOK_ELSEWHERE_S = 0.02
@@ -400,7 +400,7 @@ class SiteChannel(HTTPChannel):  # type: ignore[misc]
             self.socket.shutdown(socket.SHUT_WR)
 
     def handle_close(self) -> None:
-        """Close the connection; of what was being received only pieces of uploads are of use."""
+        """Close the connection; of partly received bodies only pieces of uploads are useful."""
         request, self.request = self.request, None
         if request is not None and request.end_early():
             self.server.add_task(Remainder(self, request))
@@ -411,7 +411,7 @@ class SiteChannel(HTTPChannel):  # type: ignore[misc]
 
 
 class Remainders:
-    """The addresses of which something that was cut off is being taken, by any process that shares it."""
+    """The addresses whose cut-off uploads are being stored, by any process that shares it."""
 
     def __init__(self, shared: Shared | None = None) -> None:
         self._shared = shared
@@ -433,7 +433,7 @@ class Remainders:
             self._taken.notify_all()
 
     def wait_for(self, path: str) -> None:
-        """Wait until nothing of this address is being taken, but not for long."""
+        """Wait briefly until nothing of this address is being stored."""
         # Who was cut off asks at once how much came: before it is taken the answer would be too little, and
         # the same bytes would be sent again.
         until = time.monotonic() + REMAINDER_S

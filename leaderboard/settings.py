@@ -152,13 +152,13 @@ class Settings:
 
     @property
     def address(self) -> str:
-        """The site's own address as it is set, without a slash at its end."""
+        """The site's own address as configured, without a trailing slash."""
         shown = f"[{self.host}]" if ":" in self.host else self.host
         return self.public_url.rstrip("/") or f"http://{shown}:{self.port}"
 
     @property
     def operator_names(self) -> tuple[str, ...]:
-        """The names of the accounts that may open the operator's pages, as they are set."""
+        """The configured names of the accounts that may open the operator's pages."""
         return tuple(name for name in (*self.operators.split(","), self.first_account) if name.strip())
 
     @property

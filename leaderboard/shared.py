@@ -22,7 +22,7 @@ if sys.platform != "win32":
 LARGE_BODIES = 64
 """Large bodies that one process may be receiving."""
 REMAINDERS = 64
-"""Addresses of which one process may be taking what was cut off."""
+"""Addresses whose cut-off uploads one process may be storing."""
 SETS, WAYS = 4096, 8
 """Places for addresses that spent of their budget; of the eight of one the oldest is used again."""
 
@@ -80,7 +80,7 @@ class Shared:
             self.set_remainder(place, "")
 
     def close(self) -> None:
-        """Give the lock's file back; the memory stays as it is."""
+        """Close the lock's file; the memory is unchanged."""
         self._lock.close()
 
     def mark(self, text: str) -> int:
@@ -129,7 +129,7 @@ class Shared:
         self.memory.remainders[self.number * REMAINDERS + place] = self.mark(path)
 
     def is_taken_elsewhere(self, path: str) -> bool:
-        """Whether another process is taking what was cut off of the address."""
+        """Whether another process is storing a cut-off upload of the address."""
         if not path:
             # A request that cannot be read has no address; an empty place has its mark.
             return False

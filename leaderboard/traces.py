@@ -17,7 +17,7 @@ from leaderboard.errors import Invalid
 
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 STOP_S = 5.0
-"""Maximum seconds for sending the rest at the end of a process: an absent collector delays nobody."""
+"""Maximum seconds for sending the rest at the end of a process: an absent collector causes no delay."""
 REQUEST, JOB = "SERVER", "CONSUMER"
 """Kinds of spans."""
 

@@ -37,7 +37,7 @@ STARTS = frozenset({"opens", "opens_at", "reveal", "reveal_at", "names_at"})
 
 
 def read(text: str, zone: str, field: str) -> datetime | None:
-    """A date and time as it is written in a zone, as an instant; None for none. Raises Invalid.
+    """A date and time written in a zone, as an instant; None for none. Raises Invalid.
 
     A day without a time ends with it (23:59:59), or begins with it where the field is one of STARTS.
 

@@ -76,7 +76,7 @@ def export_public(database: Database, slug: str, target: Target, *, site: str = 
 
 @contextmanager
 def _one_moment(database: Database) -> Iterator[Session]:
-    """A session that reads the database as it is now, whatever is stored meanwhile, however long it takes."""
+    """A session that reads a snapshot of the database, however long it takes."""
     with database.read() as session:
         if not database.is_sqlite:
             unlimited(session.connection(execution_options={"isolation_level": "REPEATABLE READ"}))

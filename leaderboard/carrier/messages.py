@@ -13,7 +13,7 @@ from leaderboard.core.jobs.carried import CarriedJob
 
 TASK = "leaderboard.job"
 FRESH, REST = "leaderboard.fresh", "leaderboard"
-"""Two queues, so that jobs people wait for do not stand behind thousands of others."""
+"""Two queues, so that jobs people wait for do not queue behind thousands of others."""
 CONNECT_S = 2
 """Maximum seconds to connect to a broker; a separate thread does so."""
 REPLY_S = 5
@@ -79,7 +79,7 @@ class Line:
             )
 
     def close(self) -> None:
-        """Give the connection up, whatever state it is in."""
+        """Drop the connection, regardless of its state."""
         try:
             self.connection.close()
         except failures(self.app):
@@ -97,7 +97,7 @@ def opened(app: Celery) -> Line:
     """An open connection to the broker, with little patience; raises one of `failures` where it is away."""
     is_amqp = app.connection_for_write().transport.driver_type == "amqp"
     patience = (
-        # Without its confirmations, what was written to a line that is lost would pass for sent.
+        # Without confirmations, messages written to a lost connection would count as sent.
         {"confirm_publish": True, "read_timeout": REPLY_S, "write_timeout": REPLY_S}
         if is_amqp
         else {"socket_connect_timeout": CONNECT_S, "socket_timeout": REPLY_S}

@@ -1,4 +1,4 @@
-"""The thread that sends the numbers of queued jobs to the broker; nobody else waits for a broker."""
+"""The thread that sends the numbers of queued jobs to the broker; no other thread waits for a broker."""
 
 import logging
 import threading
@@ -26,7 +26,7 @@ STOP_S = 3.0
 class Sender:
     """Sends what is queued when it is woken, and every two seconds.
 
-    Whatever the broker does, it only delays: the jobs stay in the table.
+    A broker failure only delays: the jobs stay in the table.
     """
 
     def __init__(self, database: Database, settings: Settings) -> None:

@@ -91,7 +91,7 @@ class Action:
         values: Mapping[str, Any] | None = None,
         settings: Settings | None = None,
     ) -> Outcome:
-        """Do what is said, in texts or values, to what the placeholders name.
+        """Act on what the placeholders name, with the record's fields as texts or values.
 
         Raises as `act` does, and Invalid with every field that is not as declared.
         """

@@ -55,7 +55,7 @@ class UploadRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PackedRun:
-    """An accepted run as it is stored; digest: of what it says, whatever the form of its file."""
+    """An accepted run in its stored form; digest: of what it says, whatever the form of its file."""
 
     topics: int
     entries: int

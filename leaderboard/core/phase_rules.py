@@ -181,7 +181,7 @@ def until_all_show(hidden: Sequence[PhaseRule]) -> str:
 def _rule(task: Any, phase: Any, topic_set: str | None) -> PhaseRule:
     visibility = phase.visibility or task.visibility
     if visibility == "open" and not kinds.of(task.kind).may_be_open:
-        # What the reference says is held back until the close, whatever was chosen later.
+        # What the reference contains is hidden until the close, regardless of later settings.
         visibility = "blind"
     return PhaseRule(
         id=phase.id,

@@ -149,11 +149,11 @@ class Viewer:
     coordinates: frozenset[int] = frozenset()
     """Tasks whose assessing it looks after: pools, assessors, labels, adjudication."""
     reads: frozenset[int] = frozenset()
-    """Tasks that it sees as an organiser does, and changes nothing of."""
+    """Tasks that it sees as an organiser does, but cannot change."""
     operates: bool = False
     """Whether the account may do what is under /site: look after accounts, jobs and mail, not into tasks."""
     token_id: int | None = None
-    """The token by which a program asks for the account; None: a person does."""
+    """The token with which a program acts for the account; None: a person does."""
     is_agent: bool = False
     """Whether the token is an agent's: what it submits says so."""
     only_task: int | None = None

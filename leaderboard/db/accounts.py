@@ -74,7 +74,7 @@ class WebhookDelivery(Base):
 
 
 class WebhookAttempt(Base):
-    """One try to send a delivery, and what was answered."""
+    """One attempt to send a delivery, and the response."""
 
     __tablename__ = "webhook_attempt"
 
@@ -91,7 +91,7 @@ class WebhookAttempt(Base):
 
 
 class ApiToken(Base):
-    """A secret by which a program acts for an account; only its digest is kept."""
+    """A secret with which a program acts for an account; only its digest is kept."""
 
     __tablename__ = "api_token"
     __table_args__ = (CheckConstraint("kind IN ('personal', 'agent', 'runner')", name="kind"),)
@@ -100,7 +100,7 @@ class ApiToken(Base):
     account_id: Mapped[int] = mapped_column(ForeignKey("account.id", ondelete="CASCADE"), index=True)
     kind: Mapped[str]
     prefix: Mapped[str]
-    """The first characters of the secret, by which its owner tells it from others."""
+    """The first characters of the secret, by which its owner recognises it."""
     token_sha256: Mapped[str] = mapped_column(unique=True)
     label: Mapped[str]
     scopes: Mapped[list[str]]
@@ -174,7 +174,7 @@ class Account(Base):
     """Address for copies of notices; empty: no mail."""
     email_confirmed_at: Mapped[datetime | None]
     email_bounced_at: Mapped[datetime | None]
-    """When a server said that there is no such address."""
+    """When a server reported that there is no such address."""
     password_hash: Mapped[str | None]
     is_organiser: Mapped[bool] = mapped_column(default=False)
     """May create collections and tasks."""
@@ -214,7 +214,7 @@ class SecondFactor(Base):
 
 
 class Token(Base):
-    """A secret of which only the digest is kept, such as a one-time sign-in link."""
+    """A secret stored as a digest only, such as a one-time sign-in link."""
 
     __tablename__ = "token"
 

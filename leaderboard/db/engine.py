@@ -106,7 +106,7 @@ class Database:
         return self._replica if time.monotonic() >= self._replica_again else None
 
     def lose_replica(self, why: object) -> None:
-        """Read the database itself for a while: each try at a machine that is gone takes seconds."""
+        """Read the database itself for a while: each attempt to reach a dead machine takes seconds."""
         self._replica_again = time.monotonic() + REPLICA_AGAIN_S
         log.warning("the replica does not answer, the database is read instead: %s", why)
 
@@ -188,8 +188,8 @@ class _Turns:
 
     Up to its version 3.51.2 SQLite may lose what one process commits in the moment in which another one
     copies the log of writes into the file (https://sqlite.org/wal.html#walresetbug). It does either within a
-    commit, so no two processes commit at once here. Next to that, writers that wait for SQLite itself look
-    again and again, with pauses in which nobody writes; threads of a process need none.
+    commit, so no two processes commit at once here. Next to that, writers that wait for SQLite itself poll,
+    with pauses in which no one writes; threads of a process need none.
     """
 
     def __init__(self, database: str) -> None:

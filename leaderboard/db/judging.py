@@ -104,7 +104,7 @@ class LabellingRound(Base):
     twice: Mapped[float] = mapped_column(default=0.0)
     """Share that two assessors have: of the answers of a topic, or of the topics where nuggets are made."""
     secret: Mapped[bytes]
-    """Seed of the order and names of items, so that they reveal nothing of runs."""
+    """Seed of the order and names of items, so that they reveal nothing about runs."""
     guidelines: Mapped[str] = mapped_column(default="")
     """Text for assessors; Markdown."""
     created_at: Mapped[datetime]
@@ -139,7 +139,7 @@ class LabellingShare(Base):
     )
     is_second: Mapped[bool] = mapped_column(default=False)
     done_at: Mapped[datetime | None]
-    """When the assessor said that the nuggets of the topic are complete."""
+    """When the assessor declared the nuggets of the topic complete."""
 
 
 class AnswerLabel(Base):
@@ -240,7 +240,7 @@ class PoolTopic(Base):
 
 
 class Assessor(Base):
-    """Somebody who judges for a task, by a personal link; or a machine whose labels were imported."""
+    """A person who judges for a task, by a personal link; or a machine whose labels were imported."""
 
     __tablename__ = "assessor"
     __table_args__ = (
@@ -259,7 +259,7 @@ class Assessor(Base):
     token_sha256: Mapped[str | None] = mapped_column(unique=True)
     """Of the personal link; None if absent."""
     expires_at: Mapped[datetime | None]
-    """When the link ends by itself; None where that is never."""
+    """When the link expires; None where that is never."""
     created_at: Mapped[datetime]
     revoked_at: Mapped[datetime | None]
 

@@ -70,14 +70,14 @@ def upgrade(database: Database, revision: str = "head") -> None:
 def run_to(connection: Connection, revision: str) -> None:
     """Bring the database to a revision in the transaction of a connection, which `alone` gave.
 
-    Raises SchemaOutdated with the words of a step that something stored stands in the way of.
+    Raises SchemaOutdated with the message of a step that stored data prevents.
     """
     options = config()
     options.attributes["connection"] = connection
     try:
         command.upgrade(options, revision)
     except ValueError as refused:
-        # Steps import nothing of the program, so they cannot raise its errors.
+        # Steps do not import the program, so they cannot raise its errors.
         raise SchemaOutdated(str(refused)) from refused
 
 

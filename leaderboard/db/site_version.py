@@ -1,4 +1,4 @@
-"""The number of a site's version: every transaction that changes what somebody may see raises it."""
+"""The number of a site's version: every transaction that changes visible data increments it."""
 
 from contextlib import closing
 
@@ -32,7 +32,7 @@ def _fill(table: Table, connection, **_: object) -> None:  # type: ignore[no-unt
 
 
 def number(engine: Engine) -> int | None:
-    """The version as it is now; None where the database has none, or does not answer.
+    """The current version; None where the database has none, or does not answer.
 
     It is asked for before every page of a visitor, so by the driver: a session takes ten times as long.
     """

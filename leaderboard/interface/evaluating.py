@@ -87,7 +87,7 @@ def evaluate(
 
 
 def names_of(measures: Measures) -> tuple[str, ...]:
-    """The names of measures; none of them means the two that most people ask for."""
+    """The names of measures; if none is given, the two that most people ask for."""
     return (measures,) if isinstance(measures, str) else tuple(map(str, measures))
 
 

@@ -25,7 +25,7 @@ from leaderboard.trec.scores.scoring import Judging, Ranked
 
 
 class DataFrame(Protocol):
-    """A data frame of pandas or polars, or whatever has columns by name."""
+    """A data frame of pandas or polars, or any object with columns by name."""
 
     @property
     def columns(self) -> Any:

@@ -1,6 +1,6 @@
 """Measures of the C/W/L family: what a reader gains per document, given when they stop reading.
 
-C(i) is the probability that a reader who saw rank i goes on to rank i + 1; the weight W(i) of a rank
+C(i) is the probability that a reader who saw rank i continues to rank i + 1; the weight W(i) of a rank
 is proportional to C(1) · ... · C(i - 1), and the score is the sum of weight times gain.
 """
 
@@ -95,7 +95,7 @@ def bejeweled_player_model(
 
     float64, from 0 to 1. Source: Zhang et al. 2017 (upper limits that stay fixed), C/W/L form.
 
-    Two gains of 1/2 by rank 3 are enough for T = 1: 1 / 3. For T = 2 the reader goes on to rank 4.
+    Two gains of 1/2 by rank 3 are enough for T = 1: 1 / 3. For T = 2 the reader continues to rank 4.
 
     >>> from leaderboard.measures.richer_examples import judged
     >>> hits = judged({1: 1, 3: 1, 9: 1})

@@ -1,4 +1,4 @@
-"""Inferred average precision, for pools of which a sample was judged."""
+"""Inferred average precision, for pools where a sample was judged."""
 
 import numpy as np
 

@@ -19,7 +19,7 @@ Kind = Literal["rankings", "answers", "judges"]
 # As that of rankings: a page names each of its measures many times.
 @lru_cache(1024)
 def parse(text: str) -> BoundMeasure:
-    """The measure with a name; one of rankings goes first. Raises UnknownMeasure as `grammar.parse`."""
+    """The measure with a name; one of rankings comes first. Raises UnknownMeasure as `grammar.parse`."""
     try:
         return grammar.parse(text)
     except UnknownMeasure as unknown:

@@ -48,7 +48,7 @@ def near_err_9(judged: Judged, *, max_rel: int, min_rel: int = 0, cutoff: int) -
 def near_err_10(
     judged: Judged, *, max_rel: int, min_rel: int = 0, p: float = 0.9, depth: int | None = None
 ) -> FloatArray:
-    """The gain per document of a reader who goes on with probability p unless satisfied, (topics,).
+    """The gain per document of a reader who continues with probability p unless satisfied, (topics,).
 
     float64, from 0 to 1. C(i) = p · (1 - gain(i)). depth: how many ranks the weights are spread over,
     without end by default. Source: Azzopardi, Mackenzie and Moffat 2021.

@@ -106,7 +106,7 @@ class _Writer(HTMLParser):
             self.handle_startendtag(tag, attrs)
 
     def _is_left_out(self, tag: str, attributes: dict[str, str | None]) -> bool:
-        """Whether an element goes with all that is in it; elsewhere the text of a link says something."""
+        """Whether an element is removed with its contents; elsewhere the text of a link says something."""
         if tag == "a" and self._navs:
             address = attributes.get("href") or "#"
             return not address.startswith("#") and self._link(address) is None
@@ -567,7 +567,7 @@ def _write(path: Path, parts: Iterable[str | bytes]) -> None:
 
 
 def _leading(addresses: Addresses, written: _Written, path: str, file: str) -> Link:
-    """Replacements for the links of one page: relative, so that a mirror works wherever it lies."""
+    """Replacements for the links of one page: relative, so that a mirror works in any place."""
     folder = posixpath.dirname(file) or "."
 
     def link(address: str) -> str | None:

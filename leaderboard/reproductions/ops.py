@@ -153,7 +153,7 @@ def link(session: Session, viewer: Viewer, run_id: int, of: OriginalRuns) -> Non
 
 
 def link_sent(session: Session, viewer: Viewer, run_id: int, named: Mapping[str, int]) -> None:
-    """Say what a run reproduces that was sent so: it was checked then; nothing where a run is gone since."""
+    """Say what a run reproduces that was sent so: it was checked then; does nothing if a run is gone."""
     of = OriginalRuns(**named)
     ids = set(of.named.values())
     if len(session.scalars(select(Run.id).where(Run.id.in_(ids))).all()) < len(ids):

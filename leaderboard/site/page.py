@@ -264,7 +264,7 @@ def letter_table(page: OutboxPage) -> Table[Mail]:
 
 
 def bounced_table(page: OutboxPage) -> Table[BouncedAccount]:
-    """Addresses of which a server said that they are none."""
+    """Addresses that a server reported as unknown."""
     columns: list[Column[BouncedAccount]] = [
         Column("account", lambda row: row.name, "Account"),
         Column("address", lambda row: row.address, "Address"),

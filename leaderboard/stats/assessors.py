@@ -93,7 +93,7 @@ class Alpha(NamedTuple):
 
     value: float | None
     documents: int
-    """Documents with at least two grades; others say nothing of agreement."""
+    """Documents with at least two grades; others say nothing about agreement."""
     grades: int
     """Grades given to them."""
     why: str = ""
@@ -204,9 +204,9 @@ def fleiss(table: Ratings, level: float = 0.95) -> Kappa:
 def fleiss_of_counts(counts: IntArray, level: float = 0.95) -> Kappa:
     """Fleiss' kappa from how many assessors gave each grade: (documents, grades), equal sums of 2 or more.
 
-    Its standard error is Gwet's, Computing Inter-Rater Reliability and Its Variance in the Presence of
-    High Agreement, British Journal of Mathematical and Statistical Psychology 61, 2008: it holds whatever
-    the agreement is; None for a single document.
+    Its standard error is Gwet's, Computing Inter-Rater Reliability and Its Variance in the Presence of High
+    Agreement, British Journal of Mathematical and Statistical Psychology 61, 2008: it holds for any
+    agreement; None for a single document.
 
     >>> counts = np.array([[3, 0], [2, 1], [0, 3], [1, 2], [3, 0]])
     >>> round(fleiss_of_counts(counts).value, 6)
@@ -285,7 +285,7 @@ def _nominal(_: FloatArray, totals: FloatArray) -> FloatArray:
 
 
 def _ordinal(_: FloatArray, totals: FloatArray) -> FloatArray:
-    # Grades lie as far apart as labels between them, each end counted half.
+    # The distance of grades is the number of labels between them, each end counted half.
     middle = np.cumsum(totals) - totals / 2
     apart: FloatArray = (middle[:, None] - middle[None, :]) ** 2
     return apart
@@ -402,7 +402,7 @@ class Settled:
     disagreed: tuple[tuple[str, str], ...]
     """Documents whose assessors, adjudicators apart, gave different grades, settled or not."""
     skipped: tuple[tuple[str, str], ...]
-    """Documents shown to assessors that none of them graded."""
+    """Documents shown to assessors but not graded by any."""
 
 
 RULES: dict[RuleKey, Rule] = {
@@ -536,7 +536,7 @@ class Votes(NamedTuple):
 
 
 class Mean(NamedTuple):
-    """A mean with its 95% interval, whose ends are None of a single topic, which has no spread."""
+    """A mean with its 95% interval, whose ends are None for a single topic, which has no spread."""
 
     value: Annotated[float, Shown(key="mean", digits=2)]
     low: Annotated[float | None, Shown("95% interval", key="interval", digits=2, shown=Place.PAGE)]

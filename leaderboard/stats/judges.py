@@ -4,7 +4,7 @@ Of each topic the coefficient over the runs within it: a table of judges by topi
 for runs by topics holds.
 
 No two-sided interval: resampling topics adds noise to both boards, which lowers τ, so that percentile
-intervals lie too low and fail upwards. The lower end alone errs on the safe side (docs/judges.md).
+intervals are too low and fail upwards. The lower end alone errs on the safe side (docs/judges.md).
 
 The six counts are the active, mixed and passive agreements and disagreements of Moffat, Scholer and Thomas,
 Models and Metrics: IR Evaluation as a User Process, ADCS 2012.
@@ -13,7 +13,7 @@ Of what assessors' agreement has (leaderboard.stats.assessors), and what holds o
 precision, recall and F1 of the relevant documents, mean absolute error and bias.
 
 Both boards are standardised within each topic, so that a judge that is lenient, or uses another scale, rates
-no one higher for that.
+no run higher for that.
 """
 
 from collections.abc import Mapping, Sequence
@@ -204,7 +204,7 @@ def resampled_taus(
 
 
 def ceiling(reference: FloatArray, *, seed: int) -> float | None:
-    """The median τ_b between halves of the reference's topics, scores (runs, topics); None of one topic.
+    """The median τ_b between halves of the reference's topics, scores (runs, topics); None with one topic.
 
     So well the reference agrees with itself on other topics. A judge shares the topics and what is hard
     about them, so it may agree better: then it says more of these topics than of topics like these.
@@ -217,7 +217,7 @@ def ceiling(reference: FloatArray, *, seed: int) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class DecidedPairs:
-    """Counts of pairs of runs, by which board decides them and whether both agree.
+    """Counts of pairs of runs, by the board that decides them and whether both agree.
 
     both_same, both_opposite: decided on either board; one_same, one_opposite: on one of them, by the
     direction of the means on the other; none_same, none_opposite: on neither. Equal means on one side alone

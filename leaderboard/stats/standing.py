@@ -9,8 +9,8 @@ topics would give it.
 One rule for all, with one error. Half of alpha goes to the pairs, by a correction that keeps it over all;
 half to the question of who is the best, shared among the n - 1 runs that could be better: Edwards and Hsu,
 Multiple comparisons with the best treatment, Journal of the American Statistical Association 78(384), 1983,
-with Bonferroni's bound for the paired design. Unless one errs, with a probability of at most alpha,
-all that is said of all runs is right at once. The proof is in docs/statistics.md.
+with Bonferroni's bound for the paired design. Unless one errs, with a probability of at most alpha, all
+statements on all runs are true at once. The proof is in docs/statistics.md.
 
 Effect sizes: Cohen, Statistical Power Analysis for the Behavioral Sciences, 2nd edition, 1988; for runs
 Sakai, Statistical Reform in Information Retrieval?, SIGIR Forum 48(1), 2014. What the scores make likely of
@@ -636,7 +636,7 @@ def posterior(scores: FloatArray, *, rope: float) -> Posterior:
 
 
 def _tail(excess: FloatArray, sd: FloatArray, topics: int) -> FloatArray:
-    """The probability of more than a bound that lies so far below the observed mean, (pairs,)."""
+    """The probability of exceeding a bound this far below the observed mean, (pairs,)."""
     error = sd / np.sqrt(topics)
     t = np.copysign(np.inf, excess)
     t[excess == 0] = -np.inf

@@ -258,7 +258,7 @@ def _tested(
     """p, its correction and the interval; p 1 and an interval without ends where nothing is known."""
     is_known = freedom > 0
     t = np.where(is_known, _t(difference, error), 0.0)
-    # A difference that is the same on every topic of every member has no error, whatever its freedom.
+    # A difference that is the same on every topic of every member has no error, for any degrees of freedom.
     usable = np.where(is_known & np.isfinite(freedom), freedom, 1.0)
     p = np.where(is_known, 2 * stdtr(usable, -np.abs(t)), 1.0)
     half = np.where(is_known, stdtrit(usable, 0.975) * error, np.inf)
@@ -280,7 +280,7 @@ def _tested(
 
 By = Literal["mean", "macro", "micro", "borda", "mean_rank"]
 MEANS: tuple[By, ...] = ("mean", "macro", "micro")
-"""Aggregates that are weighted means of the members' means: of these is said which differences are real."""
+"""Aggregates that are weighted means of the members' means: only these get significance tests."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -357,7 +357,7 @@ def suites(session: Session, viewer: Viewer) -> tuple[SuiteRow, ...]:
 
 
 def suite_page(session: Session, viewer: Viewer, slug: str, choice: SuiteChoice) -> SuitePage:
-    """The board of a suite; three statements while the site stays as it is.
+    """The board of a suite; three statements while the site does not change.
 
     Raises NotFound as `records.visible_suite` does, Invalid for what cannot be asked of it.
     """
@@ -545,7 +545,7 @@ class SuiteRunPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SendPage:
-    """The form by which runs are sent to a suite: the viewer's teams, members, and runs that teams have."""
+    """The form that submits runs to a suite: the viewer's teams, members, and runs that teams have."""
 
     suite: str
     title: str

@@ -3,7 +3,7 @@
 BibTeX entries of the works that measures and tests cite in a line.
 
 A citation is surnames, title, where it appeared and year, with commas between; several follow each other with
-semicolons. Entries have what it has and no more: surnames stand without first names.
+semicolons. Entries have what it has and no more: surnames without first names.
 """
 
 import re
@@ -83,7 +83,7 @@ def booktabs(
 
 
 def latex_text(table: Table[Any]) -> str:
-    """A table as a booktabs table, with every letter of heads, cells and caption as it is.
+    """A table as a booktabs table, with heads, cells and caption verbatim.
 
     Numbers have the decimals of their column, four where it says nothing; whole numbers have none. Columns of
     numbers are set right. None, and any number that is not finite, is a dash.
@@ -174,7 +174,7 @@ _NO_WORDS = frozenset(("a", "an", "the", "on"))
 
 @dataclass(frozen=True, slots=True)
 class CitedWork:
-    """A work as it is cited; where and year may be empty."""
+    """A cited work; where and year may be empty."""
 
     authors: tuple[str, ...]
     title: str

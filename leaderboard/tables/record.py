@@ -20,7 +20,7 @@ from leaderboard.errors import NotFound
 Row = TypeVar("Row")
 Page = TypeVar("Page")
 BY_TYPE: Final = -1
-"""Decimals that go by the type of a field: 0 of a whole number, 4 of any other, None of a text."""
+"""Decimals that go by the type of a field: 0 for whole numbers, 4 for others, None for texts."""
 
 
 class Place(Flag):

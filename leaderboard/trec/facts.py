@@ -17,7 +17,7 @@ _EACH = re.compile(r"\s*(?:/|per|a)\s*(?:topic|query)$")
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit as it is shown, and how many of the kept unit it is."""
+    """A unit as shown, and its factor to the stored unit."""
 
     name: str
     factor: float
@@ -412,7 +412,7 @@ def _automatic(details: Mapping[str, Any]) -> str | None:
 
 
 def _stages(details: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    """Names of what ranks by itself, and of what reranks others."""
+    """Names of first-stage rankers, and of rerankers."""
     retrieval = at(details, "method", "retrieval")
     stages = retrieval[:MOST_ITEMS] if isinstance(retrieval, list) else [retrieval]
     first: list[str] = []
@@ -509,7 +509,7 @@ HEADER: dict[str, HeaderSource] = {
     "runtime_ms": HeaderSource(_resource("runtime", "wallclock"), (("resources", "runtime", "wallclock"),)),
     "hardware": HeaderSource(_hardware),
 }
-"""By field, where a header says it; a header says nothing of the other fields."""
+"""By field, its place in a header; headers do not have the other fields."""
 
 
 _NO_NAMES = frozenset(

@@ -75,7 +75,7 @@ class Folder:
 
 @dataclass(slots=True)
 class Address:
-    """A site or mirror on the web; files are kept in a folder meanwhile."""
+    """A site or mirror on the web; fetched files are kept in a folder."""
 
     url: str
     folder: Path
@@ -155,7 +155,7 @@ Progress = Callable[[str], object]
 
 
 class NoBundle(Invalid):
-    """Files that no export wrote, of which nothing can be said."""
+    """Files that no export wrote and that cannot be verified."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -345,7 +345,7 @@ def _bring(work: _Work, files: BundleFiles, name: str) -> None:
     slug = str(head.get("slug"))
     if slug in work.brought:
         raise Invalid(f"{name} is a second bundle of the task {slug}.")
-    # What everybody reads says nothing of when it was written.
+    # Public data does not record when it was written.
     is_public = head.get("made_at") is None
     try:
         task = work.site.bring(files)

@@ -39,7 +39,7 @@ def add_to(
 
     Without `again` a refusal is a separate page. then: action's name -> what is answered when it is done,
     where it is not the page with the form; before: what is required of the request first. refusals: the
-    errors that stand above the form, which is shown again.
+    errors shown above the form, which is shown again.
     """
     for action in actions:
         if action.form:

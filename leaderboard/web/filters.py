@@ -80,8 +80,8 @@ DAY_CHARACTERS = 10
 def as_of(session: Session, text: str) -> datetime:
     """The moment that a text names: of a day its end, of a time without zone that time in UTC.
 
-    Today is a day like others: what holds until its end holds now. Raises Invalid for what is not a date,
-    and for a day or a moment that has not begun; one statement.
+    Today is a day like others: what holds until its end holds now. Raises Invalid for what is not a date, and
+    for a day or a moment in the future; one statement.
     """
     begins = moment(text)
     if begins > now(session):
@@ -208,7 +208,7 @@ def rules() -> str:
 
 HTMX = "htmx-2.0.11.min.js"
 DIGITS = 4
-"""Decimals of a number of which nothing else is said."""
+"""Decimals of a number without its own setting."""
 
 CellMacro = Callable[[Any, Column[Any]], str]
 

@@ -3,9 +3,9 @@
 A file has its name by rename, so that none is read half written, and begins with a digest that only processes
 of this start can make: what an earlier program or another hand left there is never given.
 
-A page is kept under its whole address with the version of the site that was read before it was made: a
-change of whatever somebody may see raises that number, so that nothing is ever shown that is out of date.
-Anyone who sends a cookie or a token is never given a kept page, and no page made for them is kept.
+A page is kept under its whole address with the version of the site that was read before it was made: any
+change of visible data increments that number, so that nothing outdated is ever shown. Anyone who sends a
+cookie or a token is never given a kept page, and no page made for them is kept.
 
 A visitor's first page waits for one answer that way, not for a second one that comes after it. Kept pages are
 sent packed, so that it costs them 5 to 7 KB; those of who is signed in are not, and their browsers have the
@@ -191,7 +191,7 @@ class KeptFiles:
 
 EXTENSION = "kept pages"
 LONGEST_S = 60.0
-"""However little happens: what a page says of days that are left goes on with the clock."""
+"""Even without changes: the remaining days on a page depend on the clock."""
 ROOMS = frozenset(
     (
         "tasks",
@@ -266,7 +266,7 @@ class KeptPages:
         self._next_date = 0.0
 
     def find(self, address: Address, version: int) -> KeptPage | None:
-        """The page of an address as it is in this version, None where it is not kept."""
+        """The page of an address in this version, None where it is not kept."""
         with self._lock:
             page = self._pages.get(address) if version == self._version else None
         return page if page is not None and page.until > time.monotonic() else None
@@ -295,7 +295,7 @@ class KeptPages:
         return page
 
     def keep(self, address: Address, version: int, page: KeptPage) -> None:
-        """Keep a page, unless the site changed since it was begun."""
+        """Keep a page, unless the site changed since it was rendered."""
         if self._keep_here(address, version, page) and self._files is not None:
             self._files.keep(_name(address), version, page.body, page.headers, page.until)
 
@@ -406,7 +406,7 @@ KINDS = {".js": "text/javascript", ".css": "text/css"}
 def register_static(app: Flask, logo: str) -> None:
     """Serve the files; templates have the address of each by its name, as in static["app.css"].
 
-    logo: the path of the site's own, as it is set; empty: none, nor has its address anything.
+    logo: the configured path of the site's own logo; empty: none, and its address is not found.
     """
     app.add_url_rule("/static/<path:filename>", endpoint="static", view_func=static)
     own = {f"site-logo{Path(logo).suffix}": _logo(Path(logo))} if logo else {}

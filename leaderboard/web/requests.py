@@ -28,7 +28,7 @@ RECORD_WAIT_S = 5.0
 
 EXTENSION = "request counts"
 OTHER = ("other", "other")
-"""Method and route of what leads nowhere: its addresses are whatever somebody thought of."""
+"""Method and route of what leads nowhere: its addresses are arbitrary."""
 
 Route = tuple[str, str]
 """Method and rule, such as GET and /tasks/<slug>."""
@@ -119,7 +119,7 @@ def _seconds() -> float:
 def _action(status: int) -> str:
     """Action to record for this request, empty if none: submitted judgments, and refusals.
 
-    Of visitors, only that they are throttled: who is nobody is refused every day.
+    Of visitors, only that they are throttled: anonymous requests are refused every day.
     """
     if status == 200 and request.method == "GET" and request.endpoint:
         return str(getattr(current_app.view_functions[request.endpoint], "recorded", ""))

@@ -105,7 +105,7 @@ def as_latex(text: str, name: str) -> Response:
 
 
 def as_stored(body: bytes, mimetype: str) -> Response:
-    """Bytes as they are stored, to be checked against a digest."""
+    """Stored bytes, to be checked against a digest."""
     return _kept(Response(body, mimetype=mimetype))
 
 

@@ -40,7 +40,7 @@ KEY_CHARACTERS = 100
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A file that was sent: where it lies until the request ends, and the name its sender gave it."""
+    """A file that was sent: its path until the request ends, and its original name."""
 
     path: Path
     name: str
@@ -63,7 +63,7 @@ def _kept(file: FileStorage, name: str) -> Received:
 
 
 def form_key() -> str | None:
-    """The form's key, made the sender's own: nobody meets another account's upload by guessing it."""
+    """The form's key, made the sender's own: guessing does not lead to another account's upload."""
     given = request.form.get("key", "")[:KEY_CHARACTERS]
     return f"{viewer().account_id}:{given}" if given else None
 
@@ -250,7 +250,7 @@ def enforce_budget() -> None:
 def spend() -> None:
     """Raise OverQuota, with retry_after_s, where a visitor's address asked for too many computed pages.
 
-    People on this machine have no limit, nor have accounts. Views call it of which only some pages are
+    People on this machine have no limit, nor have accounts. Called by views where only some pages are
     computed.
     """
     limit, ip = settings().computed_pages, client_ip()
@@ -270,7 +270,7 @@ def spend() -> None:
 MOST_PARTS = 250
 """Parts of a form that takes many files: 200 of them and its fields."""
 LEAST_ROOM = 2**20
-"""Bytes that must be free whatever the settings say: a full disk fails in the middle of a write."""
+"""Bytes that must be free regardless of the settings: a full disk fails in the middle of a write."""
 REFUSAL = "leaderboard.refusal"
 """Key of the environment under which the server says why it read no body."""
 ADMITTED = "leaderboard.admitted"

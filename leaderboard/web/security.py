@@ -172,7 +172,7 @@ def refuse_cross_site() -> None:
     if fetch_site is None:
         ours = origin == own_origin()
     else:
-        # Only the host: behind a proxy that says nothing of it the scheme is not known here.
+        # Only the host: behind a proxy that does not report it the scheme is unknown here.
         is_foreign = origin is not None and origin.partition("://")[2] != request.host
         ours = fetch_site == "same-origin" and not is_foreign
     if not ours:
@@ -199,7 +199,7 @@ def refuse_unstorable() -> None:
 def _texts() -> Iterable[str]:
     yield request.path
     yield from _pairs(request.args)
-    # The API reads bodies by itself, and takes no forms.
+    # The API reads bodies itself, and accepts no forms.
     if request.method not in SAFE_METHODS and not in_api():
         yield from _pairs(request.form)
         for name, file in request.files.items(multi=True):

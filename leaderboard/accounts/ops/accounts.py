@@ -51,7 +51,7 @@ class SignIn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewAccount:
-    """What the forms that make an account ask for; team: a new one of which it is the captain."""
+    """What the forms that make an account ask for; team: a new one with it as captain."""
 
     name: Annotated[
         str,

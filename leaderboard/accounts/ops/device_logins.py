@@ -97,7 +97,7 @@ def begin(
 
 
 def written(user_code: str) -> str:
-    """A short code as it is read out.
+    """A short code in its readable form.
 
     >>> written("BCDFGHJK")
     'BCDF-GHJK'
@@ -227,7 +227,7 @@ def known_device(session: Session, name: str, token: str) -> str:
 
 
 def remember_device(session: Session, account_id: int, token: str) -> str:
-    """The token by which the account's device is known from now on: the given one where it is already."""
+    """The token that identifies the account's device from now on: the given one if it does so already."""
     at = now(session)
     renewed = session.scalars(
         update(Token)

@@ -36,7 +36,7 @@ _ENDS = "0123456789!?.,-_*#@$+ "
 
 @dataclass(frozen=True, slots=True)
 class AccountPassword:
-    """A password as it is stored."""
+    """A password in its stored form."""
 
     text: str
 
@@ -60,7 +60,7 @@ def require_strong(password: str, name: str = "") -> str:
 
 
 def rehashed(password: str) -> AccountPassword:
-    """The hash at today's cost of a password that was accepted before, whatever is asked of new ones."""
+    """The hash at today's cost of a password accepted before, regardless of the rules for new ones."""
     with _GATE:
         return AccountPassword(_HASHER.hash(normalize("NFKC", password)))
 

@@ -56,7 +56,7 @@ def begin(session: Session, viewer: Viewer) -> None:
 def confirm(session: Session, viewer: Viewer, code: str) -> tuple[str, ...]:
     """Turn the second factor on and give its recovery codes, which can be read only now.
 
-    Raises Conflict where setting up was not begun or is done, Invalid for a wrong code.
+    Raises Conflict where setup was not started or is done, Invalid for a wrong code.
     """
     account_id = require_account(viewer)
     _require_off(session, account_id)

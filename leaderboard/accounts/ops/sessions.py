@@ -2,8 +2,8 @@
 
 Browsers are rows that can be listed and ended; of their tokens only the digest is kept.
 
-After OWASP's "Slow down online guessing attacks with device cookies": who guesses somebody's password
-cannot keep that person out of a browser that has signed in before.
+After OWASP's "Slow down online guessing attacks with device cookies": guessing a password cannot lock its
+owner out of a browser that has signed in before.
 """
 
 import hashlib
@@ -171,7 +171,7 @@ def account_of(session: Session, issuer: str, subject: str) -> int | None:
 
 
 def keep_identity(session: Session, issuer: str, subject: str) -> str:
-    """The token of an identity without an account, until its owner has said what name to make one by."""
+    """The token of an identity without an account, until its owner has chosen an account name."""
     at, token = now(session), new_token()
     session.execute(delete(Token).where(Token.kind == NEWCOMER, Token.expires_at < at))
     session.add(
@@ -235,7 +235,7 @@ def unlink_identity(session: Session, viewer: Viewer, issuer: str) -> None:
 
 
 def issuers_of(session: Session, account_id: int) -> frozenset[str]:
-    """The issuers by which the account can sign in."""
+    """The issuers with which the account can sign in."""
     return frozenset(session.scalars(select(Identity.issuer).where(Identity.account_id == account_id)))
 
 

@@ -62,7 +62,7 @@ def is_whole(secret: str) -> bool:
 
 
 def prefix(secret: str) -> str:
-    """The first characters, by which an owner tells tokens apart; they help nobody to guess the rest."""
+    """The first characters, so that an owner can distinguish tokens; they do not help to guess the rest."""
     return secret[:SHOWN_CHARACTERS]
 
 
@@ -256,7 +256,7 @@ def why_refused(session: Session, secret: str) -> str:
 
 
 def stamp(session: Session, token_id: int, viewer: Viewer) -> None:
-    """Note that the token was used just now; its first use goes on record."""
+    """Note that the token was used just now; its first use is logged."""
     used = update(ApiToken).where(ApiToken.id == token_id).values(last_used_at=now(session))
     first = session.scalars(used.where(ApiToken.last_used_at.is_(None)).returning(ApiToken.id)).all()
     if first:
@@ -277,7 +277,7 @@ def make(session: Session, viewer: Viewer, token_request: TokenRequest, *, facto
 
     factor_needed: whether organisers of this site need a second factor. Raises Invalid for a bad request,
     NotFound for a task or team that is not the viewer's, Forbidden for what the viewer may not give,
-    SecondFactorNeeded where the scopes ask for one, OverQuota for too many tokens.
+    SecondFactorNeeded where the scopes require one, OverQuota for too many tokens.
     """
     require_person(viewer)
     token = checked(session, viewer, token_request, factor_needed=factor_needed)
@@ -343,7 +343,7 @@ def checked(session: Session, owner: Viewer, token_request: TokenRequest, *, fac
 
 
 def read_label(text: str) -> str:
-    """The label as it is kept; raises Invalid for an empty or long one."""
+    """The label in its stored form; raises Invalid for an empty or long one."""
     label = " ".join(text.split())
     if not label or len(label) > LABEL_CHARACTERS or not label.isprintable():
         raise Invalid(

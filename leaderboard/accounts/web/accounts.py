@@ -250,7 +250,7 @@ def sign_up_now() -> ResponseReturnValue:
 
 
 def _require_open() -> None:
-    """Raise Forbidden where visitors may not make accounts by themselves."""
+    """Raise Forbidden where visitors may not create accounts."""
     if settings().sign_up == BY_INVITATION:
         raise Forbidden(
             "Registration on this site is by invitation. Open the link in your invitation, or ask for one."
@@ -277,7 +277,7 @@ def account() -> ResponseReturnValue:
 
 
 def account_page(error: LeaderboardError | None = None) -> str:
-    """The viewer's own account, with what was wrong with a form of it."""
+    """The viewer's own account, with the errors of a form."""
     page = pages.account_page(reading(), viewer(), session_token())
     return render_template(
         "accounts/account.html",

@@ -118,7 +118,7 @@ def create() -> ResponseReturnValue:
 
 
 def _require_allowed(target: str) -> None:
-    """Raise Forbidden where visitors may not make accounts, unless they come by a live invitation."""
+    """Raise Forbidden where visitors may not create accounts and have no valid invitation."""
     if settings().sign_up == OPEN:
         return
     if settings().sign_up == CLOSED or not target.startswith(JOIN):

@@ -1,6 +1,6 @@
 """Client of OpenID Connect providers: requests and checks of responses.
 
-The code flow with PKCE. The browser holds one secret in a cookie, of which state, nonce and verifier are
+The code flow with PKCE. The browser holds one secret in a cookie, from which state, nonce and verifier are
 derived: nothing is stored for people who only begin, and an answer counts in the browser that asked alone.
 Imported only where there are providers, as Authlib is an extra.
 """

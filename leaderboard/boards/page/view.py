@@ -444,7 +444,7 @@ class View:
     @property
     def sentences(self) -> tuple[str, ...]:
         """Sentences on the order, with a note if not all runs are shown."""
-        # What is to be known of judgments of answers stands above the order.
+        # Notes on judgments of answers are shown above the order.
         above = self.board.answers.sentences if self.board.answers else ()
         return tuple(sentence for sentence in self.all_sentences if sentence not in above)
 

@@ -85,7 +85,7 @@ def _listed(items: list[str]) -> Iterator[str]:
 
 
 def _source(context: click.Context, parameter: click.Parameter, value: str) -> Path | str:
-    """A path that is there, or the id of a dataset of ir_datasets as it is written."""
+    """An existing path, or the id of an ir_datasets dataset."""
     if value.startswith(datasets.PREFIX):
         return value
     path: Path = click.Path(exists=True, path_type=Path).convert(value, parameter, context)

@@ -1,6 +1,6 @@
 """Records of a bundle as they are read: each line an object whose values fit the columns they are for.
 
-A picture that comes in is decoded in a separate process, like one that is sent is. Rows of a snapshot name
+An imported picture is decoded in a separate process, like an uploaded one. Rows of a snapshot name
 runs by ids, which are numbers of the bundle here: on another site a snapshot has another digest, and address.
 """
 
@@ -485,7 +485,7 @@ def make_own(making: TaskImport) -> None:
 
 
 def add_all(making: TaskImport, table: RecordTable) -> None:
-    """Store the records of a table as they are."""
+    """Store the records of a table unchanged."""
     waiting: list[tuple[int, dict[str, Any]]] = []
     for line, record in making.read(table):
         waiting.append((record.get("id", line), values_of(making, table, line, record)))

@@ -50,7 +50,7 @@ class BundleWriter:
     def __init__(self, target: _Target, progress: Progress = lambda *_: None) -> None:
         self._target, self._progress = target, progress
         self.sums: dict[str, str] = {}
-        """Path -> SHA-256 of what was written."""
+        """Path -> SHA-256 of the written bytes."""
         self.sizes: dict[str, int] = {}
         self.sign: Callable[[str], bytes] | None = None
         """What signs the digest of the list of digests; None leaves the bundle unsigned."""
@@ -166,7 +166,7 @@ class _Folder:
 
 
 class _Zip:
-    """Members of a zip; what is packed already is stored as it is."""
+    """Members of a zip; what is compressed already is stored unchanged."""
 
     def __init__(self, archive: zipfile.ZipFile, at: float) -> None:
         self._archive = archive

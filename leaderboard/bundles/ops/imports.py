@@ -287,7 +287,7 @@ def bring_in(
 ) -> ImportedTask:
     """Store the task of a bundle whose digests were checked, and queue the scoring of its runs.
 
-    For the operator: teams are found by name, and dates are taken as they are. Raises Conflict where the slug
+    For the operator: teams are found by name, and dates are kept. Raises Conflict where the slug
     is taken, Invalid with file, line and rule for anything that cannot be stored; the caller's transaction
     then holds nothing.
     """

@@ -201,7 +201,7 @@ def _judge(source: BundleSource, run_id: int) -> Any:
 
 
 def _of_upload(source: BundleSource, upload_id: int, _: Record) -> Record:
-    """For answers: the public part of the rules by which the file was read, as reading needs them."""
+    """For answers: the public part of the rules for reading the file."""
     if source.task.kind != "answers" or source.view is None or upload_id in source.view.masked_uploads:
         return {}
     report = source.session.scalars(select(Upload.report).where(Upload.id == upload_id)).one()
@@ -354,7 +354,7 @@ def _as_sent(sent: StoredFile) -> Pieces:
 
 
 def _gzipped(pieces: Pieces) -> Pieces:
-    """The bytes as a gzip file that says nothing of when and of what it was made."""
+    """The bytes as a gzip file without time or name."""
     packer = zlib.compressobj(wbits=31)
     for piece in pieces:
         yield packer.compress(piece)

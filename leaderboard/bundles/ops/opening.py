@@ -96,7 +96,7 @@ OPERATORS = Bounds()
 
 @contextmanager
 def opened(path: Path, bounds: Bounds = OPERATORS) -> Iterator[BundleFiles]:
-    """The files of a folder, a zip or a tar; archives are unpacked next to other temporary files meanwhile.
+    """The files of a folder, a zip or a tar; archives are unpacked among the temporary files.
 
     A folder that holds all the others is skipped. Raises Invalid for anything else, TooLarge beyond the
     bounds.
@@ -270,7 +270,7 @@ def drop_bundle(data: Path, account_id: int) -> None:
 
 
 def sweep(data: Path) -> None:
-    """Remove what was kept for more than a day."""
+    """Remove files kept for more than a day."""
     for folder in (data / FOLDER).glob("*"):
         if folder.stat().st_mtime < time.time() - KEPT_S:
             shutil.rmtree(folder, ignore_errors=True)

@@ -78,7 +78,7 @@ class RecordTable:
 
     @property
     def key(self) -> tuple[Column[Any], ...]:
-        """Its primary key, by which rows are ordered: so earlier ones have the lower numbers."""
+        """Its primary key, which orders the rows: so earlier ones have the lower numbers."""
         return tuple(self.model.metadata.tables[self.model.__tablename__].primary_key)
 
     @property
@@ -99,7 +99,7 @@ def refers_to(column: Column[Any]) -> str | None:
 
 
 def _published(task_id: int) -> ColumnElement[bool]:
-    """The judgment series that are published: a draft is nobody's but its maker's."""
+    """The judgment series that are published: a draft belongs to its maker only."""
     return (Qrels.task_id == task_id) & Qrels.name.not_like(f"{DRAFT}%")
 
 

@@ -1,9 +1,9 @@
 """A bundle without names: teams, runs and people by pseudonyms, and the map that leads back.
 
-Rankings, judgments and topics stay as they are; so numbers do. What teams say of themselves and of their runs
-is left out, what organisers wrote has names put out of it.
+Rankings, judgments and topics are unchanged, and so are numbers. What teams say about themselves and their
+runs is left out; names are removed from what organisers wrote.
 
-There is one as long as all of the task is shown to everybody. It says nothing of when it was made: the same
+There is one as long as all of the task is shown to everybody. It does not record when it was made: the same
 task gives the same bytes.
 """
 
@@ -82,14 +82,14 @@ WRITTEN = {
     "announcements": ("title", "body"),
     "changes": ("what", "before", "after", "reason"),
 }
-"""Table -> columns that organisers write, which may name somebody."""
+"""Table -> columns that organisers write, which may name a person."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PseudonymMap:
     """Pseudonyms of teams and runs in a release: team or run id -> pseudonym.
 
-    references: name of a run that judges are compared with -> what it goes by.
+    references: name of a run that judges are compared with -> its released name.
     """
 
     teams: dict[int, str]
@@ -220,7 +220,7 @@ def _is_person() -> Any:
 def _hiding(names: dict[str, str]) -> Callable[[str], str]:
     """A function that replaces names in a text, the longest first; short ones only as whole words."""
     by_folded = {name.casefold(): given for name, given in names.items()}
-    # Some letters become two when folded: a name is looked for as it is written and as it is folded.
+    # Some letters become two when folded: a name is searched both as written and case-folded.
     ordered = sorted(by_folded.keys() | names.keys(), key=len, reverse=True)
     if not ordered:
         return str
@@ -281,13 +281,13 @@ class PublicView:
     teams: Mapping[int, str]
     """Team id -> what visitors know it by."""
     runs: Mapping[int, str]
-    """Id of a run whose team goes by a pseudonym -> what it is called."""
+    """Id of a run whose team has a pseudonym -> its public name."""
     at: str
     """When the task was published, which replaces hidden dates."""
     masked_teams: frozenset[int]
     masked_uploads: frozenset[int]
     marked: frozenset[int]
-    """Runs of which everybody reads that their teams chose them."""
+    """Runs that are publicly marked as chosen by their teams."""
 
     def shown(self, table: RecordTable, record: Record, row_id: int) -> Record:
         """A row as visitors know it; row_id: its own on the site."""

@@ -25,7 +25,7 @@ OF_RANKINGS = (
     "second_column", "preferences", "documents", "dissimilarities", "leave_out_query", "mapping", "threads",
 )  # fmt: skip
 MEMORY_BYTES = 2**23
-"""Of output, before it goes to a file until all runs were read."""
+"""Output kept in memory; more is written to a file until all runs are read."""
 BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 
 
@@ -188,7 +188,7 @@ def _print(pieces: Iterator[str] | Iterator[bytes], *, are_there: bool = False) 
 
 
 def _load_numpy() -> None:
-    """Import numpy with one thread of its linear algebra, of which others would only wait, by spinning."""
+    """Import numpy with one linear algebra thread; others would only spin and wait."""
     before = os.environ.get(BLAS_THREADS)
     os.environ.setdefault(BLAS_THREADS, "1")
     import numpy  # noqa: F401

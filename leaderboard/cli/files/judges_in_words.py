@@ -18,7 +18,7 @@ SCOPE = (
 
 
 def in_words(judged: JudgedBoards) -> str:
-    """One judge with all that is said of it, or the judges' board."""
+    """One judge in full, or the judges' board."""
     lines = _of_one(judged) if len(judged.board.rows) == 1 else _of_many(judged)
     return "\n".join([*lines, *_warnings(judged), ""])
 

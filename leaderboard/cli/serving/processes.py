@@ -25,7 +25,7 @@ class StopSignals:
     """Whether a signal asked this process to stop; made in its main thread.
 
     threading.Event would not do: its set() holds a lock, for which a second signal that comes while the first
-    one is handled would wait for ever. Putting into a SimpleQueue may be interrupted by itself.
+    one is handled would wait for ever. SimpleQueue.put is reentrant.
     """
 
     def __init__(self, *numbers: signal.Signals) -> None:

@@ -109,7 +109,7 @@ def _load_demo(database: "Database") -> None:
 
 
 SHORTEST_TOKEN = 20
-"""Characters of a token that nobody guesses; nothing counts the tries."""
+"""Characters of an unguessable token; nothing counts the tries."""
 
 
 @click.command()

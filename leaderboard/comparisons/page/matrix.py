@@ -139,7 +139,7 @@ def _correlations(standing: Standing) -> FloatArray:
 
 
 def _by_topics(alike: FloatArray) -> list[int]:
-    """An order in which runs that do well on the same topics stand together: average linkage.
+    """An order that groups runs that do well on the same topics: average linkage.
 
     alike: (n, n), the runs best first; of two groups that join, the one with the better best run is first.
     Source: Sokal and Michener 1958.

@@ -31,7 +31,7 @@ def worker_seen(session: Session, owner: str) -> None:
 
 
 def forget_gone(session: Session) -> None:
-    """Drop the rows of evaluators that are gone for long."""
+    """Delete the rows of evaluators that stopped long ago."""
     session.execute(delete(Worker).where(~_within(now(session), KEPT)))
 
 
@@ -67,8 +67,8 @@ UNWRITABLE = "The database does not accept writes."
 class JobHealth:
     """queued, running and failed count jobs; oldest_queued_s is how long the first one that is due waits.
 
-    left counts jobs whose evaluator is gone for over a minute and that no other has taken; workers is how
-    many evaluators were seen lately, worker_seen_s when the last one was, None where none was in an hour.
+    left counts jobs whose evaluator has been silent for over a minute and that no other has taken; workers is
+    how many evaluators were seen lately, worker_seen_s when the last one was, None where none was in an hour.
     """
 
     queued: int

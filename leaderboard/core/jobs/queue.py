@@ -87,7 +87,7 @@ def enqueue(
     edition_id: int | None = None,
     after: datetime | None = None,
 ) -> None:
-    """Queue a job in the caller's transaction; one that is queued or running already is left as it is.
+    """Queue a job in the caller's transaction; one that is already queued or running is unchanged.
 
     after: before when it is not done, at most LONGEST_WAIT_S from now.
     """

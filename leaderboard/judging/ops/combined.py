@@ -549,7 +549,7 @@ def depth_of(bound: BoundMeasure) -> int:
 
 
 def top_of(bound: BoundMeasure) -> int:
-    """Ranks of which all but a small share must be in the pool for a run to be ranked."""
+    """Top ranks that must be in the pool, except for a small share, for a run to be ranked."""
     cutoff = bound.params.get("cutoff")
     return cutoff if isinstance(cutoff, int) else DEPTH
 

@@ -255,7 +255,7 @@ def _larger(sample: JudgedSample, scores: CombinedScores) -> list[LabelsFloatArr
 BoolArray = npt.NDArray[np.bool_]
 
 MOST_OUTSIDE = 0.05
-"""Maximum share of the weight of a run's top that may lie outside the pool, where nothing was drawn."""
+"""Maximum share of the weight of a run's top ranks outside the pool, where nothing was drawn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -92,7 +92,7 @@ def is_allowed(address: Address, allowed: Networks = (), *, is_tls: bool = True)
     if not is_tls:
         return False
     if isinstance(address, IPv6Address) and (address not in PUBLIC_V6 or address in SIX_TO_FOUR):
-        # Elsewhere lie addresses that represent IPv4 ones, such as 64:ff9b::/96; 2002::/16 does, too.
+        # Other ranges contain addresses that represent IPv4 ones, such as 64:ff9b::/96; 2002::/16 does, too.
         return False
     is_cloud = any(address in network for network in HOSTS_OF_CLOUDS)
     return address.is_global and not address.is_multicast and not is_cloud
@@ -133,7 +133,7 @@ def _why_not(text: str, allowed: Networks) -> str:
 
 
 def post(request: WebhookRequest, allowed: Networks) -> WebhookAnswer:
-    """Send a request and say what was answered; no error of the network or the other side is raised."""
+    """Send a request and return the response; no error of the network or the other side is raised."""
     started = time.monotonic()
     status: int | None = None
     try:
@@ -216,7 +216,7 @@ def _reached(addresses: Sequence[Address], port: int, ends: float) -> socket.soc
 def _wrapped(plain: socket.socket, host: str) -> ssl.SSLSocket:
     try:
         context = ssl.create_default_context()
-        # The certificate has to be for the name, whatever address it led to.
+        # The certificate has to be for the name, regardless of the address.
         return context.wrap_socket(plain, server_hostname=host, do_handshake_on_connect=False)
     except BaseException:
         plain.close()

@@ -1,6 +1,6 @@
 """Deliveries to webhooks: sent by jobs, at least once, under the same id each time, tried again, given up.
 
-Where an evaluator dies between the answer and the note of it, the delivery goes out again; receivers drop
+If an evaluator dies between the response and recording it, the delivery is sent again; receivers drop
 what they know by its id.
 """
 
@@ -55,7 +55,7 @@ def queue_due(session: Session) -> None:
 def take(session: Session, delivery_id: int, site: str) -> WebhookRequest | None:
     """The request to send now, counted as an attempt; None if there is nothing to do.
 
-    That is: it was sent or put off, or its webhook is paused, gone, or answered for by nobody. site is the
+    That is: it was sent or put off, or its webhook is paused, gone, or without an owner. site is the
     address that paths are under.
     """
     of = select(WebhookDelivery.webhook_id).where(WebhookDelivery.id == delivery_id).scalar_subquery()
@@ -199,7 +199,7 @@ def send_test(session: Session, viewer: Viewer, webhook_id: int) -> str:
 
 
 def send_again(session: Session, viewer: Viewer, webhook_id: int, message: str) -> None:
-    """Send a delivery once more, under its id, whatever its outcome; raises as `send_test`, and NotFound."""
+    """Send a delivery again, under its id, regardless of its outcome; raises as `send_test`, and NotFound."""
     webhook = webhooks.own(session, viewer, webhook_id)
     wanted = select(WebhookDelivery).where(
         WebhookDelivery.webhook_id == webhook.id, WebhookDelivery.message == message

@@ -1,7 +1,7 @@
 """Mail: addresses, the outbox and delivery to the mail server.
 
-A letter is sent at least once: where an evaluator dies between the server's yes and the note of it, it goes
-out again, under the same Message-ID. Once its success is noted it never does.
+A letter is sent at least once: if an evaluator dies between the server's acceptance and recording it, it is
+sent again with the same Message-ID. Once its success is noted it never does.
 
 Nothing here depends on whether another account has the address, so no answer tells who has one.
 """
@@ -74,7 +74,7 @@ class MailServer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Letter:
-    """One mail as it is to be sent; number makes its Message-ID, the same however often it is tried."""
+    """One mail ready to be sent; number makes its Message-ID, the same however often it is tried."""
 
     number: int
     written_at: datetime
@@ -133,7 +133,7 @@ def _starttls(query: str, host: str) -> bool:
 
 
 def mail_message(server: MailServer, letter: Letter) -> EmailMessage:
-    """The letter as it goes over the wire.
+    """The letter in its transmitted form.
 
     A header cannot be smuggled in: the library refuses line ends in one, and none is left in the subject.
     """
@@ -337,7 +337,7 @@ def _put_off(session: Session, mail: Mail, result: MailResult, at: datetime) -> 
 
 
 def _bounce(session: Session, mail: Mail, at: datetime) -> None:
-    """Note that there is no such address: nothing goes there until the account has another one."""
+    """Note that there is no such address: no mail is sent there until the account has another one."""
     session.execute(
         update(Account)
         .where(Account.id == mail.account_id, Account.email == mail.address)
@@ -353,7 +353,7 @@ def _bounce(session: Session, mail: Mail, at: datetime) -> None:
 def try_again(session: Session, viewer: Viewer, mail_id: int | None = None) -> int:
     """Retry one failed mail, or all; returns their number. For operators only.
 
-    Raises NotFound for a letter that has not failed. One to an address that is given up stays as it is.
+    Raises NotFound for a letter that has not failed. One to an abandoned address is unchanged.
     """
     policy.require_operator(viewer)
     at = now(session)
@@ -515,7 +515,7 @@ def send_link(session: Session, viewer: Viewer, name: str, address: str) -> None
     """Queue the mail if the account with this name has a confirmed address; else do nothing.
 
     address is the link's, with PLACE in it. The link does what a password does: a second factor is still
-    asked for. Call it once the answer is sent, so that the time it takes tells nobody whether there was one.
+    asked for. Call it once the answer is sent, so that timing does not reveal whether there was one.
     """
     account = session.scalar(
         select(Account).where(Account.canonical == names.canonical(name), accounts.reachable())

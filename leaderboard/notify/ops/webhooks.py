@@ -1,7 +1,7 @@
 """Webhooks of tasks, created by organisers, and of teams, created by members.
 
-Who made one answers for it: once it organises the task, or is in the team, no more, nothing is sent until
-somebody who does takes it over by resuming it. So nobody who has left goes on reading along.
+Who made one answers for it: once it no longer organises the task or belongs to the team, nothing is sent
+until an account that does resumes it. So accounts that left receive nothing more.
 
 Events are thin: ids and addresses. Anyone who looks there is shown what it may see then; so no event
 of a blind or sealed task says a score, and a team's webhook hears of its own runs alone.
@@ -198,9 +198,8 @@ def make(
 ) -> WebhookSecret:
     """Create a webhook of an owner from `of_task` or `of_team`; its secret is shown once.
 
-    allowed: None where the site sends no webhooks, which raises Conflict. Raises Invalid for an address that
-    none may have and for events that the owner may not see, OverQuota for more than five, or twenty made
-    in a day.
+    allowed: None where the site sends no webhooks, which raises Conflict. Raises Invalid for a forbidden
+    address and for events that the owner may not see, OverQuota for more than five, or twenty made in a day.
     """
     account_id = policy.require_account(viewer)
     if allowed is None:

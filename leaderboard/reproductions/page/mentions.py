@@ -17,7 +17,7 @@ from leaderboard.reproductions.ops import KIND, ReproductionLink, RunSide
 class MentionedRun:
     """The other run of a reproduction; slug is of the reproducing run's task, empty where no page has it.
 
-    reproduction_id: the number of the run that reproduces, by which the page goes.
+    reproduction_id: the number of the reproducing run, which is in the page's address.
     """
 
     run_id: int

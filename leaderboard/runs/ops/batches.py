@@ -1,7 +1,7 @@
 """Many files sent together: planned as a whole, then each a separate upload with its own verdict.
 
 What cannot be an upload, a file of no team for instance, is kept with the batch as a sentence. A batch that
-is sent again, because its answer was lost, goes on where it was.
+is sent again, because its answer was lost, continues where it stopped.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

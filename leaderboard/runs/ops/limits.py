@@ -468,7 +468,7 @@ def admit(
 
 
 def _require_in_time(session: Session, task: Task, phase: Phase) -> None:
-    """Raise Closed where the phase has closed: only organisers come here then, and say nothing of it."""
+    """Raise Closed where the phase has closed: only organisers get here then, without a note on it."""
     if is_over(session, phase.id):
         raise Closed(
             f"{task.name} closed at {utc_time(phase.closes_at)}, so a run submitted now is late. Submit it "
@@ -482,7 +482,7 @@ def public_rules(
 ) -> UploadRules:
     """The rules for any file of a size in a task visible to the viewer, for every sender.
 
-    Nothing of it depends on a team; the phase and its maximum size are those of a run submitted now. Raises
+    None of it depends on a team; the phase and its maximum size are those of a run submitted now. Raises
     Closed for a draft: its rules may still change.
     """
     task, _ = policy.visible_task(session, viewer, slug)

@@ -173,7 +173,7 @@ class RunList:
     rows: tuple[ListRow, ...]
 
     def row_of(self, names: Collection[str]) -> ListRow | None:
-        """The row of the file that goes by these names, the most telling first; None without one."""
+        """The row of the file with one of these names, the most specific first; None without one."""
         # A list may name files with endings that were taken off since, or the other way round.
         by_run = {suggested_name(row.run): row for row in self.rows} | {row.run: row for row in self.rows}
         rows = (by_run.get(name) for name in names)
@@ -258,7 +258,7 @@ BY_LIST, BY_FOLDER = "list", "folder"
 
 @dataclass(frozen=True, slots=True)
 class BatchFile:
-    """A file of a batch: where it lies and the name it came by, or why no archive would give it."""
+    """A file of a batch: its path and original name, or why no archive would contain it."""
 
     name: str
     path: Path | None

@@ -47,9 +47,9 @@ def sending(
     """As whom a token submits a run for a team, and what is kept of its execution.
 
     A runner sends for each team that has entered its task itself, as a member would: the team's limits hold.
-    All others send as they are, and nothing is kept. Raises Forbidden for a digest that no runner gives and
-    for a runner whose owner organises the task no more, SecondFactorNeeded where that is for want of one,
-    Invalid for a bad digest or none, NotFound for a team that is not in the task.
+    All others send as themselves, and nothing is kept. Raises Forbidden for a digest that no runner gives and
+    for a runner whose owner organises the task no more, SecondFactorNeeded where that is due to a missing
+    one, Invalid for a bad digest or none, NotFound for a team that is not in the task.
     """
     token = session.get(ApiToken, viewer.token_id) if viewer.token_id is not None else None
     if token is None or token.kind != RUNNER:
@@ -97,7 +97,7 @@ BATCH = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Delivery:
-    """A run file as it is sent: by whom, to which task, for which team, and what the run is to be."""
+    """A submitted run file: by whom, to which task, for which team, and what the run is to be."""
 
     sender: Viewer
     slug: str
@@ -162,7 +162,7 @@ def queue_check(session: Session, upload: Upload) -> None:
         priority = queue.UNHURRIED if is_slow else queue.OF_MANY
         queue.enqueue(session, queue.CHECK, upload.id, priority=priority)
     elif limits.count_check(session, upload.account_id):
-        # What somebody sent alone, and waits for, is checked before the next file of a batch.
+        # A single file, whose sender waits, is checked before the next file of a batch.
         queue.enqueue(session, queue.CHECK, upload.id, priority=queue.FRESH)
     else:
         turn = limits.turn_of(session, upload)
@@ -178,7 +178,7 @@ def stored(session: Session, upload_id: int) -> tuple[str, str, int]:
 
 
 def decide(session: Session, upload_id: int, prepared: PreparedUpload) -> Submission:
-    """Accept or reject a received upload once it was checked; one decided before stays as it is."""
+    """Accept or reject a received upload once it was checked; one decided before is unchanged."""
     upload = session.get_one(Upload, upload_id)
     if upload.state != "received":
         run_id = session.scalar(select(Run.id).where(Run.upload_id == upload_id))

@@ -71,7 +71,7 @@ def others_marked(session: Session, run: Run) -> list[Run]:
 
 
 def hold_marks(session: Session, run: Run) -> None:
-    """Hold what a team has marked in a task, and the run itself as it is now, until the transaction ends."""
+    """Lock a team's marks in a task, and refresh the run itself, until the transaction ends."""
     # Two members who mark at once would both find room for one more.
     lock_key(session, f"marks {run.task_id} {run.team_id}")
     lock_row(session, Run, run.id)

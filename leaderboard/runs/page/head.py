@@ -57,7 +57,7 @@ def actions_of(
     def actions(run: Any, task: Task) -> RunActions:
         is_closed = run.phase_id in closed
         is_own = run.id in own or policy.organises(viewer, task.id)
-        # Which runs a team means to count is nobody else's business until they do.
+        # Others do not see which runs a team chose until the choice counts.
         is_told = is_own or task.final_runs is None or is_closed
         return RunActions(
             run_id=run.id,

@@ -43,7 +43,7 @@ EVERY_MEASURE = 1
 
 @dataclass(frozen=True, slots=True)
 class LooseValue:
-    """A run's value by a measure that its board need not have; None where a run has no one number."""
+    """A run's value by a measure that its board need not have; None where a run has no single number."""
 
     column: MeasureColumn
     value: float | None
@@ -108,7 +108,7 @@ def _every_measure(source: Source, judged: Judged, level: int, ranking: str) -> 
     measures = _computable(source, judged, level)
     named = [(bound.key, bound.measure.version) for bound in measures]
     size = judged.judgments.collection_size
-    # The digest holds all that the values depend on, so what is kept under it never goes out of date.
+    # The digest covers all that the values depend on, so entries under it never expire.
     digest = run_digest("every measure", EVERY_MEASURE, source, ranking, named, size)
     kept = requests.kept.get(digest)
     if kept is None:

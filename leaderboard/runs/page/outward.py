@@ -96,7 +96,7 @@ def results(session: Session, viewer: Viewer, run_id: int, at: RunAddresses) -> 
             "name": page.name,
             "id": f"{page.team}/{page.name}",
             "developer": page.team,
-            # Required, and of a run nobody says either.
+            # Required, and unknown for runs.
             "additional_details": _texts({fact.key: fact.text for fact in page.facts})
             | {"deployment_type": "unknown", "model_availability": "unknown"},
         },
@@ -189,8 +189,8 @@ def _interval(page: RunPage, row: MeasureValue) -> dict[str, Any]:
 def metadata(session: Session, viewer: Viewer, run_id: int, at: RunAddresses) -> dict[str, Any]:
     """The run's ir_metadata: the header of its file where the viewer may read it, and what is known here.
 
-    What the file says stands; the site adds what is missing. Raises NotFound where the viewer may not know of
-    the run.
+    The file's values take precedence; the site adds what is missing. Raises NotFound where the viewer may not
+    know of the run.
     """
     page = run_page(session, viewer, run_id)
     task, _ = policy.visible_task(session, viewer, page.slug)

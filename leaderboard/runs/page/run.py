@@ -286,7 +286,7 @@ class RunPage(RunHead):
 
 
 def run_page(session: Session, viewer: Viewer, run_id: int, measure: str | None = None) -> RunPage:
-    """The run's page, by a measure (the board's primary one unless said otherwise).
+    """The run's page, by a measure (by default the board's primary one).
 
     Raises NotFound if absent or the viewer may not know of it, UnknownMeasure for a measure that
     its board does not show or that has no better and worse.

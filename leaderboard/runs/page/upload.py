@@ -201,7 +201,7 @@ def upload_file(session: Session, viewer: Viewer, upload_id: int) -> SentFile:
     upload, *_ = _row(session, viewer, upload_id)
     if not fixing.is_kept(session, upload_id):
         raise NotFound(f"The file of upload {upload_id} was not kept.", upload=upload_id)
-    # What was fixed is plain text, whatever it was made from.
+    # A fixed file is plain text, regardless of its source.
     name = f"{suggested_name(upload.file_name)}.txt" if upload.fixes else upload.file_name
     return sent_as(upload, download_name(name, upload.id))
 

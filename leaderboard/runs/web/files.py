@@ -29,7 +29,7 @@ _turns = threading.BoundedSemaphore(LARGE_AT_ONCE)
 @blueprint.get("/runs/<id:run_id>/file")
 @rule(PUBLIC)
 def file(run_id: int) -> ResponseReturnValue:
-    """The file as submitted, for whom it is open; its digest is compared before the first byte goes out."""
+    """The file as submitted, for whom it is open; its digest is compared before the first byte is sent."""
     return answer(upload.sent_file(reading(), viewer(), run_id))
 
 

@@ -33,7 +33,7 @@ def file_of(database: Database) -> Path | None:
 
 
 def copy_file(database: Database, path: Path) -> Path:
-    """Copy the database of a file, as it is at one moment, next to it; the copy's path.
+    """Copy the database of a file, at one moment, next to it; the copy's path.
 
     Raises Damaged where the copy is not sound, OSError and sqlite3's errors where it cannot be made; the
     copy has its name only when it is whole.

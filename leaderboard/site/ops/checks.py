@@ -1,4 +1,4 @@
-"""Whether everything that is stored is what was written: each kind of data has its check."""
+"""Whether all stored data is what was written: each kind of data has its check."""
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
@@ -202,7 +202,7 @@ def _check(
         here = [column == part for column, part in zip(key, parts, strict=True)]
         with database.read() as session:
             row = session.execute(select(*columns).where(*here)).one_or_none()
-        # What is gone was withdrawn since: a pool's draft, a query log.
+        # A missing one has been withdrawn since: a pool's draft, a query log.
         return iter(()) if row is None else look(*row)
 
     return DamageCheck(name, owner, places, look_at)
@@ -352,7 +352,7 @@ def _all_differences(database: Database, key: Key, again: Again) -> Iterator[str
 def _differences(evaluation: Evaluation, again: Again) -> Iterator[str]:
     bound = parse(evaluation.measure)
     if bound.measure.version != evaluation.measure_version:
-        # Scores of an earlier version stay as they are; this program cannot compute them.
+        # Scores of an earlier version are unchanged; this program cannot compute them.
         return
     scores, parts = again(bound)
     if scores.tobytes() != evaluation.scores.tobytes():

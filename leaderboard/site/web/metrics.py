@@ -31,7 +31,7 @@ blueprint = Blueprint("metrics", __name__)
 
 
 PROXIES_SAY = ("Forwarded", "Via", "X-Real-IP", "X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host")
-"""Headers by which a proxy tells that it stands between."""
+"""Headers that reveal a proxy."""
 
 
 MIMETYPE = "text/plain; version=0.0.4; charset=utf-8"

@@ -1,9 +1,9 @@
 """A machine's labels of a whole pool, people's labels of a random sample, and their combination.
 
 The difference estimator of survey sampling (Särndal, Swensson and Wretman, Model Assisted Survey Sampling,
-1992, chapter 6), known as prediction-powered inference (Angelopoulos et al., Science 382, 2023). Whatever the
-machine says, its errors are taken out by what people say of the sample: a bad machine makes the result less
-certain, not wrong.
+1992, chapter 6), known as prediction-powered inference (Angelopoulos et al., Science 382, 2023). The
+machine's errors, however large, are removed by people's labels of the sample: a bad machine makes the result
+less certain, not wrong.
 """
 
 from collections.abc import Callable

@@ -114,7 +114,7 @@ def ideal_dcg(labels: Labels, cutoff: int | None = None) -> FloatArray:
     for grade in range(highest, 0, -1):
         values = rectified(labels, relevant_from(grade))
         here = np.clip(np.bincount(labels.topic, weights=values, minlength=labels.topics), 0, depth)
-        # Documents of a higher grade are of this one or more, whatever is estimated of these.
+        # Documents of a higher grade have at least this one, whatever their estimate.
         number = np.maximum(number, here)
         estimated += np.interp(number, np.arange(depth + 1), reach)
     ideal: FloatArray = np.maximum(np.maximum(estimated, _judged_ideal(labels, reach)), 1.0)

@@ -27,8 +27,8 @@ topics show no spread by chance, and every difference would look certain."""
 class WholeTopics:
     """Scores by people of the judged topics, (runs, judged), and by the machine of all, (runs, topics).
 
-    judged: where the people's topics stand among all, (judged,). Raises ValueError for fewer than two topics
-    that are judged, or scores that do not fit each other.
+    judged: the positions of the people's topics among all, (judged,). Raises ValueError for fewer than two
+    topics that are judged, or scores that do not fit each other.
     """
 
     people: FloatArray

@@ -10,7 +10,7 @@ SignArray = NDArray[np.int8]
 SAME = 1e-10
 """Relative difference below which values are equal but for rounding."""
 FEW = 32
-"""Orders of which all pairs are taken at once."""
+"""Orders whose pairs are all processed at once."""
 
 
 def pair_signs(scores: FloatArray) -> SignArray:

@@ -180,7 +180,7 @@ def _ends(
     bias = ndtri(np.clip(below, least, 1 - least))
     ends = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
     moved = bias[:, None] + ndtri(ends)
-    # Beyond where this reaches 0 lies all of the distribution.
+    # The whole distribution is beyond the point where this reaches 0.
     slowed = np.maximum(1 - acceleration[:, None] * moved, 1e-9)
     corrected = ndtr(bias[:, None] + moved / slowed)
     shares = np.hstack((np.broadcast_to(ends, corrected.shape), corrected))

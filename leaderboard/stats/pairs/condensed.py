@@ -29,7 +29,7 @@ def square(
 ) -> NDArray[Kind]:
     """One value a pair, (n(n-1)/2,), as a matrix (n, n) of the same type.
 
-    Below the diagonal stands the value of the pair seen from its other run: with mirrored=1 the same,
+    Below the diagonal is the value of the pair seen from its other run: with mirrored=1 the same,
     as of a p; with mirrored=-1 its negative, as of a difference. Raises ValueError where the number of
     values is not that of the pairs of n runs.
 
@@ -52,7 +52,7 @@ def differences(scores: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
 
     Each block comes with the slice of the pairs it holds; it is (pairs in it, topics) and the caller's to
     change until the next one, which takes its place in memory: to map and clear room for each block takes as
-    long as all that is done with it. Formed as they are, not by way of covariances, which loses digits for
+    long as all that is done with it. Formed directly, not from covariances, which loses digits for
     runs nearly the same.
 
     >>> for block, difference in differences(np.array([[3.0, 1.0], [2.0, 2.0]])):

@@ -29,7 +29,7 @@ TIE = 1e-10
 def whole_numbers(scores: FloatArray, largest_sum: float) -> FloatArray:
     """Scores (runs, topics) as whole numbers whose sums, up to the scores' largest_sum, are exact.
 
-    So a sum is the same whatever its order, which differs between linear algebra libraries and their
+    So a sum is the same in any order, which differs between linear algebra libraries and their
     numbers of threads. The factor is a power of two.
     """
     factor = 2.0 ** np.floor(np.log2(EXACT / largest_sum)) if largest_sum > 0 else 1.0

@@ -45,7 +45,7 @@ def guarded_t(scores: FloatArray, t: PairedT) -> GuardedT:
     """The guarded test of all pairs of runs: scores (runs, topics), and their paired t.
 
     The third moment m3 is the mean of the cubed deviations. A difference that is the same on every topic has
-    no skew: there the paired t stands, as with one topic.
+    no skew: there the paired t is used, as with one topic.
 
     >>> from leaderboard.stats.pairs.paired_t import paired_t
     >>> scores = np.array([[0.5, 0.4, 0.6, 0.4, 0.35], [0.2, 0.2, 0.3, 0.1, 0.3]])
@@ -262,7 +262,7 @@ class PairTable:
     p: FloatArray
     """Of the test; where test and correction are one, the adjusted p."""
     single: FloatArray
-    """Of this pair by itself: p, or the paired t's where test and correction are one."""
+    """Of this pair alone: p, or the paired t's where test and correction are one."""
     adjusted: FloatArray
     resamples: int | None
     """Number of resamples drawn; None where the result is exact."""

@@ -53,7 +53,7 @@ def _of_block(difference: FloatArray, step: float) -> tuple[FloatArray, FloatArr
     rank = _mean_ranks(size) - zeros[:, None]
     rank[size == 0] = 0.0
     positive = (rank * won).sum(axis=1)
-    # The variance of a sum of ranks, each of which counts or does not, is a quarter of that of their squares.
+    # The variance of a sum of ranks, where each counts or does not, is a quarter of that of their squares.
     error = np.sqrt(np.einsum("pt,pt->p", rank, rank)) / 2
     count = size.shape[1] - zeros
     middle = count * (count + 1) / 4

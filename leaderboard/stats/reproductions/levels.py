@@ -41,7 +41,7 @@ class Threshold:
 class Thresholds:
     """Limits of the words: distances of KTU and ER from 1, of nRMSE and DRI from 0; and those of the test.
 
-    The test says the same where the difference lies within the margin (TOST at alpha) or is 0 throughout,
+    The test says the same where the difference is within the margin (TOST at alpha) or is 0 throughout,
     off where p is below alpha, close where it cannot decide.
     """
 

@@ -302,7 +302,7 @@ def _require_sense(scores: SuiteScores, asked: SuiteBoardRequest) -> None:
 
 
 def _changing(of: SuiteBoard) -> list[str]:
-    """The members that changes lead to: those that count, but the reference, and are measured as it is."""
+    """The members that changes lead to: those that count, but the reference, and are measured like it."""
     reference, measures = of.scores.suite.reference, of.scores.measures
     names = [member.name for member in of.members if member.name != reference]
     return [name for name in names if measures[name].key == measures[reference].key]

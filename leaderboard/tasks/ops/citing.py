@@ -40,7 +40,7 @@ class TaskCitation:
 
 
 def cff(of: TaskCitation) -> str:
-    """The citation as CITATION.cff; its strings are those of JSON, which YAML reads as they are.
+    """The citation as CITATION.cff; its strings are JSON strings, which are valid YAML.
 
     https://github.com/citation-file-format/citation-file-format/blob/1.2.0/schema-guide.md
     """

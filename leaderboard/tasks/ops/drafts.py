@@ -414,7 +414,7 @@ def publish(session: Session, viewer: Viewer, slug: str) -> None:
     Raises Conflict where another organiser's task has been published under the slug.
     """
     task = policy.own_task(session, viewer, slug)
-    # A revision that comes in this moment finds the task published, or is found here.
+    # A revision added at this moment finds the task published, or is found here.
     lock_row(session, Task, task.id)
     if task.published_at is not None:
         return

@@ -129,7 +129,7 @@ def enter(session: Session, viewer: Viewer, slug: str, team_id: int, asked: Entr
     """Enter one of the viewer's teams, or ask to, or agree to a new version of the agreement.
 
     Raises NotFound for a team of others, Closed where the task takes no runs any more, Forbidden for a wrong
-    code or a team that was refused, Invalid where the agreement as it is now was not agreed to.
+    code or a team that was refused, Invalid where the current agreement was not accepted.
     """
     account_id = require_account(viewer)
     task, _ = policy.visible_task(session, viewer, slug)

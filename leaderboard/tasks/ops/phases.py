@@ -161,7 +161,7 @@ class PhasePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseChange:
-    """All of a phase as it is to be, and why."""
+    """All settings of a phase to be saved, and the reason."""
 
     phase: Annotated[PhasePlan, Field(title="Phase", help="The complete new phase.")]
     reason: Annotated[

@@ -136,7 +136,7 @@ def _letters(session: Session, rows: Iterable[Announcement]) -> dict[int, str]:
 def _changes(session: Session, task: Task, organises: bool) -> tuple[TaskChange, ...]:
     wanted = select(TaskChange).where(TaskChange.task_id == task.id)
     if not organises:
-        # What a draft was before anybody could see it is nobody's news.
+        # Changes of a draft before publication are not news.
         wanted = wanted.where(TaskChange.created_at >= task.published_at)
     return tuple(session.scalars(wanted.order_by(TaskChange.id.desc()).limit(MOST_CHANGES)))
 

@@ -176,11 +176,11 @@ def search_page(session: Session, viewer: Viewer, query: str, most: int = USUAL)
     """The results that contain all words of a query, up to a maximum per kind; an empty page for an empty
     query.
 
-    A run, team or topic is found by how the words of its texts begin, whatever their case; a document by its
+    A run, team or topic is found by the beginnings of the words of its texts, in any case; a document by its
     id alone, exactly as typed. Raises Invalid for a query that is too short or too long. What is held back is
-    searched in no form: a run of a team that goes by a pseudonym is found by the pseudonym. A token for one
+    searched in no form: a run of a team with a pseudonym is found by the pseudonym. A token for one
     task finds what is in it, no suite of several. At most twelve statements, and three for all tasks that
-    mask names, whose runs are gone through.
+    mask names, whose runs are scanned.
     """
     text = " ".join(query.split())
     if not text:
@@ -298,8 +298,8 @@ def _named_runs(
 ) -> dict[int, FoundRun]:
     """Runs of tasks that mask no names, by a word of theirs or of their team: the longest, and all others.
 
-    They are read in the order of an index and no further than needed, a part at a time: of some that are
-    read the viewer may not know all that was found in them.
+    They are read in the order of an index and no further than needed, a part at a time: the viewer may not
+    know all matches in some of them.
     """
     driver, *others = sorted(searched.words, key=len, reverse=True)
     selected = select(*SEARCHED, Team.name.label("team")).join(Team, Team.id == Run.team_id)

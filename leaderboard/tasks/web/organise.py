@@ -1,4 +1,4 @@
-"""An organiser's pages: a new task, its draft, and what goes on in it once it is published."""
+"""An organiser's pages: a new task, its draft, and its management once it is published."""
 
 import re
 from dataclasses import asdict, dataclass

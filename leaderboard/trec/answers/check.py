@@ -157,7 +157,7 @@ class LineReader:
             self.find("type", rule, "Write one of the two.", "metadata.type", str(facts["type"]))
 
     def _references(self, record: dict[str, Any]) -> tuple[str, ...] | None:
-        """The references in order, numbers as text; None where a dialect that goes without has none."""
+        """The references in order, numbers as text; None if absent in a dialect that does not need one."""
         if "references" not in record and self.dialect.severity("no references") != "error":
             rule = "The line has no references; the cited documents are used instead."
             self.find("no references", rule, "List the documents the answer rests on.", "references")
@@ -345,7 +345,7 @@ def _once(line: CitedLine, cited: Iterable[Citation], segment: int) -> Iterator[
 NAMED = 20
 """Maximum number of topics that a message names."""
 MOST_TOPICS = 100_000
-"""Topics of a file, all of which are remembered; the largest tasks have 7,000."""
+"""Topics of a file, all remembered; the largest tasks have 7,000."""
 
 
 @dataclass(frozen=True)

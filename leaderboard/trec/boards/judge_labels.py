@@ -37,7 +37,7 @@ def read_judge_labels(
 ) -> JudgeLabels:
     """The labels of a file of `topic 0 docno label`, or `topic Q0 docno label confidence run`.
 
-    A label is a number, of which the part before the point counts, or True or False, which are 1 and 0.
+    A label is a number, whose integer part counts, or True or False, which are 1 and 0.
     Blank lines and `#` comments are skipped. Raises Invalid, with up to 25 problems, for a line of
     another length, a label or confidence that is not a number, a document with two labels, and a topic that
     is not among those given, if any are.
@@ -132,7 +132,7 @@ class KeptLabels:
 
     @property
     def sha256(self) -> str:
-        """The digest of labels, confidence and the name in the file, whatever the order of its lines."""
+        """The digest of labels, confidence and the name in the file, in any order of its lines."""
         return hashlib.sha256(text(self)).hexdigest()
 
     @property
@@ -147,7 +147,7 @@ def are_labels(stored: bytes) -> bool:
 
 
 def pack_labels(kept: KeptLabels) -> bytes:
-    """Labels as they are stored, without the notes on their file."""
+    """Labels in their stored form, without the notes on their file."""
     return compressed(_LABELS, text(kept), _LEVEL)
 
 

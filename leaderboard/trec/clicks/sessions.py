@@ -23,7 +23,7 @@ HASH_BYTES = 16
 PAUSE_S = 30 * 60
 """Time without a row after which the same user's next row begins a session."""
 MOST_OPEN = 50_000
-"""Sessions that wait for more rows; beyond that the one begun first is done."""
+"""Sessions that wait for more rows; beyond that the oldest one ends."""
 LISTED = 100
 """Topics and queries that are listed where they match none of the task's."""
 

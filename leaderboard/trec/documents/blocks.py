@@ -15,7 +15,7 @@ from leaderboard.errors import Invalid, Problem
 
 BLOCK_BYTES = 64 * 1024
 SORTED_AT_ONCE = 64 * 2**20
-"""Bytes of text sorted in memory; more goes through sorted temporary files."""
+"""Bytes of text sorted in memory; more is sorted in temporary files."""
 SPOOL_BYTES = 16 * 2**20
 """Compressed bytes of a collection up to which they are held in memory."""
 
@@ -26,7 +26,7 @@ _DECODER = json.JSONDecoder()
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One document of a collection, as it is shown."""
+    """One document of a collection, as shown."""
 
     docno: str
     title: str

@@ -76,7 +76,7 @@ class DocnoFilterBuilder:
         bits = np.zeros(max(8, -(-self._count * BITS_A_DOCNO // 8) * 8), np.bool_)
         self._file.seek(0)
         while chunk := self._file.read(2 * 8 * _CHUNK):
-            # Each docno's two hashes lie together here.
+            # Each docno's two hashes are adjacent here.
             for places in _probes(np.frombuffer(chunk, np.uint64).reshape(-1, 2).T, len(bits)):
                 bits[places] = True
         return with_checksum(_MAGIC + np.packbits(bits).tobytes())
@@ -89,7 +89,7 @@ class DocnoFilterBuilder:
 
 
 def _laid_out(docnos: Sequence[bytes]) -> tuple[bytes, Int32, Int32]:
-    """Docnos as one buffer, and where each lies."""
+    """Docnos as one buffer, and the position of each."""
     length = np.array(list(map(len, docnos)), np.int32)
     return b"".join(docnos) + bytes(SLACK), np.cumsum(length, dtype=np.int32) - length, length
 

@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 DOCUMENT_LIMITS = Limits(plain_bytes=64 * 2**30, line_bytes=16 * 2**20)
-"""A whole document may stand on one line, and collections are larger than runs."""
+"""A whole document may be on one line, and collections are larger than runs."""
 ID_KEYS = ("_id", "docno", "docid", "id")
 TEXT_KEYS = ("text", "contents", "body", "abstract")
 

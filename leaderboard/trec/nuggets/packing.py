@@ -76,7 +76,7 @@ class PackedAnswers:
 
     @property
     def without_vital(self) -> tuple[str, ...]:
-        """The topics that have nuggets, none of them vital."""
+        """The topics with nuggets but no vital ones."""
         return tuple(
             topic
             for topic, nuggets in self.judgments.nuggets.topics.items()
@@ -97,7 +97,7 @@ class PackedAnswers:
 
 
 def packed(answers: PackedAnswers) -> bytes:
-    """The judgments as they are stored; the same judgments give the same text, see `sha256`."""
+    """The judgments in their stored form; the same judgments give the same text, see `sha256`."""
     return checksums.compressed(_MAGIC, text(answers), _LEVEL)
 
 

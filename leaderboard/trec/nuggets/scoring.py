@@ -54,8 +54,8 @@ class JudgmentFiles:
 class AnswerScores:
     """One run's scores: per measure its topics and float64 (topics,), nan where unjudged.
 
-    parts: what an aggregate is made from, float64 (k, topics), for the measures that have any. zeros: what
-    nobody judged counts as 0, as programs count that leave no topic out.
+    parts: what an aggregate is made from, float64 (k, topics), for the measures that have any. zeros:
+    unjudged ones count as 0, as in programs that leave no topic out.
     """
 
     run: str

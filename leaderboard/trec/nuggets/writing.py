@@ -82,7 +82,7 @@ def _argued(judgments: AnswerJudgments, names: Names) -> Iterator[dict[str, Any]
 
 
 def _cells(cells: Mapping[tuple[str, str], Any], names: Names) -> Iterator[tuple[str, str, Any]]:
-    """Name of the run, topic and what is said of it, by topic and run."""
+    """Name of the run, topic and value of each cell, by topic and run."""
     ordered = sorted((topic.encode(), names[run], run, topic) for run, topic in cells if run in names)
     for _, name, run, topic in ordered:
         yield name, topic, cells[run, topic]

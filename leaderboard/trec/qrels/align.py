@@ -44,7 +44,7 @@ class DocumentsByTopic:
 
 
 def remaining(block: Block, left_out: DocumentsByTopic) -> Block:
-    """A block without what is left out of its topics; a topic with nothing else is gone."""
+    """A block without what is left out of its topics; a topic with nothing else is dropped."""
     columns = block.columns
     place = np.array([left_out.index.get(topic, -1) for topic in block.topics], np.int32)
     every = np.arange(len(columns.at), dtype=np.int32)
@@ -203,7 +203,7 @@ class Aligner:
             inside &= rank <= self._depth
         topic, rank = topic[inside], rank[inside]
         document = self._compiled.judgments.starts[topic]
-        # The topic's own judgment of a document goes before the judgment that holds for all topics.
+        # The topic's own judgment of a document takes precedence over the judgment for all topics.
         topics, ranks, documents = (
             np.concatenate(pair) for pair in zip(hits, (topic, rank, document), strict=True)
         )

@@ -46,7 +46,7 @@ def subtopics_of(
 
     topics, starts: those of the Judgments; docnos: the judged documents of each topic in their order,
     among them all that by_topic has. Subtopics that are numbers come first, by value, as in ndeval. One
-    that no document is relevant to is kept: it has no part in any score, whatever the level. Topics that
+    that no document is relevant to is kept: it has no part in any score, at any level. Topics that
     are not in topics are left out.
 
     >>> by_topic = {"7": {"10": {b"a": 1}, "9": {b"a": 0, b"b": 2}}}

@@ -21,7 +21,7 @@ from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, Problems, bytes_
 NONE = b"N/A"
 """BRIGHT's word for no document."""
 PLAIN, JUDGED = 2, 4
-"""Columns of a list, and of judgments, all of which are left out."""
+"""Columns of a list, and of judgments, which are all left out."""
 
 C = TypeVar("C", bound=Consumer)
 
@@ -70,8 +70,8 @@ def read_left_out(
 ) -> LeftOut:
     """The documents left out by all of the files together.
 
-    A file has lines `topic docno`, where the docno N/A means none; or lines of qrels, of which every
-    judged document is left out whatever its grade; or lines of JSON with id and excluded_ids, as BRIGHT's
+    A file has lines `topic docno`, where the docno N/A means none; or lines of qrels, where every judged
+    document is left out regardless of its grade; or lines of JSON with id and excluded_ids, as BRIGHT's
     topics. renamed leads from docnos in the files to those of today. Raises Invalid with up to 25 problems.
     """
     by_topic: dict[bytes, set[bytes]] = {}
@@ -179,7 +179,7 @@ def compiled_left_out(left_out: LeftOut) -> DocumentsByTopic:
 
 
 def without_relevant(compiled: CompiledJudgments, level: int = 1) -> list[str]:
-    """The topics that no document is relevant to, which score 0 whatever a run does.
+    """The topics without relevant documents, which score 0 for any run.
 
     >>> without_relevant(compile_judgments({"1": {b"a": 1}, "2": {b"a": 0}}))
     ['2']

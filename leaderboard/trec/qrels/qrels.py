@@ -182,7 +182,7 @@ class _Reader:
         return True
 
     def _parted(self, line: bytes) -> Fields | None:
-        """The fields as they stand, or None where their number is wrong."""
+        """The fields unchanged, or None where their number is wrong."""
         parts = [part.strip() for part in line.split(b"\t")] if self.tabs else line.split()
         if len(parts) != self.columns:
             return None

@@ -87,7 +87,7 @@ def _leaving(compiled: CompiledJudgments, packed: bytes, distractors: frozenset[
 
 
 def _without_documents(inputs: RevisionInputs) -> CompiledJudgments:
-    """The topics of judgments of answers or of a reference, none of which judges a document by itself."""
+    """The topics of judgments of answers or of a reference, none of which judges single documents."""
     topics: Collection[str]
     if inputs.kind == "board":
         from leaderboard.trec.boards.packing import unpack_reference

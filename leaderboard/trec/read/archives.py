@@ -63,7 +63,7 @@ class Source(Protocol):
 
 
 def any_blocks(path: Source, limits: Limits = DEFAULT_LIMITS) -> Iterator[bytes]:
-    """The plain bytes of a file whatever they are, as `plain_blocks` gives them: for readers of archives."""
+    """The plain bytes of any file, as `plain_blocks` gives them: for readers of archives."""
     with path.open("rb") as file:
         yield from raw(file, file.peek(8)[:8], limits)
 

@@ -21,8 +21,8 @@ class Known:
 class Block:
     """Complete rankings of a run; body and columns are those of the next block once that is asked for.
 
-    topics: (groups,) ids; lines: (groups,) line of the file on which each begins. known: what was worked
-    out of them so far.
+    topics: (groups,) ids; lines: (groups,) line of the file on which each begins. known: what was computed
+    from them so far.
     """
 
     body: bytes | bytearray
@@ -64,7 +64,7 @@ class Consumer(Protocol):
     """A consumer of the blocks of a run, in order."""
 
     def add(self, block: Block) -> None:
-        """Take a block; nothing of it may be kept without copying."""
+        """Take a block; no part of it may be kept without copying."""
 
 
 def block_in(body: bytes | bytearray, columns: Columns) -> Block:

@@ -52,7 +52,7 @@ _ZIP_ERRORS = (
 class BundledFile:
     """A member of an archive: its name there, to be shown, and where it was unpacked, or why it was not.
 
-    leads_outside: whether its name as it came is absolute or goes up; it was unpacked under ours all the
+    leads_outside: whether its original name is absolute or contains `..`; it was unpacked under ours all the
     same.
     """
 
@@ -74,7 +74,7 @@ def kind_of(path: Path, limits: Limits) -> str:
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a file is one that systems leave in folders, such as .DS_Store; no one means to submit it."""
+    """Whether a file is one that systems leave in folders, such as .DS_Store, not for submission."""
     return _HIDDEN.search(name) is not None
 
 
@@ -83,8 +83,8 @@ def unbundled(
 ) -> Iterator[BundledFile]:
     """Unpack an archive into files of the folder, named by numbers; hidden files and folders are skipped.
 
-    Members that are no plain files come with a problem, and so do archives, unless they may be in it as they
-    are. Raises Invalid for a damaged archive or one of too many members, TooLarge beyond the limits.
+    Members that are no plain files come with a problem, and so do archives, unless nesting is allowed. Raises
+    Invalid for a damaged archive or one of too many members, TooLarge beyond the limits.
     """
     members = (_zipped if kind == "zip" else _tarred)(path, folder, limits, most)
     for member in members:
@@ -184,7 +184,7 @@ def member_name(name: str) -> str:
 
 
 def leads_outside(name: str) -> bool:
-    """Whether a name in an archive is absolute or goes up, on any system.
+    """Whether a name in an archive is absolute or contains `..`, on any system.
 
     >>> [leads_outside(name) for name in ("a/b", "./a", "../a", "/a", "C:\\a", "a..b")]
     [False, False, True, True, True, False]

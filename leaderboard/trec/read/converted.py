@@ -42,7 +42,7 @@ _TIERS = (
 
 @dataclass(eq=False)
 class Converted:
-    """A source whose plain bytes are in the usual form; what was made from the file is in `notes` once read.
+    """A source whose plain bytes are in the usual form; how the file was read is in `notes` afterwards.
 
     guessed: words that were given numbers unasked, as WORD=NUMBER; tagged: whether its entries have a tag.
     """
@@ -94,7 +94,7 @@ class _Stream(io.RawIOBase):
 
 
 class _Grades:
-    """Grades as they are written, made whole numbers; counts what was read otherwise than it stands."""
+    """Written grades as whole numbers; counts what was read otherwise than it stands."""
 
     def __init__(self, asked: Asked) -> None:
         self.words = dict(asked.words)

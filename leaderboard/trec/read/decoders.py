@@ -26,7 +26,7 @@ class Decoder(Protocol):
 
     @property
     def needs_input(self) -> bool:
-        """Whether there is nothing left of what was given."""
+        """Whether all input was consumed."""
         ...
 
     @property

@@ -65,7 +65,7 @@ def is_rank(text: bytes) -> bool:
 
 
 def hides_entries(line: bytes, count: int, columns: int) -> bool:
-    """Whether a line of which something is ignored, a comment or fields beyond the columns, has a bare CR."""
+    """Whether a line with an ignored part, a comment or fields beyond the columns, has a bare CR."""
     return (line.startswith(b"#") or count > columns) and has_bare_cr(line)
 
 

@@ -1,7 +1,7 @@
 """The inner loops of reading runs and qrels, in C where that was built, else in numpy: the same bits.
 
-Everything works on a block: a buffer of whole lines with SLACK readable bytes behind them, and
-`Columns`, where each entry's docno lies in the buffer, its hash and its score, grouped by topic.
+Everything works on a block: a buffer of whole lines followed by SLACK readable bytes, and `Columns`, the
+position of each entry's docno in the buffer, its hash and its score, grouped by topic.
 """
 
 from collections.abc import Mapping
@@ -108,8 +108,8 @@ def name() -> str:
 
 
 class Parsed(NamedTuple):
-    """Result of `columns`: ok is 0 where some line could not be read; consumed and lines are what was
-    taken of the block; the tag is the last line's, in qrels its iteration."""
+    """Result of `columns`: ok is 0 where some line could not be read; consumed and lines count what was read
+    of the block; the tag is the last line's, in qrels its iteration."""
 
     ok: int
     entries: int
@@ -255,7 +255,7 @@ def printed(
     """For every topic a line for each head: head, topic, tab, and the value to its number of digits.
 
     values: (lines, topics); digits: (lines,), with which a number takes six characters at least, with 0 as
-    many as it needs. texts: line -> what stands there for every topic instead of a number.
+    many as it needs. texts: line -> the text for every topic instead of a number.
     """
     written: bytes = (native or _numpy()).printed(heads, topics, values, digits, texts)
     return written

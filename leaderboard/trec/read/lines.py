@@ -88,7 +88,7 @@ def starts_with_mark(path: Source, limits: Limits = DEFAULT_LIMITS) -> bool:
 
 
 def has_bare_cr(line: bytes) -> bool:
-    """Whether a CR stands elsewhere than at the end of a line."""
+    """Whether a CR is elsewhere than at the end of a line."""
     return b"\r" in line.rstrip()
 
 

@@ -1,6 +1,6 @@
 """The functions of _kernel.c with numpy alone, for machines without a compiler: the same bits, slower.
 
-`columns` refuses more than the C kernel does: the reader then goes line by line.
+`columns` refuses more than the C kernel does: the reader then reads line by line.
 """
 
 from collections.abc import Mapping
@@ -128,7 +128,7 @@ def doubled(
 def gathered(
     topics: list[Mapping[str, float]], id_bytes: int, at: Int32, length: Int32, hash_: Words, score: Floats
 ) -> bytes | None:
-    """As kernel.gathered, for any mappings and numbers; bytes that are not UTF-8 stand as escapes."""
+    """As kernel.gathered, for any mappings and numbers; bytes that are not UTF-8 are escaped."""
     docnos = [docno for documents in topics for docno in documents]
     values = [value for documents in topics for value in documents.values()]
     is_text = all(isinstance(docno, str) for docno in docnos)

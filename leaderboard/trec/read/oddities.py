@@ -31,7 +31,7 @@ class Doubtful(Exception):
 
 
 class Entries(NamedTuple):
-    """The entries taken of a block: where they lie in body, how many bytes and lines they were."""
+    """The entries taken of a block: their positions in body, and their numbers of bytes and lines."""
 
     body: bytes | bytearray
     columns: Columns
@@ -237,7 +237,7 @@ def _scores_of_ranks(ranks: Column) -> FloatArray:
 def _laid_out(
     topics: Column, docnos: Column, scores: FloatArray, firsts: list[int], lines: list[int]
 ) -> tuple[bytes, Columns]:
-    """A buffer of the docnos and the groups' topics, and where they lie in it."""
+    """A buffer of the docnos and the groups' topics, and their positions in it."""
     heads = [topics[first] for first in firsts]
     body = b"".join((*docnos, *heads, bytes(kernel.SLACK)))
     length = np.array(list(map(len, docnos)), np.int32)

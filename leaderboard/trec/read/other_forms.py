@@ -159,12 +159,12 @@ _JUDGED = re.compile(
 """Four or three columns with a grade; a word or a fraction as grade; NIST's prels; with a probability."""
 _PAIR = rb'\s*"[^"]*"\s*:\s*[+-]?[\d.eE+-]+'
 _DICTIONARY = re.compile(rb'\s*\{\s*"[^"]*"\s*:\s*\{(' + _PAIR + rb"(?:\s*," + _PAIR + rb")*)")
-"""A JSON dictionary of dictionaries, of which the first begins with numbers."""
+"""A JSON dictionary of dictionaries; the first one begins with numbers."""
 _RANKS = frozenset((*ROLES["rank"], *ROLES["tag"], "sim"))
 _GRADED = frozenset(ROLES["grade"])
 KINDS: tuple[Kind, Kind] = ("run", "qrels")
 A_FEW = 3
-"""Lines in a row of which no title has three words and a number at its end."""
+"""Consecutive lines without a title of three words and a number at its end."""
 
 
 def problem_of(head: Head, sent: Sent) -> Problem | None:

@@ -1,4 +1,4 @@
-"""A run file as a stream of blocks of whole topics, read once, whatever its size."""
+"""A run file as a stream of blocks of whole topics, read once, for any size."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
@@ -66,7 +66,7 @@ def scan_run(
 
     A file whose topics are not all together is read again and held in memory, and start is called
     again. strict and errors are as in `read_run`. ahead: a large file is read by several threads with the
-    kernel in C; one that is irregular is begun again without them, so that nothing said of it differs.
+    kernel in C; an irregular one is read again without them, so that its messages are the same.
     Runs of other forms are read too, as `usual` says. dialect: with 9, entries may begin with `#`.
     """
     source = usual(path, "run", limits, strict=strict)

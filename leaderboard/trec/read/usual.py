@@ -1,8 +1,8 @@
 """The form of a file of runs or judgments, recognised from its first block before its lines are checked.
 
-Every reader of runs and qrels calls `usual`. It gives back the file where its lines are of the usual form, a
-`Converted` one where they can be turned into that form line by line, and raises Invalid with one sentence for
-a file of another kind.
+Every reader of runs and qrels calls `usual`. It returns the file where its lines are of the usual form, a
+`Converted` one where they can be converted to that form line by line, and raises Invalid with one sentence
+for a file of another kind.
 """
 
 from collections.abc import Iterator

@@ -59,7 +59,7 @@ class Fixing:
 
 @dataclass(slots=True)
 class _Entry:
-    """A line of a run: its fields, and the line itself while nothing of it was changed."""
+    """A line of a run: its fields, and the line itself while it is unchanged."""
 
     number: int
     line: bytes
@@ -87,7 +87,7 @@ class _Entry:
 
 
 def fixed(source: Source, fixing: Fixing, limits: Limits = DEFAULT_LIMITS) -> Iterator[bytes]:
-    """The lines of a run file with the fixes applied; comments and what no fix concerns stay as they are.
+    """The lines of a run file with the fixes applied; comments and all else stay unchanged.
 
     Fixes that look at whole rankings put the lines of a topic together first, as the check does. Raises
     Invalid where a line cannot be read, where two ids would become one, and for more lines than are held.
@@ -170,7 +170,7 @@ def _joined(parts: Iterator[list[_Entry]]) -> Iterator[list[_Entry]]:
 
 
 def _parts(source: Source, limits: Limits, dialect: int) -> Iterator[list[_Entry]]:
-    """The lines of one topic after the other, comments with the lines that they stand among."""
+    """The lines of one topic after the other, comments with the lines around them."""
     group: list[_Entry] = []
     topic, size = b"", 0
     columns = 0

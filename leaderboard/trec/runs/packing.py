@@ -72,7 +72,7 @@ class PackedRun:
 
 
 class RunPacker:
-    """Takes the blocks of a run as it is read and packs them."""
+    """Packs the blocks of a run while it is read."""
 
     def __init__(self) -> None:
         self._blocks = PackedBlocks()
@@ -165,7 +165,7 @@ def unpack_block(block: bytes) -> Block:
 
 
 def unpack_topic(block: bytes, offset: int, length: int) -> Ranking:
-    """The one ranking that the index says lies there."""
+    """The one ranking that the index locates there."""
     body = plain_bytes(_RANKINGS, block, "rankings")[offset : offset + length]
     topic, lengths, scores, letters = _record_at(body, 0)
     return Ranking(topic.decode(), split(body, lengths, letters), scores.astype(np.float64))
@@ -183,7 +183,7 @@ def _record_at(plain: bytes, offset: int) -> tuple[bytes, Lengths, NDArray[np.fl
 
 
 def split(plain: bytes, lengths: Lengths, offset: int) -> Docnos:
-    """The docnos of these lengths that lie joined from offset on, as an array of equally wide bytes."""
+    """The docnos of these lengths, concatenated from offset on, as an array of equally wide bytes."""
     width = int(lengths.max(initial=1))
     table = np.zeros((len(lengths), width), np.uint8)
     used = np.arange(width) < lengths[:, None]

@@ -94,7 +94,7 @@ def as_json(
 ) -> str:
     """One JSON object: the dialect, and for every run its scores by measure, per topic if asked.
 
-    facts: what else is said of all of them.
+    facts: other statements on all of them.
     """
     runs = [_run_object(report, per_topic) for report in reports]
     whole = {"dialect": f"trec_eval {dialect}", **(facts or {}), "runs": runs}

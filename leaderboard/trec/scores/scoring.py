@@ -69,8 +69,8 @@ class Options:
     """The options of scoring: names of measures, trec_eval's -l, dialect, -M, -J and -c.
 
     as_trec_eval: names are taken as trec_eval takes them after -m, and `Scorer.lines` are what it prints.
-    threads: how many read a large run, None for as many as there are cores, at most 2; of no influence on
-    what is said of it.
+    threads: how many read a large run, None for as many as there are cores, at most 2; without influence on
+    its report.
     """
 
     names: Sequence[str]
@@ -246,10 +246,10 @@ class Scorer:
         else:
             from leaderboard.trec.qrels.left_out import Leaving
 
-            # What is left of a block is put in order by itself.
+            # The remaining documents of a block are sorted on their own.
             part = scan(lambda: Leaving(aligner(), absent))
             tag, seen, notes = part.tag, part.consumer.consumer, part.notes
-        # What trec_eval ignores in a line, such as its rank, is not said here.
+        # Fields that trec_eval ignores, such as the rank, are not reported here.
         self.notes += [f"{path}: {note}" for note in notes if not note.field]
         is_named = isinstance(path, NamedFile)
         return path.stem if is_named or not tag else tag, seen

@@ -31,7 +31,7 @@ _OF_A_LANGUAGE = re.compile(r"^[a-z]{2}(?=(?:title|desc|narr)$)")
 _KINDS = frozenset({"type", "template", "lang", "language", "category", "source", "task", "time", "date"})
 """Fields that say of which kind a topic is, not what it asks for."""
 MOST_JOINED = 12
-"""Fields that make a title together where none is one by itself."""
+"""Fields that form a title together where none is one alone."""
 
 
 @dataclass(slots=True)
@@ -183,7 +183,7 @@ def _by_name(records: list[Record], names: list[str], part: str) -> tuple[tuple[
             ranks.append((*min(matches), name))
     ranks.sort(key=lambda rank: rank[:2])
     if ranks and ranks[0][0] == 0:
-        # What stands inside of other fields belongs to these.
+        # Nested elements belong to their outer fields.
         ranks = [rank for rank in ranks if rank[0] == 0]
     chosen: list[tuple[str, ...]] = []
     lacking = records
@@ -193,7 +193,7 @@ def _by_name(records: list[Record], names: list[str], part: str) -> tuple[tuple[
             chosen.append((name,))
             lacking = still
     if part == "id" and ranks and not chosen:
-        # It is there and empty: what is wrong is said of this field.
+        # It is present but empty: the problem names this field.
         return ((ranks[0][2],),)
     return tuple(chosen)
 
@@ -236,7 +236,7 @@ def value_of(record: Record, alternatives: tuple[tuple[str, ...], ...]) -> tuple
 
 
 def counted(number: int, what: str, examples: Iterable[str], one: str, many: str = "") -> str:
-    """A number of things with an example, as a sentence; many is what is said of more than one.
+    """A number of things with an example, as a sentence; many is the predicate for more than one.
 
     >>> counted(2, "topic", ["7", "8"], "has no title", "have no title")
     '2 topics have no title (for example 7).'

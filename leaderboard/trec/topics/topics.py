@@ -1,4 +1,4 @@
-"""Topic files to topics, whatever their form, with the fields that are read."""
+"""Topic files of any form to topics, with the fields that are read."""
 
 import csv
 import json
@@ -54,7 +54,7 @@ _WITH_NUMBER = re.compile(r"[^\s:]+:\d+:\s*\S")
 
 
 def columns(lines: Iterable[Line], form: str, problems: Problems, headings: bool | None = None) -> Content:
-    """The rows of a table; its first line names the columns where it looks so, or where that is said."""
+    """The rows of a table; its first line names the columns if it looks like headings, or if requested."""
     content, quoted = Content([]), list[str]()
     rows = _tabbed(lines, quoted) if form == forms.TABS else _quoted(lines, forms.DELIMITERS[form], problems)
     names: list[str] = []

@@ -138,7 +138,7 @@ CELL_WIDTH, CELL_HEIGHT, CELL_MARGIN = 140.0, 16.0, 6.0
 class Spread:
     """The field's lowest value, quartiles, median and highest; which of them is best, and one run's own.
 
-    note is said after the numbers where the row is pointed at.
+    note follows the numbers in the row's tooltip.
     """
 
     name: str

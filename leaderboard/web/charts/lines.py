@@ -185,8 +185,8 @@ class SlopeChart:
 def slope_chart(ranks: Sequence[Ranks], *, largest: int = 10) -> SlopeChart:
     """One line a run; the largest moves are drawn last, over the others.
 
-    Up to 40 runs all are named, beyond that those with the largest moves and nobody else. Of equal
-    moves the run first by the first measure goes before.
+    Up to 40 runs all are named, beyond that only those with the largest moves. Of equal moves the
+    run first by the first measure comes first.
 
     >>> chart = slope_chart([Ranks("a", 1, 2), Ranks("b", 2, 1), Ranks("c", 3, 3)], largest=1)
     >>> [(slope.name.full, slope.kind, slope.move, slope.start, slope.end) for slope in chart.slopes]

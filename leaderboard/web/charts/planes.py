@@ -1,4 +1,4 @@
-"""Reproductions in the plane of DRI and ER, in which a perfect one stands at (0, 1)."""
+"""Reproductions in the plane of DRI and ER, where a perfect one is at (0, 1)."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -210,7 +210,7 @@ def _point(pair: Pair, across: Scale, down: Scale) -> Point:
 
 PARETO_WIDTH, PLOT, PARETO_LEFT, PARETO_TOP, PARETO_RIGHT, AXIS = 460.0, 290.0, 50.0, 18.0, 12.0, 40.0
 SIDES = ((-7.0, -4.0, "end"), (7.0, -6.0, "start"))
-"""Names stand above the front's line; to the left of it nobody is as good."""
+"""Names are above the front's line; no run to the left of it is as good."""
 WIDE = 20.0
 """Costs that differ by more than this factor are drawn on a logarithmic scale."""
 PARETO_MOST_TICKS = 7
@@ -220,7 +220,7 @@ Direction = Literal["higher", "lower"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParetoChart(Plot):
-    """The front is by place in what was given, cheapest first."""
+    """The front is by position in the input, cheapest first."""
 
     logarithmic: bool
     path: str
@@ -254,7 +254,7 @@ def pareto_chart(
 ) -> ParetoChart:
     """Pairs of a cost, across, and a value, upwards: the front as steps, its runs named where there is room.
 
-    The cost's scale is logarithmic where log says so, or by itself where all costs are above 0 and the
+    The cost's scale is logarithmic where log says so, or automatically where all costs are above 0 and the
     largest is over 20 times the smallest. Raises ValueError for a value or cost that is not finite, or a
     logarithm of none.
 

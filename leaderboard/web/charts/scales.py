@@ -21,7 +21,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Values from low to high laid out between two places; what lies outside stands at the nearer end.
+    """Values from low to high laid out between two places; values outside are placed at the nearer end.
 
     >>> across = Scale(0.0, 2.0, start=10.0, end=90.0)
     >>> across(1.0), across(math.inf)
@@ -58,7 +58,7 @@ def rounded(low: float, high: float, most: int) -> tuple[float, float]:
         room = abs(low) / 6 if abs(low) >= TIE else 0.5
         low, high = low - room, high + room
     start, end = _ends(low, high, _step(high - low, most))
-    # Ends that are more steps apart than there may be get ticks of the next step, of which one alone may fit.
+    # Ends that are too many steps apart get ticks of the next step, where only one may fit.
     if len(Scale(start, end, 0.0, 1.0).ticks(most)) < 2:
         start, end = _ends(low, high, _step(end - start, most))
     return start, end

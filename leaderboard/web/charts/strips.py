@@ -154,7 +154,7 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """A run: x in percent of the drawing's width, y and name_y (where its name stands, if so) in pixels."""
+    """A run: x in percent of the drawing's width, y and name_y (of its name, if shown) in pixels."""
 
     x: float
     y: float
@@ -229,7 +229,7 @@ def score_strip(
 
 
 def _lines(picked: Sequence[int], places: Sequence[float]) -> dict[int, float]:
-    """The heights of the names: on either half the outermost stands highest, so that no line cuts a name."""
+    """The heights of the names: in each half the outermost is highest, so that no line cuts a name."""
     order = sorted(picked, key=lambda at: -abs(places[at] - MIDDLE))
     return {at: SCORE_STRIPS_TOP + NAME_LINE * (line + 1) - 4 for line, at in enumerate(order)}
 

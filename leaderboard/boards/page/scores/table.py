@@ -78,7 +78,7 @@ class ScoreTable(TaskHead):
 
 
 def comparable(columns: Collection[MeasureColumn]) -> tuple[MeasureColumn, ...]:
-    """Measures by which runs can be compared."""
+    """Measures that can compare runs."""
     return tuple(measure for measure in columns if not refusal(parse(measure.key).measure))
 
 

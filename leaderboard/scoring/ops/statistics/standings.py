@@ -218,7 +218,7 @@ class PairOfRuns:
     high: float
     p: float
     told_apart: bool
-    """Runs of equal means are not, whatever a test of ranks says."""
+    """Runs of equal means are not, regardless of rank tests."""
 
 
 @dataclass(frozen=True, slots=True)

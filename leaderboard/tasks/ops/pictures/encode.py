@@ -130,7 +130,7 @@ def _limit() -> None:
 
 
 def main(name: str, source: BinaryIO, target: BinaryIO) -> None:
-    """Encode the picture of a kind that comes in."""
+    """Encode the picture of a kind read from source."""
     _limit()
     try:
         image, body = encode(source, KINDS[name])

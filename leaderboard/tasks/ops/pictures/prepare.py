@@ -20,7 +20,7 @@ _turn = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class PreparedPicture:
-    """A picture as it is stored, and its size in pixels."""
+    """A picture in its stored form, and its size in pixels."""
 
     kind: PictureKind
     body: bytes
