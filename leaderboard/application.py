@@ -106,7 +106,7 @@ def create_app(
     features.register()
     app = _Application(__name__, static_folder=None, template_folder=str(bundled("templates")))
     app.jinja_env.undefined = StrictUndefined
-    # FLASK_DEBUG in the environment, meant for another program, would show readers what is inside.
+    # FLASK_DEBUG in the environment, meant for another program, would expose internals.
     app.debug = False
     session.register(app, session.Site(settings, database, wake))
     requests.register(app)

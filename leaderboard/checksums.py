@@ -18,7 +18,7 @@ from leaderboard.errors import Damaged
 _CRC = struct.Struct("<I")
 _encoded = msgspec.msgpack.Encoder().encode
 _WORD = 8
-"""Bytes of one number of an array: what is left over says whether a checksum follows."""
+"""Bytes of one number of an array: the remainder shows whether a checksum follows."""
 
 
 def with_checksum(body: bytes) -> bytes:
@@ -89,7 +89,7 @@ def plain_bytes(magic: bytes, stored: bytes, what: str) -> bytes:
 
 
 def damaged(what: str, why: str) -> Damaged:
-    """The error for stored bytes that are not as they were written; what is a plural, such as `rankings`."""
+    """The error for stored bytes that are not as they were written; what: a plural, such as `rankings`."""
     return Damaged(
         f"The stored {what} are damaged, or were written by another version: {why}. `leaderboard db check` "
         "lists all damage; restore a backup to repair it.",

@@ -57,7 +57,7 @@ class RouteCount:
 
 
 class WebCounter:
-    """The counters as one web process has them; number counts these from 0."""
+    """The counters of one web process; number counts these from 0."""
 
     def __init__(self, counters: Counters, number: int) -> None:
         self._counters, self._start = counters, number * OF_A_PROCESS

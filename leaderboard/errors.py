@@ -11,7 +11,7 @@ MAX_PROBLEMS = 25
 class Problem:
     """One thing wrong with, or odd about, an input file.
 
-    rule: what is asked for, as a sentence; remedy: what to do about it, as a sentence.
+    rule: the requirement, as a sentence; remedy: what to do about it, as a sentence.
     line is 1-based, None where the problem belongs to the whole file; field is the column's or
     option's name and value the offending text, cut to a readable length; both may be empty.
     count: how often it was met, examples: some of the values, where one problem covers several alike;
@@ -68,7 +68,7 @@ class NotFound(LeaderboardError):
 
 
 class NotShown(NotFound):
-    """The task is known to the viewer, what is asked for is hidden until it closes; the message says so."""
+    """The viewer knows of the task, but the requested part is hidden until it closes; the message says so."""
 
 
 class Forbidden(LeaderboardError):
@@ -88,11 +88,11 @@ class SecondFactorNeeded(Forbidden):
 
 
 class Conflict(LeaderboardError):
-    """The act contradicts what is stored already."""
+    """The act contradicts stored data."""
 
 
 class Changed(LeaderboardError):
-    """The entity tags that the request was made conditional on are not those of what is stored."""
+    """The entity tags in the request's condition do not match the stored state."""
 
 
 class WrongVersion(LeaderboardError):

@@ -118,7 +118,7 @@ def _kind(plain: Any, about: Field) -> str:
 def read(record: type[Record], inputs: Mapping[str, Any]) -> Record:
     """The record that texts or values by name make; raises Invalid with every invalid field.
 
-    Texts are those of a form or a command, values those of JSON. What is not there has the field's default;
+    Texts are those of a form or a command, values those of JSON. Missing ones have the field's default;
     fields that belong together may be in a separate mapping, or next to the others.
     """
     given: dict[str, Any] = {}

@@ -105,7 +105,7 @@ class JsonLines(logging.Formatter):
     """One JSON object a line: at, level, process, logger, message, the facts of the event, trace."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record as JSON, in which a line break is two characters."""
+        """The record as JSON, with line breaks escaped."""
         event: dict[str, Any] = {
             "at": _moment(record),
             "level": record.levelname,

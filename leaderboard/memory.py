@@ -128,7 +128,7 @@ class Kept(Generic[Value]):
         return value
 
     def drop(self, key: Hashable) -> None:
-        """Forget what is kept under a key."""
+        """Drop the entry of a key."""
         with self._budget._lock:
             if (entry := self._entries.get(key)) is not None:
                 self._budget._drop(entry)

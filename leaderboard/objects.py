@@ -125,7 +125,7 @@ class ObjectStore:
 def _options(url: str) -> dict[str, Any]:
     if url.startswith("file:"):
         return {"mkdir": True}
-    # What is given here takes the place of what the library reads of this variable.
+    # These arguments override the values that the library reads from this variable.
     allow_http = os.environ.get("AWS_ALLOW_HTTP", "").lower() in ("1", "true")
     client = {"connect_timeout": CONNECT_S, "timeout": ANSWER_S, "allow_http": allow_http}
     return {"client_options": client, "retry_config": PATIENCE}

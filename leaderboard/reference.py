@@ -286,7 +286,7 @@ def _example(name: str) -> dict[str, Any]:
 
 def _schema(kind: Any, default: Any) -> dict[str, Any]:
     whole = msgspec.json.schema(kind)
-    # No parameter is null: what is not asked for is left out.
+    # No parameter is null: others are left out.
     options = [option for option in whole.get("anyOf", [whole]) if option.get("type") != "null"]
     _limit(options)
     return options[0] if default in (MISSING, None) else {**options[0], "default": default}

@@ -224,7 +224,7 @@ class IncomingRequest(HTTPRequestParser):  # type: ignore[misc]
         return len(data) if self.is_unread else consumed
 
     def end_early(self) -> bool:
-        """Make a request of what came of its body, where that is of use; whether it does."""
+        """Make a request from the received part of its body, where that is useful; whether it does."""
         if self.completed or self._open is None or self.body_rcv is None:
             return False
         came = len(self.body_rcv)
@@ -276,7 +276,7 @@ def _require_one_reading(header_plus: bytes) -> None:
 
 
 HEADER_S = 10.0
-"""In which a whole header must have come, from the connection's or the request's first moment on."""
+"""Limit for receiving a whole header, from the start of the connection or request."""
 IDLE_S = 75.0
 """Seconds that an idle connection is kept between two requests."""
 STALLED_S = 30.0
@@ -305,7 +305,7 @@ class SiteErrorTask(ErrorTask):  # type: ignore[misc]
     """A request that cannot be read: the answer has the headers of every other one."""
 
     def execute(self) -> None:
-        """Answer with what is wrong."""
+        """Answer with the error."""
         self.response_headers.extend(HEADERS.items())
         super().execute()
 
@@ -400,7 +400,7 @@ class SiteChannel(HTTPChannel):  # type: ignore[misc]
             self.socket.shutdown(socket.SHUT_WR)
 
     def handle_close(self) -> None:
-        """Close the connection; of partly received bodies only pieces of uploads are useful."""
+        """Close the connection; of partly received bodies, only pieces of uploads are used."""
         request, self.request = self.request, None
         if request is not None and request.end_early():
             self.server.add_task(Remainder(self, request))

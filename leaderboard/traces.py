@@ -85,7 +85,7 @@ def record(
 
 
 def stop() -> None:
-    """Send what is left, and no more from now on."""
+    """Send the remaining spans, and none from now on."""
     global tracing
     ended, tracing = tracing, None
     if ended is not None:

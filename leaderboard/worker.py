@@ -110,7 +110,7 @@ class Evaluator:
     def sweep(self) -> None:
         """Record that this evaluator is alive, release the jobs of dead ones, delete old files.
 
-        What is damaged is scored again; the log of an SQLite database is shortened where it is long.
+        Damaged scores are computed again; the log of an SQLite database is shortened where it is long.
         """
         self._say_here()
         with self.database.write() as session:
@@ -134,7 +134,7 @@ class Evaluator:
             self._sweep_objects()
 
     def _sweep_objects(self) -> None:
-        """Queue the files that are to go to the object store; remove what is left over there."""
+        """Queue the files that are to go to the object store; remove leftovers there."""
         if time.monotonic() - self._moved_at > MOVE_S:
             with self.database.write(is_shown=False) as session:
                 objects.queue_due(session, self.settings.objects_bytes)

@@ -27,7 +27,7 @@ def zone_of(name: str) -> tzinfo:
 
 
 def require_zone(name: str) -> None:
-    """Raise Invalid for what is no time zone."""
+    """Raise Invalid for an unknown time zone."""
     if name not in ("UTC", AOE) and name not in available_timezones():
         raise Invalid(f"{name[:40]!r} is not a time zone. Use UTC, AoE, or a name such as Europe/Vienna.")
 

@@ -50,7 +50,7 @@ def export(
     """Write the whole task; of a release, the map that leads from its pseudonyms back.
 
     For its organisers and the operator, as all is in it. Raises NotFound, SignInNeeded or Forbidden before
-    the target is opened, and Damaged where what is stored is not what was written.
+    the target is opened, and Damaged where stored data is corrupt.
     """
     with _one_moment(database) as session:
         task = policy.own_task(session, viewer, slug)

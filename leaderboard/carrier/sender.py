@@ -24,7 +24,7 @@ STOP_S = 3.0
 
 
 class Sender:
-    """Sends what is queued when it is woken, and every two seconds.
+    """Sends queued jobs when it is woken, and every two seconds.
 
     A broker failure only delays: the jobs stay in the table.
     """

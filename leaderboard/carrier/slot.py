@@ -41,7 +41,7 @@ class Slot:
         return is_done
 
     def look(self) -> None:
-        """Look round, unless a job is being done: its heartbeat says then that this evaluator is at work."""
+        """Look round, unless a job is being done: its heartbeat then shows that this evaluator is alive."""
         if self._turn.acquire(blocking=False):
             try:
                 self._guarded(lambda: False)

@@ -74,7 +74,7 @@ class Action:
     """Placeholder -> the field of the form that says it, where the form's address does not."""
     command: str = ""
     now: Callable[..., Any] | None = None
-    """`now(session, viewer, *placeholders)`: the record as it is; a command changes what is given of it."""
+    """`now(session, viewer, *placeholders)`: the record as it is; a command changes only the given fields."""
     warning: Callable[..., str] | None = None
     """`warning(session, viewer, *placeholders)`: what a command says on stderr afterwards; may be empty."""
 

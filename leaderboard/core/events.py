@@ -66,10 +66,10 @@ class Work(Protocol):
     """Work of an evaluator other than evaluating."""
 
     def queue_due(self, session: "Session") -> None:
-        """Queue what is to be tried again now."""
+        """Queue the retries that are due."""
 
     def forget(self, session: "Session") -> None:
-        """Drop what is kept long enough."""
+        """Delete expired rows."""
 
     def mail(self, database: "Database", job: "Claim") -> None:
         """Do a job of `queue.MAIL`."""

@@ -108,7 +108,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RunKind:
-    """A kind of run: what it is called, and what is done with runs of it."""
+    """A kind of run: its names, and how its runs are handled."""
 
     name: str
     judgments: str

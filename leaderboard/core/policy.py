@@ -151,7 +151,7 @@ class Viewer:
     reads: frozenset[int] = frozenset()
     """Tasks that it sees as an organiser does, but cannot change."""
     operates: bool = False
-    """Whether the account may do what is under /site: look after accounts, jobs and mail, not into tasks."""
+    """Whether the account may use /site: look after accounts, jobs and mail, not into tasks."""
     token_id: int | None = None
     """The token with which a program acts for the account; None: a person does."""
     is_agent: bool = False
@@ -246,7 +246,7 @@ class TaskMemo:
         self.logos[task.slug] = logo_in_row(rows[0])
 
     def clear(self) -> None:
-        """Forget it: what is read from now on may be other than before."""
+        """Forget it: later reads may differ from earlier ones."""
         for noted in (self.tasks, self.heads, self.logos):
             noted.clear()
 

@@ -130,7 +130,7 @@ class Database:
         """A session in one transaction: committed at the end, rolled back on any exception.
 
         lock_wait_s is how long locks are waited for this time; the database's own where it is None.
-        is_shown: whether a page may show what is written. Where it may, kept pages are dropped.
+        is_shown: whether a page may show the written data. Where it may, kept pages are dropped.
         """
         wait_s = self.lock_wait_s if lock_wait_s is None else lock_wait_s
         with (
@@ -144,7 +144,7 @@ class Database:
             site_version.count_change(session, is_shown)
 
     def _patient(self, wait_s: float) -> Engine:
-        """The engine with what is left of a writer's patience, which SQLite gets at each beginning."""
+        """The engine with the rest of a writer's timeout, which SQLite gets at each BEGIN."""
         is_told = not self.is_sqlite or wait_s == self.lock_wait_s
         return self.engine if is_told else self.engine.execution_options(lock_wait_s=wait_s)
 
@@ -157,7 +157,7 @@ class Database:
     def shorten_log(self, longest: int = LONGEST_LOG, wait_s: float = CHECKPOINT_WAIT_S) -> bool:
         """Truncate SQLite's write-ahead log if it is longer than `longest` bytes; whether it was truncated.
 
-        SQLite starts it again only in a moment without readers, for which a site that is read never waits.
+        SQLite restarts it only at a moment without readers, which a busy site never has.
         Writers have their turn after it. Where they or readers do not let it through, it is left for later.
         """
         log_file = Path(f"{self.engine.url.database or ''}-wal")
@@ -199,7 +199,7 @@ class _Turns:
 
     @contextmanager
     def taken(self, wait_s: float) -> Iterator[float]:
-        """Wait for the turn so long at most, and give what is left of it.
+        """Wait for the turn at most this long, and return the time left.
 
         Raises OperationalError, as SQLite does, where it does not come: another writer may be in its commit,
         and SQLite would not say so.
@@ -223,7 +223,7 @@ class _Turns:
         try:
             lock = os.open(self._file, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
-            # A disk without room for an empty file has none for what is to be written: SQLite says so.
+            # A disk without space for an empty file has none for the write: SQLite says so.
             log.warning("writers of other processes are not waited for: %s", error)
             yield
             return
@@ -280,7 +280,7 @@ def lock_row(session: Session, table: type[Any], row_id: int) -> None:
 
 
 def lock_key(session: Session, key: str) -> None:
-    """Hold a key until the transaction ends, where what is counted or looked for is no row yet."""
+    """Hold a key until the transaction ends, where the row to count or find does not exist yet."""
     if session.get_bind().dialect.name == "postgresql":
         session.execute(select(func.pg_advisory_xact_lock(func.hashtext(key))))
 

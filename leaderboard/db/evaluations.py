@@ -36,7 +36,7 @@ class Summed:
 
     @property
     def summed(self) -> tuple[object, ...]:
-        """The values that the checksum is of."""
+        """The values covered by the checksum."""
         raise NotImplementedError
 
     @property

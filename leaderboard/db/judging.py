@@ -164,7 +164,7 @@ class AnswerLabel(Base):
     """2 full, 1 partial, 0 none; -1 where the assessor could not say."""
     saved_at: Mapped[datetime]
     key: Mapped[str]
-    """Made for each form, so that what is sent twice is stored once."""
+    """Made for each form, so that a repeated request is stored once."""
     undone: Mapped[bool] = mapped_column(default=False)
 
 
@@ -309,7 +309,7 @@ class Assessment(Base):
     sent_at: Mapped[datetime]
     seconds: Mapped[float | None]
     key: Mapped[str]
-    """Chosen by the assessor's browser, so that what is sent twice is stored once."""
+    """Chosen by the assessor's browser, so that a repeated request is stored once."""
     undone: Mapped[bool] = mapped_column(default=False)
 
 

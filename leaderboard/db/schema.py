@@ -54,7 +54,7 @@ def require_head(database: Database) -> None:
 
 
 def require_known(found: str | None) -> None:
-    """Raise SchemaOutdated where a newer program made what is at this revision."""
+    """Raise SchemaOutdated where a newer program made the schema at this revision."""
     if found is not None and found > head():
         raise SchemaOutdated(
             f"This was created by a newer version of the program (schema {found}). Install that version."

@@ -63,5 +63,5 @@ def count_change(session: Session, is_shown: bool) -> None:
     assert driver is not None, "the connection is open"
     if is_shown and driver.total_changes != connection.info.get(COUNTED, 0):
         session.execute(RAISE)
-    # What is not shown is counted here too, or the next transaction would pass for one that wrote it.
+    # Hidden data is counted here too, or the next transaction would appear to have written it.
     connection.info[COUNTED] = driver.total_changes

@@ -197,7 +197,7 @@ class Task(Base):
     kind: Mapped[str] = mapped_column(default="rankings", server_default="rankings")
     """Type of its runs."""
     answer_rules: Mapped[dict[str, Any]] = mapped_column(default=dict)
-    """Of answers: dialects, limit, unit, over, docno_pattern; what is missing is the dialect's own."""
+    """Of answers: dialects, limit, unit, over, docno_pattern; missing ones have the dialect's default."""
     visibility: Mapped[str] = mapped_column(default="open")
     published_at: Mapped[datetime | None]
     """None: a draft only its organisers see."""
@@ -282,7 +282,7 @@ class FormerSlug(Base):
 
 
 class Phase(Base):
-    """A span of time in which a task accepts runs, and what becomes of their scores."""
+    """A period in which a task accepts runs, and the visibility of their scores."""
 
     __tablename__ = "phase"
     __table_args__ = (

@@ -38,7 +38,7 @@ def insq(
 def inst(
     judged: Judged, *, max_rel: int, min_rel: int = 0, T: float = 1.0, depth: int | None = None
 ) -> FloatArray:
-    """The gain per document of a reader who wants T of it and looks at what is still missing, (topics,).
+    """The gain per document of a reader who wants T of it and considers what is still missing, (topics,).
 
     float64, from 0 to 1. C(i) = ((i + T + T(i) - 1) / (i + T + T(i)))², where T(i) is T less the gain
     of the top i: every find makes going on less likely. depth: how many ranks the weights are spread

@@ -43,7 +43,7 @@ SILENCED = {"script", "select", "textarea", "button"}
 KEPT_SCRIPTS = ("/static/app.", "/search.js")
 SITE_SEARCH = {("role", "search"), ("aria-label", "Site")}
 SEARCH_FORM = '<a href="/search">Search</a>'
-"""The form that searches the site, and what is in its place."""
+"""The form that searches the site, and its replacement."""
 STAYING = ("#", "data:", "mailto:")
 """Beginnings of addresses that stay the same in a mirror."""
 Link = Callable[[str], str | None]
@@ -171,7 +171,7 @@ OF_ONE: Mapping[str, tuple[str, ...]] = {"rankings.document_export": (), "rankin
 PLAIN = re.compile(r"[a-z0-9][a-z0-9._-]{0,79}|\.well-known")
 OTHERS = re.compile(r"[^A-Za-z0-9._-]+")
 HTML = "text/html"
-"""The type of what is a page."""
+"""The media type of a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +283,7 @@ def file_of(address: PageAddress, kind: str) -> str:
     last = PurePosixPath(parts[-1])
     suffix = last.suffix or mimetypes.guess_extension(kind) or ".bin"
     if address.query:
-        # A figure belongs to the page that it is of.
+        # A figure belongs to its page.
         suffix = mimetypes.guess_extension(kind) or suffix
         return "/".join([*parts[:-1], f"{last.stem}~{_name(address.query)}{suffix}"])
     return "/".join([*parts[:-1], f"{last.stem}{suffix}"])
@@ -411,7 +411,7 @@ def _taking_place_of(folder: Path) -> Iterator[Path]:
 
 
 def _crawl(work: "_Work", start: PageAddress, tell: Tell) -> None:
-    """Write all that leads from the first page, step by step: what is met first is asked for first.
+    """Write all that leads from the first page, step by step: addresses are requested in the order found.
 
     Pages of documents come last, when all their sections are known.
     """

@@ -136,7 +136,7 @@ class ReproductionLink:
 def link(session: Session, viewer: Viewer, run_id: int, of: OriginalRuns) -> None:
     """Set the run that a run reproduces; replace an earlier link.
 
-    Raises NotFound for a run that is not visible to the viewer, Forbidden unless the viewer is of the run's
+    Raises NotFound for a run that is not visible to the viewer, Forbidden unless the viewer is in the run's
     team or organises its task, Invalid where the runs cannot be a reproduction or the viewer may not know of
     them.
     """

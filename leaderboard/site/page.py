@@ -151,14 +151,14 @@ class AuditPage:
 
 
 def audit_page(session: Session, viewer: Viewer, wanted: AuditSearch, before: int | None) -> AuditPage:
-    """One page of what is looked for, for operators; raises NotFound for an unknown account."""
+    """One page of search results, for operators; raises NotFound for an unknown account."""
     rows = audit.newest(session, _request(session, viewer, wanted), A_PAGE + 1, before)
     older = rows[A_PAGE - 1].id if len(rows) > A_PAGE else None
     return AuditPage(rows[:A_PAGE], older)
 
 
 def whole_audit(session: Session, viewer: Viewer, wanted: AuditSearch) -> AuditPage:
-    """All of what is looked for, for a file; raises Invalid where that is too much for one."""
+    """All search results, for a file; raises Invalid where that is too much for one."""
     rows = audit.newest(session, _request(session, viewer, wanted), MOST_EXPORTED + 1)
     if len(rows) > MOST_EXPORTED:
         rule = f"An export can have at most {MOST_EXPORTED:,} audit log entries."
@@ -456,7 +456,7 @@ def _gauge(name: str, meaning: str, *samples: Sample) -> Metric:
 
 
 def _jobs(session: Session) -> Iterable[Metric]:
-    """Unfinished jobs by kind and state, 0 too: what is missing raises no alarm."""
+    """Unfinished jobs by kind and state, 0 too: missing values raise no alarm."""
     at = now(session)
     since = case(
         (Job.state == "queued", Job.run_after),

@@ -1,7 +1,7 @@
 """Agreement of a judge with the order of runs of a reference, and the claims it supports.
 
-Of each topic the coefficient over the runs within it: a table of judges by topics, for which all that holds
-for runs by topics holds.
+Of each topic the coefficient over the runs within it: a table of judges by topics, treated like one of runs
+by topics.
 
 No two-sided interval: resampling topics adds noise to both boards, which lowers τ, so that percentile
 intervals are too low and fail upwards. The lower end alone errs on the safe side (docs/judges.md).
@@ -206,8 +206,8 @@ def resampled_taus(
 def ceiling(reference: FloatArray, *, seed: int) -> float | None:
     """The median τ_b between halves of the reference's topics, scores (runs, topics); None with one topic.
 
-    So well the reference agrees with itself on other topics. A judge shares the topics and what is hard
-    about them, so it may agree better: then it says more of these topics than of topics like these.
+    So well the reference agrees with itself on other topics. A judge shares the topics and their difficulty,
+    so it may agree better: then it says more of these topics than of topics like these.
 
     >>> ceiling(np.array([[3.0, 6, 9, 12], [2, 5, 8, 11], [1, 4, 7, 10]]), seed=1)
     1.0

@@ -425,7 +425,7 @@ SLOPE, CENTRE = 0.15, 0.5
 def standardised(scores: FloatArray, form: Form, *, reference: FloatArray | None = None) -> FloatArray:
     """The scores (n runs, T topics) standardised, float64 (n, T), from 0 to 1.
 
-    reference (m runs, T topics) says what is usual on each topic; without it the scores themselves do.
+    reference (m runs, T topics) gives the usual scores on each topic; without it the scores themselves do.
     Freeze it where boards of different days are to be compared. With z = (score - mean) / sd over the
     reference, sd with m - 1:
 

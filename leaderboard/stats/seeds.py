@@ -1,4 +1,4 @@
-"""Random numbers that are the same for ever: seeds from what is compared, and the raw stream of PCG64.
+"""Random numbers that are the same for ever: seeds from the compared data, and the raw stream of PCG64.
 
 NumPy promises the integers of its bit generators for all versions, and no more: what its Generator makes
 of them may change. So bits, numbers and orders are made from the raw integers here. Work in blocks takes a
@@ -16,7 +16,7 @@ Bits = NDArray[np.uint8]
 
 
 def seed(*parts: str) -> int:
-    """A seed of 63 bits from the names and digests of what is compared; other parts, another seed.
+    """A seed of 63 bits from the names and digests of the compared data; other parts, another seed.
 
     >>> seed("runs", "revision") == seed("runs", "revision") != seed("runsrevision")
     True

@@ -428,7 +428,7 @@ FEWEST_FOR_INTERVAL = 2_000
 
 @dataclass(frozen=True, slots=True)
 class TwoRuns:
-    """The first run less the second, as the measure prints them; what is undefined is None.
+    """The first run less the second, as the measure prints them; undefined values are None.
 
     Wins are the topics on which the first is better. Effect sizes and tests are named as in
     `effect_sizes` and stats.methods, effect sizes positive where the first is better.

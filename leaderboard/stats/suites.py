@@ -1,4 +1,4 @@
-"""Runs on several sets of topics, the members of a suite: aggregates, changes, what is sure.
+"""Runs on several sets of topics, the members of a suite: aggregates, changes, confidence.
 
 means are float64 (runs, members), a run's mean score by member, higher is better, nan where a member is
 missing in a run. A run that lacks a member has no mean and no mean rank, but points: nan means none.

@@ -1,4 +1,4 @@
-"""Tables as LaTeX: what is printed letter by letter, and rows as a booktabs table.
+"""Tables as LaTeX: escaped text, and rows as a booktabs table.
 
 BibTeX entries of the works that measures and tests cite in a line.
 
@@ -62,7 +62,7 @@ def escaped(text: str) -> str:
 def booktabs(
     heads: Sequence[str], rows: Sequence[Sequence[str]], columns: str, caption: str, label: str = ""
 ) -> str:
-    """A table of what is LaTeX already: heads, rows, column letters such as `lrr`, caption and label."""
+    """A table of LaTeX code: heads, rows, column letters such as `lrr`, caption and label."""
     lines = [
         r"% Needs \usepackage{booktabs} and \usepackage{graphicx}, which shrinks tables wider than text.",
         r"\begin{table}",
@@ -150,7 +150,7 @@ def _marked(column: Column[Any], row: Any, value: Any) -> str:
 
 
 def _number(text: str) -> str:
-    # What is no number here is yes or no.
+    # Other values here are yes or no.
     return f"$-${text[1:]}" if text.startswith("-") else text
 
 

@@ -190,7 +190,7 @@ class Table(Generic[Row]):
         return [column for column in self.columns if place in column.shown]
 
     def data(self) -> tuple[list[str], list[list[Any]]]:
-        """Keys and plain values of all rows, as CSV has them; moments as ISO 8601 writes them.
+        """Keys and plain values of all rows, as in CSV; moments as ISO 8601 writes them.
 
         >>> from datetime import UTC, datetime
         >>> days = [Column(key="day", value=lambda day: datetime(2026, 12, day, tzinfo=UTC))]

@@ -6,7 +6,7 @@ from typing import Any
 
 
 def yaml_text(facts: Mapping[str, Any] | Sequence[Any]) -> str:
-    """The facts as YAML: mappings and lists in blocks, scalars as JSON has them, which YAML reads too.
+    """The facts as YAML: mappings and lists in blocks, scalars as in JSON, which is valid YAML.
 
     >>> print(yaml_text({"tag": "on", "research goal": {"measures": ["AP", 3], "none": []}}))
     "tag": "on"

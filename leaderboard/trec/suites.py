@@ -249,7 +249,7 @@ class Submission:
     def runs(self) -> Iterator[tuple[str, Path]]:
         """Each member's name and the file of its run, which is there until the next is asked for.
 
-        Raises Invalid for what is neither a folder nor an archive, or a damaged one; TooLarge beyond the
+        Raises Invalid for a file that is not an archive, or a damaged one; TooLarge beyond the
         limits.
         """
         with TemporaryDirectory() as folder:

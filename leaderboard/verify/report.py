@@ -20,7 +20,7 @@ class Difference:
 
     file: str
     rule: str = ""
-    """What is wrong with a whole file; '' for a value."""
+    """A problem of a whole file; '' for a value."""
     run: str = ""
     measure: str = ""
     """The measure, or the name of another value, such as rank."""

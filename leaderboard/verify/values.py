@@ -59,7 +59,7 @@ def _cells(path: str, body: bytes) -> Values:
 
 
 def board(facts: Mapping[str, Any]) -> Values:
-    """The values of a board as its JSON or a snapshot has them."""
+    """The values of a board as in its JSON or a snapshot."""
     made = dict(_leaves("", {key: value for key, value in facts.items() if key != "rows"}))
     for row in facts["rows"]:
         made |= dict(_leaves(_run(row), row))

@@ -37,9 +37,9 @@ def add_to(
 ) -> None:
     """Give every action that has a form the route of it.
 
-    Without `again` a refusal is a separate page. then: action's name -> what is answered when it is done,
-    where it is not the page with the form; before: what is required of the request first. refusals: the
-    errors shown above the form, which is shown again.
+    Without `again` a refusal is a separate page. then: action's name -> the response when it is done, if not
+    the page with the form; before: checks of the request. refusals: the errors shown above
+    the form, which is shown again.
     """
     for action in actions:
         if action.form:

@@ -131,7 +131,7 @@ def _expected(error: errors.LeaderboardError) -> AnyResponse:
     if isinstance(error, errors.StoreAway):
         log.error("request %s found no object store: %s", request_id(), error.facts.get("why", error.message))
     problems = error.problems if isinstance(error, errors.Invalid) else ()
-    # The viewer knows of the task, so its page may lead on to what is shown of it.
+    # The viewer knows of the task, so its page may link to its visible parts.
     slug = (request.view_args or {}).get("slug", "") if isinstance(error, errors.NotShown) else ""
     response = _answer(status_of(error), error.message, problems, slug=slug)
     response.headers.update(_waiting(error))

@@ -90,7 +90,7 @@ def as_of(session: Session, text: str) -> datetime:
 
 
 def moment(text: str) -> datetime:
-    """The moment at which what the text names begins; raises Invalid for what is not a date.
+    """The moment at which what the text names begins; raises Invalid for an invalid date.
 
     >>> moment("2026-11-01").isoformat(), moment("2026-11-01 12:30").isoformat()
     ('2026-11-01T00:00:00+00:00', '2026-11-01T12:30:00+00:00')
@@ -114,7 +114,7 @@ SHEET = Path(__file__).parent / "static" / "charts.css"
 WIDTH = 960
 """Width of a drawing as a file; on a page it takes the width it is given."""
 PAGE_ONLY = frozenset(("hit", "narrow"))
-"""Classes of what is there to be pointed at, or for narrow screens."""
+"""Classes of elements with tooltips, or for narrow screens."""
 
 SVG = "http://www.w3.org/2000/svg"
 _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
@@ -304,7 +304,7 @@ def duration(seconds: float) -> str:
 
 
 def share(value: float) -> str:
-    """A share of 0 to 1 in percent; what is not quite nothing or all is not rounded to it.
+    """A share of 0 to 1 in percent; values close to 0 or 100 % are not rounded to these.
 
     >>> share(0.25), share(0.001), share(0.0), share(0.999)
     ('25%', '<1%', '0%', '>99%')

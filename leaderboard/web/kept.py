@@ -148,7 +148,7 @@ class KeptFiles:
             log.warning("a page could not be kept for other processes: %s", error)
 
     def drop_others(self, version: int) -> None:
-        """Remove what is of any other version."""
+        """Remove files of any other version."""
         for folder in self._folder.glob("*"):
             if folder.name != str(version):
                 shutil.rmtree(folder, ignore_errors=True)
@@ -272,7 +272,7 @@ class KeptPages:
         return page if page is not None and page.until > time.monotonic() else None
 
     def begin(self, version: int) -> float:
-        """Drop what is of another version; until when, of time.monotonic(), a page made now may be kept."""
+        """Drop pages of another version; until when, of time.monotonic(), a page made now may be kept."""
         at = time.monotonic()
         if version != self._version or at >= self._next_date:
             next_date = at + phase_rules.seconds_to_next_date(reading())
@@ -363,7 +363,7 @@ def _version() -> int | None:
 
 
 def offer(response: Response) -> Response | None:
-    """The same answer out of what is kept from now on; None where this request's answer may not be kept."""
+    """The same answer from the cache from now on; None where this request's answer may not be kept."""
     asked: Asked | None = g.get("to_be_kept")
     if asked is None or response.status_code != 200:
         return None

@@ -25,7 +25,7 @@ def record_sent() -> Any:
 
 
 def problems(error: LeaderboardError) -> dict[str, str]:
-    """Field -> what is wrong with it and what to do."""
+    """Field -> its problem and remedy."""
     facts: Any = error.facts
     titles = facts.get("titles") or ((record := record_sent()) and fields.titles(record)) or {}
     found: dict[str, str] = {**facts.get("at_fields", {})}
@@ -55,7 +55,7 @@ def marked(page: str, found: Mapping[str, str], rest: str = "") -> str:
 
 
 def anchor(field: str) -> str:
-    """The end of the address that leads to what is wrong with a field."""
+    """The fragment of the address of a field's problem."""
     return f"fault-{re.sub('[^a-z0-9_]+', '-', field.lower())}"
 
 

@@ -339,7 +339,7 @@ class Gate:
             return Admission(limit, network if asker.account_id is None else f"account {asker.account_id}")
 
     def keeps_parts(self, method: str, path: str) -> bool:
-        """Whether the beginning of a body is of use there where its end never came."""
+        """Whether an incomplete body is useful there."""
         declared = self._rule(method, path)
         return declared is not None and declared.body is Body.PIECE
 

@@ -232,7 +232,7 @@ def viewer() -> Viewer:
         if asked := request.args.get("phase"):
             g.viewer = replace(g.viewer, phase=asked)
         if request.blueprint in OF_AN_EDITION and request.args.get("edition"):
-            # No edition has the number 0: what is not a number is not found either.
+            # No edition has the number 0: other texts are not found either.
             g.viewer = replace(g.viewer, edition=request.args.get("edition", 0, type=int))
     current: Viewer = g.viewer
     return current

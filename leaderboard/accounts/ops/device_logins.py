@@ -68,7 +68,7 @@ class DeviceAnswer:
 def begin(
     session: Session, label: str, scopes: Collection[str], ip: str, kind: str = PERSONAL
 ) -> DeviceCodes:
-    """Let a program wait for a token; raises Invalid for what is bad, OverQuota after 30 an hour."""
+    """Let a program wait for a token; raises Invalid for invalid input, OverQuota after 30 per hour."""
     if kind not in KINDS:
         raise Invalid(f"A device can ask for a token of the kinds {', '.join(KINDS)}, not {kind[:40]!r}.")
     shown, chosen = tokens.read_label(label), tokens.read_scopes(scopes, kind)

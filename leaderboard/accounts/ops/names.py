@@ -65,7 +65,7 @@ def looks_like(name: str, other: str) -> bool:
 def displayed(name: str, what: str, field: str = "name") -> str:
     """The name as it will be shown: composed, without spaces at its ends and doubled ones.
 
-    what is the thing named, for messages, and field where it was entered. Raises Invalid for an empty or
+    what is the kind of thing, for messages, and field where it was entered. Raises Invalid for an empty or
     long name, or one with characters that cannot be seen or with letters under a pile of marks.
     """
     tidy = " ".join(normalize("NFC", name).split())

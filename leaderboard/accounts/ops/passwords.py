@@ -1,4 +1,4 @@
-"""Passwords: what is asked of one, and Argon2id at the cost a small server can bear.
+"""Passwords: their rules, and Argon2id at a cost that a small server can bear.
 
 How easily one is guessed is estimated by zxcvbn (D. L. Wheeler, zxcvbn: Low-Budget Password Strength
 Estimation, USENIX Security 2016), which knows 30,000 common passwords, and by a list of words of our own.

@@ -97,7 +97,7 @@ PURPOSES = {
     "device_logins.show": "authorise a device",
     "invitations.show": "accept an invitation",
 }
-"""Endpoint of the page that comes after signing in -> what is done there."""
+"""Endpoint of the page after signing in -> the action there."""
 OF_A_TASK = ("uploads.form",)
 """Endpoints whose purpose names the task, if the task is public."""
 

@@ -53,6 +53,6 @@ def _provider(key: str, table: Any) -> Provider:
 
 
 def is_safe(address: str) -> bool:
-    """Whether what is asked there can be believed: over https, or on this machine."""
+    """Whether its answers can be trusted: over https, or on this machine."""
     parts = urlsplit(address)
     return parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or ""))

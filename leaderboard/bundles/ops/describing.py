@@ -281,7 +281,7 @@ class BundleHead:
 
 
 def readme(head: BundleHead, paths: Iterable[str]) -> str:
-    """The README: what each file is, how files refer to each other, what is missing, how to read it back."""
+    """The README: each file's contents, references between files, missing data, how to read it back."""
     of = head.citation
     there = list(paths)
     files = [f"- `{path}`: {what}" for path, what in FILES.items() if _is_there(path, there, head)]

@@ -146,7 +146,7 @@ def _of_revision(source: BundleSource, revision_id: int, record: Record) -> Reco
     named = {"file": path, "distractors": others or None, **({"left_out": gone} if gone else {})}
     if source.by is None or row.kind not in ("answers", "board"):
         return named
-    # Names that are put out of it are part of what its digest is of.
+    # Names that are removed from it are part of its hashed contents.
     if row.kind == "board":
         return {**named, "sha256": _reference(source, revision_id).sha256}
     return {**named, "sha256": of_answers.digest(source.session, revision_id, source.by.hides)}

@@ -128,7 +128,7 @@ def require_whole(files: BundleFiles, progress: Progress = lambda _: None) -> No
 def faults(files: BundleFiles, progress: Progress = lambda _: None) -> Iterator[tuple[str, str]]:
     """Each file that is not as SHA256SUMS says, with the rule it breaks; raises Invalid without a valid one.
 
-    The signature is of that list, so it is not on it.
+    The signature covers that list, so it is not on it.
     """
     return digest_faults(files, sums(files.file(SUMS)), progress)
 

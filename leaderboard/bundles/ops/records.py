@@ -94,7 +94,7 @@ class RecordTable:
 
 
 def refers_to(column: Column[Any]) -> str | None:
-    """The table that a column refers to, None where it is of its own."""
+    """The table that a column refers to, None for its own."""
     return next((key.column.table.name for key in column.foreign_keys), None)
 
 

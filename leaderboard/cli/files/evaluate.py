@@ -194,7 +194,7 @@ def _load_numpy() -> None:
     import numpy  # noqa: F401
 
     if before is None:
-        # What is started from here decides for itself.
+        # Child processes decide for themselves.
         del os.environ[BLAS_THREADS]
 
 

@@ -46,7 +46,7 @@ class JudgeFiles:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgedBoards:
-    """The judges' board with what is circular and whom each judge over-rates, in the order of its rows."""
+    """The judges' board with circularity and the runs each judge over-rates, in the order of its rows."""
 
     board: JudgesBoard
     circular: tuple[CircularAgreement, ...]

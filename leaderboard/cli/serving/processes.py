@@ -104,7 +104,7 @@ def follow_parent() -> None:
 def loading() -> Iterator[None]:
     """Modules of a process of its own are loaded here: garbage is not looked for among what stays to its end.
 
-    That takes a fifth of the time in which a web process starts, and finds nothing.
+    That takes a fifth of a web process's start, and finds nothing.
     """
     gc.disable()
     try:

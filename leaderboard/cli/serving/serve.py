@@ -188,7 +188,7 @@ def _drain(data: Path | None) -> int:
 
 
 def require_safe(settings: Settings) -> None:
-    """Raise Invalid where starting would show others what is theirs to hide."""
+    """Raise Invalid where starting would expose protected data."""
     if os.name == "posix" and settings.data.is_dir() and settings.data.stat().st_mode & 0o077:
         raise Invalid(
             f"Other users of this machine can read the folder {settings.data}. Run `chmod 700 "

@@ -336,7 +336,7 @@ def scoring_states(session: Session, run_ids: Collection[int]) -> dict[int, str]
 
 
 def run_state(session: Session, run: Run) -> RunState:
-    """The state of one run that is at hand; one statement, and another while it is queued."""
+    """The state of one run; one statement, and another while it is queued."""
     if run.withdrawn_at is not None:
         return RunState("withdrawn", message=run.withdrawn_why)
     is_its_job = (Job.edition_id == Edition.id) & (Job.kind == EVALUATE) & (Job.subject_id == run.id)
@@ -498,7 +498,7 @@ class JobCount:
 
 
 def unfinished(session: Session, task_id: int | None = None) -> tuple[JobCount, ...]:
-    """Unfinished jobs by kind and state, of one task (mail is of none) or of all."""
+    """Unfinished jobs by kind and state, of one task (mail belongs to none) or of all."""
     query = (
         select(Job.kind, Job.state, func.count(), func.min(Job.created_at))
         .where(Job.state.in_(UNFINISHED))

@@ -164,7 +164,7 @@ def _group_of(topic: IntArray, first: IntArray) -> IntArray:
 
 
 def _with_ranks(judged: Judged, rank: IntArray) -> Judged:
-    """The run with other ranks of its hits; what is known of its first documents' text is left out."""
+    """The run with other ranks of its hits; known text of its first documents is left out."""
     order = np.lexsort((rank, judged.topic))
     return replace(
         judged,

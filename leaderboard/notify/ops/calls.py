@@ -72,7 +72,7 @@ class _NotAllowedError(Exception):
 
 
 def networks(text: str) -> Networks:
-    """The networks of a setting, separated by commas; raises Invalid for what is none."""
+    """The networks of a setting, separated by commas; raises Invalid for other texts."""
     try:
         return [ip_network(part.strip()) for part in text.split(",") if part.strip()]
     except ValueError as error:
@@ -148,7 +148,7 @@ def post(request: WebhookRequest, allowed: Networks) -> WebhookAnswer:
 
 
 def _shown(text: str) -> str:
-    """The beginning of a text in one line, without what is not to be printed."""
+    """The beginning of a text in one line, without unprintable characters."""
     plain = "".join(letter if letter.isprintable() else " " for letter in text)
     return " ".join(plain.split())[:RESPONSE_CHARACTERS]
 

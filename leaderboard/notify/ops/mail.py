@@ -391,7 +391,7 @@ class MailToConfirm:
 def give_address(session: Session, viewer: Viewer, address: str) -> str:
     """Give the viewer's account an address; the token that confirms it, to be sent there by `ask_address`.
 
-    Raises Invalid for what is no address, OverQuota after 5 a day of the account or 3 of the address.
+    Raises Invalid for an invalid address, OverQuota after 5 a day of the account or 3 of the address.
     """
     account_id, wanted = require_account(viewer), address.strip()
     if not is_address(wanted):

@@ -255,7 +255,7 @@ def is_owner(viewer: Viewer, webhook: Webhook) -> bool:
 
 
 def not_found(webhook_id: int) -> NotFound:
-    """The error for what is not there, and for what is others'."""
+    """The error for a missing one, and for one of others."""
     return NotFound(f"You have no webhook {webhook_id}.", webhook=webhook_id)
 
 

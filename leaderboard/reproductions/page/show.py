@@ -193,7 +193,7 @@ def _own(session: Session, viewer: Viewer, table: ScoreTable) -> ReadableTask:
 
 
 def _other(session: Session, viewer: Viewer, row: _StoredRun, measure: str) -> ReadableTask | None:
-    """The phase of another task that a run is of; None where the viewer sees no scores by topic of it."""
+    """A run's phase of another task; None where the viewer sees no scores by topic of it."""
     asking = replace(viewer, phase=row.phase, edition=None)
     try:
         task, access = policy.visible_task(session, asking, row.slug)
@@ -217,7 +217,7 @@ def _readable(names: ShownNames, table: ScoreTable) -> ReadableTask:
 
 
 Orders = Mapping[str, DocumentOrder | WaitingResult]
-"""Digest of what is asked -> the order of documents, or how far it is."""
+"""Digest of the request -> the order of documents, or its progress."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -499,7 +499,7 @@ def reproduction_page(
 ) -> ReproductionPage:
     """The reproduction that a run is, by a measure.
 
-    Raises NotFound where the run is of another task or reproduces nothing that the viewer may compare it
+    Raises NotFound where the run belongs to another task or reproduces nothing that the viewer may compare it
     with, else as compared_task.
     """
     of = compared_task(session, viewer, slug, measure)

@@ -52,7 +52,7 @@ def reproductions(page: ReproductionsPage) -> Table[PairRow]:
 
 
 def levels(page: ReproductionPage) -> Table[LevelRow]:
-    """One row a number, by level, as `leaderboard reproduce` has them."""
+    """One row per number, by level, as in `leaderboard reproduce`."""
     run = page.row.run.name
     has_baseline = page.row.levels is not None and page.row.levels.baseline is not None
     of_two = Place.EVERYWHERE if has_baseline else Place.DATA

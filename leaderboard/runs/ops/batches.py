@@ -127,7 +127,7 @@ def receive(
 ) -> None:
     """Store the files one by one, each in its own transaction with the job that checks it.
 
-    What is refused, for instance by a quota, is kept as a verdict of the batch and does not stop the others.
+    A refused file, for instance by a quota, is kept as a verdict of the batch and does not stop the others.
     """
     for place, file_request in enumerate(planned.files):
         file = prepare.unchecked(file_request.path, file_request.file_name)

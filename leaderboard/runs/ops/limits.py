@@ -181,7 +181,7 @@ def _quota(found: Sequence[tuple[int, int, str, str]], next_at: datetime) -> Quo
 
 
 def hold(session: Session, team_id: int, account_id: int | None) -> None:
-    """Hold the rows of team and account, in this order, so that what is counted for them stays true."""
+    """Hold the rows of team and account, in this order, so that their counts stay true."""
     lock_row(session, Team, team_id)
     if account_id is not None:
         lock_row(session, Account, account_id)
@@ -251,7 +251,7 @@ def turn_of(session: Session, upload: Upload) -> datetime:
 
 
 def take_turn(session: Session, account_id: int | None) -> None:
-    """As `turn_of`, for what is checked while its sender waits; raises OverQuota within the minute."""
+    """As `turn_of`, for a file checked while its sender waits; raises OverQuota within the minute."""
     throttles.spend(session, f"turn account:{account_id}", 1, BETWEEN_TURNS, TAKES_TURNS)
 
 

@@ -44,7 +44,7 @@ IMAGE, COMMIT = re.compile("sha256:[0-9a-f]{64}"), re.compile("[0-9a-f]{7,64}")
 def sending(
     session: Session, viewer: Viewer, slug: str, team_id: int, image: str, commit: str
 ) -> tuple[Viewer, Mapping[str, str]]:
-    """As whom a token submits a run for a team, and what is kept of its execution.
+    """As whom a token submits a run for a team, and the stored facts of its execution.
 
     A runner sends for each team that has entered its task itself, as a member would: the team's limits hold.
     All others send as themselves, and nothing is kept. Raises Forbidden for a digest that no runner gives and
@@ -97,7 +97,7 @@ BATCH = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Delivery:
-    """A submitted run file: by whom, to which task, for which team, and what the run is to be."""
+    """A submitted run file: its sender, task and team, and the requested run."""
 
     sender: Viewer
     slug: str

@@ -103,8 +103,7 @@ class Point:
 def curves_page(session: Session, scored: ScoredRun) -> CurvesPage:
     """The curves of a run and of the ranked runs.
 
-    What is computed of a run is kept, so a page of another run, or with one run more, reads and computes
-    little.
+    Results of a run are kept, so a page of another run, or with one run more, reads and computes little.
     """
     head = scored.seen.head(by_topic=True)
     return CurvesPage(**head, curves=_curves(session, scored), primary=scored.primary)

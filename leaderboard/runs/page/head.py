@@ -34,7 +34,7 @@ class RunActions:
     run_id: int
     slug: str
     is_own: bool
-    """Whether the reader is of its team or organises its task."""
+    """Whether the reader is in its team or organises its task."""
     is_marked: bool
     """Whether its team marked it, if visible to the reader."""
     final_runs: int | None
@@ -154,7 +154,7 @@ class SeenRun:
 
     @property
     def is_own(self) -> bool:
-        """Whether the reader is of its team or organises the task."""
+        """Whether the reader is in its team or organises the task."""
         return policy.owns(self.viewer, self.run.team_id) or self.access.organises
 
     @property

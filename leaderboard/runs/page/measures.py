@@ -38,7 +38,7 @@ from leaderboard.scoring.ops.statistics import requests
 from leaderboard.tables.record import Column, Files, Place, Table, columns_from
 
 EVERY_MEASURE = 1
-"""Version of what is kept of all measures of a run; a new one makes the old unused."""
+"""Version of the cache entries for all measures of a run; a new one makes the old unused."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ class HubTask:
 
 
 def results(session: Session, viewer: Viewer, run_id: int, at: RunAddresses) -> dict[str, Any]:
-    """The run's scores by the board's measures as Every Eval Ever has them.
+    """The run's scores by the board's measures in the format of Every Eval Ever.
 
     Raises NotFound where the viewer may not know of the run, or it has no score to show.
     """
@@ -187,7 +187,7 @@ def _interval(page: RunPage, row: MeasureValue) -> dict[str, Any]:
 
 
 def metadata(session: Session, viewer: Viewer, run_id: int, at: RunAddresses) -> dict[str, Any]:
-    """The run's ir_metadata: the header of its file where the viewer may read it, and what is known here.
+    """The run's ir_metadata: the header of its file where the viewer may read it, and the site's facts.
 
     The file's values take precedence; the site adds what is missing. Raises NotFound where the viewer may not
     know of the run.

@@ -303,7 +303,7 @@ def _places(
 
 
 def _ordered(places: list[TopicPlace], order: Order, sign: int, listed: list[str]) -> tuple[TopicPlace, ...]:
-    """By topic as the task lists them; else what is best for the run first, equal ones as listed."""
+    """By topic as the task lists them; else the run's best first, equal ones as listed."""
     place = {topic: at for at, topic in enumerate(listed)}
     by_topic = sorted(places, key=lambda row: place.get(row.topic_id, len(place)))
     if order == "difference":

@@ -44,7 +44,7 @@ def copy_file(database: Database, path: Path) -> Path:
         part.unlink(missing_ok=True)
         os.close(os.open(part, os.O_CREAT | os.O_EXCL, 0o600))
         with database.engine.connect() as connection:
-            # VACUUM refuses to run inside a transaction, and SQLAlchemy has begun one.
+            # VACUUM refuses to run inside a transaction, and SQLAlchemy has started one.
             connection.exec_driver_sql("COMMIT")
             connection.exec_driver_sql("VACUUM INTO ?", (str(part),))
             connection.exec_driver_sql("BEGIN")

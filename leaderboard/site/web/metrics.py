@@ -99,7 +99,7 @@ class _Told(Collector):
 
     def collect(self) -> Iterable[Family]:
         for metric in self._metrics:
-            # What is written has the ending of a counter again.
+            # The output has the suffix of a counter again.
             family = Family(metric.name.removesuffix("_total"), metric.meaning, metric.kind)
             for sample in metric.samples:
                 family.add_sample(metric.name + sample.suffix, {**sample.labels}, sample.value)

@@ -48,7 +48,7 @@ def rehearse(app: Flask, database: Database) -> None:
                 app.dispatch_request()
         except (SQLAlchemyError, LeaderboardError, HTTPException) as error:
             log.info("%s was not warmed up: %s", path, error)
-    # What is there by now stays: garbage is looked for among it no more.
+    # Existing objects stay, so garbage collection no longer scans them.
     gc.collect()
     gc.freeze()
     log.info("warmed up %d pages in %.1f s", len(paths), time.monotonic() - begun)

@@ -53,7 +53,7 @@ def predicted(labels: Labels, value_of: ValueOf) -> FloatArray:
 
     The mean value of the documents of the same machine grade that people judged in other topics, each
     counted as often as it represents others; of all machine grades where none was judged; else the machine's
-    own. That a topic's own judgments are left out keeps what is made from it unbiased.
+    own. Leaving out a topic's own judgments keeps its results unbiased.
     """
     judged = labels.is_judged
     topic, machine = labels.topic[judged], labels.machine[judged]

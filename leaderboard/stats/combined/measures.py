@@ -1,8 +1,8 @@
 """Scores of runs by people's and a machine's labels together, each an (almost) unbiased estimate of people's.
 
 Sums over ranks and the products of RR and ERR are unbiased, as documents are drawn independently of each
-other and each has one rank. What is divided by an estimate, nDCG and AP, is biased by a hundredth or two,
-alike for all runs: docs/statistics.md.
+other and each has one rank. Ratios to an estimate, nDCG and AP, are biased by a hundredth or two, alike for
+all runs: docs/statistics.md.
 """
 
 import numpy as np

@@ -211,7 +211,7 @@ def average_precision(
 
 
 def _cascade(labels: Labels, rankings: IntArray, value_of: ValueOf) -> FloatArray:
-    """Of the reciprocal rank of the stop: what is lost at a rank is what later ranks would have given."""
+    """Of the reciprocal rank of the stop: the loss at a rank is what later ranks would have given."""
     stops = in_rankings(value_of(labels.machine), rankings)
     weight, later = np.empty_like(stops), np.zeros(stops.shape[:-1])
     for rank in range(stops.shape[-1], 0, -1):

@@ -36,7 +36,7 @@ def pair_signs(scores: FloatArray) -> SignArray:
 
 
 def pair_signs_alone(scores: FloatArray) -> SignArray:
-    """The same where each order has its own scale: what is rounding in one may count in another.
+    """The same where each order has its own scale: a rounding difference in one may count in another.
 
     >>> pair_signs_alone(np.array([[1e12, 0.0], [2.0, 1.0]]))
     array([[1],
@@ -53,7 +53,7 @@ def _pairs(runs: int) -> tuple["np.ndarray[tuple[int], np.dtype[np.intp]]", ...]
 
 
 def signs(differences: FloatArray, peak: float | FloatArray) -> SignArray:
-    """The signs of differences of numbers up to peak, 0 for what is rounding."""
+    """The signs of differences of numbers up to peak, 0 for rounding differences."""
     above, below = differences > SAME * peak, differences < -SAME * peak
     signed: SignArray = above.view(np.int8) - below.view(np.int8)
     return signed

@@ -74,7 +74,7 @@ def rbo_with_ties(first: TiedRanking, second: TiedRanking, p: float = 0.9, ties:
 
 
 def rbo_within(first: Ranking, second: Ranking, p: float = 0.9) -> float:
-    """The rank-biased overlap of what is there alone: the weights of its depths sum to 1.
+    """The rank-biased overlap of the known ranks alone: the weights of its depths sum to 1.
 
     For orders of one finite set, such as the runs of a board, below which there is nothing to guess. Raises
     ValueError as rbo does, and for two empty rankings.
@@ -148,8 +148,8 @@ class RankedPair:
     """Two rankings as overlap sees them: which documents they share, and which of their documents are tied.
 
     places are those of shared_places; first and second how many documents each tie has, from the best on.
-    What does not depend on p and on what a tie means is worked out once. Raises ValueError where a tie is
-    of no document.
+    What does not depend on p and on what a tie means is worked out once. Raises ValueError for a tie without
+    documents.
     """
 
     def __init__(self, places: IntArray, first: IntArray, second: IntArray) -> None:

@@ -62,7 +62,7 @@ def compare_rankings(
     other from rank k + 1. The Kendall distances find no opposite pair, as an empty list orders none:
     kendall_slide is 0, and in Fagin's each pair counts p.
 
-    shared are the shared_places of each topic's rankings, for who has them.
+    shared are the shared_places of each topic's rankings, if already computed.
 
     Raises ValueError where the numbers of topics differ, no topic is left, k or curve_depth is below 1, p
     is not between 0 and 1, or a ranking has a document twice.

@@ -1,7 +1,7 @@
 """p-values of several tests, corrected for there being several.
 
-Each function takes p from 0 to 1, (tests,), and gives the adjusted p in the same order: what is below
-a level then is significant.
+Each function takes p from 0 to 1, (tests,), and gives the adjusted p in the same order: those below a level
+are then significant.
 """
 
 import numpy as np

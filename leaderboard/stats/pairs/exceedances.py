@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Draw = Callable[[int], FloatArray]
-"""Number of a block -> its resampled sums, (runs, BLOCK); of the last block only what is needed counts."""
+"""Number of a block -> its resampled sums, (runs, BLOCK); only the needed part of the last block counts."""
 Progress = Callable[[float], None]
 
 LANES = 255

@@ -151,7 +151,7 @@ def reproduced(
 
 
 def same_topics(original: FloatArray, other: FloatArray, documents: DocumentOrder | None) -> RunLevels:
-    """As `reproduced`, with what is known of the order of documents; None where that is not known yet."""
+    """As `reproduced`, with the known order of documents; None where that is not known yet."""
     return RunLevels(
         documents=documents,
         rmse=rmse(original, other),

@@ -405,7 +405,7 @@ class KeptBoard:
 
 
 def kept_board(known: KnownSuite, seen: SeenSuite, asked: SuiteBoardRequest) -> KeptBoard:
-    """The board of what is seen of a suite; raises Invalid as `rows.suite_board` does."""
+    """The board of the visible part of a suite; raises Invalid as `rows.suite_board` does."""
     key = (seen.sha256, asked)
     return _kept.get(key) or _kept.put(key, _made(known, seen, asked))
 

@@ -85,8 +85,8 @@ def prepared(
 ) -> PreparedSubmission:
     """An archive checked member by member; the files stay in the folder until they are stored.
 
-    Needs no session. Raises Invalid for what is no archive or a damaged one, TooLarge beyond the limits; all
-    else that is wrong is among its problems, 25 at most.
+    Needs no session. Raises Invalid for a file that is not an archive or is damaged, TooLarge beyond the
+    limits; all else that is wrong is among its problems, 25 at most.
     """
     submission = Submission(path, rules.names, limits, names=(*RUNS, *ANSWERS), called=file_name)
     files: dict[str, PreparedUpload] = {}
@@ -208,7 +208,7 @@ def _runs(
     """Member -> id of the run that its task has from now on; raises Invalid unless all tasks take theirs."""
     runs: dict[str, int] = {}
     problems: list[Problem] = []
-    # In one order for all suites: what is locked for a task is never waited for crosswise.
+    # In one order for all suites: so that locks of tasks never deadlock.
     for member_task in sorted(known.members, key=lambda one: one.task.id):
         member = member_task.member.name
         if member not in submission.files:

@@ -154,7 +154,7 @@ def _team() -> int:
 
 
 def _chosen() -> dict[str, int]:
-    """Member -> run id, of the fields that are not empty; raises Invalid for what is no id."""
+    """Member -> run id, of the fields that are not empty; raises Invalid for an invalid id."""
     given = {
         field.removeprefix(PART): text
         for field, text in request.form.items()

@@ -88,7 +88,7 @@ def require_entered(session: Session, task: Task, team: Team) -> None:
 
 
 def takes_part() -> ColumnElement[bool]:
-    """Whether a row of Entry is of a team that was entered by a member and may submit runs.
+    """Whether a row of Entry belongs to a team that was entered by a member and may submit runs.
 
     Organisers can put any team into their task by filing a run for it: that gives them no right over its
     members, neither to see their names nor to let anyone in as one of them.

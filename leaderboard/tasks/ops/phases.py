@@ -161,7 +161,7 @@ class PhasePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseChange:
-    """All settings of a phase to be saved, and the reason."""
+    """All settings of a phase, and the reason for the change."""
 
     phase: Annotated[PhasePlan, Field(title="Phase", help="The complete new phase.")]
     reason: Annotated[

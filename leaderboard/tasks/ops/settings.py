@@ -369,7 +369,7 @@ def change_settings(
     reason: str = "",
     seen: Mapping[str, str] | None = None,
 ) -> tuple[str, ...]:
-    """Give settings of a task other values; the names of those that changed. What is left out stays.
+    """Give settings of a task other values; the names of those that changed. Omitted ones stay.
 
     Where scores depend on them, a new edition of the board is built, once. All of it is done or nothing:
     raises Invalid with every problem, Conflict where it is too late for a setting, NotFound for a collection
@@ -380,7 +380,7 @@ def change_settings(
     lock_row(session, Task, task.id)
     before = current(session, task)
     values = read_settings(given)
-    # A text that reads as what is there is no change, however it is written.
+    # A text with the same meaning as the stored value is not a change.
     others = {key: value for key, value in values.items() if value != _value(before, key)}
     changing = _Changing(session, viewer, task)
     _refuse_unseen(changing, before, [key for key in SETTINGS if key in others], seen or {})

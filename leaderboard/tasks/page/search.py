@@ -84,7 +84,7 @@ LEAST, MOST = 2, 100
 USUAL, AT_MOST = 20, 1000
 """Default and maximum number of rows of each kind."""
 KINDS = ("tasks", "suites", "runs", "teams", "topics", "documents")
-"""What is searched, in the order in which a page shows it."""
+"""Kinds of results, in the order of the page."""
 PARTS = 20
 """Maximum additional reads to find visible runs."""
 SEARCHED = (*(Run.id, Run.name, Run.team_id, Run.task_id, Run.phase_id, Run.kind, Run.description), Run.tag)
@@ -177,10 +177,10 @@ def search_page(session: Session, viewer: Viewer, query: str, most: int = USUAL)
     query.
 
     A run, team or topic is found by the beginnings of the words of its texts, in any case; a document by its
-    id alone, exactly as typed. Raises Invalid for a query that is too short or too long. What is held back is
-    searched in no form: a run of a team with a pseudonym is found by the pseudonym. A token for one
-    task finds what is in it, no suite of several. At most twelve statements, and three for all tasks that
-    mask names, whose runs are scanned.
+    id alone, exactly as typed. Raises Invalid for a query that is too short or too long. Hidden data is never
+    searched: a run of a team with a pseudonym is found by the pseudonym. A token for one task finds its
+    contents only, not suites of several. At most twelve statements, and three for all tasks that mask names,
+    whose runs are scanned.
     """
     text = " ".join(query.split())
     if not text:

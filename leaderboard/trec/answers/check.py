@@ -402,7 +402,7 @@ class _Check:
         self._pattern = re.compile(rules.docno_pattern) if rules.docno_pattern else None
 
     def read(self, path: Path) -> None:
-        """Check every line, then what is missing."""
+        """Check every line, then missing parts."""
         for number, line in numbered_lines(path, LONG_LINES):
             if line.strip():
                 self._line(number, line)

@@ -211,7 +211,7 @@ def _named(run: str, what: str) -> bytes:
 
 
 def _require_known(record: dict[str, Any], runs: Collection[str], topics: Collection[str]) -> None:
-    """Raise Fault where an object is of a run or a topic that is not known."""
+    """Raise Fault where an object has an unknown run or topic."""
     facts = record
     for within in ("report", "metadata"):
         if isinstance(facts.get(within), dict):
@@ -224,7 +224,7 @@ def _require_known(record: dict[str, Any], runs: Collection[str], topics: Collec
 
 
 def _require_topic(facts: dict[str, Any], topics: Collection[str]) -> None:
-    """Raise Fault where an object, or the metadata of a nugget bank, is of a topic that is not known."""
+    """Raise Fault where an object, or the metadata of a nugget bank, has an unknown topic."""
     if "nugget_bank" in facts and "query_id" not in facts and isinstance(facts.get("metadata"), dict):
         facts = facts["metadata"]
     keys = ("qid", "query_id", "narrative_id", "topic_id", "request_id")

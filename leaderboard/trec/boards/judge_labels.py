@@ -142,7 +142,7 @@ class KeptLabels:
 
 
 def are_labels(stored: bytes) -> bool:
-    """Whether what is stored is labels of documents."""
+    """Whether the stored data are labels of documents."""
     return stored.startswith(_LABELS)
 
 
@@ -173,7 +173,7 @@ def labels_in(record: dict[str, Any]) -> KeptLabels:
 
 
 def text(kept: KeptLabels) -> bytes:
-    """All labels as one JSON text, which their digest is of."""
+    """All labels as one JSON text, which is hashed."""
     labels = kept.labels
     record: dict[str, Any] = {
         "run": labels.run,

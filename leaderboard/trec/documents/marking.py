@@ -49,7 +49,7 @@ class _Match(NamedTuple):
 
 
 def terms(*texts: str) -> frozenset[str]:
-    """The words of a topic's title and description to mark, as `stem` has them.
+    """The words of a topic's title and description to mark, stemmed by `stem`.
 
     Stop words are left out, unless there is nothing else. Of Chinese, Japanese and Korean these are the
     pairs of neighbouring characters, without those of hiragana alone, which are endings.

@@ -155,7 +155,7 @@ def _body(answers: PackedAnswers) -> dict[str, Any]:
 
 
 def _rows(cells: Mapping[tuple[str, str], Any], of: Any) -> dict[str, dict[str, Any]]:
-    """Run -> topic -> what is kept of a cell."""
+    """Run -> topic -> the stored part of a cell."""
     rows: dict[str, dict[str, Any]] = {}
     for (run, topic), cell in cells.items():
         rows.setdefault(run, {})[topic] = of(cell)

@@ -80,7 +80,7 @@ class AnswerScores:
         counts = ~np.isnan(scores)
         if not counts.any():
             return None
-        # What is not judged adds nothing to a sum over topics, but its part of the divisor is known.
+        # Unjudged items add nothing to a sum over topics, but their part of the divisor is known.
         return measure.aggregate(scores[counts], None if parts is None else np.nan_to_num(parts[:, counts]))
 
 
@@ -190,7 +190,7 @@ def _read(reader: Callable[[Path], Read], path: Path) -> Read:
 
 
 def read_answers(path: Path, rules: AnswerRules | None = None) -> tuple[str, dict[str, Answer]]:
-    """The run a file is of, and its answers by topic in the file's order, without the lines they came on.
+    """A file's run, and its answers by topic in the file's order, without their line numbers.
 
     Nothing is cut or refused for its length unless the rules say so. Raises Invalid with the check's errors.
     """

@@ -50,8 +50,8 @@ class SupportLabels:
     def of(self, run: str, topic: str, answer: Answer | None) -> tuple[tuple[int, ...], ...] | None:
         """The labels of every segment of an answer, None where it has none.
 
-        A citation without a label is not judged. Raises Fault where a label is of a place that the answer
-        does not have.
+        A citation without a label is not judged. Raises Fault where a label has a place that the answer does
+        not have.
         """
         whole = self.answers.get((run, topic))
         if whole is not None:

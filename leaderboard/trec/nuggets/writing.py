@@ -15,7 +15,7 @@ Names = Mapping[str, str]
 def lines_of(judgments: AnswerJudgments, part: Part, names: Names) -> Iterator[str]:
     """The lines of one part, by topic in byte order; empty if the part is missing.
 
-    What is read of them is what was written. Of Auto-ARGUE's judgments counts alone are kept, and a line says
+    Reading them gives the same judgments. Of Auto-ARGUE's judgments counts alone are kept, and a line says
     them.
     """
     for record in _WRITERS[part](judgments, names):

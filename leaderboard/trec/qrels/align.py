@@ -44,7 +44,7 @@ class DocumentsByTopic:
 
 
 def remaining(block: Block, left_out: DocumentsByTopic) -> Block:
-    """A block without what is left out of its topics; a topic with nothing else is dropped."""
+    """A block without the documents left out of its topics; a topic with nothing else is dropped."""
     columns = block.columns
     place = np.array([left_out.index.get(topic, -1) for topic in block.topics], np.int32)
     every = np.arange(len(columns.at), dtype=np.int32)

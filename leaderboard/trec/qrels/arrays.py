@@ -35,7 +35,7 @@ def read_judgments(
 
     Plain four-column files are read in bulk; any other is read by `read_qrels`, whose rules and
     errors these are, and subtopics are kept, as second says. What bulk reading takes, `read_qrels` takes too.
-    say takes what is to be known of the file.
+    say receives notes on the file.
     """
     try:
         if second != "subtopics" and not asked.columns:

@@ -160,7 +160,7 @@ def lines_naming(
 
 
 class Leaving(Generic[C]):
-    """Takes the blocks of a run, and gives a consumer what is left of them: ranks close up."""
+    """Passes the rest of a run's blocks to a consumer: ranks close up."""
 
     def __init__(self, consumer: C, left_out: DocumentsByTopic) -> None:
         self.consumer = consumer
@@ -189,7 +189,7 @@ def without_relevant(compiled: CompiledJudgments, level: int = 1) -> list[str]:
 
 
 class _Reader:
-    """Reads one file into what is left out by topic."""
+    """Reads one file into the documents left out by topic."""
 
     def __init__(self, by_topic: dict[bytes, set[bytes]], renamed: Mapping[bytes, bytes]) -> None:
         self.columns = 0

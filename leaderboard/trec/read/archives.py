@@ -12,7 +12,7 @@ BLOCK_BYTES = 2**17
 RATIO_FLOOR = 2**20
 """Plain bytes up to which the ratio is not checked: tiny files of one repeated line compress very well."""
 MEMBERS = 100_000
-"""Maximum members of an archive; each costs a copy of what is left of a read."""
+"""Maximum members of an archive; each costs a copy of the rest of a read."""
 
 
 @dataclass(frozen=True)

@@ -166,7 +166,7 @@ def proposed(words: list[bytes]) -> dict[bytes, int] | None:
 
 
 def converted(source: Source, head: Head, kind: Kind, limits: Limits, asked: Asked) -> Converted | None:
-    """The file as lines of the usual form; None where it is of no form that can be turned into it."""
+    """The file as lines of the usual form; None where it has no convertible form."""
     start = head.block.lstrip()[:1]
     if start in (b"{", b"["):
         return _json_lines(source, head, kind, limits, asked) or _json(source, kind, limits, asked)

@@ -35,7 +35,7 @@ class Decoder(Protocol):
         ...
 
     def decompress(self, data: bytes, max_length: int = -1) -> bytes:
-        """The next plain bytes, of what is given and was given before."""
+        """The next plain bytes, of this and earlier input."""
         ...
 
 

@@ -179,7 +179,7 @@ def gathered(topics: list[Mapping[str, float]], id_bytes: int) -> Gathered | Non
     arrays = (at, length, hashed, score)
     letters = None if native is None else native.gathered(topics, id_bytes, *arrays)
     if letters is None:
-        # Also for what is right and unusual, such as scores of numpy's types.
+        # Also for valid but unusual values, such as scores of numpy's types.
         letters = _numpy().gathered(topics, id_bytes, *arrays)
     return None if letters is None else Gathered(letters, *arrays)
 
@@ -233,7 +233,7 @@ def match(
 def among(
     body: bytes | bytearray, at: Int32, length: Int32, hashed: Words, which: Int32, index: Index
 ) -> IntArray:
-    """The places in which of the docnos that an index of one topic has, ascending, (hits,).
+    """The positions in which of docnos that are in the index of one topic, ascending, (hits,).
 
     at, length, hashed: of each docno of the body; which: those to look up, any number of times.
     """

@@ -344,7 +344,7 @@ def numbers_of(text: Bytes, start: Places, size: Places) -> Floats | None:
 
 
 def _plain_numbers(text: Bytes, start: Places, size: Places) -> tuple[Floats, NDArray[np.bool_]]:
-    """Numbers of digits and a point, all at once, and which ones are of another form."""
+    """Numbers of digits and a point, all at once, and which ones have another form."""
     mantissa = np.zeros(len(start), np.uint64)
     digits, point = np.zeros(len(start), np.int64), np.full(len(start), -1, np.int64)
     first = text[start]

@@ -41,7 +41,7 @@ class Entries(NamedTuple):
 
 @dataclass
 class Oddities:
-    """Collects a run's tags, comments, and notes on what is odd, each with the first line it was seen on."""
+    """Collects a run's tags, comments, and notes on oddities, each with the first line it was seen on."""
 
     strict: bool
     dialect: int = 10

@@ -220,7 +220,7 @@ def kind_of(head: Head, *, tables: bool = True) -> str:
         if all(separator in line and len(line.split()) == 1 for line in lines):
             lines = [line.replace(separator, b"\t") for line in lines]
     rows = [line.split() for line in lines]
-    # One line out of order does not make a run another file: its check says what is wrong with it.
+    # One line out of order does not make a run another file: its check reports errors.
     if sum(map(_is_ranked, rows)) * 2 > len(rows) or looks_ranked(lines, A_FEW):
         return "run"
     if all(map(_LETOR.fullmatch, lines)):

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def usual(
     source: Source, kind: Kind, limits: Limits = DEFAULT_LIMITS, asked: Asked = USUAL, *, strict: bool = True
 ) -> "Source | Converted":
-    """The file where it is of the usual form, or the same as lines of that form.
+    """The file if it has the usual form, or its contents as lines of that form.
 
     Raises Invalid with one problem, the form by its name and what to do, for a file of another kind.
     Archives, binary files and damaged ones are left to the reader, which has their sentences.
@@ -47,7 +47,7 @@ def usual(
         or (not asked.columns and _is_usual(head, kind, strict))
     ):
         return source
-    # Few files are of another form, and a short command would wait for what reads these.
+    # Few files have another form, and a short command would wait for the import of their readers.
     if head.lines:
         from leaderboard.trec.read.converted import converted
 

@@ -1,7 +1,7 @@
 """Fixes of a run file that keep its rankings: each is applied line by line, and counted.
 
-A fix never invents an order: the documents of a topic stay in the order in which they were scored, or, where
-that is what is asked for, in the order of the rank column.
+A fix never invents an order: the documents of a topic stay in the order in which they were scored, or, if
+requested, in the order of the rank column.
 """
 
 from collections.abc import Collection, Iterator
@@ -25,7 +25,7 @@ FIXES = {
     "depth": "Keep the best documents of each topic, up to the task's depth",
     "tag": "Change the tag to one that the task accepts",
 }
-"""Name -> what it does, in the order in which fixes are applied."""
+"""Name -> description, in the order in which fixes are applied."""
 OF_RANKINGS = frozenset({"duplicates", "ranks", "depth"})
 """Fixes that look at all documents of a topic."""
 TOPIC_BYTES = 2**26

@@ -25,7 +25,7 @@ from leaderboard.trec.read.kernel import Columns, Int32
 from leaderboard.trec.runs.runs import Docnos, Ranking
 
 BLOCK_BYTES = 128 * 1024
-"""Plain bytes after which a block is closed; blocks of ordinary topics are of 128 to 256 KB."""
+"""Plain bytes after which a block is closed; blocks of ordinary topics have 128 to 256 KB."""
 PENDING = 8
 """Blocks that may wait for being compressed."""
 SPOOL_BYTES = 8 * 2**20

@@ -60,7 +60,7 @@ def trec_bytes(
 ) -> Iterator[bytes]:
     """The lines of every run as trec_eval prints them, several to a piece: those of topics, then of all.
 
-    lines: what is printed, in order; the scores hold a value for the measure of each. summary: not with
+    lines: the printed values, in order; the scores hold a value for the measure of each. summary: not with
     trec_eval's -n.
     """
     by_topic = [each for each in lines if each.per_topic]

@@ -1,6 +1,6 @@
-"""Runs scored against judgments, one after the other: files of both, or what is in memory.
+"""Runs scored against judgments, one after the other: from files or from memory.
 
-A command waits for what is imported here, for a small run longer than for all else: what only some measures
+Commands wait for the imports here, for a small run longer than for all else: what only some measures
 need is imported where it is used.
 """
 

@@ -35,7 +35,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class RankLine:
-    """A line of ranks; path holds the bars of what is judged and not relevant, in units a rank wide.
+    """A line of ranks; path holds the bars of judged, non-relevant documents, in units one rank wide.
 
     end is where the last rank is named, in percent, None where there is no room.
     """

@@ -93,7 +93,7 @@ def score_table(
 ) -> ScoreTable:
     """Scores of the requested runs (None: all scored runs) under the shown edition.
 
-    All scores are of one edition, so of one revision, dialect, topic set and measure version. Raises
+    All scores belong to one edition, so to one revision, dialect, topic set and measure version. Raises
     NotFound for an unknown task, edition or run, and while topic scores are hidden; UnknownMeasure for a
     measure that is not on the board or cannot compare runs; Invalid for a run without a score.
     """

@@ -68,7 +68,7 @@ class ReferenceBasis:
 
 
 class RunSource:
-    """Reads the runs of a reference, each outside the transaction that stores what is computed."""
+    """Reads the runs of a reference, each outside the transaction that stores the results."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

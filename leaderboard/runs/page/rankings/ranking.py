@@ -401,7 +401,7 @@ def _ties(ranking: OrderedRanking) -> Ties:
 def _missed(
     ranking: OrderedRanking, judged: JudgedTopic | None, level: int
 ) -> list[tuple[str, int, DocumentFinders]]:
-    """Docno, grade and finders of what is missing: highest grades first, of these what runs have highest."""
+    """Docno, grade and finders of missing documents: highest grades first, then highest ranks first."""
     if judged is None:
         return []
     retrieved = set(ranking.docnos)

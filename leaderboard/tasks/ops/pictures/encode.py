@@ -95,7 +95,7 @@ def _small(image: Image.Image, box: tuple[int, int]) -> Image.Image:
 
 def _on_white(band: Image.Image) -> Image.Image:
     if band.mode.startswith("I;16"):
-        # Grey of 16 bits: to convert it would cut off what is above 255.
+        # Grey of 16 bits: converting it would clip values above 255.
         band = band.convert("I").point(lambda value: value / 256).convert("L")
     if not band.has_transparency_data:
         return band.convert("RGB")
