@@ -32,7 +32,7 @@ COMPILED = "templates"
 ADDRESSES = 2**12
 """That are kept: some one megabyte, which is what two large pages name."""
 OUTSIDE = frozenset(("token", "_external", "_scheme"))
-"""Of the values of an address, those with which it is a secret, or another one for each host."""
+"""The values of an address that make it secret, or different for each host."""
 
 
 class _Guarding(CodeGenerator):

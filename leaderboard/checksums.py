@@ -1,7 +1,7 @@
 """Checksums around everything that is stored as bytes: damage is an error, never another number.
 
 A compressed body is a magic word, one zstd frame with its own checksum, and the CRC-32 of both; an array is
-its numbers and their CRC-32. zstd's checksum alone would pass over bits that decoding does not look at.
+its numbers and their CRC-32. zstd's checksum alone would miss bits that decoding ignores.
 Bodies and arrays of versions before 0.2 have no checksum and are read unchecked.
 """
 
@@ -22,7 +22,7 @@ _WORD = 8
 
 
 def with_checksum(body: bytes) -> bytes:
-    """The bytes with their checksum behind them.
+    """The bytes followed by their checksum.
 
     >>> without_checksum(with_checksum(b"abc"), "letters")
     b'abc'

@@ -36,7 +36,7 @@ class Counters:
     web: Any
     """Of each web process, its cells; doubles count exactly up to 2**53."""
     leases: Any
-    """Of each evaluator, how many leases of jobs it gave back because their holders were gone."""
+    """Of each evaluator, how many job leases it released because their holders were dead."""
 
 
 def counters(web_processes: int = 1, evaluators: int = 0) -> Counters:

@@ -152,7 +152,7 @@ def _write_scores(source: BundleSource, viewer: Viewer, made: BundleWriter) -> N
         shown = shown if source.by is None else _renamed(shown, source.by)
         facts = tables.board_facts(shown)
         for row in facts["rows"]:
-            # Its id on the site means nothing elsewhere, and would lead from a pseudonym to a name.
+            # Its id on the site is meaningless elsewhere, and would reveal the name behind a pseudonym.
             row["id"] = source.numbers["run"].get(row.pop("run_id"))
         made.text(f"{SCORES}board{ending}.json", json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
         table = tables.board_table(shown)

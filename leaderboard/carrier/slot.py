@@ -30,7 +30,7 @@ class Slot:
         """Wake is called after each job: it may have queued others."""
         self._evaluator = evaluator
         self._wake = wake
-        # Only who has it uses the evaluator: messages arrive in one thread, and another one polls.
+        # Only its holder uses the evaluator: messages arrive in one thread, and another one polls.
         self._turn = threading.Lock()
 
     def do(self, job_id: int) -> bool:

@@ -145,7 +145,7 @@ class RunKind:
     sample: Callable[[UploadRules, Sequence[str]], Iterator[str]] | None
     """Lines of a run of these documents that a task with these rules accepts; None: no task has one."""
     topics_of: Callable[[Session, Collection[int]], set[str]]
-    """The topics that any of the runs speaks of; one statement."""
+    """The topics that any of the runs mentions; one statement."""
     prepared: Callable[[Session, Edition, int], list[Any]]
     """Requests of what pages of an edition and a phase wait for, next to what those of all kinds do."""
     is_one_run: Callable[[Path, str, Limits], bool]

@@ -39,7 +39,7 @@ LONGEST_LOG = 16 * 2**20
 CHECKPOINT_WAIT_S = 1.0
 """Seconds that readers may keep the log from being emptied, while no writer has its turn."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.001, 0.02
-"""Between two looks at whether another process still writes; each pause is twice the one before."""
+"""Pause between checks whether another process still writes; each pause is twice the one before."""
 PRAGMAS = (
     "journal_mode=WAL",
     "synchronous=FULL",
@@ -352,7 +352,7 @@ def _begin(connection: Connection) -> None:
     if options.get("reading", False):
         connection.exec_driver_sql("BEGIN")
         return
-    # A connection of the pool keeps the patience of its last writer.
+    # A pooled connection keeps the timeout of its last writer.
     connection.exec_driver_sql(f"PRAGMA busy_timeout={_milliseconds(options['lock_wait_s'])}")
     connection.exec_driver_sql("BEGIN IMMEDIATE")
 

@@ -17,7 +17,7 @@ COUNTED = "changes counted"
 
 
 class SiteVersion(Base):
-    """The one row: two readers who find the same number find the same site, but for the clock."""
+    """The one row: two readers who find the same number see the same site, except for the clock."""
 
     __tablename__ = "site_version"
     __table_args__ = (CheckConstraint("id = 1", name="one"),)

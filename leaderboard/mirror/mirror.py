@@ -258,7 +258,7 @@ def figure_of(address: PageAddress, page: PageAddress) -> str:
 
 
 def is_table_of(address: PageAddress, page: PageAddress) -> bool:
-    """Whether an address is a file of what is on a page: `/tasks/t.csv` of `/tasks/t`."""
+    """Whether an address is a file of a page's contents: `/tasks/t.csv` of `/tasks/t`."""
     return address.path.rpartition(".")[0] == page.path
 
 

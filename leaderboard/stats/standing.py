@@ -113,7 +113,7 @@ def _letter(place: int) -> str:
 FloatArray = NDArray[np.float64]
 RankIntervalsIntArray = NDArray[np.intp]
 _BLOCK = 1 << 20  # draws of a block, which has its own stream: another size draws other topics
-_SAME = 1e-10  # means nearer than this share of the largest one are equal but for rounding
+_SAME = 1e-10  # means nearer than this share of the largest one are equal up to rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ def rank_intervals(scores: FloatArray, *, confidence: float = 0.95) -> RankInter
     differences are normal this holds at least the confidence, however the runs hang together. Ranks from
     intervals of differences: Mogstad, Romano, Shaikh and Wilhelm, Inference for ranks with applications to
     mobility across neighbourhoods and academic achievement across countries, Review of Economic Studies
-    91(1), 2024; their bootstrap is not used. Of one topic nothing is known: 1 to n.
+    91(1), 2024; their bootstrap is not used. With one topic nothing is known: 1 to n.
 
     >>> intervals = rank_intervals(np.array([[9, 8, 9, 7.5], [1, 2, 3, 4], [1, 3, 2, 4]]))
     >>> intervals.low.tolist(), intervals.high.tolist()

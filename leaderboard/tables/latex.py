@@ -3,7 +3,7 @@
 BibTeX entries of the works that measures and tests cite in a line.
 
 A citation is surnames, title, where it appeared and year, with commas between; several follow each other with
-semicolons. Entries have what it has and no more: surnames without first names.
+semicolons. Entries have only its fields: surnames without first names.
 """
 
 import re

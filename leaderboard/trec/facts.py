@@ -525,7 +525,7 @@ _NO_NAMES = frozenset(
 # The same few declarations are compared by every pair of a run and a judge.
 @lru_cache(maxsize=1024)
 def families(declared: str) -> frozenset[str]:
-    """The families of the models that are named: of each name the letters of its first word.
+    """The families of the models that are named: the letters of the first word of each name.
 
     >>> sorted(families("GPT-4o for expansion; Llama 3.1 and gpt-5"))
     ['gpt', 'llama']

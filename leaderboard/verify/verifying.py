@@ -168,7 +168,7 @@ class Asked:
 
 @dataclass(slots=True, eq=False)
 class _Work:
-    """One command at work: what it found so far, and the site that it recomputes on."""
+    """One running command: what it found so far, and the site that it recomputes on."""
 
     report: Report
     site: Scratch
@@ -369,7 +369,7 @@ def _compare_scores(work: _Work) -> None:
             with _reading(work.report, f"{bundle.name}: {path}") as name:
                 printed, computed = values.of_bundle(path, body, again.get(path, b""))
                 if bundle.is_release:
-                    # Names were put out of them as letters, also where these were words.
+                    # Names were removed from them as plain text, even where they were words.
                     printed = {key: value for key, value in printed.items() if key[1] != "sentences"}
                 _note(work, name, printed, computed)
 

@@ -2,7 +2,7 @@
 
 A page's figure as a file of its own: the drawing with the sheet's rules for it and nothing else.
 
-The drawing is taken out of the page that this viewer gets, so that what may be seen is decided there alone.
+The drawing is extracted from this viewer's page, so that visibility is decided there alone.
 Programs that open such files know less than browsers: colours are written out plainly.
 """
 

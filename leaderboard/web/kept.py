@@ -417,7 +417,7 @@ def register_static(app: Flask, logo: str) -> None:
 
 @rule(PUBLIC)
 def static(filename: str) -> Response:
-    """A static file: for ever where its address names these very bytes."""
+    """A static file: permanently if its address identifies its bytes."""
     file = current_app.extensions[FILES].get(filename)
     if file is None:
         raise NotFound
@@ -463,7 +463,7 @@ def _file(path: Path) -> SentBody:
 
 
 STYLES_NAMES = ("app", "board", "matrix")
-"""Of the sheets that pages wear that may be kept."""
+"""Style sheets of the pages that may be kept."""
 
 
 def register_styles(app: Flask) -> None:

@@ -31,7 +31,7 @@ def problems(error: LeaderboardError) -> dict[str, str]:
     found: dict[str, str] = {**facts.get("at_fields", {})}
     for problem in getattr(error, "problems", ()):
         if problem.field:
-            # A rule may go on from the title, such as `must be a date.`
+            # A rule may continue the title, such as `must be a date.`
             title = "" if problem.rule[:1].isupper() else titles.get(problem.field, "")
             found[problem.field] = " ".join(filter(None, (title, problem.rule, problem.remedy)))
     return found or ({facts["field"]: error.message} if "field" in facts else {})

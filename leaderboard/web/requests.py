@@ -28,7 +28,7 @@ RECORD_WAIT_S = 5.0
 
 EXTENSION = "request counts"
 OTHER = ("other", "other")
-"""Method and route of what leads nowhere: its addresses are arbitrary."""
+"""Method and route of unknown addresses: its addresses are arbitrary."""
 
 Route = tuple[str, str]
 """Method and rule, such as GET and /tasks/<slug>."""
@@ -37,7 +37,7 @@ View = TypeVar("View", bound=Callable[..., Any])
 
 
 def register(app: Flask) -> None:
-    """Number and time every request of an application; register it before all else that looks at requests."""
+    """Number and time every request of an application; register it before other handlers of requests."""
     app.before_request(_begin)
     app.after_request(_finish)
     app.teardown_request(lambda _: logs.begin())

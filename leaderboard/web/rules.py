@@ -250,7 +250,7 @@ def enforce_budget() -> None:
 def spend() -> None:
     """Raise OverQuota, with retry_after_s, where a visitor's address asked for too many computed pages.
 
-    People on this machine have no limit, nor have accounts. Called by views where only some pages are
+    People on this machine and accounts have no limit. Called by views where only some pages are
     computed.
     """
     limit, ip = settings().computed_pages, client_ip()
@@ -366,7 +366,7 @@ def limit_body() -> None:
     if declared.body in (Body.UPLOAD, Body.FOLDER):
         request.max_form_parts = MOST_PARTS
     length = request.content_length
-    # The gate is asked for large bodies only, and has looked for room before it let one in.
+    # The gate is asked for large bodies only, and has checked the space before it admitted one.
     is_let_in = ADMITTED in request.environ and (length is None or length > Gate.small)
     if declared.takes_files and request.method in ("PATCH", "POST", "PUT") and not is_let_in:
         require_room(settings(), length or 0)

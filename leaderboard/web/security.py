@@ -142,7 +142,7 @@ def _remove_incoming() -> None:
 def refuse_foreign_host() -> None:
     """Raise SecurityError on loopback for a name that is not this machine's own, unless names are set.
 
-    A page elsewhere could make its own name lead here, and read the site as if it were part of it.
+    Another site could point its own name here, and read the site as if it were part of it.
     """
     here = settings()
     if here.trusted_hosts or here.public_url or not is_loopback(here.host):

@@ -96,7 +96,7 @@ OF_AN_EDITION = frozenset(
 )
 """The rooms whose pages and files show what they show under an earlier edition where one is asked for."""
 SESSION, DEVICE, PENDING, OPENID = "session", "device", "pending", "openid"
-"""Cookies: of who is signed in, a browser known from before, a session that waits for a code or provider."""
+"""Cookies: of a signed-in account, a known browser, a session that waits for a code or provider."""
 LIFETIMES = {
     SESSION: sessions.LIFETIME,
     DEVICE: device_logins.DEVICE_LIFETIME,
@@ -264,7 +264,7 @@ def _operates(asker: Viewer) -> bool:
 
 
 def _stamp(what: str, stamp: Callable[[Session], None]) -> None:
-    """Record the account's activity; without room, or while another writes for long, pages do without."""
+    """Record the account's activity; without space, or during long writes by others, pages skip it."""
     try:
         # Not writing(): it would close the reading session that the caller may hold already, as in
         # page(reading(), viewer()), which would then open a connection that is never returned.

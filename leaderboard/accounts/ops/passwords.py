@@ -22,7 +22,7 @@ MIN_CHARACTERS = 12
 MAX_CHARACTERS = 256
 MIN_GUESSES = 1e8
 MIN_GUESSES_OF_STEM = 1e3
-"""A word among the first thousand is no better with a year behind it."""
+"""A word among the first thousand is no better with a year appended."""
 ESTIMATED_CHARACTERS = 72
 """Characters beyond these are not checked: estimating longer passwords takes ever longer."""
 COMMON_WORDS = Path(__file__).with_name("common_words.txt")

@@ -1,6 +1,6 @@
 """Sign-in: browser sessions, provider identities, and limits on password attempts.
 
-Browsers are rows that can be listed and ended; of their tokens only the digest is kept.
+Browsers are rows that can be listed and ended; only digests of their tokens are stored.
 
 After OWASP's "Slow down online guessing attacks with device cookies": guessing a password cannot lock its
 owner out of a browser that has signed in before.
@@ -222,7 +222,7 @@ def identity_link(session: Session, viewer: Viewer, issuer: str, subject: str) -
 
 
 def unlink_identity(session: Session, viewer: Viewer, issuer: str) -> None:
-    """Let the issuer's identity sign in no more; raises Conflict where it is the only way in."""
+    """Stop the issuer's identity from signing in; raises Conflict where it is the only way in."""
     account_id = require_account(viewer)
     lock_row(session, Account, account_id)
     issuers = issuers_of(session, account_id)

@@ -195,8 +195,8 @@ _WITH_OWNER = (
 def token_viewer(session: Session, secret: str, *, ip: str = "", factor_needed: bool) -> TokenViewer | None:
     """The viewer of a token secret; None if the token is not valid (`why_refused` gives the reason).
 
-    factor_needed: whether organisers of this site need a second factor: an owner who has none any longer is
-    no organiser here either.
+    factor_needed: whether organisers of this site need a second factor: an owner who no longer has one is not
+    an organiser here either.
     """
     if not is_whole(secret):
         return None
@@ -244,7 +244,7 @@ def _narrowed(owner: Viewer, token: ApiToken, scopes: frozenset[Scope]) -> Viewe
 
 
 def why_refused(session: Session, secret: str) -> str:
-    """Why `token_viewer` gives None, as a sentence; who has a secret may know what became of it."""
+    """Why `token_viewer` gives None, as a sentence; the holder of a secret may learn its state."""
     if not is_whole(secret):
         return "This token is not valid: a character is wrong or missing. Copy all of it, starting at lb_."
     token = session.scalar(select(ApiToken).where(ApiToken.token_sha256 == sessions.digest(secret)))
@@ -287,7 +287,7 @@ def make(session: Session, viewer: Viewer, token_request: TokenRequest, *, facto
 def make_for(
     session: Session, viewer: Viewer, account_id: int, token_request: TokenRequest, secret: str = ""
 ) -> NewToken:
-    """A new token of any account, made at the command line; it is the account's own in all else.
+    """A new token of any account, made at the command line; otherwise it acts as the account.
 
     secret: one that was made before (`token_secrets.made`). Raises Invalid where it is not whole.
     """

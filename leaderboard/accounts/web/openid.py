@@ -152,7 +152,7 @@ def link(key: str) -> ResponseReturnValue:
 @blueprint.post("/account/identities/<key>/remove")
 @rule(SIGNED_IN)
 def unlink(key: str) -> ResponseReturnValue:
-    """Let the provider sign in no more, with the password."""
+    """Remove the provider as a sign-in, with the password."""
     provider, asker = _provider(key), viewer()
     if error := _wrong_password():
         return error

@@ -264,7 +264,7 @@ class BundleHead:
     """'' where it is not stated, so that the same task gives the same bytes."""
     is_release: bool
     is_public: bool = False
-    """Whether it holds what every visitor reads, and no more."""
+    """Whether it holds only what every visitor may read."""
     is_signed: bool = False
 
     def text(self) -> str:

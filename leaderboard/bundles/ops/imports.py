@@ -247,7 +247,7 @@ def _queue(making: TaskImport, edition: Edition, scored: list[int]) -> int:
     """Queue the scoring of the runs that had scores in the edition, and of all that are to have some."""
     wanted = set(scored)
     if any(parse(each["key"]).measure.version != each["version"] for each in edition.measures):
-        # An edition of the past by another version stays without scores: ours would pass for its.
+        # An edition of the past by another version stays without scores: ours would be mistaken for its own.
         return 0
     if edition.state in DONE:
         there = select(Run.id).where(Run.task_id == making.owner.id, Run.withdrawn_at.is_(None))

@@ -97,7 +97,7 @@ class PseudonymMap:
     references: dict[str, str]
     named: dict[str, list[dict[str, str]]]
     hides: Callable[[str], str]
-    """Puts every name out of a text."""
+    """Removes every name from a text."""
 
     def text(self) -> str:
         """The map as JSON, to be kept apart from the release."""
@@ -105,7 +105,7 @@ class PseudonymMap:
 
 
 def draw(session: Session, task: Task) -> PseudonymMap:
-    """Pseudonyms for a release: those that teams have in the task, others drawn by chance."""
+    """Pseudonyms for a release: those that teams have in the task, others drawn at random."""
     rows = session.execute(
         select(Team.id, Team.name, Entry.pseudonym, Entry.reveal_at)
         .outerjoin(Entry, (Entry.team_id == Team.id) & (Entry.task_id == task.id))
@@ -186,7 +186,7 @@ def _drawn(session: Session, names: dict[int, str], given: dict[int, str]) -> di
 
 
 def _references(session: Session, task: Task) -> tuple[dict[str, str], frozenset[str]]:
-    """Name of a run that judges are compared with -> a number by chance; and the teams that these declare."""
+    """Name of a run that judges are compared with -> a random number; and the teams that these declare."""
     if task.kind != "judges":
         return {}, frozenset()
     from leaderboard.judges.ops import store

@@ -21,7 +21,7 @@ KEPT = timedelta(hours=1)
 
 
 def worker_seen(session: Session, owner: str) -> None:
-    """Note that an evaluator looks for work now."""
+    """Record that an evaluator polls for jobs now."""
     at = now(session)
     forget_gone(session)
     insert = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert

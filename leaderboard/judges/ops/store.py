@@ -236,7 +236,7 @@ def reference(
     """A reference without ids of this site; raises Damaged.
 
     names: public names of its runs in an anonymous export; then neither its source nor declared
-    facts are included, because their teams would lead to their names.
+    facts are included, because their teams would reveal their names.
     """
     kept = sending.of_revision(session, revision_id)
     if names is not None:

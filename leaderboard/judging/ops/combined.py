@@ -636,7 +636,7 @@ def _scores(labels: Labels, rankings: IntArray, bound: BoundMeasure) -> FloatArr
 
 
 def _given(bound: BoundMeasure, rankings: IntArray) -> dict[str, object]:
-    """The measure's parameters; without a cutoff it looks at all ranks that are there."""
+    """The measure's parameters; without a cutoff it covers all ranks."""
     given: dict[str, object] = {name: value for name, value in bound.params.items() if name not in _PLAIN}
     if given.get("cutoff", 0) is None:
         given["cutoff"] = rankings.shape[-1]

@@ -8,7 +8,7 @@ from leaderboard.memory import keep
 FloatArray = NDArray[np.float64]
 SignArray = NDArray[np.int8]
 SAME = 1e-10
-"""Relative difference below which values are equal but for rounding."""
+"""Relative difference below which values are equal up to rounding."""
 FEW = 32
 """Orders whose pairs are all processed at once."""
 

@@ -23,7 +23,7 @@ class Difference:
     """A difference of two means, other less original, with its standard error and degrees of freedom.
 
     freedom is 0 where the scores do not give the error, as with one topic. is_same: whether all
-    scores are equal but for rounding, topic by topic.
+    scores are equal up to rounding, topic by topic.
     """
 
     mean: float

@@ -111,7 +111,7 @@ def hold_slug(session: Session, slug: str) -> None:
 
 
 def require_free(session: Session, viewer: Viewer, slug: str) -> None:
-    """Raise Conflict where a task that the viewer may know of has the slug, or had it; hold it before."""
+    """Raise Conflict if a task that the viewer may know of has or had the slug; hold it before."""
     if policy.known_tasks(session, viewer, slug):
         raise Conflict(f"The slug {slug!r} is already in use; choose another slug.", field="slug")
     if session.get(FormerSlug, slug) is not None:

@@ -286,7 +286,7 @@ class ScoredTopics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskArchiving:
-    """Into the archive, or out of it."""
+    """Archive or unarchive it."""
 
     back: Annotated[bool, Field(title="Restore", help="Restore the task.")] = False
 

@@ -15,8 +15,7 @@ Names = Mapping[str, str]
 def lines_of(judgments: AnswerJudgments, part: Part, names: Names) -> Iterator[str]:
     """The lines of one part, by topic in byte order; empty if the part is missing.
 
-    Reading them gives the same judgments. Of Auto-ARGUE's judgments counts alone are kept, and a line says
-    them.
+    Reading them gives the same judgments. Only counts are kept of Auto-ARGUE's judgments, in their own lines.
     """
     for record in _WRITERS[part](judgments, names):
         yield json.dumps(record, ensure_ascii=False) + "\n"

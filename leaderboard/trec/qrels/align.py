@@ -94,7 +94,7 @@ class CompiledJudgments:
     index: topic as bytes -> its place in judgments.topics; documents: the judged documents of each
     topic in that order, docnos ascending as bytes: judgments.grades has their grades. distractors: the
     documents known not to be relevant to any topic, as one topic's; None if absent. left_out:
-    documents that are taken out of every ranking before ranks are counted; None if absent.
+    documents removed from every ranking before ranks are counted; None if absent.
     """
 
     judgments: Judgments
@@ -148,7 +148,7 @@ class Aligner:
     """Takes the blocks of one run and reduces it to its judged hits.
 
     Topics without judgments are skipped; depth keeps that many documents of each ranking, the best
-    (None: all). Documents that the judgments leave out are taken out of a block first, and counted in
+    (None: all). Documents that the judgments leave out are first removed from a block, and counted in
     `left_out`. Holds the hits only, and the docnos of the best `top` documents of each topic where that is
     not 0.
     """

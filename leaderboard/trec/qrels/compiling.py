@@ -15,7 +15,7 @@ from leaderboard.trec.read.lines import bytes_of
 def compile_qrels(qrels: Qrels, preferences: PreferenceJudgments | None = None) -> CompiledJudgments:
     """The judgments ready to be aligned with runs, with the subtopics of qrels of that kind.
 
-    Documents and topics that only preferences speak of are added, pooled but not judged: a run finds
+    Documents and topics that occur only in preferences are added, pooled but not judged: a run finds
     them, and no measure of grades takes them for relevant.
 
     >>> subtopics = {"1": {"1": {b"a": 1}, "2": {b"b": 2}}}

@@ -72,7 +72,7 @@ def read_left_out(
 
     A file has lines `topic docno`, where the docno N/A means none; or lines of qrels, where every judged
     document is left out regardless of its grade; or lines of JSON with id and excluded_ids, as BRIGHT's
-    topics. renamed leads from docnos in the files to those of today. Raises Invalid with up to 25 problems.
+    topics. renamed maps docnos in the files to those of today. Raises Invalid with up to 25 problems.
     """
     by_topic: dict[bytes, set[bytes]] = {}
     is_residual, repeated = False, 0
@@ -99,7 +99,7 @@ def read_renamed(path: Path, limits: Limits = DEFAULT_LIMITS) -> dict[bytes, byt
     """Docnos that changed: old -> what it is today, from lines `old new`.
 
     A document that changed more than once is followed to its last docno. Raises Invalid with up to 25
-    problems, also where docnos lead round in a circle.
+    problems, also where renamed docnos form a cycle.
     """
     problems, pairs = Problems("list of changed docnos"), dict[bytes, bytes]()
     for number, line in raw_lines(path, limits):
@@ -265,7 +265,7 @@ def _require_none_relevant(qrels: Qrels, left_out: LeftOut) -> None:
 
 
 def _last(docno: bytes, pairs: Mapping[bytes, bytes]) -> bytes:
-    """End of a docno's chain of changes; raises Invalid where it leads back."""
+    """End of a docno's chain of changes; raises Invalid for a cycle."""
     seen = {docno}
     while (following := pairs.get(docno)) is not None and following != docno:
         if following in seen:

@@ -173,7 +173,7 @@ def is_larger(path: Path, plain_bytes: int, limits: Limits) -> bool:
 
 
 def member_name(name: str) -> str:
-    """A file's name with its folders, fit for a page: no way out of a folder, no control characters.
+    """A file's name with its folders, fit for a page: no path out of a folder, no control characters.
 
     >>> member_name("../../etc/passwd"), member_name("C:\\\\runs\\\\a.txt")
     ('etc/passwd', 'C:/runs/a.txt')

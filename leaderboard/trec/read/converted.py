@@ -54,7 +54,7 @@ class Converted:
     numbered: bool = True
     tagged: bool = True
     columns: tuple[str, ...] = ()
-    """Guessed meanings of the columns, where neither a heading nor the usual number decides."""
+    """Guessed meanings of the columns, if neither a heading nor the usual number decides."""
 
     def open(self, mode: Literal["rb"]) -> io.BufferedReader:
         """The lines from the beginning."""

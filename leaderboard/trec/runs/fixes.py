@@ -203,7 +203,7 @@ def _reranked(group: list[_Entry], entries: list[_Entry], fixing: Fixing) -> lis
 
 
 def _without_duplicates(entries: list[_Entry], fixing: Fixing) -> list[_Entry]:
-    # By rank the best has the smallest rank, else the highest score; of equals the first line.
+    # By rank the best has the smallest rank, else the highest score; for equals the first line.
     by_rank = "ranks" in fixing.counts
     best: dict[bytes, tuple[float, _Entry]] = {}
     for entry in entries:

@@ -16,7 +16,7 @@ MOST_BARS = 400
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One bar to draw: what it is about, how much, and where it leads."""
+    """One bar to draw: its subject, amount and link."""
 
     name: str
     value: float
@@ -69,7 +69,7 @@ def bar_chart(values: Sequence[float], labels: Sequence[str]) -> BarChart:
 def signed_bars(differences: Sequence[Difference], *, digits: int = 4) -> BarChart:
     """One bar a difference, largest first; more than 400 as means of as many neighbours as it takes.
 
-    above and below count the differences over and under zero, but for rounding; merged is how many topics
+    above and below count the differences over and under zero, up to rounding; merged is how many topics
     a bar represents.
 
     >>> chart = signed_bars([Difference("1", -0.1), Difference("2", 0.2), Difference("3", 0.0)], digits=2)

@@ -145,7 +145,7 @@ SLOPES_LONGEST = 18, 8
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
-    """A run's rank by the first and by the second measure, 1 the best, and where its name leads."""
+    """A run's rank by the first and by the second measure, 1 the best, and the link of its name."""
 
     name: str
     first: int

@@ -51,7 +51,7 @@ def matrix(
     """verdicts[i][j] is 1 where run i is better than run j, -1 where it is worse, 0 where undecided.
 
     notes (n, n) follow the verdict in a cell's tooltip, lines (n, n) are written into the
-    cells, hrefs are where the runs' names lead and cell_hrefs where cells do. The diagonal is not read.
+    cells, hrefs are the links of the runs' names and cell_hrefs those of cells. The diagonal is not read.
     Raises ValueError where the shape is not n by n.
 
     >>> found = matrix(["a", "b"], [[0, 1], [-1, 0]], notes=[["", "p = .01"], ["p = .01", ""]])

@@ -31,7 +31,7 @@ SCATTER_SHAPE_OF: dict[str, Shape] = {"first": "circle", "second": "triangle", "
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two values of one thing, where its mark leads, and what kind it is, where a chart tells kinds apart."""
+    """Two values of one thing, the link of its mark, and its kind, where a chart distinguishes kinds."""
 
     name: str
     first: float

@@ -90,7 +90,7 @@ def range_chart(
 ) -> RangeChart:
     """One column a topic, in the order given; more than 400 as means of as many neighbours as it takes.
 
-    better, worse and level count the topics against their medians, but for rounding; merged is how many
+    better, worse and level count the topics against their medians, up to rounding; merged is how many
     topics a column represents. Raises ValueError where a value is not finite.
 
     >>> chart = range_chart([Range("401", 0.0, 0.2, 1.0, 0.5)], digits=2)

@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 MINUS = "−"
 STEPS = (1.0, 2.0, 5.0, 10.0)
 TIE = 1e-9
-"""Scores nearer to each other than this are equal but for rounding."""
+"""Scores nearer to each other than this are equal up to rounding."""
 
 
 @dataclass(frozen=True, slots=True)

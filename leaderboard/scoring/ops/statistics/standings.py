@@ -34,7 +34,7 @@ from leaderboard.tables.record import counted
 ALPHA = 2 * LEVEL
 """Error level of all simultaneous statements of a board; intervals hold with 1 - ALPHA."""
 SAME = 1e-12
-"""Scores of a smaller standard deviation are equal but for rounding."""
+"""Scores of a smaller standard deviation are equal up to rounding."""
 
 
 class RunPartlyScored(LeaderboardError):
