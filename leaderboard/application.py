@@ -36,7 +36,7 @@ OUTSIDE = frozenset(("token", "_external", "_scheme"))
 
 
 class _Guarding(CodeGenerator):
-    """Asks for a secret's name through the guard; every other attribute is read as fast as Jinja does."""
+    """Requests a secret's name through the guard; every other attribute is read as fast as Jinja does."""
 
     def visit_Getattr(self, node: nodes.Getattr, frame: Frame) -> None:
         if node.attr in SECRETS:
@@ -58,7 +58,7 @@ class _Templates(FlaskEnvironment):
 
 
 class _Application(Flask):
-    """An application none of whose views is a coroutine: to ask each time takes a fiftieth of a request.
+    """An application none of whose views is a coroutine: asking each time takes a fiftieth of a request.
 
     Nor does it build an address twice: a page of a large task has some thousand, most of them those of the
     page before.

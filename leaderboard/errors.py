@@ -56,7 +56,7 @@ class Invalid(LeaderboardError):
 
 
 class UnknownMeasure(Invalid):
-    """No measure of that name, or a parameter it does not take or that is out of range."""
+    """No measure of that name, or a parameter that it does not have or that is out of range."""
 
 
 class MissingInput(Invalid):
@@ -100,7 +100,7 @@ class WrongVersion(LeaderboardError):
 
 
 class Closed(LeaderboardError):
-    """The task or phase does not take this now."""
+    """The task or phase does not accept this now."""
 
 
 class TooLarge(LeaderboardError):

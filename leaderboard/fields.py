@@ -44,7 +44,7 @@ class Field:
     option: str = ""
     """The command's option without its dashes, where it is not the field's name."""
     is_argument: bool = False
-    """Whether the command takes it without an option."""
+    """Whether the command accepts it without an option."""
     otherwise: tuple[str, str] | None = None
     """In a command, for a value that is not a choice: a choice, and the field that then holds it."""
     is_carried: bool = False
@@ -63,8 +63,8 @@ class Field:
 class Asked:
     """A field of a record, as its surfaces show it.
 
-    kind: line, text, choice, ticks, tick, number, moment, record for fields that belong together, or rows
-    for any number of such, which forms take as a text of lines.
+    kind: line, text, choice, ticks, tick, number, moment, record for fields that belong together, or rows for
+    any number of such, which forms enter as lines of text.
     """
 
     name: str
@@ -274,7 +274,7 @@ def _plain(each: Asked) -> Any:
 
 
 def _limits(each: Asked) -> dict[str, Any]:
-    """JSON Schema of the values that a field takes; `read` enforces it and states the remedy."""
+    """JSON Schema of a field's values; `read` enforces it and states the remedy."""
     about = each.about
     if each.kind == "number":
         return {"minimum": about.least, "maximum": about.most}

@@ -22,7 +22,7 @@ Given = ParamSpec("Given")
 USUAL = 24 * 2**20
 """Bytes of the budget, unless the settings say otherwise."""
 OF_AN_ENTRY = 300
-"""Bytes that an entry takes next to its key and value."""
+"""Bytes of an entry in addition to its key and value."""
 TRIM_EVERY_S = 10.0
 """Seconds between returns of freed memory to the machine while values are kept."""
 _OPAQUE = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType, type(threading.Lock()))
@@ -64,7 +64,7 @@ class MemoryBudget:
         return self._used
 
     def by_cache(self) -> dict[str, int]:
-        """Name of a cache -> the bytes that it takes, of those that hold anything."""
+        """Name of a cache -> its bytes, for non-empty caches."""
         found: dict[str, int] = {}
         with self._lock:
             for entry in self._order:
@@ -115,7 +115,7 @@ class Kept(Generic[Value]):
         return value
 
     def put(self, key: Hashable, value: Value) -> Value:
-        """Keep a value, unless it would take more than half of the budget, and give it back."""
+        """Keep a value, unless it would take more than half of the budget, and return it."""
         size = OF_AN_ENTRY + size_of((key, value))
         with self._budget._lock:
             self.drop(key)
@@ -182,7 +182,7 @@ def keep_by(key: Callable[..., Hashable]) -> Callable[[Callable[Given, Value]], 
 
 
 def size_of(value: object) -> int:
-    """About how many bytes a value takes with all that it holds; what it holds twice is counted once.
+    """Approximate bytes of a value with all that it holds; what it holds twice is counted once.
 
     >>> size_of(np.zeros(1000)) // 1000, size_of([b"x" * 1000] * 5) // 1000
     (8, 1)

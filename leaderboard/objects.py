@@ -1,6 +1,6 @@
 """An object store, such as S3, that may hold files in place of the database.
 
-Where it is and who may use it say the variables of the store's own kind (AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL,
+Its location and credentials come from the variables of the store's kind (AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL,
 GOOGLE_..., AZURE_...). Source: obstore, "Configuration", 0.12.
 """
 

@@ -342,7 +342,7 @@ LINES_TO_DEPTH = 3
 @blueprint.get("/api")
 @rule(PUBLIC)
 def show() -> ResponseReturnValue:
-    """Every operation, what it takes and what it answers."""
+    """Every operation, its input and its answer."""
     table = operations()
     page = render_template(
         "api/reference.html",

@@ -1,4 +1,4 @@
-"""The web server: waitress with limits on connections, on bodies and on those who are slow."""
+"""The web server: waitress with limits on connections, bodies and slow clients."""
 
 import heapq
 import re
@@ -38,7 +38,7 @@ from leaderboard.web.rules import ADMITTED, REFUSAL, Gate, Look
 from leaderboard.web.security import HEADERS
 
 SMALL_BODIES = 32 * 2**20
-"""Bytes that small bodies may take of memory together."""
+"""Total memory of small bodies, in bytes."""
 OF_ONE_OWNER = 4
 """Large bodies that one account sends at a time."""
 SHARE_OF_ONE_OWNER = 8
@@ -98,7 +98,7 @@ class OpenBodies:
 
     @contextmanager
     def _locked(self, body: OpenBody) -> Iterator[None]:
-        # Small bodies are counted by the thread that takes connections, which should wait for no process.
+        # Small bodies are counted by the thread that accepts connections, which should wait for no process.
         everywhere = self._shared.locked() if self._shared is not None and body.is_large else nullcontext()
         with everywhere, self._lock:
             yield
@@ -166,7 +166,7 @@ class IncomingRequest(HTTPRequestParser):  # type: ignore[misc]
         self._wants_continue = False
 
     def parse_header(self, header_plus: bytes) -> None:
-        """Read the header; where a body follows, look whether it is taken."""
+        """Read the header; if a body follows, check whether it is accepted."""
         _require_one_reading(header_plus)
         super().parse_header(header_plus)
         if self.body_rcv is None:
@@ -360,7 +360,7 @@ class SiteChannel(HTTPChannel):  # type: ignore[misc]
         return taken
 
     def readable(self) -> bool:
-        """Whether more may be read: not while it is being asked whether the body is taken."""
+        """Whether more may be read: not while the gate decides on the body."""
         if self.is_draining:
             return True
         return not self._has_question and bool(super().readable())
@@ -419,13 +419,13 @@ class Remainders:
         self._taken = threading.Condition()
 
     def begin(self, path: str) -> None:
-        """Something of this address is to be taken."""
+        """An upload to this address is to be stored."""
         with self._taken:
             self._taking[path] += 1
             self._tell()
 
     def end(self, path: str) -> None:
-        """It was taken."""
+        """It was stored."""
         with self._taken:
             self._taking[path] -= 1
             self._taking += Counter()
@@ -434,8 +434,8 @@ class Remainders:
 
     def wait_for(self, path: str) -> None:
         """Wait briefly until nothing of this address is being stored."""
-        # Who was cut off asks at once how much came: before it is taken the answer would be too little, and
-        # the same bytes would be sent again.
+        # Who was cut off asks at once how much came: before it is stored the answer would be too low, and the
+        # same bytes would be sent again.
         until = time.monotonic() + REMAINDER_S
         with self._taken:
             self._taken.wait_for(lambda: path not in self._taking, REMAINDER_S)
@@ -473,7 +473,7 @@ class Remainder:
 
 
 class Question:
-    """Whether the body of a request is taken, asked in a thread: it needs the database."""
+    """Whether the body of a request is accepted, decided in a thread: it needs the database."""
 
     def __init__(self, channel: SiteChannel, request: IncomingRequest) -> None:
         self._channel = channel
@@ -507,7 +507,7 @@ ACCEPTED_AT_ONCE = 64
 POLITE_S = 0.001
 """Seconds for which a process with more connections leaves a new one to another."""
 MADE_FREE_AT_ONCE = 16
-"""Connections that are ended together where there are too many: looking for them takes time."""
+"""Connections that are ended together where there are too many: finding them takes time."""
 HEADER_BYTES = 2**15
 RECEIVED_BYTES = 2**16
 SERVING_FILES = 256
@@ -559,7 +559,7 @@ class SiteServer(TcpWSGIServer):  # type: ignore[misc]
         self._tell()
 
     def handle_accept(self) -> None:
-        """Take new connections, several at once; where there are too many, spare ones make room."""
+        """Accept new connections, several at once; where there are too many, spare ones make room."""
         for taken in range(ACCEPTED_AT_ONCE):
             if self._shared is not None and self._shared.is_ahead():
                 if taken:

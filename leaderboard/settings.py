@@ -181,7 +181,7 @@ class Settings:
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> "Settings":
-        """The settings the environment asks for; overrides that are not None win.
+        """The settings in the environment; overrides that are not None win.
 
         Raises Invalid where a variable does not read as its type.
         """

@@ -37,7 +37,7 @@ def app(broker_url: str) -> Celery:
         task_queues=_queues(broker_url),
         task_serializer="json",
         worker_concurrency=1,
-        # Who can write to the broker can make workers look for jobs, and nothing else.
+        # Write access to the broker can make workers poll for jobs, and nothing else.
         worker_enable_remote_control=False,
         worker_hijack_root_logger=False,
         worker_pool="solo",
@@ -104,5 +104,5 @@ def opened(app: Celery) -> Line:
     )
     connection = app.connection_for_write(connect_timeout=CONNECT_S, transport_options=patience)
     connection.connect()
-    # Redis is asked for the first time when a channel is made.
+    # Redis is first contacted when a channel is made.
     return Line(app, connection, app.amqp.Producer(connection.channel()))

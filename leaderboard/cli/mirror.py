@@ -47,7 +47,7 @@ def mirror(folder: Path, slug: str | None, data: Path | None) -> None:
 def runs_of(database: Database, slug: str) -> frozenset[int]:
     """Ids of a task's runs, whose pages do not have its slug in their address.
 
-    Raises NotFound where no visitor may know of the task; of each run its page says who may see it.
+    Raises NotFound where no visitor may know of the task; each run's page says who may see it.
     """
     with database.read() as session:
         task, _ = policy.visible_task(session, ANONYMOUS, slug)

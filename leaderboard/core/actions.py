@@ -47,13 +47,13 @@ class Action:
     more: str = ""
     method: str = "POST"
     path: str = ""
-    """Its address below /api/v1. Its placeholders are what `act` takes first, in order."""
+    """Its address below /api/v1. Its placeholders are the first arguments of `act`, in order."""
     form: str = ""
     """Form address; its placeholders equal those of `path` if both are given."""
     page: str = ""
     """The endpoint of the page that has the form, and that is shown when it is done."""
     act: Callable[..., Any]
-    """`act(session, viewer, *placeholders, record)`, without a record where none is asked for."""
+    """`act(session, viewer, *placeholders, record)`, without a record if there is none."""
     done: str | Callable[[Any, Any], str] = ""
     """Success message, or a function that makes it from the record and the result of `act`."""
     record: type | None = None
@@ -69,7 +69,7 @@ class Action:
     A try counts though what it tries is refused.
     """
     site: Callable[[Settings], Mapping[str, Any]] | None = None
-    """`site(settings)`: what `act` takes by name of how the site is set up."""
+    """`site(settings)`: keyword arguments of `act` from the site's settings."""
     named: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Placeholder -> the field of the form that says it, where the form's address does not."""
     command: str = ""

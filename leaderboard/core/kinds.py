@@ -133,7 +133,7 @@ class RunKind:
     usual_pool: Mapping[str, object]
     """The method that is offered first, as a spec."""
     shortest: int
-    """About how many bytes a topic takes at least in a file, next to its id."""
+    """Approximate minimum bytes of a topic in a file, without its id."""
     missed: str
     """Sentence on topics that a run misses, to follow a measure's description."""
     missing: str

@@ -159,7 +159,7 @@ class Viewer:
     only_task: int | None = None
     """The only task that the token is for; None: any."""
     edition: int | None = None
-    """Number of the edition that was asked for, by `?edition=2` on a page of a task; None: the one shown."""
+    """Number of the edition requested by `?edition=2` on a page of a task; None: the one shown."""
     executes: frozenset[int] = frozenset()
     """Tasks for whose teams it sends runs: of a runner's token, those of it that its owner organises now."""
     memo: "TaskMemo | None" = field(default=None, compare=False, repr=False)
@@ -270,7 +270,7 @@ def access(viewer: Viewer, task: Task, phase: PhaseRule, hidden: Sequence[PhaseR
 
 
 def shows_means(viewer: Viewer, task_id: int, phase: PhaseRule, hidden: Sequence[PhaseRule]) -> bool:
-    """Whether the viewer sees any score of a phase, and so its runs; hidden: as `access` takes them."""
+    """Whether the viewer sees any score of a phase, and so its runs; hidden: as for `access`."""
     return reads(viewer, task_id) or phase not in hidden or phase.visibility == "blind"
 
 
@@ -339,8 +339,8 @@ def _asked(
 def visible_task(session: Session, viewer: Viewer, slug: str) -> tuple[Task, TaskAccess]:
     """The task and its visibility for the viewer; one statement if all of it is public.
 
-    Raises NotFound if absent or a draft of others (both look the same), and if it has no phase of the name
-    that the viewer asked for.
+    Raises NotFound if absent or a draft of others (both look the same), and if it has no phase of the
+    requested name.
     """
     rows = session.execute(_OF_SLUG_WITH_PHASES, {"slug": slug}).all()
     tasks = _known(viewer, {row.Task: None for row in rows})
@@ -413,7 +413,7 @@ def require_bound(viewer: Viewer, task: Task) -> None:
 
 
 def require_person(viewer: Viewer) -> int:
-    """The account id of who is signed in; raises Forbidden for a token, SignInNeeded for a visitor."""
+    """The account id of the signed-in viewer; raises Forbidden for a token, SignInNeeded for a visitor."""
     if viewer.token_id is not None:
         raise Forbidden("This is not possible with a token. Sign in with a browser.")
     return require_account(viewer)

@@ -1,4 +1,4 @@
-"""Markdown that people write: how much of it is taken, so that showing it is quick."""
+"""Markdown that people write: how much of it is used, so that showing it is quick."""
 
 import re
 

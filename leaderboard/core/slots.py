@@ -1,4 +1,4 @@
-"""Slots: where a feature takes parts of features above it, which it does not import.
+"""Slots: where a feature uses parts of features above it, which it does not import.
 
 The lower feature declares a slot and asks it; the higher one adds to it in its `feature.py`. Without the
 higher feature the slot is empty.

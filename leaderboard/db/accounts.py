@@ -17,7 +17,7 @@ class SigningKey(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     public: Mapped[bytes]
     private: Mapped[bytes | None]
-    """None once another key has taken its place."""
+    """None once another key has replaced it."""
     created_at: Mapped[datetime]
     retired_at: Mapped[datetime | None]
 
@@ -41,7 +41,7 @@ class Webhook(Base):
     paused_at: Mapped[datetime | None]
     paused_why: Mapped[str] = mapped_column(default="")
     failures: Mapped[int] = mapped_column(default=0)
-    """Attempts since the last one that was taken."""
+    """Attempts since the last accepted one."""
     failing_since: Mapped[datetime | None]
     tried_at: Mapped[datetime | None]
     took_ms: Mapped[int | None]
@@ -117,7 +117,7 @@ class ApiToken(Base):
 
 
 class DeviceRequest(Base):
-    """A machine that asks for a token; anyone who knows its short code and is signed in answers for it."""
+    """A machine that requests a token; anyone who knows its short code and is signed in answers for it."""
 
     __tablename__ = "device_request"
     __table_args__ = (CheckConstraint("state IN ('waiting', 'approved', 'denied', 'done')", name="state"),)
@@ -127,7 +127,7 @@ class DeviceRequest(Base):
     """Digest of the long code, which only the machine has."""
     user_code: Mapped[str] = mapped_column(unique=True)
     kind: Mapped[str] = mapped_column(default="personal", server_default="personal")
-    """Kind of the token that it asks for."""
+    """Kind of the requested token."""
     label: Mapped[str]
     scopes: Mapped[list[str]]
     ip: Mapped[str]

@@ -362,7 +362,7 @@ def _milliseconds(seconds: float) -> int:
 
 
 def unlimited(connection: Connection) -> None:
-    """Let the statements of this transaction take the time they take."""
+    """Disable the statement timeout for this transaction."""
     if connection.dialect.name == "postgresql":
         for limit in ("statement_timeout", "idle_in_transaction_session_timeout"):
             connection.execute(text(f"SET LOCAL {limit} = 0"))

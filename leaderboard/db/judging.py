@@ -58,7 +58,7 @@ class QrelsRevision(Base):
     distractors: Mapped[bytes | None] = mapped_column(deferred=True)
     """Docnos known not to be relevant to any topic, packed; None if absent."""
     left_out: Mapped[bytes | None] = mapped_column(deferred=True)
-    """Documents taken out of every ranking of their topics, packed; None if absent."""
+    """Documents removed from every ranking of their topics, packed; None if absent."""
     left_out_facts: Mapped[dict[str, Any] | None]
     """Of these: how many documents, topics and repeated lines, and which earlier revisions judged them."""
     created_at: Mapped[datetime]
@@ -169,7 +169,7 @@ class AnswerLabel(Base):
 
 
 class WrittenNugget(Base):
-    """A nugget that an assessor wrote; one that was merged into another, or taken out, stays here."""
+    """A nugget that an assessor wrote; one that was merged into another, or removed, stays here."""
 
     __tablename__ = "written_nugget"
     __table_args__ = (

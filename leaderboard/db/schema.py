@@ -82,7 +82,7 @@ def run_to(connection: Connection, revision: str) -> None:
 
 
 def downgrade(database: Database, revision: str) -> None:
-    """Take the database back to an earlier revision."""
+    """Downgrade the database to an earlier revision."""
     with alone(database) as connection:
         options = config()
         options.attributes["connection"] = connection

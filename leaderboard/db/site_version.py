@@ -34,7 +34,7 @@ def _fill(table: Table, connection, **_: object) -> None:  # type: ignore[no-unt
 def number(engine: Engine) -> int | None:
     """The current version; None where the database has none, or does not answer.
 
-    It is asked for before every page of a visitor, so by the driver: a session takes ten times as long.
+    It is read before every page of a visitor, so by the driver: a session takes ten times as long.
     """
     try:
         with closing(engine.raw_connection()) as connection:

@@ -308,7 +308,7 @@ class Phase(Base):
     reveal_at: Mapped[datetime | None]
     """With at_close sealed: when it becomes open; None until an organiser presses the button."""
     kinds: Mapped[list[str]] = mapped_column(default=list)
-    """Kinds of runs it takes; empty is every kind."""
+    """Kinds of runs it accepts; empty is every kind."""
     runs_per_day: Mapped[int | None]
     """Runs that a team may send in a UTC day; None is no limit."""
     runs_in_all: Mapped[int | None]

@@ -77,7 +77,7 @@ def ids(given: Any, what: str) -> list[bytes]:
 
 
 def numbers(given: Any, what: str, *, whole: bool = False) -> FloatArray:
-    """A column of numbers; raises Invalid for the first that is not finite or, where asked for, not whole."""
+    """A column of numbers; raises Invalid for the first that is not finite or, if requested, not whole."""
     array = np.asarray(given)
     if array.dtype.kind == "O":
         array = np.array([float(value) if is_finite(value) else np.nan for value in array.tolist()])

@@ -13,7 +13,7 @@ from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.record import Measure
 
 Kind = Literal["rankings", "answers", "judges"]
-"""Kind of run that a task takes and its measures score."""
+"""Kind of run that a task accepts and its measures score."""
 
 
 # As that of rankings: a page names each of its measures many times.

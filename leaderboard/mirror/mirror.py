@@ -344,7 +344,7 @@ class _Written:
         return True
 
     def grown(self) -> list[PageAddress]:
-        """The pages that have more sections than when they were last asked for."""
+        """The pages that have more sections than when last requested."""
         pages = [replace(page, documents=tuple(sorted(self.documents[page]))) for page in self.longer]
         self.longer.clear()
         return pages
@@ -375,7 +375,7 @@ def write(
     """Mirror a site, or one task (its slug and the ids of its runs), into a folder.
 
     site is the site's own address, under which absolute links are known. All is written next to the folder
-    and takes its place at the end, so that a mirror is whole or as it was. Raises Invalid where the folder
+    and replaces it at the end, so that a mirror is complete or unchanged. Raises Invalid where the folder
     holds anything but a mirror, or the first page is not shown to visitors.
     """
     parts = urlsplit(site)

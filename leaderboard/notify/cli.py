@@ -1,4 +1,4 @@
-"""`leaderboard mail`: whether the mail server that is set takes mail."""
+"""`leaderboard mail`: whether the configured mail server accepts mail."""
 
 import click
 

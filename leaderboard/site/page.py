@@ -249,7 +249,7 @@ def outbox_page(session: Session, viewer: Viewer) -> OutboxPage:
 
 
 def letter_table(page: OutboxPage) -> Table[Mail]:
-    """Letters that have not been taken; what they say is their readers' business."""
+    """Letters that have not been accepted; what they say is their readers' business."""
     columns = columns_from(
         Mail,
         Column("letter", lambda row: row.id, "Mail", digits=0),
@@ -306,7 +306,7 @@ KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class StoredTable:
-    """One table of the database and what it takes with its indexes."""
+    """One table of the database and its size with indexes."""
 
     name: Annotated[str, Shown(key="table")]
     kind: Annotated[str, Shown("Data")]

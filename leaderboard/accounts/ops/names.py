@@ -88,7 +88,7 @@ def _broken_rule(name: str, what: str) -> str:
 
 
 def _most_marks(name: str) -> int:
-    """The longest row of marks that take no room of their own."""
+    """The longest sequence of combining marks."""
     most = row = 0
     for character in name:
         row = row + 1 if category(character) in ("Mn", "Me") else 0

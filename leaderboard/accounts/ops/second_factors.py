@@ -21,7 +21,7 @@ RECOVERY_CODES = 10
 RECOVERY_BYTES = 15
 """Enough random bits that a fast digest of them is safe."""
 DRIFT = 1
-"""Codes of 30 seconds before and after are taken too: clocks differ."""
+"""Codes of 30 seconds before and after are accepted too: clocks differ."""
 WRONG_CODE = "This code is wrong or has already been used. Wait for the next code and try again."
 
 
@@ -106,7 +106,7 @@ def recovery_codes_left(session: Session, account_id: int) -> int:
 
 
 def link(secret: str, name: str, issuer: str) -> str:
-    """The otpauth link that an authenticator takes, as a link or as a QR code."""
+    """The otpauth link for an authenticator, as a link or as a QR code."""
     return TOTP(secret).provisioning_uri(name=name, issuer_name=issuer)
 
 

@@ -209,7 +209,7 @@ def adopt_identity(session: Session, viewer: Viewer, token: str) -> None:
 def identity_link(session: Session, viewer: Viewer, issuer: str, subject: str) -> None:
     """Let an identity sign in to the viewer's account; raises Conflict where it is another account's.
 
-    An account has one identity of an issuer: a second one takes the place of the first.
+    An account has one identity of an issuer: a second one replaces the first.
     """
     account_id = require_account(viewer)
     if account_of(session, issuer, subject) == account_id:
@@ -302,7 +302,7 @@ def spend_try(session: Session, tried: AccountTry) -> None:
 
 
 def give_back_try(session: Session, tried: AccountTry) -> None:
-    """Take a try back: it was right."""
+    """Undo a counted attempt: it was right."""
     if tried.device:
         throttles.clear(session, _device(tried))
         return

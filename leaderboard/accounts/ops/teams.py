@@ -224,7 +224,7 @@ def hand_over(session: Session, viewer: Viewer, team_id: int, account_id: int) -
 
 
 def leave(session: Session, viewer: Viewer, team_id: int) -> None:
-    """Take the viewer out of the team; where the captain leaves, the longest-standing member leads.
+    """Remove the viewer from the team; where the captain leaves, the longest-standing member leads.
 
     Raises Conflict for the last member: the team's runs need someone who answers for them.
     """
@@ -236,7 +236,7 @@ def leave(session: Session, viewer: Viewer, team_id: int) -> None:
 
 
 def step_down(session: Session, team_id: int, account_id: int) -> None:
-    """Take a member out of a team; after a captain, the longest-standing member leads."""
+    """Remove a member from a team; after a captain, the longest-standing member leads."""
     members = _locked_members(session, team_id)
     others = [member for member in members if member.account_id != account_id]
     if others and all(member.role != CAPTAIN for member in others):
@@ -247,7 +247,7 @@ def step_down(session: Session, team_id: int, account_id: int) -> None:
 
 
 def remove(session: Session, viewer: Viewer, team_id: int, account_id: int) -> None:
-    """Take another member out of the team; for its captain only."""
+    """Remove another member from the team; for its captain only."""
     require_captain(session, viewer, team_id)
     members = {member.account_id: member for member in _locked_members(session, team_id)}
     if account_id not in members or account_id == viewer.account_id:

@@ -342,7 +342,7 @@ def offered() -> tuple[Provider, ...]:
 def require_password() -> AccountCredentials:
     """The password hash that the form's current password matched; an account may have none.
 
-    Counts as a try, and takes tens of milliseconds. Raises Invalid where the password is another one.
+    Counts as an attempt, and takes tens of milliseconds. Raises Invalid where the password is another one.
     """
     asker = viewer()
     with writing() as session:

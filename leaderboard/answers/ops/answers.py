@@ -212,7 +212,7 @@ SAMPLE = "This is a sample."
 
 
 def sample(rules: UploadRules, docnos: Sequence[str]) -> Iterator[str]:
-    """Lines of a run in the first dialect that the task takes: one sentence per topic, with a citation.
+    """Lines of a run in the first dialect that the task accepts: one sentence per topic, with a citation.
 
     None for LongEval's, whose runs are archives.
     """

@@ -241,7 +241,7 @@ def _words(kind: Any) -> str:
 
 @cache
 def _choices(table: RecordTable) -> Mapping[str, list[str | int]]:
-    """Column -> the values that the database takes, by its constraints."""
+    """Column -> the values that the database accepts, by its constraints."""
     found: dict[str, list[str | int]] = {}
     for rule in table.model.metadata.tables[table.model.__tablename__].constraints:
         parts = (
@@ -274,7 +274,7 @@ def _broken_rule(table: RecordTable, name: str, value: Any) -> str:
 
 
 def _as_setting(read: Callable[[str], Any]) -> Callable[[Any], str]:
-    """A rule that takes the values which the form of a setting gives."""
+    """A rule that accepts the values of a setting's form."""
 
     def rule(value: Any) -> str:
         # A task keeps settings as JSON, where every key is a text.

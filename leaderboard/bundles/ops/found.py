@@ -249,7 +249,7 @@ def _runs(
     left_out: dict[str, str],
     progress: Progress,
 ) -> tuple[tuple[FoundRun, ...], set[str]]:
-    """The runs that can be taken, and the topics that are in them; topics None lets all in."""
+    """The runs that can be imported, and their topics; topics None lets all in."""
     ids: set[str] = set()
     made: dict[str, FoundRun] = {}
     for name in names:
@@ -365,8 +365,8 @@ def make_bundle(
 ) -> None:
     """Store and publish the task, then add its runs; the caller's transaction holds all of it or nothing.
 
-    For who may make tasks: organisers file runs for any team in their tasks. Raises Conflict where the
-    slug is taken, Invalid for a run that is not accepted after all.
+    For accounts that may create tasks: organisers file runs for any team in their tasks. Raises Conflict
+    where the slug is taken, Invalid for a run that is not accepted after all.
     """
     # A large run takes longer to be packed than a page's transaction may wait.
     unlimited(session.connection())

@@ -93,7 +93,7 @@ def public_report(facts: Mapping[str, Any]) -> dict[str, Any]:
 def rules(topics: tuple[str, ...], facts: Mapping[str, Any]) -> AnswerRules:
     """Rules for reading the file of a run, so that its answers are those that were checked.
 
-    facts: of the report on it, empty for lines written again. Nothing is refused that was taken then.
+    facts: of the report on it, empty for lines written again. Nothing accepted then is refused.
     """
     own = facts.get("limits") or {}
     return AnswerRules(

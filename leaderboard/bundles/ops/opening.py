@@ -3,8 +3,8 @@
 Members of archives are unpacked under names of ours, within a bound that the disk sets; paths in them are
 only compared. Links are refused. Nothing is used before all digests are those of SHA256SUMS.
 
-They are not in the database, as they may be larger than all of it; who sends others, says yes or waits for a
-day is rid of them.
+They are not in the database, as they may be larger than all of it; sending others, confirming or a day's wait
+removes them.
 """
 
 import hashlib

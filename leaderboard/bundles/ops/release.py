@@ -72,7 +72,7 @@ EMPTIED: dict[str, Record] = {
     "answers": {"note": ""},
     "revisions": {"file_name": "", "rounds": "", "read_as": []},
 }
-"""Table -> column -> what takes the place of what others wrote there."""  # fmt: skip
+"""Table -> column -> the replacement for what others wrote there."""  # fmt: skip
 WRITTEN = {
     "task": ("name", "description", "licence", "agreement"),
     "lines": ("origin_name",),
@@ -198,7 +198,7 @@ def _references(session: Session, task: Task) -> tuple[dict[str, str], frozenset
 
 
 def _people(session: Session, task: Task, teams: Iterable[int]) -> set[str]:
-    """Names of all who have to do with the task: members of its teams, helpers, senders, assessors."""
+    """Names of everyone involved in the task: members of its teams, helpers, senders, assessors."""
     accounts = (
         select(Member.account_id).where(Member.team_id.in_(list(teams))),
         select(TaskRole.account_id).where(TaskRole.task_id == task.id),

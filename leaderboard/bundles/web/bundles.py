@@ -25,7 +25,7 @@ from leaderboard.web.session import applied, database, finish_reading, reading, 
 blueprint = Blueprint("bundles", __name__)
 
 AN_HOUR = 20
-"""Exports that an account may ask for an hour: each reads all of a task."""
+"""Exports that an account may request per hour: each reads all of a task."""
 AT_ONCE = 2
 _turns = threading.BoundedSemaphore(AT_ONCE)
 # Of their own: however many visitors ask, organisers get their exports.

@@ -53,7 +53,7 @@ class StopSignals:
 
 
 def in_a_process(function: Callable[..., Result], *arguments: Any) -> Result:
-    """Call the function in a process of its own, which takes its imports with it.
+    """Call the function in a separate process, which ends with its imports.
 
     Raises ClickException where the process ended without a word.
     """

@@ -142,7 +142,7 @@ class Supervisor:
         return partial(counters.count_lost, self.counters, number)
 
     def add_web(self, listening: socket.socket) -> None:
-        """Prepare the web processes, which all take connections from a socket that is bound already."""
+        """Prepare the web processes, which all accept connections from one bound socket."""
         count = self.settings.web_slots
         memory = shared.memory(count) if count > 1 else None
         for number in range(count):

@@ -1,4 +1,4 @@
-"""Whether the site does its work: it takes writes, and evaluators look for jobs."""
+"""Whether the site does its work: it accepts writes, and evaluators poll for jobs."""
 
 import logging
 import threading
@@ -124,7 +124,7 @@ def _oldest_s(session: Session, at: datetime) -> float | None:
 
 
 class WriteCheck:
-    """Whether the database takes writes, tried now and then, and for how long this process runs."""
+    """Whether the database accepts writes, tested regularly, and for how long this process runs."""
 
     def __init__(self) -> None:
         self._began = time.monotonic()

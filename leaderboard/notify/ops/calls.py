@@ -198,7 +198,7 @@ def _connected(url: SplitResult, allowed: Networks, ends: float) -> Iterator[HTT
 
 
 def _reached(addresses: Sequence[Address], port: int, ends: float) -> socket.socket:
-    """A connection to the first of the addresses that takes one: often not all of a name's work."""
+    """A connection to the first address that accepts one: often not all of a name's work."""
     for number, address in enumerate(addresses, start=1):
         # Half of the remaining time, so that a silent address leaves time for the next.
         left_s = max(0.1, ends - time.monotonic()) / (1 if number == len(addresses) else 2)

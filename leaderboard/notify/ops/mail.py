@@ -3,7 +3,7 @@
 A letter is sent at least once: if an evaluator dies between the server's acceptance and recording it, it is
 sent again with the same Message-ID. Once its success is noted it never does.
 
-Nothing here depends on whether another account has the address, so no answer tells who has one.
+Nothing here depends on whether another account has the address, so no answer reveals who has one.
 """
 
 import hashlib
@@ -515,7 +515,7 @@ def send_link(session: Session, viewer: Viewer, name: str, address: str) -> None
     """Queue the mail if the account with this name has a confirmed address; else do nothing.
 
     address is the link's, with PLACE in it. The link does what a password does: a second factor is still
-    asked for. Call it once the answer is sent, so that timing does not reveal whether there was one.
+    required. Call it once the answer is sent, so that timing does not reveal whether there was one.
     """
     account = session.scalar(
         select(Account).where(Account.canonical == names.canonical(name), accounts.reachable())

@@ -60,7 +60,7 @@ def new_message() -> str:
 
 
 def headers(message: str, at: datetime, body: bytes, signing: Iterable[str]) -> dict[str, str]:
-    """The headers of one attempt; with two secrets, while one takes over, there is a signature by each.
+    """The headers of one attempt; with two secrets, during a rotation, there is a signature by each.
 
     Source: Standard Webhooks 1.0.0, "Signature scheme" and "Webhook headers": HMAC-SHA256 of id, timestamp
     in whole seconds and body, joined by full stops.

@@ -34,7 +34,7 @@ def form(run_id: int) -> ResponseReturnValue:
 @blueprint.post("/runs/<id:run_id>/reproduces")
 @rule(SIGNED_IN)
 def save(run_id: int) -> ResponseReturnValue:
-    """Say what the run reproduces; without an original, take it back."""
+    """Say what the run reproduces; without an original, remove it."""
     asker = viewer()
     try:
         of = given(request.form)

@@ -31,7 +31,7 @@ HELD_FOR = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class OpenBatch:
-    """A batch that takes files: its id, and the teams that they are for."""
+    """A batch that accepts files: its id, and the teams that they are for."""
 
     id: int
     team_ids: Mapping[str, int]
@@ -178,7 +178,7 @@ def own_batch(session: Session, viewer: Viewer, batch_id: int) -> tuple[UploadBa
 def send_held(session: Session, viewer: Viewer, batch_id: int) -> int:
     """Send what was held: it is checked once more and becomes runs; how many files.
 
-    Raises Closed where the task takes no runs any more.
+    Raises Closed where the task no longer accepts runs.
     """
     batch, task = own_batch(session, viewer, batch_id)
     lock_row(session, UploadBatch, batch.id)

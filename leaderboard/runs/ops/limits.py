@@ -203,7 +203,7 @@ def require_still_room(session: Session, phase: Phase, upload: Upload) -> None:
         return
     hold(session, upload.team_id, upload.account_id)
     team = session.get_one(Team, upload.team_id)
-    # Only what came before it: nothing that others send later takes the place of a file that had one.
+    # Only what came before it: files that others send later never displace one that has a place.
     before = Upload.id < upload.id
     senders = _senders(phase, team, upload.account_id, upload.agent)
     _require_room(session, senders, phase, upload.created_at, before)
@@ -212,7 +212,7 @@ def require_still_room(session: Session, phase: Phase, upload: Upload) -> None:
 def count_check(session: Session, account_id: int | None, ip: str = "") -> bool:
     """Count a file as rejected before its check; return whether it may be checked at once.
 
-    Commit this first, so that none is checked for free; `count_accepted` takes it back. Not at once, and
+    Commit this first, so that none is checked for free; `count_accepted` undoes it. Not at once, and
     uncounted, where 20 files of the account or 100 of a network were rejected within an hour: such a file
     waits for its turn (`turn_of`). Without an account nothing is counted.
     """
@@ -234,8 +234,8 @@ def count_check(session: Session, account_id: int | None, ip: str = "") -> bool:
 def turn_of(session: Session, upload: Upload) -> datetime:
     """The time from which a file may be checked after too many rejected files of its account.
 
-    That is a minute after the check before. A good file is taken like this too, and no more work is done than
-    one check a minute. Raises OverQuota while another file of the account waits: it is checked first.
+    That is a minute after the check before. A good file is accepted this way too, with at most one check per
+    minute. Raises OverQuota while another file of the account waits: it is checked first.
     """
     own = Upload.account_id == upload.account_id, Upload.batch_id.is_(None), Upload.id != upload.id
     waiting = session.scalar(select(Upload.file_name).where(*own, Upload.state == "received").limit(1))
@@ -493,7 +493,7 @@ def public_rules(
 
 
 def require_size(phase: Phase, size: int) -> None:
-    """Raise TooLarge for a file that is larger than those the phase takes."""
+    """Raise TooLarge for a file over the phase's maximum size."""
     if phase.largest_bytes is not None and size > phase.largest_bytes:
         raise TooLarge(
             f"The phase {phase.name} accepts files of at most {phase.largest_bytes:,} bytes as submitted; "
@@ -515,7 +515,7 @@ def _open(
 
 
 def require_taken(session: Session, viewer: Viewer, task: Task, phase_name: str = "") -> Phase:
-    """The phase that takes the viewer's runs; raises Closed where none does."""
+    """The phase that accepts the viewer's runs; raises Closed where none does."""
     _require_published(task)
     if task.archived_at is not None:
         raise Closed(f"{task.name} is archived and accepts no runs.")

@@ -132,7 +132,7 @@ class PartialRequest:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Bytes: of the largest upload, and those that files in pieces may take of the disk together."""
+    """Bytes: of the largest upload, and the total that files in pieces may use on disk."""
 
     largest: int
     free: int

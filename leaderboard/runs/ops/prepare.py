@@ -174,7 +174,7 @@ class RunList:
 
     def row_of(self, names: Collection[str]) -> ListRow | None:
         """The row of the file with one of these names, the most specific first; None without one."""
-        # A list may name files with endings that were taken off since, or the other way round.
+        # A list may name files with suffixes that were removed later, or the other way round.
         by_run = {suggested_name(row.run): row for row in self.rows} | {row.run: row for row in self.rows}
         rows = (by_run.get(name) for name in names)
         return next((row for row in rows if row is not None), None)

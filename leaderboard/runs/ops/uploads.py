@@ -318,7 +318,7 @@ def _decide(session: Session, checked: _Checked) -> Submission:
 def _waits_for_a_look(session: Session, checked: _Checked) -> bool:
     """Whether the first check of a file is to be followed by a review: by its sender, or the organisers.
 
-    A sender asks for one of a whole batch; no agent sends batches.
+    A sender requests one per batch; no agent sends batches.
     """
     upload = checked.upload
     if upload.checked_at is not None:

@@ -50,7 +50,7 @@ def mark_run(session: Session, viewer: Viewer, run_id: int, why: str = "") -> No
 
 
 def unmark_run(session: Session, viewer: Viewer, run_id: int, why: str = "") -> None:
-    """Take the mark of a run back; raises as `mark_run` does, and changes nothing of a run without a mark."""
+    """Remove the mark of a run; raises as `mark_run` does, and changes nothing of a run without a mark."""
     run, task = _run_to_mark(session, viewer, run_id, why)
     if run.final_at is None:
         return
@@ -207,7 +207,7 @@ class Choice:
 
 
 def choose(session: Session, viewer: Viewer, run_id: int, asked: Choice) -> str:
-    """Mark a run or take its mark back; raises as these do. What it is now."""
+    """Mark a run or remove its mark; raises as these do. What it is now."""
     is_chosen = asked.by == "mark" if asked.by else asked.chosen
     (mark_run if is_chosen else unmark_run)(session, viewer, run_id)
     return "chosen" if is_chosen else "not chosen"

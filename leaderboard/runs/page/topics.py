@@ -412,7 +412,7 @@ def _same_scores(scores: dict[int, FloatArray], run_id: int, other: int) -> bool
 
 
 def _overlap(session: Session, source: Source, run: Row, other: Row) -> float | None:
-    """The mean overlap of two runs' rankings; None where it takes too long and is not there yet."""
+    """The mean overlap of two runs' rankings; None where it takes too long and is not computed yet."""
     pair = sorted((run, other), key=lambda row: row.run_id)
     request = Request(
         procedure=ranking_overlaps.PROCEDURE,

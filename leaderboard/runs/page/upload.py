@@ -222,7 +222,7 @@ def _row(session: Session, viewer: Viewer, upload_id: int) -> tuple[Upload, Task
 
 
 SAMPLE_DEPTH = 10
-"""Documents per topic of a sample run: as many as blind tasks ask for."""
+"""Documents per topic of a sample run: as many as blind tasks require."""
 
 
 def sample_run(session: Session, viewer: Viewer, slug: str) -> str:
@@ -248,7 +248,7 @@ class CheckForm(OfTask):
     visibility: str
     """blind where any phase that accepts runs now is."""
     phases: tuple[str, ...]
-    """The phases that take runs now, if several do."""
+    """The phases that accept runs now, if several do."""
     organises: bool
     details: bool
     """Whether scores by topic are shown to the viewer."""

@@ -129,13 +129,13 @@ def upload_form(session: Session, viewer: Viewer, slug: str) -> UploadForm:
 
 
 def _kinds(taking: list[Phase], organises: bool) -> tuple[str, ...]:
-    """The kinds of run that any of the phases takes from the viewer: the form has one list for all."""
+    """The kinds of run that any of the phases accepts from the viewer: the form has one list for all."""
     taken = {kind for phase in taking for kind in phase.kinds or KINDS}
     return tuple(kind for kind in KINDS if kind in taken and (organises or kind not in ORGANISERS_KINDS))
 
 
 def _takes(taking: list[Phase]) -> str:
-    """Sentences on the kinds that the phases take; empty if all take every kind."""
+    """Sentences on the kinds that the phases accept; empty if all accept every kind."""
     limited = [phase for phase in taking if phase.kinds]
     return " ".join(f"{phase.name} accepts only {' and '.join(phase.kinds)} runs." for phase in limited)
 

@@ -135,7 +135,7 @@ def _prepared(
 def _checked(asker: Viewer, slug: str, team_id: int, file: Received, phase: str) -> PreparedUpload | None:
     """The file checked while its sender waits, outside any transaction.
 
-    None where that takes long, and where too many files of the account or network were rejected.
+    None if that takes long, or if too many files of the account or network were rejected.
     """
     rules = limits.rules_for(reading(), asker, slug, team_id, phase)
     with writing() as session:

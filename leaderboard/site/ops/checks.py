@@ -82,7 +82,7 @@ class DamageCheck:
     def damage(self, database: Database, place: Any) -> list[Damage]:
         """Damage at one place; anything that prevents reading it is damage too.
 
-        Raises StoreAway: what could not be asked for just now may be whole.
+        Raises StoreAway: unavailable data may be intact.
         """
         owner = f"{self.owner} {place}" if place is not None else self.owner
         try:

@@ -1,4 +1,4 @@
-"""An operator's page of accounts: who is there, let in again, closed, made an organiser, invited."""
+"""An operator's page of accounts: list, reopen, close, make organisers, invite."""
 
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue

@@ -25,7 +25,7 @@ NO_ROOM = "Too little disk space is left, so files are refused."
 @blueprint.get("/healthz")
 @rule(PUBLIC)
 def show() -> ResponseReturnValue:
-    """200 while a run that is sent would be taken and scored, else 503 with the reason.
+    """200 while a submitted run would be accepted and scored, else 503 with the reason.
 
     The queue and the evaluators are shown to local clients and to organisers only: from outside, the
     counts would show how busy a sealed task is.
