@@ -69,7 +69,7 @@ def written(at: datetime | None, zone: str) -> str:
 
 
 def span(opens_at: datetime | None, closes_at: datetime | None, zone: str) -> str:
-    """From when to when runs are taken, in a zone and in UTC.
+    """The period in which runs are accepted, in a zone and in UTC.
 
     >>> span(None, datetime(2031, 6, 1, 11, 59, 59, tzinfo=UTC), "AoE")
     'from no limit until 2031-05-31 23:59:59 AoE (2031-06-01 11:59:59 UTC)'

@@ -53,7 +53,7 @@ class Action:
     page: str = ""
     """The endpoint of the page that has the form, and that is shown when it is done."""
     act: Callable[..., Any]
-    """`act(session, viewer, *placeholders, record)`, without a record if there is none."""
+    """`act(session, viewer, *placeholders, record)`, without a record if the action has none."""
     done: str | Callable[[Any, Any], str] = ""
     """Success message, or a function that makes it from the record and the result of `act`."""
     record: type | None = None

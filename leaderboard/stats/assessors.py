@@ -187,8 +187,8 @@ def cohen(table: Confusion, weights: Weights = "plain", level: float = 0.95) -> 
 def fleiss(table: Ratings, level: float = 0.95) -> Kappa:
     """Fleiss' kappa of many assessors, of the documents that as many of them judged as most others.
 
-    It needs the same number of grades for each: where numbers differ, that at least two which most
-    documents have is taken, the larger of two equals. Assessors may differ from document to document.
+    It needs the same number of grades for each: where numbers differ, the most common one of at least two is
+    used, the larger of two equals. Assessors may differ from document to document.
     """
     number = table.given.sum(axis=0)
     several = number[number > 1]
@@ -307,7 +307,7 @@ _DISTANCES: dict[Scale, Callable[[FloatArray, FloatArray], FloatArray]] = {
 AWAY_S = 300.0
 """A document that was open for longer than this was left alone: its time says nothing."""
 TRIMMED = 0.9
-"""Share of the times, the middle ones, that the trimmed mean is taken of."""
+"""Share of the times, the middle ones, used for the trimmed mean."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Whether a run is better than a baseline, no worse, or worse, against a margin that is allowed.
 
 The difference is the run's mean less the baseline's, positive where the run is better. With a margin from 0
-on, three one-sided paired tests at level 5 % ask for one verdict:
+on, three one-sided paired tests at level 5 % give one verdict:
 
 - *better*: the difference is above 0 (superiority);
 - *no worse*: the difference is above -margin (non-inferiority);
@@ -43,7 +43,7 @@ ALPHA = 0.05
 VERSION = 1
 """Grows when the same scores give another verdict or other numbers."""
 _STRAIGHT = 1e-6
-"""Below this curvature the inverse of Hall's transformation is taken for its first two terms."""
+"""Below this curvature the inverse of Hall's transformation is replaced by its first two terms."""
 
 
 @dataclass(frozen=True, slots=True)

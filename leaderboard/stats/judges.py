@@ -46,7 +46,7 @@ class BoardAgreement:
 
     tau_b, tau_ap_b, rho and r from -1 to 1; rbo and accuracy from 0 to 1. r is Pearson's, of the means
     themselves: it is shown, and nothing is ranked by it. top_tau is tau_b among the best top runs of the
-    reference, None where that was not asked for.
+    reference, None if not requested.
     """
 
     runs: int
@@ -65,7 +65,7 @@ def board_agreement(
 ) -> BoardAgreement:
     """The agreement of the means by reference and judge, (runs,) each, of the runs of these names.
 
-    RBO takes tied runs in order of their names. k: the number of top runs compared separately, 0 for none;
+    RBO orders tied runs by name. k: the number of top runs compared separately, 0 for none;
     with those that tie with the last of them, or, where ties are cut, in the order given. Raises ValueError
     for fewer than two runs.
 
@@ -182,7 +182,7 @@ def resampled_taus(
     seed: int,
     resamples: int = RESAMPLES,
 ) -> FloatArray:
-    """τ_b of both boards over topics drawn with replacement, (resamples,): arguments as at_least takes them.
+    """τ_b of both boards over topics drawn with replacement, (resamples,): arguments as for at_least.
 
     >>> scores = np.array([[0.9, 0.8], [0.5, 0.6]])
     >>> resampled_taus(scores, -scores, seed=1, resamples=3)
@@ -309,7 +309,7 @@ def guaranteed_range(reference: FloatArray, judge: FloatArray) -> GuaranteedRang
 
 
 def _by_holm(scores: FloatArray) -> SignArray:
-    # Not by the verdicts of a board: their other half of the error is spent on who may be the best.
+    # Not by the verdicts of a board: the other half of the error is for the possibly best runs.
     tested = paired_t(scores)
     return np.where(holm(tested.p) < LEVEL, np.sign(tested.difference), 0).astype(np.int8)
 

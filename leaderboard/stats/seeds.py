@@ -1,8 +1,8 @@
 """Random numbers that are the same for ever: seeds from the compared data, and the raw stream of PCG64.
 
-NumPy promises the integers of its bit generators for all versions, and no more: what its Generator makes
-of them may change. So bits, numbers and orders are made from the raw integers here. Work in blocks takes a
-stream for each block, and the numbers do not depend on who computes which block when.
+NumPy promises the integers of its bit generators for all versions, and no more: what its Generator makes of
+them may change. So bits, numbers and orders are made from the raw integers here. Work in blocks uses a stream
+per block, and the numbers do not depend on the order or thread of the blocks.
 """
 
 import hashlib

@@ -7,7 +7,7 @@ Rank r of a run means that r - 1 runs are better; its interval is for the rank t
 topics would give it.
 
 One rule for all, with one error. Half of alpha goes to the pairs, by a correction that keeps it over all;
-half to the question of who is the best, shared among the n - 1 runs that could be better: Edwards and Hsu,
+half to the question which run is best, shared among the n - 1 runs that could be better: Edwards and Hsu,
 Multiple comparisons with the best treatment, Journal of the American Statistical Association 78(384), 1983,
 with Bonferroni's bound for the paired design. Unless one errs, with a probability of at most alpha, all
 statements on all runs are true at once. The proof is in docs/statistics.md.
@@ -235,7 +235,7 @@ SOURCE = (
     "Edwards and Hsu, Multiple Comparisons with the Best Treatment, Journal of the American Statistical "
     "Association 78(384), 1983"
 )
-"""Of the question of who may be the best."""
+"""For the question which runs may be best."""
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 POWER = 0.8
@@ -272,7 +272,7 @@ def verdicts(table: PairTable, level: float = LEVEL) -> Verdicts:
     level/(n - 1); it may be the best where it is neither out nor beaten. A run that alone may be the best is
     the best, and beats all others. Where the runs of the highest and the lowest mean do not differ
     significantly, none is called one of the best, or out. Where the table's correction keeps no error over
-    all pairs, Holm's takes its place here.
+    all pairs, Holm's replaces it here.
 
     >>> from leaderboard.stats.pairs.methods import all_pairs, method
     >>> scores = np.array([[9, 8, 9, 7, 8], [5, 6, 4, 4, 3], [5, 4, 6, 2, 5]]) / 10
@@ -616,7 +616,7 @@ class Posterior(NamedTuple):
 def posterior(scores: FloatArray, *, rope: float) -> Posterior:
     """The probabilities of all pairs of runs: scores (runs, topics), pairs as pairs() has them.
 
-    Differences are taken for normal and nothing is presumed of their mean and spread: then the mean is
+    Differences are treated as normal, with a noninformative prior on mean and spread: then the mean is
     distributed as t around the observed one. rope is the largest difference of no practical matter, in
     units of the scores. Differences that are the same on every topic leave no doubt. Raises ValueError
     where there are fewer than two topics or rope is negative.

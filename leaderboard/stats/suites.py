@@ -91,7 +91,7 @@ def member_ranks(means: FloatArray) -> FloatArray:
 def borda_points(means: FloatArray) -> FloatArray:
     """MTEB's Rank (Borda): in every member n less the rank, 0 where it is missing, summed, (runs,).
 
-    n is the number of all runs, so that points depend on who takes part. Without missing members they sum to
+    n is the number of all runs, so that points depend on the set of runs. Without missing members they sum to
     members · n (n - 1) / 2.
 
     >>> board = [[0.5, 0.6, 0.4], [0.45, 0.65, 0.4], [0.4, 0.5, 0.55], [0.3, 0.55, np.nan]]
@@ -142,7 +142,7 @@ class MemberPairs:
     """All pairs of runs by an aggregate, first less second, each (pairs,) in the order of pairs().
 
     error is the standard error, freedom its degrees of freedom, 0 where it is not known. table has p, its
-    correction by Holm and the 95 % interval, for who asks whom a run beats. units: how many there are of what
+    correction by Holm and the 95 % interval, for comparing two runs. units: how many there are of what
     would be drawn again, the topics of all members, the members, or the topics that they share.
     """
 
@@ -298,7 +298,7 @@ class Board:
 
     weights: of the members in the aggregate, equal ones where it is not a mean. means: (runs, members), as
     the measure prints them, nan for a missing member. values: each aggregate, nan for a run that has none.
-    ranks: by the aggregate that was asked for. complete: places of the runs with all members, which pairs and
+    ranks: by the requested aggregate. complete: places of the runs with all members, which pairs and
     verdicts are of; None where the aggregate is not a mean, or less than two runs are complete.
     """
 

@@ -127,7 +127,7 @@ def latex_text(table: Table[Any]) -> str:
 
 
 def label(name: str) -> str:
-    r"""A name as a LaTeX label: letters, digits and `:-.` only, which is all that \ref takes."""
+    r"""A name as a LaTeX label: letters, digits and `:-.` only, which is all that \ref accepts."""
     return re.sub(r"[^A-Za-z0-9:.-]+", "-", f"tab:{name}")
 
 

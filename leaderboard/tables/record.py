@@ -312,7 +312,7 @@ def utc_time(at: datetime | None) -> str:
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """A text cell that starts like this would be run as a formula by a spreadsheet, the last four by some that
-take full-width signs for plain ones."""
+treat full-width signs as plain ones."""
 
 
 def finite(value: float) -> float | None:

@@ -161,7 +161,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 @dataclass(frozen=True, slots=True)
 class FactField:
-    """One fact: its key in forms, JSON and stored details, and how it is asked for.
+    """One fact: its key in forms, JSON and stored details, and its form field.
 
     group: method, links or cost. choices: the words allowed, else any. dimension: of a quantity.
     """

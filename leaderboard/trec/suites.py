@@ -199,7 +199,7 @@ class _Reader:
 METADATA = ("ir-metadata.yml", "ir-metadata.yaml")
 RUNS = ("run.txt", "run.txt.gz")
 ANSWERS = ("run.jsonl", "run.jsonl.gz")
-"""Other names of a member's run if it takes answers or boards of judges."""
+"""Other names of a member's run if it accepts answers or boards of judges."""
 MOST_RUN_BYTES = 250_000_000
 """Of one member's submitted file: LongEval's limit."""
 MOST_METADATA_BYTES = 2**20
@@ -247,7 +247,7 @@ class Submission:
         return [name for name in self._members if name not in self.seen]
 
     def runs(self) -> Iterator[tuple[str, Path]]:
-        """Each member's name and the file of its run, which is there until the next is asked for.
+        """Each member's name and the file of its run, which exists until the next is requested.
 
         Raises Invalid for a file that is not an archive, or a damaged one; TooLarge beyond the
         limits.

@@ -83,7 +83,7 @@ class Address:
     _reasons: dict[str, str] = field(default_factory=dict)
 
     def get(self, path: str) -> Path | None:
-        """A file, asked for once; raises Invalid where the site does not answer."""
+        """A file, requested once; raises Invalid where the site does not answer."""
         if path not in self._kept:
             self._kept[path] = self._fetched(path)
         return self._kept[path]

@@ -159,7 +159,7 @@ def _door() -> str:
 
 def form_again(page: str, error: errors.LeaderboardError) -> Response:
     """A page that shows a refused form again, with the status and headers of the error."""
-    # Who may send a form, and how often, is not about its one control.
+    # Permissions and limits of a form are not about its one control.
     rest = "" if isinstance(error, errors.Forbidden | errors.OverQuota) else error.message
     page = marks.marked(page, marks.problems(error), rest)
     return Response(page, status_of(error), _waiting(error), mimetype="text/html")
@@ -232,7 +232,7 @@ def _failure(status: int, message: str) -> Response:
 
 
 def _apology(status: int, message: str) -> Response:
-    # Who asks may be what could not be found out; asking again would fail again.
+    # The viewer may be what could not be determined; asking again would fail again.
     g.setdefault("viewer", ANONYMOUS)
     return _answer(status, message, number=request_id())
 

@@ -293,7 +293,7 @@ def size(value: int) -> Markup:
 
 
 def duration(seconds: float) -> str:
-    """About how long something takes, in the unit that suits it.
+    """An approximate duration in a suitable unit.
 
     >>> duration(0.4), duration(12.3), duration(200)
     ('a second', '12 seconds', '3 minutes')

@@ -8,7 +8,7 @@ change of visible data increments that number, so that nothing outdated is ever 
 cookie or a token is never given a kept page, and no page made for them is kept.
 
 A visitor's first page waits for one answer that way, not for a second one that comes after it. Kept pages are
-sent packed, so that it costs them 5 to 7 KB; those of who is signed in are not, and their browsers have the
+sent packed, so that it costs them 5 to 7 KB; those of signed-in accounts are not, and their browsers have the
 files already.
 """
 
@@ -64,7 +64,7 @@ class SentBody:
         return self._packed[coding]
 
     def response(self) -> Response:
-        """The bytes in the best coding that this request takes, with the tag of that coding."""
+        """The bytes in the best coding that this request accepts, with the tag of that coding."""
         coding = _coding(request, len(self.plain))
         response = Response(self.packed(coding), mimetype=self.mimetype)
         if coding:
@@ -380,7 +380,7 @@ def _headers(response: Response) -> dict[str, str]:
 
 
 def _may_be_kept() -> bool:
-    """Whether a visitor asks for a page that is the same for all visitors."""
+    """Whether a visitor requests a page that is the same for all visitors."""
     return (
         request.method in ("GET", "HEAD")
         and request.blueprint in ROOMS
@@ -398,7 +398,7 @@ FILES = "leaderboard-static"
 LOGO_SETTING = "LEADERBOARD_SITE_LOGO"
 LOGOS = (".svg", ".png", ".jpg", ".jpeg", ".webp")
 JOINED = {"app.css": ("charts.css", "app.css")}
-"""Files sent as one, because every page waits for each file that it asks for."""
+"""Files sent as one, because every page waits for each file that it requests."""
 # What a machine's own table says of these two differs.
 KINDS = {".js": "text/javascript", ".css": "text/css"}
 

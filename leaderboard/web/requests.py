@@ -44,7 +44,7 @@ def register(app: Flask) -> None:
 
 
 def hands_out_judgments(view: View) -> View:
-    """A decorator, put under the route decorator: who takes this file is on record."""
+    """A decorator, put under the route decorator: downloads of this file are logged."""
     view.recorded = QRELS  # type: ignore[attr-defined]
     return view
 

@@ -248,7 +248,7 @@ def enforce_budget() -> None:
 
 
 def spend() -> None:
-    """Raise OverQuota, with retry_after_s, where a visitor's address asked for too many computed pages.
+    """Raise OverQuota, with retry_after_s, where a visitor's address requested too many computed pages.
 
     People on this machine and accounts have no limit. Called by views where only some pages are
     computed.
@@ -268,7 +268,7 @@ def spend() -> None:
 
 
 MOST_PARTS = 250
-"""Parts of a form that takes many files: 200 of them and its fields."""
+"""Parts of a form for many files: 200 of them and its fields."""
 LEAST_ROOM = 2**20
 """Bytes that must be free regardless of the settings: a full disk fails in the middle of a write."""
 REFUSAL = "leaderboard.refusal"
@@ -352,7 +352,7 @@ class Gate:
 
 
 def _limit(declared: Rule) -> int:
-    # Whose request it is takes a look into the database, which most addresses need not have.
+    # Finding the sender requires a database query, which most addresses do not need.
     is_visitor = declared.body is Body.CHECK and viewer().account_id is None
     return declared.limit(settings(), is_visitor=is_visitor)
 

@@ -165,7 +165,7 @@ def refuse_many_fields() -> None:
 
 def refuse_cross_site() -> None:
     """Raise Forbidden for a changing request that another site may have made the browser send."""
-    # The API takes no cookies: a page elsewhere has nothing to send it with.
+    # The API accepts no cookies: a page elsewhere has nothing to send it with.
     if request.method in SAFE_METHODS or in_api():
         return
     fetch_site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
@@ -236,7 +236,7 @@ def add_headers(response: Response) -> Response:
         response.headers["Strict-Transport-Security"] = "max-age=31536000; includeSubDomains"
     if request.endpoint != "static":
         response.vary.add("Cookie")
-        # A picture that everybody may see is no less public for who is signed in.
+        # A public picture is also public for signed-in accounts.
         is_for_ever = response.cache_control.immutable and response.status_code < 400
         if (_is_personal() and not is_for_ever) or response.status_code >= 400:
             response.headers["Cache-Control"] = "no-store"
@@ -245,7 +245,7 @@ def add_headers(response: Response) -> Response:
 
 
 def _is_personal() -> bool:
-    """Whether the answer is for one person: who is signed in, signs in, or has an address that tells who."""
+    """Whether the answer is for one person: to signed-in accounts, sign-in pages or personal addresses."""
     return bool(session_token() or cookie(PENDING) or cookie(OPENID) or "token" in (request.view_args or {}))
 
 

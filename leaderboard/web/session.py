@@ -94,7 +94,7 @@ OF_AN_EDITION = frozenset(
         *("topics", "heat_maps", "runs", "run_sections", "rankings", "answers", "nuggets", "judges"),
     )
 )
-"""The rooms whose pages and files show what they show under an earlier edition where one is asked for."""
+"""The rooms whose pages and files can show an earlier edition on request."""
 SESSION, DEVICE, PENDING, OPENID = "session", "device", "pending", "openid"
 """Cookies: of a signed-in account, a known browser, a session that waits for a code or provider."""
 LIFETIMES = {

@@ -122,7 +122,7 @@ def rules_of(viewer: Viewer, run: Any, task: Task, *, is_closed: bool, by_its_te
 
 
 def withdraw(session: Session, viewer: Viewer, run_id: int, why: str) -> str:
-    """Take a run off the board with a reason, and what it is now: its file and scores are kept for later.
+    """Withdraw a run with a reason; returns its new state. Its file and scores are kept for later.
 
     Its team may do so until the task closes, unless teams may not withdraw there; organisers always. Raises
     Forbidden for all others, Closed after the close, Conflict where it is withdrawn already.

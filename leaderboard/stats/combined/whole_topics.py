@@ -72,8 +72,8 @@ class Estimates:
 def believed(scores: WholeTopics) -> float:
     """The weight of the machine's scores, from 0 to 1, by their correlation with people's.
 
-    The slope of people's scores on the machine's, on the judged topics, with the means of runs and of topics
-    taken out.
+    The slope of people's scores on the machine's, on the judged topics, after removing the means of runs and
+    of topics.
     """
     people, machine = _centred(scores.people), _centred(scores.machine[:, scores.judged])
     squares = float((machine * machine).sum())

@@ -51,9 +51,9 @@ def differences(scores: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
     """The differences by topic of all pairs of runs, first less second, a block of pairs at a time.
 
     Each block comes with the slice of the pairs it holds; it is (pairs in it, topics) and the caller's to
-    change until the next one, which takes its place in memory: to map and clear room for each block takes as
-    long as all that is done with it. Formed directly, not from covariances, which loses digits for
-    runs nearly the same.
+    change until the next one, which replaces it in memory: allocating and clearing memory for each block
+    takes as long as its computation. Formed directly, not from covariances, which loses digits for runs
+    nearly the same.
 
     >>> for block, difference in differences(np.array([[3.0, 1.0], [2.0, 2.0]])):
     ...     print(block, difference)

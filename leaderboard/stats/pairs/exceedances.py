@@ -40,8 +40,8 @@ def whole_numbers(scores: FloatArray, largest_sum: float) -> FloatArray:
 def exceedances(draw: Draw, resamples: int, least: FloatArray, progress: Progress) -> IntArray:
     """In how many of the resamples each pair of runs differs by at least its least, (pairs,).
 
-    least is (pairs,), in the order of pairs(); to count ties in spite of rounding, it is taken TIE of the
-    largest sum lower by the caller. progress is called with the share done after each block.
+    least is (pairs,), in the order of pairs(); to count ties despite rounding, the caller lowers it by TIE of
+    the largest sum. progress is called with the share done after each block.
     """
     counts = np.zeros(len(least), dtype=np.int64)
     differ, large = np.empty((ROWS, BLOCK)), np.zeros((ROWS, BLOCK), dtype=np.bool_)

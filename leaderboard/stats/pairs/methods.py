@@ -301,7 +301,7 @@ def method(name: str | tuple[str, str]) -> Method:
 def resamples_needed(by: Method, pairs: int, level: float = LEVEL) -> int | None:
     """Number of resamples that a method draws for n pairs of runs; None where it draws none.
 
-    Holm and Bonferroni look for a p of level / pairs, which takes 20 pairs / level resamples to see.
+    Holm and Bonferroni need a p of level / pairs, which takes 20 pairs / level resamples.
 
     >>> resamples_needed(method("randomisation+holm"), 8256), resamples_needed(method("t+holm"), 8256)
     (6604800, None)

@@ -30,8 +30,8 @@ def signed_rank(scores: FloatArray, *, correction: bool = False) -> SignedRank:
 
     As SciPy's wilcoxon with method="asymptotic", zero_method="wilcox", correction=False: topics without a
     difference are left out, differences of the same size share their mean rank, and the sum of ranks is
-    taken for normal. Runs with the same scores have p 1. With correction a half is taken off the sum's
-    distance from the middle, for it only takes steps: R's wilcox.test does so by default.
+    treated as normal. Runs with the same scores have p 1. With correction a half is subtracted from the sum's
+    distance from the middle, because it is discrete: R's wilcox.test does so by default.
 
     >>> result = signed_rank(np.array([[0.5, 0.4, 0.7, 0.2], [0.25, 0.5, 0.2, 0.2]]))
     >>> float(result.positive[0]), round(float(result.p[0]), 6)

@@ -464,6 +464,6 @@ def _rows(of: SuiteBoard, runs: Sequence[SeenRun]) -> list[BoardRow]:
 
 
 def _without_rank(row: BoardRow) -> BoardRow:
-    """A run that takes no part in ranks: its means only, as points and ranks are among those that do."""
+    """A run without a rank: its means only, as points and ranks are among those that do."""
     values = {name: value if name in MEANS else None for name, value in row.values.items()}
     return replace(row, rank=None, low=None, high=None, may_be_best=False, values=values)

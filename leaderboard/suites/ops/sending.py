@@ -317,7 +317,7 @@ def fill_in(
 
 
 def withdraw_parts(session: Session, viewer: Viewer, slug: str, suite_run_id: int) -> None:
-    """Take a suite run off the suite's board; its runs stay in their tasks. Twice changes nothing."""
+    """Withdraw a suite run from the suite's board; its runs stay in their tasks. Twice changes nothing."""
     _, suite_run = own_suite_run(session, viewer, slug, suite_run_id)
     if suite_run.withdrawn_at is None:
         suite_run.withdrawn_at = now(session)

@@ -93,7 +93,7 @@ def teams_without_run(session: Session, task_id: int) -> dict[int, str]:
 
 
 def _entered(task_id: int) -> Select[Team]:
-    # A team with only rejected files has no entry where a task asks for none, and needs help most.
+    # A team with only rejected files has no entry if the task requires none, and needs help most.
     entered = select(Entry.team_id).where(Entry.task_id == task_id, entries.takes_part())
     sender = (Member.team_id == Upload.team_id) & (Member.account_id == Upload.account_id)
     tried = select(Upload.team_id).join(Member, sender).where(Upload.task_id == task_id)

@@ -14,7 +14,7 @@ from leaderboard.db.tables import Task
 from leaderboard.tables.yaml import yaml_text
 
 FRAMEWORK = "ir-leaderboard"
-"""The name of this program where an evaluation framework is asked for."""
+"""The name of this program as an evaluation framework."""
 _SPDX = re.compile(r"[A-Za-z0-9.+-]+")
 _CC = re.compile(r"CC[ -](BY(?:-(?:SA|NC|ND|NC-SA|NC-ND))?|0)[ -]?(\d\.\d)?", re.IGNORECASE)
 _BIBTEX = str.maketrans({letter: f"\\{letter}" for letter in "&%$#_{}"} | {"\\": r"\textbackslash{}",

@@ -409,7 +409,7 @@ def create(session: Session, viewer: Viewer, prepared: PreparedTask) -> CreatedT
 
 
 def publish(session: Session, viewer: Viewer, slug: str) -> None:
-    """Show the task to everybody and take runs from now on; publishing twice changes nothing.
+    """Publish the task and accept runs from now on; publishing twice changes nothing.
 
     Raises Conflict where another organiser's task has been published under the slug.
     """

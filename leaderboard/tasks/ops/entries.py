@@ -1,7 +1,7 @@
 """Entering a task: freely, by an organiser's approval or by a code, with an agreement if the task has one.
 
-A free task without an agreement is entered by the first run. What a new version of the agreement changes is
-asked for before the next run; runs that were sent stay.
+A free task without an agreement is entered by the first run. A new version of the agreement must be accepted
+before the next run; runs that were sent stay.
 
 Filed runs are on the board and say so on their own pages. The team's page shows them once a member
 has agreed, or at once if the team has no accounts.
@@ -128,7 +128,7 @@ def count_code(session: Session, viewer: Viewer, slug: str) -> None:
 def enter(session: Session, viewer: Viewer, slug: str, team_id: int, asked: EntryRequest) -> EntryState:
     """Enter one of the viewer's teams, or ask to, or agree to a new version of the agreement.
 
-    Raises NotFound for a team of others, Closed where the task takes no runs any more, Forbidden for a wrong
+    Raises NotFound for a team of others, Closed where the task no longer accepts runs, Forbidden for a wrong
     code or a team that was refused, Invalid where the current agreement was not accepted.
     """
     account_id = require_account(viewer)

@@ -325,7 +325,7 @@ def set_dates(
 
 
 def exclude_topic(session: Session, viewer: Viewer, slug: str, topic_id: str, reason: str) -> None:
-    """Leave a topic of a draft out of all means, with the reason; an empty reason takes it back in."""
+    """Leave a topic of a draft out of all means, with the reason; an empty reason includes it again."""
     task = policy.own_task(session, viewer, slug)
     if task.published_at is not None:
         raise Conflict("Topics can be excluded only before the task is published.")

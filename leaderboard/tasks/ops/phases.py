@@ -267,7 +267,7 @@ def stamp(phase: Phase, topics: TopicSet | None) -> str:
 
 
 def remove(session: Session, viewer: Viewer, slug: str, name: str) -> None:
-    """Take a phase away; raises Conflict where it has runs or is the only one."""
+    """Delete a phase; raises Conflict where it has runs or is the only one."""
     task = policy.own_task(session, viewer, slug)
     lock_row(session, Task, task.id)
     phase = find(session, task, name)
@@ -312,8 +312,8 @@ def find(session: Session, task: Task, name: str) -> Phase:
 def for_runs(session: Session, viewer: Viewer, task: Task, name: str = "") -> Phase:
     """The phase of a run submitted now: the named phase, else the open phase.
 
-    Raises Closed where that one, or every phase, takes none now; Invalid where several do and none is named.
-    An organiser may send to any phase at any time.
+    Raises Closed where that one, or every phase, accepts none now; Invalid where several do and none is
+    named. An organiser may send to any phase at any time.
     """
     at = now(session)
     phases = of_task(session, task.id)

@@ -19,7 +19,7 @@ from leaderboard.web.session import memo, reading, viewer
 
 
 def register(app: Flask) -> None:
-    """Let templates ask for it."""
+    """Make it available to templates."""
     app.jinja_env.globals.update(
         head_of=head_of,
         takes=takes,

@@ -35,7 +35,7 @@ def _filled(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewTask:
-    """What the form of a new task asks for next to its kinds and files; empty texts mean the usual."""
+    """The fields of the form of a new task, next to its kinds and files; empty texts mean the usual."""
 
     name: Annotated[str, Field(title="Name", longest=200, read=_filled)]
     topic_fields: Annotated[

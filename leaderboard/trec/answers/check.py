@@ -86,7 +86,7 @@ class Findings:
 
 TYPES = ("manual", "automatic")
 OPTIONAL = ("narrative", "prompt", "type")
-"""Fields that TREC RAG 2025 asks for but does not require."""
+"""Fields that TREC RAG 2025 requests but does not require."""
 
 
 @dataclass(frozen=True)

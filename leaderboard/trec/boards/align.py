@@ -1,8 +1,8 @@
 """A judge's board aligned with a reference: runs by topics, and missing values.
 
-Means are computed from the lines of topics: an `all` line may be a sum, or over other topics. What a judge
-leaves out is never taken for 0, which would reward leaving out bad runs; autojudge-evaluate's ways are there
-to have its numbers.
+Means are computed from the lines of topics: an `all` line may be a sum, or over other topics. Values that a
+judge leaves out never count as 0, which would reward leaving out bad runs; autojudge-evaluate's ways are
+there to have its numbers.
 """
 
 import math

@@ -190,7 +190,7 @@ class _Reader:
             self.add(line, columns, run)
 
     def add(self, line: Line, columns: tuple[str, ...], run: str) -> None:
-        """Take a line whose columns hold this; run is that of a file whose lines do not name theirs."""
+        """Add a line with these columns; run is that of a file whose lines do not name theirs."""
         if len(line.cells) != len(columns):
             rule = f"Lines of this file have {len(columns)} columns; this one has {len(line.cells)}."
             self.problems.add(Problem(rule, "Use the same columns on all lines.", line.number))

@@ -59,7 +59,7 @@ class _Reader:
     cut: list[int] = field(default_factory=list)
 
     def add(self, number: int, fields: list[bytes]) -> None:
-        """Take the fields of a line."""
+        """Add the fields of a line."""
         if len(fields) not in _FORMS:
             rule = f"A judgment has four fields, or six with confidence and run; this line has {len(fields)}."
             self.problems.add(Problem(rule, "Write topic 0 docno label.", number))

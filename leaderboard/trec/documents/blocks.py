@@ -47,7 +47,7 @@ class SpooledBlocks:
     """Blocks on their way to the database: what they hold is in memory while it is little, else on disk."""
 
     def __init__(self, blocks: Iterable[DocumentBlock]) -> None:
-        """Take them all; each is let go before the next one comes."""
+        """Add them all; each is let go before the next one comes."""
         self._found_by: list[tuple[str, str, int, int]] = []
         self._file = SpooledTemporaryFile(max_size=SPOOL_BYTES)  # noqa: SIM115 (closed with this)
         finalize(self, self._file.close)

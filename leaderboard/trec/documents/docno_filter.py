@@ -56,7 +56,7 @@ class DocnoFilter:
 
 
 class DocnoFilterBuilder:
-    """Takes docnos as they come; what is known of them waits on disk, as bits need their number first."""
+    """Collects docnos; what is known of them waits on disk, as bits need their number first."""
 
     def __init__(self) -> None:
         self._waiting: list[bytes] = []
@@ -71,7 +71,7 @@ class DocnoFilterBuilder:
             self._hash()
 
     def build(self) -> bytes:
-        """The filter of all that were taken; a byte a bit while it is made, which 8 million docnos fit."""
+        """The filter of all docnos added; a byte a bit while it is made, which 8 million docnos fit."""
         self._hash()
         bits = np.zeros(max(8, -(-self._count * BITS_A_DOCNO // 8) * 8), np.bool_)
         self._file.seek(0)

@@ -145,7 +145,7 @@ def order(ranking: Ranking, dialect: int) -> IntArray:
 
 
 class Aligner:
-    """Takes the blocks of one run and reduces it to its judged hits.
+    """Reduces the blocks of one run to its judged hits.
 
     Topics without judgments are skipped; depth keeps that many documents of each ranking, the best
     (None: all). Documents that the judgments leave out are first removed from a block, and counted in

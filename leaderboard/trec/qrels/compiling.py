@@ -16,7 +16,7 @@ def compile_qrels(qrels: Qrels, preferences: PreferenceJudgments | None = None) 
     """The judgments ready to be aligned with runs, with the subtopics of qrels of that kind.
 
     Documents and topics that occur only in preferences are added, pooled but not judged: a run finds
-    them, and no measure of grades takes them for relevant.
+    them, and no measure of grades treats them as relevant.
 
     >>> subtopics = {"1": {"1": {b"a": 1}, "2": {b"b": 2}}}
     >>> qrels = Qrels({"1": {b"a": 1, b"b": 2}}, "subtopic", subtopics=subtopics)

@@ -199,7 +199,7 @@ class _Reader:
         self._problems = Problems("list of documents left out")
 
     def read(self, path: Path, limits: Limits) -> None:
-        """Take all lines of the file; raises Invalid with its name and up to 25 problems."""
+        """Read all lines of the file; raises Invalid with its name and up to 25 problems."""
         try:
             for number, line in raw_lines(path, limits):
                 self.take(number, line)

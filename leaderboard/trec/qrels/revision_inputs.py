@@ -55,7 +55,7 @@ def compiled_inputs(inputs: RevisionInputs) -> CompiledJudgments:
     """The judgments with all further inputs.
 
     Documents and topics that occur only in subtopics or preferences are added as `leaderboard evaluate` adds
-    them: pooled but not judged, so that no measure of grades takes them for relevant. A distractor among them
+    them: pooled but not judged, so that no measure of grades treats them as relevant. A distractor among them
     has grade 0. Documents left out of a topic are not judged for it. Raises Damaged, by the name of the
     inputs, where any of them is.
     """

@@ -19,8 +19,8 @@ MEMBERS = 100_000
 class Limits:
     """Limits of a file: plain_bytes in all, ratio of plain to compressed, line_bytes a line.
 
-    memory: most bytes a decoder may ask for; `xz -9` needs half of the usual ones. buffer_bytes: most that
-    lines of one topic may take at a time, None for any; beyond it TooSlow is raised.
+    memory: most bytes a decoder may request; `xz -9` needs half of the usual ones. buffer_bytes: most for the
+    lines of one topic at a time, None for any; beyond it TooSlow is raised.
     """
 
     plain_bytes: int = 2 * 2**30

@@ -19,7 +19,7 @@ class Known:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Complete rankings of a run; body and columns are those of the next block once that is asked for.
+    """Complete rankings of a run; body and columns become those of the next block once it is requested.
 
     topics: (groups,) ids; lines: (groups,) line of the file on which each begins. known: what was computed
     from them so far.

@@ -240,7 +240,7 @@ def _zipped(path: Path, folder: Path, limits: Limits, most: int) -> Iterator[Bun
 
 
 def _require_short_directory(path: Path, most: int) -> None:
-    """Raise TooLarge where a zip's list of members is long: reading it would take memory without end."""
+    """Raise TooLarge where a zip's list of members is long: reading it would use unlimited memory."""
     with path.open("rb") as file:
         _require_short_file(file, most)
 
@@ -277,7 +277,7 @@ def _unzipped(
 
 
 def _fault_of(info: zipfile.ZipInfo, limits: Limits) -> tuple[str, str] | None:
-    """Rule and remedy where a member is not taken."""
+    """Rule and remedy where a member is not accepted."""
     if stat.S_ISLNK(info.external_attr >> 16):
         return "This is a link, not a file.", "Put the file itself into the archive."
     if info.flag_bits & 1:
@@ -341,7 +341,7 @@ def _tarred(path: Path, folder: Path, limits: Limits, most: int) -> Iterator[Bun
 
 
 def _tar_members(path: Path, limits: Limits) -> Iterator[tuple[str, bytes, Iterator[bytes]]]:
-    """Name, kind and bytes of the members of a tar but folders and hidden files; the bytes are to be taken.
+    """Name, kind and bytes of the members of a tar but folders and hidden files; the bytes are to be used.
 
     The standard library's reader would hold headers of any length in memory.
     """

@@ -254,7 +254,7 @@ def printed(
 ) -> bytes:
     """For every topic a line for each head: head, topic, tab, and the value to its number of digits.
 
-    values: (lines, topics); digits: (lines,), with which a number takes six characters at least, with 0 as
+    values: (lines, topics); digits: (lines,), where a number takes at least six characters, with 0 as
     many as it needs. texts: line -> the text for every topic instead of a number.
     """
     written: bytes = (native or _numpy()).printed(heads, topics, values, digits, texts)

@@ -73,7 +73,7 @@ def shown(text: bytes | str, length: int = SHOWN_CHARACTERS) -> str:
 
 
 def text_of(value: bytes) -> str:
-    """Text of an id; trec_eval takes any bytes, so those that are not UTF-8 survive as escapes."""
+    """Text of an id; trec_eval accepts any bytes, so those that are not UTF-8 survive as escapes."""
     return value.decode("utf-8", "surrogateescape")
 
 

@@ -386,7 +386,7 @@ def _long_quotients(mantissa: Words, places: Places) -> tuple[Floats, NDArray[np
 
 
 def _odd_numbers(text: Bytes, start: Places, size: Places) -> Floats | None:
-    """Numbers one by one; float() alone would also take underscores, nan and infinity."""
+    """Numbers one by one; float() alone would also accept underscores, nan and infinity."""
     width = int(size.max())
     table = text[np.minimum(start[:, None] + np.arange(width), len(text) - 1)]
     table[np.arange(width) >= size[:, None]] = 0

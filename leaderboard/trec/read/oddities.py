@@ -31,7 +31,7 @@ class Doubtful(Exception):
 
 
 class Entries(NamedTuple):
-    """The entries taken of a block: their positions in body, and their numbers of bytes and lines."""
+    """The entries read from a block: their positions in body, and their numbers of bytes and lines."""
 
     body: bytes | bytearray
     columns: Columns
@@ -58,7 +58,7 @@ class Oddities:
         self._fruitless = 0
 
     def look(self, body: bytearray, parsed: Parsed, line: int) -> None:
-        """Take in what the kernel saw in a block that begins on this line of the file."""
+        """Add the kernel's findings in a block that begins on this line of the file."""
         self.form = self.form or Form(6, self.strict)
         if parsed.flags & (BYTES | COMMENTS):
             lines = bytes(body[: parsed.consumed]).split(b"\n")
@@ -216,7 +216,7 @@ def _require_text(lines: list[bytes]) -> None:
 
 
 def _scores(texts: Column) -> FloatArray:
-    """The scores; float() alone would also take underscores, nan and infinity."""
+    """The scores; float() alone would also accept underscores, nan and infinity."""
     if b"".join(texts).translate(None, SCORE_BYTES):
         raise Doubtful
     try:

@@ -162,7 +162,7 @@ class _Reader:
             raise Doubtful from None
 
     def _taken(self, buffer: Buffer, entries: Entries) -> Block:
-        """The entries as a block; what they were of the buffer is marked as taken."""
+        """The entries as a block; their part of the buffer is marked as consumed."""
         buffer.taken = entries.consumed
         return self._counted(block_in(entries.body, entries.columns), entries.lines)
 

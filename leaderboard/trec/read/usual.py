@@ -77,7 +77,7 @@ def unnumbered(source: "Source | Converted") -> Iterator[None]:
 
 
 def _is_usual(head: Head, kind: Kind, strict: bool) -> bool:
-    """Whether a line of the first ones is as a reader of the usual form takes it."""
+    """Whether one of the first lines is readable in the usual form."""
     if not (lines := head.lines):
         return False
     if kind == "run":

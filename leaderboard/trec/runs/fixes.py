@@ -191,7 +191,7 @@ def _parts(source: Source, limits: Limits, dialect: int) -> Iterator[list[_Entry
 
 
 def _reranked(group: list[_Entry], entries: list[_Entry], fixing: Fixing) -> list[_Entry]:
-    """The lines of one topic, without those that are dropped and, where asked for, by rank."""
+    """The lines of one topic, without dropped ones and, if requested, by rank."""
     kept = entries
     if "duplicates" in fixing.counts:
         kept = _without_duplicates(kept, fixing)

@@ -123,7 +123,7 @@ class RunPacker:
         self._take(PENDING)
 
     def _take(self, left: int) -> None:
-        """Take compressed blocks in their order until this number is left."""
+        """Store compressed blocks in order until this number is left."""
         while len(self._pending) > left:
             self._blocks.append(framed(_RANKINGS, self._pending.popleft().result()))
 

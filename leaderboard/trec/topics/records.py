@@ -29,7 +29,7 @@ _NAMES = {"id": _IDS, "title": _TITLES, "description": _DESCRIPTIONS, "narrative
 _OF_A_LANGUAGE = re.compile(r"^[a-z]{2}(?=(?:title|desc|narr)$)")
 """Prefix of field names at CLEF."""
 _KINDS = frozenset({"type", "template", "lang", "language", "category", "source", "task", "time", "date"})
-"""Fields that say of which kind a topic is, not what it asks for."""
+"""Fields with the type of a topic, not its contents."""
 MOST_JOINED = 12
 """Fields that form a title together where none is one alone."""
 

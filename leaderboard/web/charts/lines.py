@@ -81,7 +81,7 @@ def line_chart(
     x: tuple[float, float] | None = None,
     y: tuple[float, float] | None = (0.0, 1.0),
 ) -> LineChart:
-    """At most 8 curves over the ranges x and y; None takes a range from the points.
+    """At most 8 curves over the ranges x and y; None derives a range from the points.
 
     Raises ValueError for more curves.
 

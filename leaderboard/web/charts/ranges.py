@@ -20,12 +20,12 @@ from leaderboard.web.charts.scales import (
 
 TOP, PLOT, BOTTOM = 30.0, 190.0, 6.0
 LETTER, ASIDE = 6.8, 6.0
-"""Pixels that a letter of an upright name takes, and those between axis and name."""
+"""Pixels per letter of a vertical name, and between axis and name."""
 LEFT, RIGHT = 10.5, 99.0
 WIDEST = 7.0
 """The widest step from topic to topic, in percent."""
 TICK = 0.64
-"""The share of a step that a median's tick takes."""
+"""The width of a median's tick as a share of a step."""
 MOST_COLUMNS = 400
 """More topics than this are drawn as means of neighbours."""
 MOST_NAMED = 75

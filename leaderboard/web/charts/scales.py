@@ -232,7 +232,7 @@ def _stroke(*points: tuple[float, float]) -> str:
 LETTER, LINE = 9.0, 13.0
 """At most the width of a letter and the height of a line of a label."""
 NEAR = 9.0
-"""Minimum distance of two marks, so that a name between them is not taken for the other's."""
+"""Minimum distance of two marks, so that a name between them is not mistaken for the other's."""
 Side = tuple[float, float, str]
 """Offset of a name to the right of its mark and below it, and its text anchor."""
 LEVEL_WITH: tuple[Side, ...] = ((8.0, 4.0, "start"), (-8.0, 4.0, "end"))

@@ -14,7 +14,7 @@ SHORT, LOWEST = 4.0, 10.0
 FEW, MANY = 50, 100
 """Ranks a line: a ranking of at most as many has wider cells."""
 FILL = 0.78
-"""The share of a cell that its bar takes."""
+"""The width of a bar as a share of its cell."""
 ROOM = 20
 """A line of fewer ranks names its first alone."""
 EVERY = 10

@@ -146,7 +146,7 @@ def _fill(session: Session, task: Task) -> int:
     """Give every team of the task that has none the next pseudonym; how many teams have one now."""
     session.flush()
     entries = _entries(session, task)
-    # No pseudonym is the name of a team of the site: readers would take one for the other.
+    # No pseudonym is the name of a team of the site: readers would confuse them.
     taken = {skeleton(entry.pseudonym) for entry in entries if entry.pseudonym}
     taken |= set(session.scalars(select(Team.skeleton).where(Team.skeleton.is_not(None))))
     drawn = order(words(task.pseudonym_list), task.pseudonym_seed)
