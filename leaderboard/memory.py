@@ -213,7 +213,7 @@ def _parts(one: object) -> Iterator[object]:
     else:
         own = getattr(one, "__dict__", None)
         if isinstance(own, dict):
-            # A row of the database is measured without what its session knows of it.
+            # A row of the database is measured without its session's state.
             yield from (part for name, part in own.items() if name != "_sa_instance_state")
         for kind in type(one).__mro__:
             slots = kind.__dict__.get("__slots__", ())

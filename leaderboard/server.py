@@ -133,7 +133,7 @@ def _busy(reason: str) -> Busy:
 
 BODY_GRACE_S = 10.0
 BODY_RATE = 8 * 2**10
-"""Bytes a second that a body must have come with on average, once the grace is over."""
+"""Minimum average rate of a body in bytes per second, once the grace period is over."""
 
 AUTHORITY = re.compile(rb"(\[[0-9a-f:.]+\]|([a-z0-9._~!$&'()*+,;=-]|%[0-9a-f]{2})*)(:[0-9]*)?")
 """Allowed values of `Host`, in lower case: RFC 3986, 3.2.2 and 3.2.3."""
@@ -366,7 +366,7 @@ class SiteChannel(HTTPChannel):  # type: ignore[misc]
         return not self._has_question and bool(super().readable())
 
     def answer_question(self, request: IncomingRequest) -> None:
-        """Go on with a request whose question was answered; called by the thread that asked."""
+        """Continue a request after the gate's decision; called by the thread that asked."""
         with self.requests_lock:
             self._has_question = False
             if request.is_unread:
@@ -493,7 +493,7 @@ class Question:
         self._channel.answer_question(request)
 
     def cancel(self) -> None:
-        """Ask no more: the server stops."""
+        """Cancel the question: the server stops."""
         self._channel.cancel()
 
 
@@ -502,7 +502,7 @@ if sys.platform != "win32":
 
 THREADS = 8
 LOOK_S = 1
-"""Seconds between two looks for connections that are overdue."""
+"""Seconds between two checks for overdue connections."""
 ACCEPTED_AT_ONCE = 64
 POLITE_S = 0.001
 """Seconds for which a process with more connections leaves a new one to another."""
@@ -583,7 +583,7 @@ class SiteServer(TcpWSGIServer):  # type: ignore[misc]
                 channel.handle_close()
 
     def forget(self, channel: SiteChannel) -> None:
-        """Count a connection no more: it is closed."""
+        """Stop counting a connection: it is closed."""
         mine = self._open[channel.network]
         mine.discard(channel)
         if not mine:

@@ -213,7 +213,7 @@ def is_loopback(host: str) -> bool:
 
 
 def _of_file(name: str, source: Mapping[str, str]) -> str | None:
-    """A secret out of the file that the environment names, as containers are given theirs; None: no file."""
+    """A secret from the file that the environment names, as usual for containers; None: no file."""
     path = source.get(f"{name}_FILE")
     if path is None:
         return None

@@ -101,7 +101,7 @@ def record(session: Session, viewer: Viewer, action: str, subject: str, **detail
 def notice(session: Session, viewer: Viewer, action: str, subject: str, **detail: Any) -> None:
     """Record an event that may come in bursts: once an hour for one subject and one account or network.
 
-    At most 1,000 rows an hour come so; where there would be more, one row audit.full says that.
+    That gives at most 1,000 rows per hour; where there would be more, one row audit.full says that.
     """
     who = throttles.network(viewer.ip) if viewer.account_id is None else viewer.account_id
     if not _first(session, f"audit {action} {subject} {who}", 1):

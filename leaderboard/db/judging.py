@@ -227,7 +227,7 @@ class Pool(Base):
 
 
 class PoolTopic(Base):
-    """A topic's documents in a pool, one row a topic."""
+    """A topic's documents in a pool, one row per topic."""
 
     __tablename__ = "pool_topic"
 

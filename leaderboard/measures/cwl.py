@@ -54,7 +54,7 @@ def inst(
     hits = scaled_gains(judged, min_rel, max_rel, depth)
     gained = running(np.add, hits.starts, hits.steps.astype(np.float64))
     # From one find to the next, c = T + T(i) stays, C telescopes, and the weight of rank i is
-    # level / (i - 1 + c)²; at a find, c falls by its gain, and level so that the weight goes on.
+    # level / (i - 1 + c)²; at a find, c falls by its gain, and level so that the weight continues.
     c_above = 2.0 * T - (gained - hits.steps) / hits.scale
     c_below = 2.0 * T - gained / hits.scale
     above, below = hits.rank - 1 + c_above, hits.rank - 1 + c_below
@@ -123,7 +123,7 @@ def squares_up_to(start: float, depth: int | None) -> FloatArray:
 WANTED = Parameter(
     "T", "number", "The gain that the reader wants, in documents of the highest grade.", 0.5, 1e6, default=1.0
 )
-"""With less than 1/2, a find could make a reader of INST more likely to go on."""
+"""With less than 1/2, a find could make a reader of INST more likely to continue."""
 DEPTH = Parameter(
     "depth", "integer", "The number of ranks that the weights cover; all if not set.", 1, 100_000
 )

@@ -1,4 +1,4 @@
-"""Writing a mirror: every page that leads from the first one, as a visitor is shown it."""
+"""Writing a mirror: every page reachable from the first one, as visitors see it."""
 
 import hashlib
 import json
@@ -35,7 +35,7 @@ from leaderboard.web.session import database
 
 LINKS = re.compile(r'(\s(?:href|src|xlink:href))="([^"]*)"')
 LEADING = re.compile(r"<(?:a|link|img|script|image|use)\b[^>]*>")
-"""Tags that lead somewhere; our pages escape > in all that is written into them."""
+"""Tags with links; our pages escape > in all that is written into them."""
 CONTENT = re.compile(r"<(?:table|p|h[1-6]|ul|dl)\b")
 """Content for which a form is kept, without its fields."""
 SILENCED = {"script", "select", "textarea", "button"}
@@ -47,11 +47,11 @@ SEARCH_FORM = '<a href="/search">Search</a>'
 STAYING = ("#", "data:", "mailto:")
 """Beginnings of addresses that stay the same in a mirror."""
 Link = Callable[[str], str | None]
-"""The address to write for the address of a link; None where it leads nowhere."""
+"""The address to write for the address of a link; None if it has no target."""
 
 
 def links(page: str) -> list[str]:
-    """The addresses that a page leads to or needs.
+    """The addresses that a page links to or needs.
 
     >>> links('<a href="/a?x=1&amp;y">A</a><a href="#b">B</a><script src="/htmx.js"></script>')
     ['/a?x=1&y']
@@ -75,7 +75,7 @@ def rewritten(page: str, link: Link, note: str = "") -> str:
 
 
 class _Writer(HTMLParser):
-    """Writes what it reads, tag by tag as it was, but for what needs a server."""
+    """Copies its input, tag by tag, except for parts that need a server."""
 
     def __init__(self, link: Link, note: str) -> None:
         super().__init__(convert_charrefs=False)
@@ -320,7 +320,7 @@ class MirrorRecord:
 
 @dataclass(slots=True)
 class _Written:
-    """Progress of a mirror; files are relative paths, aliases lead from an address to another.
+    """Progress of a mirror; files are relative paths, aliases map an address to another.
 
     documents are the sections of pages of documents, longer the pages that are to be written with more.
     """
@@ -361,7 +361,7 @@ class _Written:
                 self.pages[taken.file] = address
 
     def file(self, address: PageAddress | None) -> str | None:
-        """The file of an address, also of one that leads on to another."""
+        """The file of an address, also of one that redirects."""
         for _ in range(9):
             if address not in self.aliases:
                 break
@@ -512,7 +512,7 @@ def _asked(work: "_Work", address: PageAddress) -> TestResponse:
 
 
 def _draw(work: "_Work", address: PageAddress, name: str, page: str) -> _Taken:
-    """Write a figure out of its page, which the application would make again for it."""
+    """Write a figure from its page, which the application would otherwise render again."""
     try:
         drawing = filters.drawing(page, name)
     except NotFound:
@@ -523,7 +523,7 @@ def _draw(work: "_Work", address: PageAddress, name: str, page: str) -> _Taken:
 
 
 def _link(work: _Work, start: PageAddress) -> None:
-    """Lead the links of all pages among the files, and write the search."""
+    """Point the links of all pages to the files, and write the search."""
     app, addresses, written, site = work.app, work.addresses, work.written, work.site
     entries = []
     with _processes(work) as each:

@@ -144,7 +144,7 @@ class AuditSearch:
 
 @dataclass(frozen=True, slots=True)
 class AuditPage:
-    """Acts that were found, newest first; older is the id to go on from, None at the end."""
+    """Acts that were found, newest first; older is the id to continue from, None at the end."""
 
     rows: tuple[AuditRow, ...]
     older: int | None

@@ -77,7 +77,7 @@ class Kappa(NamedTuple):
     observed: float | None
     """Agreement that was met, weighted, from 0 to 1."""
     expected: float | None
-    """Agreement by chance alone."""
+    """Agreement expected by chance."""
     error: float | None
     """Standard error of the value; None also where one document alone was judged."""
     low: Annotated[float | None, Shown("from", key="kappa_low", digits=3)]
@@ -324,11 +324,11 @@ class JudgingTimes:
     ]
     """Mean of the middle nine tenths."""
     total: float
-    """Seconds at work."""
+    """Working time in seconds."""
 
     @property
     def an_hour(self) -> Annotated[float | None, Shown(digits=0)]:
-        """Judgments in an hour at work."""
+        """Judgments per working hour."""
         return 3600 * self.judgments / self.total if self.total > 0 else None
 
 
@@ -516,7 +516,7 @@ _SIMPLE: dict[str, Callable[[Sequence[int]], int]] = {
     "mean": rounded_mean,
     "max": max,
 }
-"""Rules that need no more than the grades, the oldest first."""
+"""Rules that need only the grades, the oldest first."""
 
 
 LEAST, SIDE_BY_SIDE_MOST = 0, 4

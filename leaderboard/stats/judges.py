@@ -164,7 +164,7 @@ def at_least(
 
     reference (runs, T topics), judge (runs, its topics), whose places among the reference's topics are
     given, all without. A resample in which a side ties all runs has τ 0, as has one without a topic of the
-    judge. The same seed gives the same number for ever.
+    judge. The same seed always gives the same number.
 
     >>> scores = np.array([[0.9, 0.8, 0.9, 0.7], [0.5, 0.6, 0.4, 0.4], [0.1, 0.2, 0.1, 0.3]])
     >>> at_least(scores, scores, seed=1, resamples=100)

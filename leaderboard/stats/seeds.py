@@ -74,7 +74,7 @@ def numbers(source: PCG64, rows: int, columns: int, below: int) -> IntArray:
 
 
 def orders(source: PCG64, rows: int, columns: int) -> NDArray[np.intp]:
-    """Random orders of 0 to columns - 1, every order as likely, one a row, (rows, columns).
+    """Random orders of 0 to columns - 1, every order equally likely, one per row, (rows, columns).
 
     >>> orders(stream(1), 2, 5)
     array([[2, 4, 0, 3, 1],

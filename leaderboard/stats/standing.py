@@ -136,7 +136,7 @@ class RankIntervals:
 class FirstPlaces:
     """Ranks of runs on resampled topics, arrays (n,).
 
-    `first` is the share of resamples that a run leads; runs that tie share it. `mean_rank` is its mean
+    `first` is the share of resamples where a run is first; runs that tie share it. `mean_rank` is its mean
     rank, ties sharing the smallest; `low` and `high` are percentiles of its rank. These describe the
     resamples. They are not an interval for the true rank: where runs are close they hold it far less often.
     """
@@ -186,7 +186,7 @@ def first_places(
     """Frequency of first places and the range of ranks of each run when topics are resampled.
 
     The percentile bootstrap over topics of scores (n runs, T topics): Efron and Tibshirani, An Introduction
-    to the Bootstrap, 1993. The same seed gives the same numbers for ever.
+    to the Bootstrap, 1993. The same seed always gives the same numbers.
 
     >>> shares = first_places(np.array([[0.9, 0.8, 0.9], [0.1, 0.2, 0.3], [0.1, 0.2, 0.3]]), seed=1)
     >>> shares.first.tolist(), shares.mean_rank.tolist(), shares.high.tolist()
@@ -560,7 +560,7 @@ TIE = 1e-9
 
 
 class EffectSizes(NamedTuple):
-    """One value a pair, first run less second, each (pairs,)."""
+    """One value per pair, first run less second, each (pairs,)."""
 
     d_z: FloatArray
     """The mean difference over the standard deviation of the differences: of the paired design."""

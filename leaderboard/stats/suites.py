@@ -7,7 +7,7 @@ A member's scores are float64 (runs, topics), higher is better, of the same runs
 (members,), are those of the aggregate. Three answers, by what would be drawn again: the topics within each
 member, the members, or topics that all members share.
 
-Efron and Tibshirani, An Introduction to the Bootstrap, 1993. The same seed gives the same numbers for ever.
+Efron and Tibshirani, An Introduction to the Bootstrap, 1993. The same seed always gives the same numbers.
 """
 
 from collections.abc import Sequence

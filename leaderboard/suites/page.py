@@ -123,7 +123,7 @@ LIST_COLUMNS: tuple[Column[Any], ...] = (
 def board_table(
     of: SuiteBoard, rows: Sequence[BoardRow] | None = None, *, on_site: bool = False
 ) -> Table[BoardRow]:
-    """One row a run: rank, its range, the aggregates, the mean of each member; on a site with its team.
+    """One row per run: rank, its range, the aggregates, the mean of each member; on a site with its team.
 
     rows: where they were made before.
     """
@@ -161,7 +161,7 @@ def board_table(
 
 
 def change_table(of: SuiteBoard, rows: Sequence[ChangeRow] | None = None) -> Table[ChangeRow]:
-    """One row a run and member: what became of it and of its gain since the reference."""
+    """One row per run and member: what became of it and of its gain since the reference."""
     return Table(
         "suite-changes",
         f"Changes from {of.scores.suite.reference or 'no reference'}.",
@@ -183,7 +183,7 @@ def change_table(of: SuiteBoard, rows: Sequence[ChangeRow] | None = None) -> Tab
 
 
 def pair_table(of: SuiteBoard, rows: Sequence[PairRow] | None = None) -> Table[PairRow]:
-    """One row a pair of complete runs: how sure their difference is."""
+    """One row per pair of complete runs: how sure their difference is."""
     names = ("difference", "error", "freedom", "t", "p", "adjusted", "low", "high")
     heads = {"error": "SE", "freedom": "df", "adjusted": "p (Holm)"}
     noun, units = drawn_noun(of), of.board.pairs.units if of.board.pairs else 0

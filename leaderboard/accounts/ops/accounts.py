@@ -143,7 +143,7 @@ def count_sign_up(session: Session, viewer: Viewer, name: str) -> None:
     """Count one try to make an account: commit this before hashing the password and searching the name.
 
     So a name that is taken costs as much as one that is free. Raises Invalid for a name that cannot be
-    shown, OverQuota after 20 an hour from one network.
+    shown, OverQuota after 20 per hour from one network.
     """
     names.displayed(name, "an account")
     throttles.spend(session, f"sign-up ip {throttles.network(viewer.ip)}", SIGN_UPS, SIGN_UP_WINDOW)

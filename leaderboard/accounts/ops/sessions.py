@@ -287,7 +287,7 @@ def spend_try(session: Session, tried: AccountTry) -> None:
     """Count one attempt; raises OverQuota with the fact retry_after_s after too many.
 
     A known device has 10 in 5 minutes, and nobody else's count. A stranger has 10 in 5 minutes for one
-    name and 30 for all names of a network; after 50 a day at one name from everywhere, there is a pause
+    name and 30 for all names of a network; after 50 per day at one name from everywhere, there is a pause
     after each, from a second up to 15 minutes.
     """
     if tried.device:

@@ -11,7 +11,7 @@ from leaderboard.measures.record import CUTOFF_REQUIRED, Measure, Parameter
 from leaderboard.measures.scaled import MAX_REL, scaled_gains
 
 LARGEST_CUTOFF = 1000
-"""Dissimilarities of the top k are k² numbers a topic."""
+"""Dissimilarities of the top k are k² numbers per topic."""
 
 
 def diversity(

@@ -64,7 +64,7 @@ def preferences_by_pair(judged: Judged, *, retrieved: str = "any") -> FloatArray
 def preferences_by_judge(judged: Judged, *, retrieved: str = "any") -> FloatArray:
     """The mean over judges of the share of their preferences that is fulfilled, float64 (topics,), 0 to 1.
 
-    As for PrefsSimp, but a judge with many preferences has no more say than one with few. A judge without
+    As for PrefsSimp, but a judge with many preferences has no more weight than one with few. A judge without
     preferences that count has a share of 0; so has a topic without judges. Source: trec_eval `prefs_avgjg`,
     `prefs_avgjg_imp`, `prefs_avgjg_ret`.
 

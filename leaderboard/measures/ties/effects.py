@@ -85,7 +85,7 @@ def _exact(ties: Tied, bound: BoundMeasure) -> TieEffect:
     best = seen.best(value)
     lowest, highest = bound.compute(seen.worst(value)), bound.compute(best)
     expectation = EXPECTED[bound.measure.name]
-    # Both are the score but for the same factor: that of the best order is known, as it has no ties.
+    # Both are the score up to the same factor: that of the best order is known, as it has no ties.
     sure = Tied(best, ties.groups, best.rank, np.ones_like(best.rank))
     share = ratio(expectation(seen, **given), expectation(sure, **given))
     # Where no order matters the last bit is to be that of the score.

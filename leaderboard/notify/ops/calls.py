@@ -1,8 +1,8 @@
 """A request to a webhook's address: only to allowed networks, and never following a redirect.
 
 No database here. Anyone who makes a webhook chooses where this site connects to, so the address is looked up
-once, checked, and the connection made to the very address that was checked: a name that is looked up again
-may lead elsewhere by then.
+once, checked, and the connection made to the very address that was checked: a name resolved again may have
+another address by then.
 """
 
 import socket
@@ -80,7 +80,7 @@ def networks(text: str) -> Networks:
 
 
 def is_allowed(address: Address, allowed: Networks = (), *, is_tls: bool = True) -> bool:
-    """Whether a webhook may lead to an address: a public one by TLS, or one in a network that is allowed.
+    """Whether a webhook may use an address: a public one by TLS, or one in a network that is allowed.
 
     >>> [is_allowed(ip_address(text)) for text in ("8.8.8.8", "10.0.0.1", "::ffff:127.0.0.1")]
     [True, False, False]
@@ -101,7 +101,7 @@ def is_allowed(address: Address, allowed: Networks = (), *, is_tls: bool = True)
 def checked_address(text: str, allowed: Networks) -> str:
     """The normalised address of a webhook; raises Invalid if no delivery could ever go there.
 
-    What its name leads to is checked before each attempt, not here: that may change any day.
+    The address of its name is checked before each attempt, not here: that may change any day.
     """
     text = text.strip()
     why = _why_not(text, allowed)
@@ -165,7 +165,7 @@ def _exchange(request: WebhookRequest, allowed: Networks) -> tuple[int, str]:
         try:
             body = answer.read(READ_BYTES).decode("utf-8", "replace")
         except (OSError, HTTPException):
-            # The status is what counts; the text behind it was cut off, or came too slowly.
+            # The status is what counts; the text after it was cut off, or came too slowly.
             body = ""
         return answer.status, body
 

@@ -230,7 +230,7 @@ def forget(session: Session) -> None:
 
 
 def _sending(settings: Settings) -> dict[str, Any]:
-    """The networks that webhooks may lead to, None on a site that sends none."""
+    """The networks that webhooks may use, None on a site that sends none."""
     return {"allowed": calls.networks(settings.webhook_networks) if settings.webhooks else None}
 
 

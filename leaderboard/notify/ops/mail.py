@@ -94,8 +94,8 @@ class MailResult:
 def server_of(settings: Settings) -> MailServer | None:
     """The mail server that is set, None where none is.
 
-    Raises Invalid for an address of a server, or of the sender, that cannot be meant, for a password that
-    would cross a network in the clear, and where links in mail would lead nowhere.
+    Raises Invalid for an address of a server, or of the sender, that cannot be right, for a password that
+    would cross a network in the clear, and where links in mail would not work.
     """
     if not settings.smtp_url:
         return None
@@ -391,7 +391,7 @@ class MailToConfirm:
 def give_address(session: Session, viewer: Viewer, address: str) -> str:
     """Give the viewer's account an address; the token that confirms it, to be sent there by `ask_address`.
 
-    Raises Invalid for an invalid address, OverQuota after 5 a day of the account or 3 of the address.
+    Raises Invalid for an invalid address, OverQuota after 5 per day of the account or 3 of the address.
     """
     account_id, wanted = require_account(viewer), address.strip()
     if not is_address(wanted):
@@ -504,7 +504,7 @@ PLACE = "{token}"
 def count_lost(session: Session, viewer: Viewer, name: str) -> None:
     """Count one request for a name, whether it exists or not; commit before `send_link`.
 
-    Raises OverQuota after 5 a day for one name, 30 from one network.
+    Raises OverQuota after 5 per day for one name, 30 from one network.
     """
     throttles.spend(session, f"lost password {sessions.digest(names.canonical(name))}", ASKED_A_DAY, DAY)
     network = throttles.network(viewer.ip)

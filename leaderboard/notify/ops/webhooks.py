@@ -309,7 +309,7 @@ def stop(session: Session, viewer: Viewer, webhook_id: int) -> None:
 
 
 def host_of(address: str) -> str:
-    """The host that a webhook leads to, with its port."""
+    """The host of a webhook, with its port."""
     return urlsplit(address).netloc
 
 

@@ -28,7 +28,7 @@ _NUMBERS = {"ktu": ("KTU", 2), "nrmse": ("nRMSE", 3), "er": ("ER", 2), "p": ("p"
 
 
 def reproductions(page: ReproductionsPage) -> Table[PairRow]:
-    """One row a reproduction: of each level the word and the number that decides it."""
+    """One row per reproduction: of each level the word and the number that decides it."""
     return Table(
         f"{page.slug}-reproductions",
         f"{page.task}: reproductions by {page.measure.key}, {_under(page)}.",

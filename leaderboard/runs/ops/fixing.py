@@ -218,7 +218,7 @@ def ask(session: Session, viewer: Viewer, upload_id: int, names: Sequence[str]) 
     if new.batch_id is None:
         uploads.queue_check(session, new)
     else:
-        # Its sender looks at one file of the batch, and waits for it.
+        # Its sender views one file of the batch, and waits for it.
         queue.enqueue(session, queue.CHECK, new.id, priority=queue.FRESH)
     audit.record(session, viewer, "upload.fix", f"upload:{new.id}", fixed_from=upload.id, fixes=chosen)
     return Submission(new.id, None, new.state, None)

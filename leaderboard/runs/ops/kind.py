@@ -40,7 +40,7 @@ from leaderboard.trec.runs.packing import RunPacker, read_index, unpack_topic
 
 MOST_UNKNOWN = 0.01
 """Maximum share of unknown documents in a blind task: a higher share indicates a probe."""
-# A check of damage looks at all runs of a revision, one after the other.
+# A damage check reads all runs of a revision, one after the other.
 _compiled = lru_cache(maxsize=1)(compiled_inputs)
 
 

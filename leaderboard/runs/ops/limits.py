@@ -337,7 +337,7 @@ def _count(session: Session, phase: Phase, sender: _Sender, *which: ColumnElemen
 
 
 def _senders(phase: Phase, team: Team, account_id: int | None, is_agent: bool) -> list[_Sender]:
-    """The team, and the account with all its teams, so that another team gives an account no more runs.
+    """The team, and the account with all its teams, so that another team does not give an account more runs.
 
     For an agent the same two again, with what their agents sent.
     """

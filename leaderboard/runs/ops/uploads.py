@@ -48,7 +48,7 @@ def sending(
 
     A runner sends for each team that has entered its task itself, as a member would: the team's limits hold.
     All others send as themselves, and nothing is kept. Raises Forbidden for a digest that no runner gives and
-    for a runner whose owner organises the task no more, SecondFactorNeeded where that is due to a missing
+    for a runner whose owner no longer organises the task, SecondFactorNeeded where that is due to a missing
     one, Invalid for a bad digest or none, NotFound for a team that is not in the task.
     """
     token = session.get(ApiToken, viewer.token_id) if viewer.token_id is not None else None
@@ -381,7 +381,7 @@ def _with_name_problem(run_request: RunRequest, alike: str | None, report: Repor
 def _name_for(session: Session, task: Task, team_id: int, name: str) -> tuple[str, str | None]:
     """The name for a run, and the name of the run it conflicts with, if any.
 
-    That of a withdrawn run is free, with a number behind it: `bm25 (2)`. While nobody may know of other
+    That of a withdrawn run is free, followed by a number: `bm25 (2)`. While nobody may know of other
     teams' runs, only the team's own are checked: a refusal would reveal one. For this reason masked teams'
     runs are known by the names that others read.
     """

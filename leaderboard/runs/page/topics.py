@@ -320,7 +320,7 @@ SAME_SCORE = 1e-5
 OVERLAP = 0.95
 """Minimum mean rank-biased overlap of near-duplicate runs."""
 SCREENED = 0.7
-"""Estimated share of the top ten documents in common below which an overlap that large is out of reach."""
+"""Estimated share of the top ten documents in common below which an overlap that large is unattainable."""
 NEAR_DUPLICATES_MOST = 8
 """Maximum pairs whose overlap is computed on request: the most similar ones."""
 

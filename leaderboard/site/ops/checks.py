@@ -67,7 +67,7 @@ class Damage:
 
 
 Look = Callable[[Database, Any], Iterator[str]]
-"""Looks at one of the places of a check and says what is wrong with it; raises Damaged as well."""
+"""Checks one of the places of a check and returns its problems; raises Damaged as well."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,7 +95,7 @@ def put_moved(database: Database, upload_id: int) -> PutObject | None:
         sha256 = _sent(session, upload_id)
     if sha256 is None:
         return None
-    # By chance at the end: an object belongs to one upload only, so that removing it does not affect another.
+    # Random at the end: an object belongs to one upload only, so that removing it does not affect another.
     key = f"{sha256[:2]}/{sha256}-{secrets.token_hex(8)}{ENDING}"
     digest = hashlib.sha256()
     size = store.put(key, _compressed(StoredFile(database, upload_id), digest))

@@ -19,8 +19,8 @@ from leaderboard.stats.pairs.paired_t import ROUNDING
 from leaderboard.stats.reliability import power
 
 LEAST_DIFFERENT = 5
-"""Judged topics on which the people's scores of two runs must differ: of runs that are nearly the same, few
-topics show no spread by chance, and every difference would look certain."""
+"""Judged topics on which the people's scores of two runs must differ: of runs that are nearly the same, a few
+topics may show no spread by chance, and every difference would look certain."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

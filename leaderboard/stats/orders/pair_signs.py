@@ -27,7 +27,7 @@ def pair_signs(scores: FloatArray) -> SignArray:
         first, second = _pairs(runs)
         return signs(scores[:, first] - scores[:, second], peak)
     of_pairs, at = np.empty((orders, runs * (runs - 1) // 2), np.int8), 0
-    # A run against all behind it at once: the differences of all pairs together would not stay in the cache.
+    # A run against all after it at once: the differences of all pairs together would not stay in the cache.
     for run in range(runs - 1):
         behind = runs - 1 - run
         of_pairs[:, at : at + behind] = signs(scores[:, run : run + 1] - scores[:, run + 1 :], peak)

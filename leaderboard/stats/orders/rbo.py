@@ -104,7 +104,7 @@ def shared_places(first: Ranking, second: Ranking) -> IntArray:
 def tie_groups(ranking: Ranking, scores: Scores) -> list[tuple[Hashable, ...]]:
     """A ranking as groups of documents of equal score.
 
-    Raises ValueError where the scores do not descend, or are not one a document.
+    Raises ValueError where the scores do not descend, or are not one per document.
 
     >>> tie_groups("abc", [2.0, 1.0, 1.0])
     [('a',), ('b', 'c')]

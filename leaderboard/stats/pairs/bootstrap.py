@@ -27,7 +27,7 @@ FEW_RUNS = 4
 
 
 class Bootstrap(NamedTuple):
-    """One value a pair, each (pairs,)."""
+    """One value per pair, each (pairs,)."""
 
     p: FloatArray
     """Two-sided, above 0 and at most 1."""

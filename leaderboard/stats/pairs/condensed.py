@@ -27,7 +27,7 @@ def pairs(n: int) -> tuple[IntArray, IntArray]:
 def square(
     condensed: NDArray[Kind], n: int, *, mirrored: Literal[-1, 1], diagonal: float = 0.0
 ) -> NDArray[Kind]:
-    """One value a pair, (n(n-1)/2,), as a matrix (n, n) of the same type.
+    """One value per pair, (n(n-1)/2,), as a matrix (n, n) of the same type.
 
     Below the diagonal is the value of the pair seen from its other run: with mirrored=1 the same,
     as of a p; with mirrored=-1 its negative, as of a difference. Raises ValueError where the number of

@@ -33,7 +33,7 @@ FloatArray = NDArray[np.float64]
 
 
 class GuardedT(NamedTuple):
-    """One value a pair, each (pairs,)."""
+    """One value per pair, each (pairs,)."""
 
     t: FloatArray
     """Johnson's: (m + m3 / (6 s^2 T) + m3 m^2 / (3 s^4)) sqrt(T) / s, of mean m, variance s^2 and m3."""

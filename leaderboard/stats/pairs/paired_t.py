@@ -19,7 +19,7 @@ ROUNDING = 16 * np.finfo(np.float64).eps
 
 
 class PairedT(NamedTuple):
-    """One value a pair, first run less second, each (pairs,)."""
+    """One value per pair, first run less second, each (pairs,)."""
 
     difference: FloatArray
     """Of the means."""

@@ -25,7 +25,7 @@ TOPICS = 256
 
 
 class Randomisation(NamedTuple):
-    """One value a pair, each (pairs,)."""
+    """One value per pair, each (pairs,)."""
 
     p: FloatArray
     """Two-sided, above 0 and at most 1."""

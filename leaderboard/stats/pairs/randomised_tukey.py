@@ -34,7 +34,7 @@ AT_ONCE = 1024
 
 
 class RandomisedTukey(NamedTuple):
-    """One value a pair, and how many resamples it rests on."""
+    """One value per pair, and how many resamples it rests on."""
 
     p: FloatArray
     """Adjusted, (pairs,), above 0 and at most 1."""

@@ -15,7 +15,7 @@ FloatArray = NDArray[np.float64]
 
 
 class SignedRank(NamedTuple):
-    """One value a pair, each (pairs,)."""
+    """One value per pair, each (pairs,)."""
 
     positive: FloatArray
     """The sum of the ranks of the topics the first run wins."""

@@ -24,7 +24,7 @@ AT_ONCE = 4096
 
 
 class Tukey(NamedTuple):
-    """One value a pair, each (pairs,)."""
+    """One value per pair, each (pairs,)."""
 
     q: FloatArray
     """The size of the difference over the standard error of a mean."""

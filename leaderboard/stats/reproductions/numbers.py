@@ -39,7 +39,7 @@ class LevelRow:
 
 
 def level_rows(levels: Levels) -> list[LevelRow]:
-    """One row a number: documents and topics where both runs have the same topics, effects, test."""
+    """One row per number: documents and topics where both runs have the same topics, effects, test."""
     return [*_documents(levels), *_topics(levels), *_effects(levels), *_test(levels)]
 
 

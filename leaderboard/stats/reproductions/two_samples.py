@@ -101,7 +101,7 @@ def unpaired(original: FloatArray, other: FloatArray) -> Difference:
 
 
 def _error(by_topic: FloatArray, scores: FloatArray) -> float:
-    """The standard error of the mean difference; 0 where it is the same on every topic but for rounding."""
+    """The standard error of the mean difference; 0 where it is the same on every topic up to rounding."""
     topics = len(by_topic)
     sd = float(by_topic.std(ddof=min(1, topics - 1)))
     return 0.0 if sd <= _rounding(scores) else sd / sqrt(topics)

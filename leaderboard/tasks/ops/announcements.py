@@ -178,7 +178,7 @@ def send(
     """Send an announcement to its counted recipients; return its id.
 
     link is None without mail. Raises Conflict if the recipients have changed since the count, or if it
-    was just sent; OverQuota after 20 a day of a task.
+    was just sent; OverQuota after 20 per day of a task.
     """
     task = policy.own_task(session, viewer, slug)
     # Held so that a second press of the button sees the first one's row.

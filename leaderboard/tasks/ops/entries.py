@@ -114,7 +114,7 @@ def ensure(session: Session, task: Task, team_id: int, entered_by: int | None) -
 def count_code(session: Session, viewer: Viewer, slug: str) -> None:
     """Count one try of a code: commit this before `enter`, so that wrong ones cost.
 
-    Raises OverQuota after 10 an hour of an account, 50 of a network.
+    Raises OverQuota after 10 per hour of an account, 50 of a network.
     """
     account_id = require_account(viewer)
     task, _ = policy.visible_task(session, viewer, slug)

@@ -15,7 +15,7 @@ from leaderboard.trec.read.numpy_words import loaded, words_of
 
 BITS_A_DOCNO = 12
 PROBES = 8
-"""The number of bits checked per docno; with 12 bits a docno about 3 in 1,000 unknown ones pass."""
+"""The number of bits checked per docno; with 12 bits per docno about 3 in 1,000 unknown ones pass."""
 
 _MAGIC, _UNCHECKED = b"LBF2", b"LBF1"
 _CHUNK = 65536

@@ -222,7 +222,7 @@ def trec(scored: Iterable[AnswerScores], *, per_topic: bool = False) -> Iterator
 
 
 def tsv(scored: Iterable[AnswerScores], *, per_topic: bool = False) -> Iterator[str]:
-    """A heading and one line a score: run, measure, topic (`all` for the mean), value in full."""
+    """A heading and one line per score: run, measure, topic (`all` for the mean), value in full."""
     yield "run\tmeasure\ttopic\tvalue\n"
     for run_scores in scored:
         if per_topic:

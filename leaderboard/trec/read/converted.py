@@ -551,7 +551,7 @@ def _json(source: Source, kind: Kind, limits: Limits, asked: Asked) -> Converted
         loaded = json.loads(text, object_pairs_hook=_Object)
     except json.JSONDecodeError as error:
         if error.msg == "Extra data":
-            # One value a line, of another kind.
+            # One value per line, of another kind.
             return None
         problem = not_json(error, text).problem(None)
         raise Invalid(f"The {forms.NAMES[kind]} cannot be read: {problem}", [problem]) from error

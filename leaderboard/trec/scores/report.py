@@ -73,7 +73,7 @@ def trec_bytes(
 
 
 def tsv(reports: Iterable[RunScores], *, per_topic: bool = False) -> Iterator[str]:
-    """A heading and one line a score: run, measure, topic (`all` for the mean), value in full."""
+    """A heading and one line per score: run, measure, topic (`all` for the mean), value in full."""
     yield "run\tmeasure\ttopic\tvalue\n"
     for report in reports:
         for measure, scores in report.scores.items():

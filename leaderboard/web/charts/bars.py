@@ -202,7 +202,7 @@ class StripCell:
 
 
 def strip_chart(spreads: Sequence[Spread], *, highest: float | None = None, digits: int = 4) -> StripChart:
-    """One row a spread, in the order given, on one axis from 0 (or the lowest) to highest (or the largest).
+    """One row per spread, in the order given, on one axis from 0 (or the lowest) to highest (or the largest).
 
     Raises ValueError where a value is not finite.
 

@@ -183,7 +183,7 @@ class SlopeChart:
 
 
 def slope_chart(ranks: Sequence[Ranks], *, largest: int = 10) -> SlopeChart:
-    """One line a run; the largest moves are drawn last, over the others.
+    """One line per run; the largest moves are drawn last, over the others.
 
     Up to 40 runs all are named, beyond that only those with the largest moves. Of equal moves the
     run first by the first measure comes first.
