@@ -165,7 +165,7 @@ class Settings:
     def web_slots(self) -> int:
         """Number of web processes on this machine."""
         if sys.platform == "win32":
-            # What they share is held by locks of files that end with their process, which Windows has not.
+            # Their shared memory needs file locks that end with their process, which Windows lacks.
             return 1
         return max(1, self.web_processes or min(MOST_WEB_PROCESSES, os.cpu_count() or 1))
 

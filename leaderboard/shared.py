@@ -1,7 +1,7 @@
 """Memory that the web processes of one site share: what they must count together.
 
-Each process writes to its own part and reads those of the others. What all write to is held by a lock of a
-file, which ends with its process: no kill leaves it held. Small, as the supervisor, which makes the memory,
+Each process writes to its own part and reads those of the others. What all write to is protected by a file
+lock, which ends with its process: a kill releases it. Small, as the supervisor, which makes the memory,
 imports this.
 """
 
@@ -139,7 +139,7 @@ class Shared:
 
 
 class SharedBudgets:
-    """Remaining budgets of addresses with their times; use it only while the memory is held.
+    """Remaining budgets of addresses with their times; use it only while the memory is locked.
 
     A process that is killed while it writes leaves one address a wrong number, bounded by its reader.
     """

@@ -40,7 +40,7 @@ from leaderboard.tasks.ops.drafts import PreparedTask
 
 SCORES, TOPIC_SCORES = "scores/", "scores/topics.csv"
 SCORES_AT_ONCE = 16
-"""Runs and measures whose scores are held at once."""
+"""Runs and measures whose scores are in memory at once."""
 Target = AbstractContextManager[BundleWriter]
 
 
@@ -63,7 +63,7 @@ def export(
 def export_public(database: Database, slug: str, target: Target, *, site: str = "") -> None:
     """Write what every visitor reads of a task, anyone who asks for it.
 
-    Raises NotFound before the target is opened: for a draft, and while something is held back.
+    Raises NotFound before the target is opened: for a draft, and while part of it is hidden.
     """
     with _one_moment(database) as session:
         task, access = policy.visible_task(session, ANONYMOUS, slug)

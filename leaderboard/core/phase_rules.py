@@ -36,7 +36,7 @@ class PhaseRule:
     opens_at: datetime | None
     closes_at: datetime | None
     stays_sealed: bool
-    """Whether it is held back after its close too, until reveal_at."""
+    """Whether it is hidden after its close too, until reveal_at."""
     reveal_at: datetime | None
 
     def is_shown(self, at: datetime) -> bool:

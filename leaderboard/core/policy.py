@@ -201,7 +201,7 @@ class TaskAccess:
     details: bool
     """Whether per-topic scores, judgments and others' rankings are shown."""
     why: str
-    """A sentence saying what is held back and until when; empty where nothing is."""
+    """A sentence on what is hidden and until when; empty if nothing is."""
     phase_id: int | None = None
     """The phase whose runs are shown; None: the task has one phase only."""
     phase: str = ""
@@ -216,7 +216,7 @@ class TaskAccess:
     """Links that may be shown with the requested run."""
 
     def hides(self, measure: str) -> bool:
-        """Whether this measure is held back: how much of a run is judged is itself a hint."""
+        """Whether this measure is hidden: how much of a run is judged is itself a hint."""
         return not self.details and measure.startswith("Judged")
 
 

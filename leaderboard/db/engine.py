@@ -216,7 +216,7 @@ class _Turns:
 
     @contextmanager
     def _alone(self, until: float) -> Iterator[None]:
-        """Hold the lock of a file, which ends with its process: no kill leaves it held."""
+        """Hold the lock of a file, which ends with its process: a kill releases it."""
         if self._file is None or sys.platform == "win32":
             yield
             return

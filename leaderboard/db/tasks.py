@@ -109,7 +109,7 @@ class RunGroup(Base):
     name: Mapped[str]
     kind: Mapped[str]
     declared_at: Mapped[datetime]
-    """Before the first score of the task: tested within; later: a look at the data, said so."""
+    """Before the first score of the task: tested within; later: after a look at the data, with a note."""
 
 
 class GroupedTeam(Base):

@@ -24,7 +24,7 @@ from leaderboard.tasks.ops.citing import TaskCitation, spdx
 
 SUMS, SIGNATURE = "SHA256SUMS", "SIGNATURE.json"
 SPOOL_BYTES = 2**20
-"""Bytes of a member up to which it is held in memory: a tar wants to know its size before its first byte."""
+"""Maximum bytes of a member kept in memory: tar needs its size before its first byte."""
 PACKED = (".gz", ".bz2", ".xz", ".zst", ".png", ".jpg")
 """Endings of what does not get smaller."""
 TAR_ENDINGS = (".tar.gz", ".tgz")
@@ -56,7 +56,7 @@ class BundleWriter:
         """What signs the digest of the list of digests; None leaves the bundle unsigned."""
 
     def add(self, path: str, pieces: Pieces) -> None:
-        """Write a member; its pieces are never all held at once."""
+        """Write a member; its pieces are never all in memory."""
         self._target.put(path, self._counted(path, pieces))
         self._progress(path, self.sizes[path])
 

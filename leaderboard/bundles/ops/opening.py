@@ -66,7 +66,7 @@ class BundleFiles:
 def in_mirror(path: Path) -> Path:
     """The export of the one task of a mirror; any other path as it is.
 
-    Raises Invalid where the mirror has several, or none as something of its task is held back.
+    Raises Invalid where the mirror has several, or none because part of its task is hidden.
     """
     if not (path / MIRROR).is_file():
         return path

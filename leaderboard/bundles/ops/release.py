@@ -361,7 +361,7 @@ def rankings_only(blocks: Iterable[Block], tag: str) -> Iterator[bytes]:
                     zip(ordered.docnos, ordered.scores.tolist(), strict=True), start=1
                 )
             )
-            # Packed at once: a file of many topics is sorted without being held whole.
+            # Packed at once: a file of many topics is sorted without being in memory as a whole.
             packed = "".join(lines).encode("utf-8", "surrogateescape")
             topics[ranking.topic] = gzip.compress(packed, mtime=0)
     for topic in sorted(topics):

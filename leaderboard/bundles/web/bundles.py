@@ -57,7 +57,7 @@ def whole(slug: str) -> Response:
 @blueprint.get("/tasks/<slug>/task.zip")
 @rule(PUBLIC, is_computed=True)
 def public(slug: str) -> ResponseReturnValue:
-    """The public data of a task as plain files, once none of it is held back."""
+    """The public data of a task as plain files, once none of it is hidden."""
     finish_reading()
     with _made(_public_turns) as file:
         made = archived(file, is_zip=True, at=NO_TIME)

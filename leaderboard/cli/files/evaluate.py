@@ -199,7 +199,7 @@ def _load_numpy() -> None:
 
 
 def _once_all_are_there(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """The pieces, none before the last was made; many are not held in memory."""
+    """The pieces, none before the last was made; large output is not kept in memory."""
     buffer: list[bytes] = []
     for piece in pieces:
         buffer.append(piece)

@@ -74,7 +74,7 @@ class MatrixPage(TaskHead):
 
 
 def matrix_page(session: Session, viewer: Viewer, slug: str, choice: MatrixChoice) -> MatrixPage:
-    """Return the matrix of a board; raises NotFound while comparisons are held back."""
+    """Return the matrix of a board; raises NotFound while comparisons are hidden."""
     shown = board.board(session, viewer, slug, choice.measure)
     require_details(shown.access)
     rows = tuple(row for row in shown.rows if row.scores.get(shown.sorted_by) is not None)

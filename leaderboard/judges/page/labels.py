@@ -20,7 +20,7 @@ from leaderboard.judges.ops.labels.comparison import (
     on_scale,
 )
 from leaderboard.judges.ops.labels.reference import (
-    HeldNugget,
+    ComparedNugget,
     NuggetsOfTopic,
     ReferenceLabels,
     hold_nuggets,
@@ -465,12 +465,12 @@ def nuggets_table(page: LabelsPage) -> Table[NuggetsOfTopic]:
     )
 
 
-def nugget_words_table(page: LabelsPage) -> Table[HeldNugget]:
+def nugget_words_table(page: LabelsPage) -> Table[ComparedNugget]:
     """Every nugget of either side with its importance."""
     return Table(
         f"{page.name}-nugget-words",
         "Text of every nugget; a dash where a side does not have it.",
-        columns_from(HeldNugget),
+        columns_from(ComparedNugget),
         [nugget for of_topic in page.nuggets for nugget in of_topic.nuggets],
     )
 

@@ -238,7 +238,7 @@ def _events(owner: WebhookOwner, events: Collection[str]) -> list[str]:
 
 
 def own(session: Session, viewer: Viewer, webhook_id: int) -> Webhook:
-    """A webhook of the viewer's team or task, its row held; raises SignInNeeded, or NotFound as for none."""
+    """A webhook of the viewer's team or task, with its row locked; raises SignInNeeded or NotFound."""
     policy.require_account(viewer)
     row = session.get(Webhook, webhook_id, with_for_update=True, populate_existing=True)
     if row is None or not is_owner(viewer, row):

@@ -138,7 +138,7 @@ def readable_runs(
 ) -> ReadableRuns:
     """The runs by a measure; own: the scores of the task whose page it is, which were read already.
 
-    A task whose scores by topic are held back from the viewer is left out, and one it may not know of.
+    A task whose scores by topic are hidden from the viewer is left out, and one it may not know of.
     """
     stored = {row.run_id: row for row in _stored(session, set(run_ids))}
     tasks: dict[tuple[int, int], ReadableTask] = {}

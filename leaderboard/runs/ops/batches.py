@@ -176,7 +176,7 @@ def own_batch(session: Session, viewer: Viewer, batch_id: int) -> tuple[UploadBa
 
 
 def send_held(session: Session, viewer: Viewer, batch_id: int) -> int:
-    """Send what was held: it is checked once more and becomes runs; how many files.
+    """Submit the held files: they are checked again and become runs; returns their number.
 
     Raises Closed where the task no longer accepts runs.
     """
@@ -196,7 +196,7 @@ def send_held(session: Session, viewer: Viewer, batch_id: int) -> int:
 
 
 def drop_held(session: Session, viewer: Viewer, batch_id: int) -> int:
-    """Throw away what was held; how many files."""
+    """Discard the held files; returns their number."""
     batch, _ = own_batch(session, viewer, batch_id)
     lock_row(session, UploadBatch, batch.id)
     held_uploads = _held_uploads(session, batch.id)
@@ -212,7 +212,7 @@ def _held_uploads(session: Session, batch_id: int) -> Sequence[Upload]:
 
 
 def expire(session: Session) -> None:
-    """Drop files that waited a week for their sender: held ones, and rejected ones kept for a fix.
+    """Discard files that waited a week for their sender: held ones, and rejected ones kept for a fix.
 
     What waits for the organisers, an agent's, does so until they have decided.
     """

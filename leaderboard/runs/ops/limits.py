@@ -443,7 +443,7 @@ def admit(
     *,
     any_team: bool = False,
 ) -> tuple[Task, Team, Phase]:
-    """Deadline, team, kind and limits, with the rows of team and account held so that counts stay true.
+    """Deadline, team, kind and limits, with the rows of team and account locked so that counts stay true.
 
     any_team: whether organisers may name a team that they are not in.
     """

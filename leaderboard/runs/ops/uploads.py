@@ -454,7 +454,7 @@ def add_numbered(
 
 
 def reject(session: Session, upload: Upload, why: str) -> None:
-    """Reject a file that was held, with the reason as its report; its pieces go."""
+    """Reject a file that was held, with the reason as its report; its pieces are deleted."""
     upload.state = "rejected"
     upload.report = Report((Problem(why),)).as_json()
     drop_pieces(session, upload.id)

@@ -179,7 +179,7 @@ def withdrawn_by_its_team(session: Session, runs: list[Any]) -> frozenset[int]:
 
 
 def _locked_run(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Task]:
-    """A run of the viewer's team or task, held so that withdrawing, restoring and marking take turns."""
+    """A run of the viewer's team or task, locked so that withdrawing, restoring and marking take turns."""
     run, task = policy.own_run(session, viewer, run_id)
     hold_marks(session, run)
     return run, task

@@ -236,7 +236,7 @@ def seen_run(session: Session, viewer: Viewer, run_id: int) -> SeenRun:
 def scores_of_topics(session: Session, seen: SeenRun) -> ScoredRun | None:
     """The run with its scores by topic.
 
-    None while they are held back, and for a run that is withdrawn or not scored by all measures yet.
+    None while they are hidden, and for a run that is withdrawn or not scored by all measures yet.
     """
     edition, source, columns = seen.shown.edition, seen.shown.source, seen.columns
     if edition is None or source is None or not seen.access.details or not source.topics or not columns:

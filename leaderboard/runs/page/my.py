@@ -176,7 +176,7 @@ def _places(
     scores: Mapping[int, float],
     ranked: Sequence[Any],
 ) -> Mapping[int, Place]:
-    """The ranges of ranks that the board shows; none where details are held back, or still to be computed."""
+    """The ranges of ranks that the board shows; none if details are hidden or not computed yet."""
     if not of.access.details or not ranked or by.aggregate not in COMPARED_AGGREGATES:
         return {}
     source = evaluations_shown.narrowed(

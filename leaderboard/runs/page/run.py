@@ -235,7 +235,7 @@ def _interval(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPage(RunHead):
-    """A run's first page; measures are empty where scores are held back, not there yet or withdrawn."""
+    """A run's first page; measures are empty if scores are hidden, not computed yet or withdrawn."""
 
     description: str
     facts: tuple[Fact, ...]

@@ -116,7 +116,7 @@ def trec_eval_text(session: Session, viewer: Viewer, run_id: int, *, all_trec: b
     """A run's scores by topic and over all topics, as trec_eval prints them.
 
     By the board's measures, or by all of trec_eval's. Raises NotFound for an unknown run, for one that ranks
-    no documents, is withdrawn or not scored, and while scores by topic are held back.
+    no documents, is withdrawn or not scored, and while scores by topic are hidden.
     """
     scored = ranked_documents(session, viewer, run_id)
     run, task, source = scored.run, scored.seen.task, scored.source

@@ -63,7 +63,7 @@ class RowTable:
 
     @property
     def at_once(self) -> int:
-        """Number of rows held in memory: pieces of a file are up to a megabyte each."""
+        """Number of rows kept in memory: pieces of a file are up to a megabyte each."""
         return 16 if "bytes" in self.kinds else 500
 
 

@@ -19,7 +19,7 @@ from leaderboard.stats.seeds import numbers, stream
 FloatArray = NDArray[np.float64]
 
 AT_ONCE = 2**20
-"""Counts of topics held at once: 8 MB."""
+"""Counts of topics in memory at once: 8 MB."""
 DRAWN_AT_ONCE = 15_000
 """Numbers of topics at once: 120 KB, so that the memory that was just used serves again."""
 FEW_RUNS = 4

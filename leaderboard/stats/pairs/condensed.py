@@ -11,7 +11,7 @@ FloatArray = NDArray[np.float64]
 Kind = TypeVar("Kind", bound=np.generic)
 
 BLOCK = 2**18
-"""Differences held at once: 2 MB, which fits a core's own cache."""
+"""Differences in memory at once: 2 MB, which fits a core's own cache."""
 
 
 def pairs(n: int) -> tuple[IntArray, IntArray]:

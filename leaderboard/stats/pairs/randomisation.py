@@ -21,7 +21,7 @@ IntArray = NDArray[np.int64]
 EXACT_TOPICS = 14
 """Up to this number of topics all 2^topics flips are enumerated instead of sampled."""
 TOPICS = 256
-"""Topics whose coins are held at once: 17 MB."""
+"""Topics whose coins are in memory at once: 17 MB."""
 
 
 class Randomisation(NamedTuple):

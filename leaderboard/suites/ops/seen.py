@@ -1,6 +1,6 @@
 """The runs of a suite with their scores in each member, as the members' own boards show them to a viewer.
 
-Nothing is read round the boards: a member whose scores are held back from the viewer is left out, runs that
+Nothing is read round the boards: a member whose scores are hidden from the viewer is left out, runs that
 are not on a member's board for the viewer are not here, and teams have the names that they have there.
 """
 

@@ -311,7 +311,7 @@ def set_dates(
     zones.require_zone(zone)
     lock_row(session, Task, task.id)
     phase = phases.of_task(session, task.id)[0]
-    # Read before the lock came, it may have been changed by anyone who held it.
+    # Read before it was locked, it may have been changed by an earlier holder of the lock.
     session.refresh(phase)
     before = setting_values.described_dates(phase)
     if seen not in ("", setting_values.stamp(before)):

@@ -232,7 +232,7 @@ def change(session: Session, viewer: Viewer, slug: str, name: str, plan: PhasePl
     task = policy.own_task(session, viewer, slug)
     lock_row(session, Task, task.id)
     phase = find(session, task, name)
-    # Read before the lock came, it may have been changed by anyone who held it.
+    # Read before it was locked, it may have been changed by an earlier holder of the lock.
     session.refresh(phase)
     _refuse_unseen(session, viewer, task, phase, plan.seen)
     before = setting_values.described_dates(phase)

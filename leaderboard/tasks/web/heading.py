@@ -34,7 +34,7 @@ def register(app: Flask) -> None:
 class PageHead:
     """The first line of a task's pages: its name, its state and the date that matters now.
 
-    state: `draft`, `open`, `soon` or `closed`; visibility: `blind` or `sealed` while scores are held back.
+    state: `draft`, `open`, `soon` or `closed`; visibility: `blind` or `sealed` while scores are hidden.
     """
 
     name: str

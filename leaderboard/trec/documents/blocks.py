@@ -17,7 +17,7 @@ BLOCK_BYTES = 64 * 1024
 SORTED_AT_ONCE = 64 * 2**20
 """Bytes of text sorted in memory; more is sorted in temporary files."""
 SPOOL_BYTES = 16 * 2**20
-"""Compressed bytes of a collection up to which they are held in memory."""
+"""Maximum compressed bytes of a collection kept in memory."""
 
 _MAGIC = b"LBD1"
 _LEVEL = 9

@@ -64,7 +64,7 @@ def scan_run(
 ) -> Scanned[C]:
     """Read a run file once and give its blocks, each with distinct documents, to a consumer.
 
-    A file whose topics are not all together is read again and held in memory, and start is called
+    A file whose topics are not contiguous is read again and kept in memory, and start is called
     again. strict and errors are as in `read_run`. ahead: a large file is read by several threads with the
     kernel in C; an irregular one is read again without them, so that its messages are the same.
     Runs of other forms are read too, as `usual` says. dialect: with 9, entries may begin with `#`.
@@ -262,7 +262,7 @@ class _AheadReader(_Reader):
 
 
 class _ScatteredReader(_Reader):
-    """The same for files whose topics are not all together: held in memory, put together at the end."""
+    """The same for files whose topics are not contiguous: kept in memory, joined at the end."""
 
     def blocks(self) -> Iterator[Block]:
         """The blocks, topics in order of arrival, once all of the file was read."""

@@ -29,7 +29,7 @@ FIXES = {
 OF_RANKINGS = frozenset({"duplicates", "ranks", "depth"})
 """Fixes that look at all documents of a topic."""
 TOPIC_BYTES = 2**26
-"""Bytes that the lines of one topic may have, as they are held in memory."""
+"""Maximum bytes of the lines of one topic, which are kept in memory."""
 JOINED_BYTES = 2**22
 """The same of a file whose topics are in parts: its short lines take many times that in memory."""
 
@@ -90,7 +90,7 @@ def fixed(source: Source, fixing: Fixing, limits: Limits = DEFAULT_LIMITS) -> It
     """The lines of a run file with the fixes applied; comments and all else stay unchanged.
 
     Fixes that look at whole rankings put the lines of a topic together first, as the check does. Raises
-    Invalid where a line cannot be read, where two ids would become one, and for more lines than are held.
+    Invalid where a line cannot be read, where two ids would become one, and for too many lines.
     """
     topics = _Topics(fixing)
     source = usual(source, "run", limits)
@@ -155,7 +155,7 @@ def _is_split(source: Source, limits: Limits, dialect: int) -> bool:
 
 
 def _joined(parts: Iterator[list[_Entry]]) -> Iterator[list[_Entry]]:
-    """The lines of each topic together, in the order of the topics' first lines; all are held in memory."""
+    """The lines of each topic together, in the order of the topics' first lines; all are kept in memory."""
     joined: dict[bytes, list[_Entry]] = {}
     size = 0
     for part in parts:

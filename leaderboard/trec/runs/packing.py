@@ -29,7 +29,7 @@ BLOCK_BYTES = 128 * 1024
 PENDING = 8
 """Blocks that may wait for being compressed."""
 SPOOL_BYTES = 8 * 2**20
-"""Compressed bytes of a run up to which they are held in memory."""
+"""Maximum compressed bytes of a run kept in memory."""
 
 _RANKINGS, _INDEX = b"LBR1", b"LBI1"
 _HEAD = struct.Struct("<II")

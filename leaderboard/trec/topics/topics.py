@@ -360,7 +360,7 @@ def _string(value: Any) -> str:
 EXAMPLES = 3
 SHOWN_FIELDS = 12
 WHOLE_BYTES = 128 * 2**20
-"""Most bytes of a file that is held as a whole to be read."""
+"""Maximum bytes of a file that is read as a whole."""
 WIDE = (forms.JSON, forms.JSON_LINES, forms.XML)
 """Forms whose lines may be long."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
