@@ -100,7 +100,7 @@ def create_app(
     """The application over a database; wake is called after a commit that queued jobs.
 
     shared: what this process shares with the site's other web processes; None where it is alone.
-    counter: where requests are counted; one of its own where that is None.
+    counter: where requests are counted; its own if that is None.
     Raises RuntimeError where a route declares no rule.
     """
     features.register()

@@ -79,7 +79,7 @@ class WebCounter:
             self._counters.web[self._start + ROUTES * OF_A_ROUTE + FOUND.index(found)] += 1
 
     def route(self, number: int) -> RouteCount | None:
-        """The requests of a route in all processes, None where there were none."""
+        """The requests of a route in all processes, None if there were none."""
         first = number * OF_A_ROUTE
         cells = self._summed(first, first + OF_A_ROUTE)
         statuses = {status: int(count) for status, count in zip(STATUSES, cells, strict=False) if count}

@@ -15,7 +15,7 @@ class Problem:
     line is 1-based, None where the problem belongs to the whole file; field is the column's or
     option's name and value the offending text, cut to a readable length; both may be empty.
     count: how often it was met, examples: some of the values, where one problem covers several alike;
-    fix: the name of the fix (leaderboard.trec.runs.fixes) that mends it, empty where none does.
+    fix: the name of the fix (leaderboard.trec.runs.fixes) that corrects it, empty if none does.
     """
 
     rule: str

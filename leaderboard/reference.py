@@ -73,7 +73,7 @@ INLINE: dict[type, tuple[str, dict[str, Any]]] = {
     dict: ("application/json", {"type": "object"}),
     bytes: ("*/*", {"type": "string", "contentMediaType": "application/octet-stream"}),
 }
-"""Answers that are no dataclass: their content type and schema."""
+"""Answers that are not a dataclass: their content type and schema."""
 NUMBER = {"type": "integer", "minimum": 1, "maximum": 2**31 - 1}
 """Of what a path names by its number."""
 

@@ -610,7 +610,7 @@ class SiteServer(TcpWSGIServer):  # type: ignore[misc]
 
 
 def _make_room(new: SiteChannel, others: Iterable[SiteChannel]) -> None:
-    """End those that have been spare for longest; where none is, the new connection."""
+    """End those that have been spare for longest; if there is none, the new connection."""
     spare = [channel for channel in others if channel is not new and channel.is_spare()]
     for channel in heapq.nsmallest(MADE_FREE_AT_ONCE, spare, key=lambda channel: channel.since) or [new]:
         channel.handle_close()
@@ -637,7 +637,7 @@ def serve(
     """Answer requests on a bound socket until SIGTERM; wake is called when jobs were queued.
 
     shared: what this process shares with others that answer on the same socket; None where it is alone.
-    counter: where it counts requests; its own where that is None.
+    counter: where it counts requests; its own if that is None.
     """
     memory.hold_together()
     memory.budget.most = settings.kept_bytes

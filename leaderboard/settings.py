@@ -21,7 +21,7 @@ OPEN, BY_INVITATION, CLOSED = "open", "invitation", "closed"
 
 
 def _documented(default: Any, text: str, choices: tuple[str, ...] = (), *, is_secret: bool = False) -> Any:
-    # A secret is no part of what a message or a log may show of the settings.
+    # Messages and logs may show the settings, but not secrets.
     return field(
         default=default, repr=not is_secret, metadata={"help": text, "choices": choices, "secret": is_secret}
     )

@@ -30,7 +30,7 @@ class _Tracing:
 
 
 tracing: _Tracing | None = None
-"""Exporter of spans; None where nothing is sent, so that no attributes are gathered for nothing."""
+"""Exporter of spans; None if nothing is sent, so that no attributes are collected in that case."""
 
 
 def is_wanted() -> bool:

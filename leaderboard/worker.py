@@ -196,7 +196,7 @@ class Evaluator:
         self._looked_at = time.monotonic()
 
     def work(self, *which: ColumnElement[bool]) -> bool:
-        """Claim and do one job; False where none is due. which: what it has to be, if it is not any."""
+        """Claim and do one job; False if none is due. which: what it has to be, if it is not any."""
         job = self._claim(*which)
         if job is None:
             return False

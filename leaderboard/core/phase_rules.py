@@ -201,7 +201,7 @@ DATES = (Phase.opens_at, Phase.closes_at, Phase.reveal_at, Task.names_at, Entry.
 
 
 def seconds_to_next_date(session: Session) -> float:
-    """When the next date passes from which on visitors see something else; infinite where none is to come.
+    """When the next date passes from which on visitors see something else; infinite if none follows.
 
     What accounts, tokens and links may do ends by other dates, which show on no page of a visitor.
     """

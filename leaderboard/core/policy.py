@@ -538,7 +538,7 @@ def require_member(viewer: Viewer, team_id: int) -> None:
 
 
 def now_at(session: Session, slug: str) -> str | None:
-    """The slug of the published task that had this one; None where none had."""
+    """The slug of the published task that had this one; None if none had one."""
     former = session.get(FormerSlug, slug)
     task = session.get(Task, former.task_id) if former is not None else None
     return task.slug if task is not None and task.published_at is not None else None

@@ -112,7 +112,7 @@ class Database:
 
     @contextmanager
     def read_replica(self) -> Iterator[Session]:
-        """A session for reading of the replica, as it was moments ago; of the database where none answers."""
+        """A session for reading of the replica, as it was moments ago; of the database if none answers."""
         if self.replica is not None:
             with _ReadingSession(self.replica, autoflush=False, expire_on_commit=False) as session:
                 try:
@@ -129,7 +129,7 @@ class Database:
     def write(self, lock_wait_s: float | None = None, *, is_shown: bool = True) -> Iterator[Session]:
         """A session in one transaction: committed at the end, rolled back on any exception.
 
-        lock_wait_s is how long locks are waited for this time; the database's own where it is None.
+        lock_wait_s is how long locks are waited for this time; the database's own if None.
         is_shown: whether a page may show the written data. Where it may, kept pages are dropped.
         """
         wait_s = self.lock_wait_s if lock_wait_s is None else lock_wait_s
@@ -243,7 +243,7 @@ def _wait_for(lock: int, until: float) -> None:
             if time.monotonic() >= until:
                 raise _locked() from None
         except OSError as error:
-            # A file system without such locks is none for SQLite's log of writes either.
+            # A file system without such locks does not suit SQLite's write-ahead log either.
             log.warning("writers of other processes are not waited for: %s", error)
             return
         else:

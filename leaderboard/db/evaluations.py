@@ -29,7 +29,7 @@ class Snapshot(Base):
 
 
 class Summed:
-    """A row with a checksum over its plain values, so that a damaged number is no other number."""
+    """A row with a checksum over its plain values, so that a damaged number is detected."""
 
     checksum: Mapped[int | None]
     """Of `summed`; written whenever the row is."""

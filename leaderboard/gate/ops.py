@@ -118,8 +118,8 @@ def report(
 ) -> Report:
     """Hold runs to a baseline; given: margins as texts, name: what the baseline is called, else by its tag.
 
-    Raises Invalid for a file that cannot be read, a measure that runs cannot be compared by, and a margin
-    that is none.
+    Raises Invalid for a file that cannot be read, a measure that runs cannot be compared by, and an invalid
+    margin.
     """
     files = score_files(inputs, [baseline, *runs], options)
     measures = list(files.scores)

@@ -102,7 +102,7 @@ def _score(
     """The score where C(i) = c(i) · (1 - gain(i)).
 
     weight: the weight each hit would have without the others, c(1) · ... · c(i - 1); weight_to: the sum
-    of these weights from rank 1 to a rank, endless for all ranks, which counts where depth is None.
+    of these weights from rank 1 to a rank, infinite for all ranks, which counts if depth is None.
     """
     going_on = running(np.multiply, hits.starts, 1.0 - hits.gain)
     reached = before(hits.starts, going_on, 1.0)

@@ -532,7 +532,7 @@ class Votes(NamedTuple):
     ties: Annotated[int, Shown("Ties", key="topics_equal")]
     losses: Annotated[int, Shown("Losses", key="topics_second")]
     p: float
-    """Of the exact sign test, two-sided; ties are left out, and 1 where nothing else is there."""
+    """Of the exact sign test, two-sided; ties are left out, and 1 if there are only ties."""
 
 
 class Mean(NamedTuple):

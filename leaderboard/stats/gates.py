@@ -82,7 +82,7 @@ class Moments(NamedTuple):
     """0 where they are the same on every topic."""
     skew: float
     rounding: float
-    """A difference of no more than this is none."""
+    """A difference of at most this counts as 0."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -450,7 +450,7 @@ def _alpha(reference: IntArray, judge: IntArray) -> float | None:
 class OverRating:
     """By how many standard deviations a group of runs is rated higher, with the ends of its t interval.
 
-    low and high are None where one topic alone is there.
+    low and high are None with a single topic.
     """
 
     mean: Annotated[float, Shown("Over-rated (sd)", key="over_rated")]

@@ -332,7 +332,7 @@ class Reliability:
     absolute: float
 
     def topics_for_order(self, share: float = 0.95) -> int | None:
-        """The fewest topics that give E ρ² of at least share, above 0 and below 1; None where none do."""
+        """The fewest topics that give E ρ² of at least share, above 0 and below 1; None if none do."""
         if self.runs == 0:
             return None
         return max(1, ceil(share / (1 - share) * self.residual / self.runs - 1e-9))

@@ -240,7 +240,7 @@ IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 POWER = 0.8
 MOST_TIMES = 100
-"""This many times the topics of a board: beyond that, more topics are no way to decide a pair."""
+"""This many times the topics of a board: beyond that, more topics do not decide a pair."""
 SignArray = NDArray[np.int8]
 
 
@@ -451,7 +451,7 @@ class TwoRuns:
     tests: Mapping[str, float | None]
     """Test -> p; None with one topic."""
     resamples: Mapping[str, int | None]
-    """Test -> how many were drawn; None where nothing was left to chance."""
+    """Test -> how many were drawn; None without random draws."""
     bootstrap: tuple[float, float] | None
     """The bias-corrected and accelerated bootstrap interval of the difference; None with one topic."""
     likely: tuple[float, float, float] | None
@@ -556,7 +556,7 @@ def two_runs_facts(comparison: TwoRuns, rankings: RankingComparison | None, meas
 
 
 TIE = 1e-9
-"""A smaller difference on a topic is none."""
+"""A smaller difference on a topic counts as 0."""
 
 
 class EffectSizes(NamedTuple):

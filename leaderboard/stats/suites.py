@@ -255,7 +255,7 @@ def _t(difference: FloatArray, error: FloatArray) -> FloatArray:
 def _tested(
     difference: FloatArray, error: FloatArray, freedom: FloatArray, runs: int, units: int
 ) -> MemberPairs:
-    """p, its correction and the interval; p 1 and an interval without ends where nothing is known."""
+    """p, its correction and the interval; p 1 and an unbounded interval if nothing is known."""
     is_known = freedom > 0
     t = np.where(is_known, _t(difference, error), 0.0)
     # A difference that is the same on every topic of every member has no error, for any degrees of freedom.
@@ -376,7 +376,7 @@ def _stacked(member: MemberScores, runs: Sequence[int], lower_is_better: bool) -
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A run on the reference member and on another one; numbers that are not defined are None.
+    """A run on the reference member and on another one; undefined numbers are None.
 
     effect is that of the run over the baseline, None without one; p that of an unpaired t test with one
     variance, of the run's own scores here against there.

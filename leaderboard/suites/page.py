@@ -1,8 +1,8 @@
 """Pages of suites.
 
 Reading asks each member's board in turn: a suite of 18 members takes more than a hundred statements, so the
-result is cached until the site changes. Two viewers share what is kept where neither is
-in a team of the suite or has a role in its tasks.
+result is cached until the site changes. Two viewers share the cache if neither is in a team of the suite or
+has a role in its tasks.
 """
 
 import threading
@@ -71,7 +71,7 @@ _lock = threading.Lock()
 
 
 def kept_suite(session: Session, viewer: Viewer, known: KnownSuite) -> SeenSuite:
-    """As `seen_suite`; one statement where nothing on the site changed since the last time."""
+    """As `seen_suite`; one statement if the site did not change since the last call."""
     engine = session.get_bind().engine
     # SuiteBoardRequest of the session itself: what it reads later is never of an older version.
     version = session.scalar(select(SiteVersion.number)) or 0

@@ -48,5 +48,5 @@ def _is_nested(value: Any) -> bool:
 
 
 def _scalar(value: Any) -> str:
-    # Letters outside ASCII are escaped: some are ends of lines to YAML that are none to JSON.
+    # Letters outside ASCII are escaped: some are line breaks in YAML but not in JSON.
     return json.dumps(value, allow_nan=False)

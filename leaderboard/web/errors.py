@@ -139,7 +139,7 @@ def _expected(error: errors.LeaderboardError) -> AnyResponse:
 
 
 def _moved() -> AnyResponse | None:
-    """The way to the same page of the task that had this address's slug before; None where none had."""
+    """The way to the same page of the task that had this address's slug before; None if none had one."""
     slug = (request.view_args or {}).get("slug")
     if request.method not in ("GET", "HEAD") or not slug or request.endpoint is None:
         return None
@@ -173,7 +173,7 @@ def refused(page: Callable[[errors.LeaderboardError], str], error: errors.Leader
 
 
 def _waiting(error: errors.LeaderboardError) -> dict[str, str]:
-    """The headers that say when to try again, {} where nothing is known of it."""
+    """The headers that say when to try again, {} if unknown."""
     return {"Retry-After": str(error.facts["retry_after_s"])} if "retry_after_s" in error.facts else {}
 
 

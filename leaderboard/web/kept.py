@@ -286,7 +286,7 @@ class KeptPages:
         return min(at + LONGEST_S, self._next_date)
 
     def find_elsewhere(self, address: Address, version: int) -> KeptPage | None:
-        """The page as another process made it, kept here from now on; None where none did."""
+        """The page as another process made it, kept here from now on; None if none did."""
         kept = self._files.find(_name(address), version) if self._files is not None else None
         if kept is None:
             return None
@@ -442,7 +442,7 @@ def _files() -> dict[str, SentBody]:
 
 
 def _logo(path: Path) -> SentBody:
-    """Raises Invalid for a file that cannot be read or is no picture by its name."""
+    """Raises Invalid for a file that cannot be read or does not have the name of a picture."""
     if path.suffix.lower() not in LOGOS:
         raise Invalid(f"{LOGO_SETTING} is {str(path)!r}; it must be the path of one of {', '.join(LOGOS)}.")
     try:

@@ -47,7 +47,7 @@ class Received:
 
 
 def received(field: str) -> Received | None:
-    """The file of a form field, the first of several, None where none was chosen."""
+    """The file of a form field, the first of several, None if none was chosen."""
     first = next(iter(received_all(field)), None)
     return first and Received(first.path, base_name(first.name))
 

@@ -73,7 +73,7 @@ def register(app: Flask, settings: Settings) -> None:
 def behind_proxy(application: Any, settings: Settings) -> Callable[..., Any]:
     """The WSGI application, which knows visitors by X-Forwarded headers that come from a trusted proxy.
 
-    Raises Invalid where trusted_proxies names something that is no address or network.
+    Raises Invalid where trusted_proxies names something other than an address or network.
     """
     through = ProxyFix(application, x_for=1, x_proto=1, x_host=1)
     trusted = [_network(text) for text in settings.trusted_proxies.split(",") if text.strip()]
@@ -108,7 +108,7 @@ def _is_in(address: str, networks: Iterable[IPv4Network | IPv6Network]) -> bool:
 
 
 def trusted_hosts(settings: Settings) -> list[str] | None:
-    """The host names that are set; None where none is."""
+    """The host names that are set; None if there is none."""
     named = [host.strip() for host in settings.trusted_hosts.split(",") if host.strip()]
     if settings.public_url:
         named.append(urlsplit(settings.public_url).hostname or "")

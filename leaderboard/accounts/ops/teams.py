@@ -335,7 +335,7 @@ def merge(session: Session, viewer: Viewer, name: str, target_name: str) -> int:
     """Merge a team into the target team and return the target's id. For operators; cannot be undone.
 
     Raises Conflict where the team has results in a task that is over, files that wait for their check, or
-    goes by a pseudonym in a task where the other does not; NotFound where either is no team any more.
+    goes by a pseudonym in a task where the other does not; NotFound where either no longer exists.
     """
     policy.require_operator(viewer)
     team_id, target_id = _find(session, name), _find(session, target_name)

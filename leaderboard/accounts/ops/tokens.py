@@ -374,7 +374,7 @@ def may_be_endless(owner: Viewer) -> bool:
 
 
 def insert(session: Session, maker: Viewer, row: ApiToken, days: int, secret: str = "") -> NewToken:
-    """Store a token that was checked, of a new secret where none is given; days: 0 for no end.
+    """Store a token that was checked, with a new secret if none is given; days: 0 for no end.
 
     Raises OverQuota where its owner has too many.
     """

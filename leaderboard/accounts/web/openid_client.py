@@ -23,7 +23,7 @@ from leaderboard.errors import Invalid
 log = logging.getLogger(__name__)
 
 ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"]
-"""Signatures by a key of the provider: not `none`, and not HS256, whose secret is no proof of who signed."""
+"""Signatures by a key of the provider: not `none`, and not HS256, whose secret does not prove who signed."""
 TIMEOUT_S = 5.0
 LEEWAY_S = 60
 HOUR_S = 3600

@@ -27,7 +27,7 @@ class Provider:
 
 @cache
 def read(file: str) -> dict[str, Provider]:
-    """Key -> provider, as the file names them; none where there is no file. It is read once a process.
+    """Key -> provider, as the file names them; empty without a file. It is read once a process.
 
     Raises Invalid where the file cannot be read, a value is missing or Authlib is not installed.
     """

@@ -549,7 +549,7 @@ def snapshot(session: Session, snapshot_id: int, numbers: Numbers) -> Iterator[b
 def add_pictures(making: TaskImport, table: RecordTable) -> None:
     """Store the pictures: of the operator's bundle the bytes themselves, else encoded again.
 
-    Raises Invalid where one is no picture of its kind.
+    Raises Invalid for an invalid picture.
     """
     for line, record in making.read(table):
         values = values_of(making, table, line, record)

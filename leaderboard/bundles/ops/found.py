@@ -299,7 +299,7 @@ _HAS_ID = re.compile(rb'"(?:' + _IDS + rb')"\s*:')
 
 
 def kind_of(path: Path, name: str) -> tuple[str, str]:
-    """Kind of a file, or '' and the reason why it is none; names count only where lines do not decide."""
+    """Kind of a file, or '' and the reason why it has none; names count only where lines do not decide."""
     if prepare.is_list(path, name):
         return LIST, ""
     head = Head.of_file(path, ONE_LINE)

@@ -259,7 +259,7 @@ def serve_forever(
     counted: counters.Counters,
     number: int,
 ) -> None:
-    """A web process: answers on the given socket until SIGTERM; memory is None where there is one of them."""
+    """A web process: answers on the given socket until SIGTERM; memory is None for a single one."""
     with loading():
         from leaderboard.server import serve
 

@@ -145,7 +145,7 @@ def _taken(session: Session, webhook: Webhook, row: WebhookDelivery, at: datetim
 def _failed(
     session: Session, webhook: Webhook, row: WebhookDelivery, answer: WebhookAnswer, at: datetime
 ) -> None:
-    """Put the delivery off, or give it up; and pause the webhook where nothing more is to be hoped for."""
+    """Put the delivery off, or give it up; and pause the webhook if it has no chance of success."""
     webhook.failures += 1
     webhook.failing_since = webhook.failing_since or at
     if row.attempts > len(PAUSES) or answer.state == GONE:

@@ -152,7 +152,7 @@ def of_task(session: Session, viewer: Viewer, slug: str) -> WebhookOwner:
 
 
 def of_team(viewer: Viewer, team_id: int) -> WebhookOwner:
-    """The team as an owner, for its members; raises SignInNeeded or NotFound, as where there is no team.
+    """The team as an owner, for its members; raises SignInNeeded or NotFound, as for an unknown team.
 
     Raises Forbidden for a token that is for one task: a team's webhook hears of all.
     """

@@ -197,7 +197,7 @@ def read_list(text: str) -> RunList:
     """The list in a text: columns run, team and perhaps kind and reproduces, by commas, tabs or semicolons.
 
     Raises Invalid with up to 25 problems: a column or a cell that is missing, an unknown kind, an original
-    that is no number, a run twice.
+    that is not a number, a run twice.
     """
     rows = [[cell.strip() for cell in row] for row in _cells(text.removeprefix("\ufeff"))]
     head = [cell.lower() for cell in rows[0]] if rows else []

@@ -19,7 +19,7 @@ from leaderboard.runs.ops import uploads
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
-    """Whether a held run is accepted; why: needed for a no."""
+    """Whether a held run is accepted; why: required for a rejection."""
 
     accept: Annotated[bool, Field(title="Accept the run", option="accept/--reject")]
     why: Annotated[str, Field(title="Reason (shown to the team)", longest=uploads.LONGEST_REASON)] = ""

@@ -213,7 +213,7 @@ def metadata(session: Session, viewer: Viewer, run_id: int, at: RunAddresses) ->
 
 
 def _joined(known: Mapping[str, Any], stated: Mapping[str, Any]) -> dict[str, Any]:
-    """Both mappings as one; where both have a value that is no mapping, the second's."""
+    """Both mappings as one; where both have a value other than a mapping, the second's."""
     joined = dict(known)
     for key, value in stated.items():
         here = joined.get(key)

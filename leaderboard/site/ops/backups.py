@@ -363,7 +363,7 @@ def back_up(
     """Write a snapshot of the whole database to a file, and note the act in the audit log.
 
     The site may go on: what it stores during the backup is not in it. With verify, the file is restored to a
-    temporary place first and appears under its name only then. Raises OSError where there is no room.
+    temporary place first and appears under its name only then. Raises OSError without disk space.
     """
     unverified = path.with_name(f"{path.name}.unverified")
     try:

@@ -35,7 +35,7 @@ class Labels:
     topics: int
 
     def __post_init__(self) -> None:
-        """Raise ValueError where the arrays do not fit each other, or a probability is none."""
+        """Raise ValueError where the arrays do not fit each other, or for an invalid probability."""
         if len({len(self.topic), len(self.machine), len(self.people), len(self.probability)}) > 1:
             raise ValueError("labels are as many topics, grades of both and probabilities as documents")
         if not ((self.probability > 0) & (self.probability <= 1)).all():
@@ -52,7 +52,7 @@ def predicted(labels: Labels, value_of: ValueOf) -> FloatArray:
     """The grade expected from people for each document, (documents,), given its machine grade.
 
     The mean value of the documents of the same machine grade that people judged in other topics, each
-    counted as often as it represents others; of all machine grades where none was judged; else the machine's
+    counted as often as it represents others; of all machine grades if none was judged; else the machine's
     own. Leaving out a topic's own judgments keeps its results unbiased.
     """
     judged = labels.is_judged

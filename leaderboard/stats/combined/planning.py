@@ -237,7 +237,7 @@ class Prospect:
 class Plan:
     """The sample that separates two runs if their difference is as estimated.
 
-    needed: the smallest of the larger samples that finds it with a power of 80 %, None where none does;
+    needed: the smallest of the larger samples that finds it with a power of 80 %, None if none does;
     all_judged: were everything judged; topics: how many topics would find it then, None where it is 0 or no
     number does.
     """

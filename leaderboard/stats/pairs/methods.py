@@ -279,8 +279,8 @@ class _Tested(NamedTuple):
 def method(name: str | tuple[str, str]) -> Method:
     """The method of a key, such as t+holm or tukey, or of the names of test and correction.
 
-    Where the correction is test in one, the test is ignored. Raises ValueError, naming the choices, where
-    there is no such method.
+    Where the correction is test in one, the test is ignored. Raises ValueError, naming the choices, for an
+    unknown method.
 
     >>> method("t+holm").title, method(("t", "tukey")).key
     ('paired t, Holm', 'tukey')

@@ -38,7 +38,7 @@ def paired_t(scores: FloatArray, *, confidence: float = 0.95) -> PairedT:
 
     Runs with the same scores have t 0 and p 1. A difference that is the same on every topic has an
     infinite t and p 0. One topic does not show the spread: t 0, p 1 and an interval without ends.
-    Raises ValueError where there is no topic or the confidence is not between 0 and 1.
+    Raises ValueError without topics, or if the confidence is not between 0 and 1.
 
     >>> result = paired_t(np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5]]))
     >>> [round(float(values[0]), 6) for values in result]

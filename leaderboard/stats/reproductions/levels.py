@@ -130,7 +130,7 @@ class Levels:
 
 
 def worst(words: Sequence[Word | None]) -> Word | None:
-    """The farthest of the words that are there; None where none is.
+    """The farthest of the words that are there; None if there is none.
 
     >>> worst(["same", None, "close"]), worst([None])
     ('close', None)

@@ -27,7 +27,7 @@ _ORDERS = {
 class LevelRow:
     """One number; both is for what is one number of both runs together, word only for the deciding number.
 
-    baseline is None where none is named.
+    baseline is None if none is named.
     """
 
     level: Annotated[str, Shown("level")]

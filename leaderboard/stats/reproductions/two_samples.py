@@ -1,6 +1,6 @@
 """Whether two means differ, and whether they are the same within a margin: paired and unpaired t tests.
 
-A large p is no proof of sameness; the interval of the difference says how large it may be, and two one-sided
+A large p does not prove equality; the interval of the difference says how large it may be, and two one-sided
 tests whether it is within a margin. Student, The Probable Error of a Mean, Biometrika 6(1), 1908; Schuirmann,
 A Comparison of the Two One-Sided Tests Procedure, Journal of Pharmacokinetics and Biopharmaceutics 15(6),
 1987.

@@ -42,7 +42,7 @@ class DatasetRequest:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DatasetTask:
-    """A dataset that was read, ready to be stored; documents: None where none are wanted or there."""
+    """A dataset that was read, ready to be stored; documents: None if not wanted or not available."""
 
     task: PreparedTask
     collection: str

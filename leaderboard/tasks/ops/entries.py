@@ -66,7 +66,7 @@ class TeamEntering(EntryRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryDecision:
-    """Whether a team that asked may enter; why: needed for a no."""
+    """Whether a team that asked may enter; why: required for a refusal."""
 
     accept: Annotated[bool, Field(title="Accept the team")]
     why: Annotated[str, Field(title="Reason (shown to the team)")] = ""

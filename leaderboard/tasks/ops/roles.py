@@ -51,7 +51,7 @@ def put(session: Session, viewer: Viewer, slug: str, account_id: int, role: str)
 
 
 def remove(session: Session, viewer: Viewer, slug: str, account_id: int) -> None:
-    """Remove an account's role; raises NotFound where it has none, Conflict for the last organiser."""
+    """Remove an account's role; raises NotFound if it has none, Conflict for the last organiser."""
     task = _locked_task(session, viewer, slug)
     before = _of(session, task.id, account_id)
     if not before:

@@ -93,7 +93,7 @@ OPTIONAL = ("narrative", "prompt", "type")
 class AnswerLine:
     """An answer, with the parts of its line that checks of the whole file need.
 
-    official: the topic's text as the line has it, None where it has none; stated: the length it claims.
+    official: the topic's text in the line, None if absent; stated: the length it claims.
     """
 
     answer: Answer

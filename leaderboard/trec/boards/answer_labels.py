@@ -172,7 +172,7 @@ def as_grades(answers: PackedAnswers, part: Part, names: Mapping[str, str]) -> d
     """Topic -> labelled item -> its label as a grade; names: run as labels call it -> its name.
 
     Of assignments a nugget of an answer: 2 held, 1 in part, 0 not; those that Auto-ARGUE made from nuggets
-    count. Of support labels a citation: 2, 1 or 0. A label that failed, or was not given, is none.
+    count. Of support labels a citation: 2, 1 or 0. A failed or missing label does not count.
     """
     grades: dict[str, dict[bytes, int]] = {}
     for run, topic, what, grade in _GRADED[part](answers.judgments) if part in _GRADED else ():

@@ -54,7 +54,7 @@ _REMEDIES = {
 
 
 class ClickRow(NamedTuple):
-    """One document shown to a user; texts are empty and time is None where the row has none."""
+    """One document shown to a user; texts are empty and time is None if absent in the row."""
 
     line: int
     user: str

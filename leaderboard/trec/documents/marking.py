@@ -103,7 +103,7 @@ def marked(text: str, topic_terms: frozenset[str]) -> tuple[Piece, ...]:
 def snippet(text: str, topic_terms: frozenset[str], length: int = SNIPPET) -> tuple[Piece, ...]:
     """The part of a text with most different words of the topic, in about `length` characters, marked.
 
-    The first such part; the beginning where none has any. Cut between words where there are spaces,
+    The first such part; the beginning if none has any. Cut between words where there are spaces,
     with an ellipsis at either end that is not the text's own; runs of white space are one space.
 
     >>> pieces = snippet("Much else comes first. Then a cat chases a dog.", terms("cat, dog"), 26)

@@ -53,7 +53,7 @@ class PackedAnswers:
     """All judgments of one revision, each run known by the digest of its answers.
 
     made_by: who made each part that is there. leaves_out: whether topics without vital nuggets are left out
-    of measures of vital nuggets, where they would be 0. notes are no part of the digest.
+    of measures of vital nuggets, where they would be 0. notes are not part of the digest.
     """
 
     judgments: AnswerJudgments

@@ -49,7 +49,7 @@ class Block:
         return np.diff(self.columns.group_start)
 
     def doubled(self) -> int:
-        """The first group that has a document twice, -1 where none has."""
+        """The first group that has a document twice, -1 if none has."""
         if self.known.doubled is None:
             self.known.doubled = kernel.doubled(self.body, self.columns)
         return self.known.doubled

@@ -83,8 +83,8 @@ def unbundled(
 ) -> Iterator[BundledFile]:
     """Unpack an archive into files of the folder, named by numbers; hidden files and folders are skipped.
 
-    Members that are no plain files come with a problem, and so do archives, unless nesting is allowed. Raises
-    Invalid for a damaged archive or one of too many members, TooLarge beyond the limits.
+    Members that are not plain files come with a problem, and so do archives, unless nesting is allowed.
+    Raises Invalid for a damaged archive or one of too many members, TooLarge beyond the limits.
     """
     members = (_zipped if kind == "zip" else _tarred)(path, folder, limits, most)
     for member in members:

@@ -104,7 +104,7 @@ class Head(NamedTuple):
 
     @classmethod
     def of(cls, block: bytes) -> "Head":
-        """The head of a file that begins with a block; it has no lines where it is no text."""
+        """The head of a file that begins with a block; it has no lines if it is not text."""
         block = block[:SAMPLED_BYTES].removeprefix(BOM)
         if b"\0" in block or block.startswith((b"\xff\xfe", b"\xfe\xff")):
             return cls(block, [])

@@ -151,7 +151,7 @@ def order(body: bytes | bytearray, block: Columns, dialect: int) -> tuple[Int32,
 
 
 def doubled(body: bytes | bytearray, block: Columns) -> int:
-    """The first group that has a docno twice, -1 where none has."""
+    """The first group that has a docno twice, -1 if none has."""
     search = (native or _numpy()).doubled
     group: int = search(body, block.at, block.length, block.hash, block.group_start, len(block.group_at))
     return group

@@ -241,7 +241,7 @@ class _AheadReader(_Reader):
             if cut:
                 yield part
                 buffer.taken, buffer.following = cut, self._another(len(buffer.body))
-            # A part of a topic is no block; but blocks are to be those that one thread makes.
+            # A part of a topic is not a block; but blocks are to be those that one thread makes.
             elif self._worked(part)[2] is None:
                 raise Irregular
 

@@ -196,7 +196,7 @@ class Scorer:
         }
 
     def left_out_notes(self) -> list[str]:
-        """The same as sentences; none where nothing is left out."""
+        """The same as sentences; none if nothing is left out."""
         if self.left_out is None:
             return []
         notes = [f"{self.left_out.sentence(self.topics)}."]
@@ -256,7 +256,7 @@ class Scorer:
 
 
 class _Aligner(Aligner):
-    """One that keeps the first topics of a run, to show where none is judged."""
+    """One that keeps the first topics of a run, to show them if none is judged."""
 
     first: list[str]
 

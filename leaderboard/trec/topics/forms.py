@@ -1,4 +1,4 @@
-"""The forms of topics files, by their first bytes; `read.other_forms` has those that are none."""
+"""The forms of topics files, by their first bytes; `read.other_forms` has other files."""
 
 import csv
 import json

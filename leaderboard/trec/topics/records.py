@@ -38,7 +38,7 @@ MOST_JOINED = 12
 class Record:
     """One topic as its file has it: text by the name of the field; line is where it starts.
 
-    unfit: fields whose value is no text and no whole number, so that it is no id.
+    unfit: fields whose value is neither text nor a whole number, so not an id.
     """
 
     line: int
@@ -201,7 +201,7 @@ def _by_name(records: list[Record], names: list[str], part: str) -> tuple[tuple[
 def _in_place_of_a_title(
     content: Content, names: list[str], chosen: dict[str, tuple[tuple[str, ...], ...]], notes: list[Note]
 ) -> tuple[tuple[str, ...], ...]:
-    """The fields that are shown as title where none is called so; the description first."""
+    """The fields shown as title if none has that name; the description first."""
     for part in ("description", "narrative"):
         if chosen.get(part):
             notes.append(Note(f"No field is called a title: {_names(chosen[part])} is taken as title."))

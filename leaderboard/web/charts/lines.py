@@ -138,7 +138,7 @@ HEAD, FOOT = 26.0, 10.0
 LINE = 15.0
 """The height a label needs."""
 CROWDED_HEIGHT = 620.0
-"""Height of the plot where there is no room for a label a run."""
+"""Height of the plot without room for a label per run."""
 MOST_ROOMY = 40
 SLOPES_LONGEST = 18, 8
 

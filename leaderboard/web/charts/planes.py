@@ -391,7 +391,7 @@ BOARD_MEANS_MOST_TICKS = 4
 
 @dataclass(frozen=True, slots=True)
 class MeanOfRun:
-    """A run's mean with its interval; half_width is None where it has none, as of a baseline."""
+    """A run's mean with its interval; half_width is None if it has none, as for a baseline."""
 
     value: float
     half_width: float | None

@@ -69,7 +69,7 @@ class RangeColumn:
 
 @dataclass(frozen=True, slots=True)
 class RangeChart:
-    """Columns over a common axis; foot is where the topics' names start, None where there is no room."""
+    """Columns over a common axis; foot is where the topics' names start, None without room."""
 
     height: float
     left: float

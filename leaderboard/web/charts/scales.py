@@ -110,7 +110,7 @@ def spread(places: Sequence[float], gap: float, low: float, high: float) -> list
     The sum of squared moves is the smallest possible: less its rank's gaps, each place is a value of an
     isotonic regression, found by pooling neighbours that collide (J. de Leeuw, K. Hornik and P. Mair, Isotone
     Optimization in R, Journal of Statistical Software 32(5), 2009) and cut at the bounds.
-    Where there is no room for all between low and high they run on beyond high.
+    Without room for all between low and high they continue beyond high.
 
     >>> spread([10, 11, 30], 4, 0, 40)
     [8.5, 12.5, 30.0]

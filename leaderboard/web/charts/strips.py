@@ -37,7 +37,7 @@ class Cell:
 class RankLine:
     """A line of ranks; path holds the bars of judged, non-relevant documents, in units one rank wide.
 
-    end is where the last rank is named, in percent, None where there is no room.
+    end is where the last rank is named, in percent, None without room.
     """
 
     first: int
