@@ -458,7 +458,7 @@ class Remainder:
         channel.server.remainders.begin(request.path)
 
     def service(self) -> None:
-        """Let the application have it."""
+        """Pass it to the application."""
         environ = SiteTask(self._channel, self._request).get_environment()
         try:
             with closing(self._channel.server.application(environ, lambda *_: None)):
@@ -610,7 +610,7 @@ class SiteServer(TcpWSGIServer):  # type: ignore[misc]
 
 
 def _make_room(new: SiteChannel, others: Iterable[SiteChannel]) -> None:
-    """End those that have been spare for longest; if there is none, the new connection."""
+    """End those that have been spare for longest; if none is, the new connection."""
     spare = [channel for channel in others if channel is not new and channel.is_spare()]
     for channel in heapq.nsmallest(MADE_FREE_AT_ONCE, spare, key=lambda channel: channel.since) or [new]:
         channel.handle_close()

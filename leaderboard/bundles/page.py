@@ -116,7 +116,7 @@ class _ScoresOnly(BundleWriter):
 
 
 def _write(source: BundleSource, viewer: Viewer, made: BundleWriter, site: str) -> None:
-    # Only what everybody may read is signed.
+    # Only public data is signed.
     sign = signatures.signer(source.session) if source.view is not None else None
     made.sign = partial(sign, "bundle") if sign is not None else None
     members.write(source, made)

@@ -43,7 +43,7 @@ class Sender:
         self._woken.set()
 
     def stop(self) -> None:
-        """Let `run` end."""
+        """Stop `run`."""
         self._over.set()
         self._woken.set()
 

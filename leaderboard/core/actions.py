@@ -35,7 +35,7 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
-    """Something an account may do, on every surface alike.
+    """An action of accounts, the same in forms, API and commands.
 
     A surface that it has no address or command for does not have it.
     """

@@ -34,7 +34,7 @@ class Listener(Protocol):
     def announced(
         self, session: "Session", task: "Task", announcement: "Announcement", team_ids: Collection[int]
     ) -> None:
-        """Something was announced to these teams."""
+        """An announcement was made to these teams."""
 
     def job_failed(self, session: "Session", job_id: int) -> None:
         """A job was given up."""

@@ -40,7 +40,7 @@ class PhaseRule:
     reveal_at: datetime | None
 
     def is_shown(self, at: datetime) -> bool:
-        """Whether everybody may see its scores: from the start, its close or a later date on."""
+        """Whether its scores are public: from the start, its close or a later date on."""
         if self.visibility == "open":
             return True
         if self.closes_at is None or self.closes_at > at:
@@ -201,7 +201,7 @@ DATES = (Phase.opens_at, Phase.closes_at, Phase.reveal_at, Task.names_at, Entry.
 
 
 def seconds_to_next_date(session: Session) -> float:
-    """When the next date passes from which on visitors see something else; infinite if none follows.
+    """The next date that changes what visitors see; infinite if none follows.
 
     What accounts, tokens and links may do ends by other dates, which show on no page of a visitor.
     """

@@ -42,7 +42,7 @@ _VALUES = _NEWEST.id, _NEWEST.title, _NEWEST.created_at, _LAST.scalar_subquery()
 
 @dataclass(frozen=True, slots=True)
 class NewestAnnouncement:
-    """The newest announcement for everybody, None for none, and the id of the newest of any kind."""
+    """The newest announcement for everyone, None for none, and the id of the newest of any kind."""
 
     id: int | None
     title: str | None
@@ -84,7 +84,7 @@ class RunLinks(NamedTuple):
     agent: bool = False
     """Whether an agent submitted it."""
     late: str = ""
-    """Why its organisers let it count though it came after the close."""
+    """Why its organisers count it although it was late."""
 
 
 def with_links(selected: Any) -> Any:
@@ -297,7 +297,7 @@ def is_closed(session: Session, task_id: int, moment: datetime | None = None) ->
 
 
 def is_shown(session: Session, task: Task) -> bool:
-    """Whether everybody may see all scores of the task."""
+    """Whether all scores of the task are public."""
     return not phase_rules.hidden(session, phase_rules.rules_of(session, task))
 
 
@@ -435,7 +435,7 @@ def executes(viewer: Viewer, task_id: int) -> bool:
 
 
 def is_organiser(session: Session, task_id: int, account_id: int | None) -> bool:
-    """Whether an account that does not ask now is an organiser of the task, such as the sender of a file."""
+    """Whether an account other than the viewer is an organiser of the task, such as the sender of a file."""
     return account_id is not None and session.get(TaskRole, (task_id, account_id, ORGANISER)) is not None
 
 

@@ -48,7 +48,7 @@ class ShownNames:
 
 
 def shows_names(session: Session, task: Task) -> bool:
-    """Whether everybody may read the names of all teams of a task now, pseudonyms or not."""
+    """Whether the names of all teams of a task are public now, pseudonyms or not."""
     return task.id in _showing_names(session, [task])
 
 

@@ -158,7 +158,7 @@ class Database:
         """Truncate SQLite's write-ahead log if it is longer than `longest` bytes; whether it was truncated.
 
         SQLite restarts it only at a moment without readers, which a busy site never has.
-        Writers have their turn after it. Where they or readers do not let it through, it is left for later.
+        Writers have their turn after it. If they or readers block it, it is done later.
         """
         log_file = Path(f"{self.engine.url.database or ''}-wal")
         if self._turns is None or not log_file.is_file() or log_file.stat().st_size <= longest:

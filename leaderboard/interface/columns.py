@@ -53,7 +53,7 @@ def has(table: Table, names: Sequence[str]) -> bool:
 
 
 def column(table: Table, names: Sequence[str], what: str) -> Any:
-    """The column that has one of the names; raises Invalid if there is none."""
+    """The column that has one of the names; raises Invalid if absent."""
     for name in names:
         if name in table:
             return table[name]

@@ -106,7 +106,7 @@ class _Writer(HTMLParser):
             self.handle_startendtag(tag, attrs)
 
     def _is_left_out(self, tag: str, attributes: dict[str, str | None]) -> bool:
-        """Whether an element is removed with its contents; elsewhere the text of a link says something."""
+        """Whether an element is removed with its contents; elsewhere links have informative texts."""
         if tag == "a" and self._navs:
             address = attributes.get("href") or "#"
             return not address.startswith("#") and self._link(address) is None

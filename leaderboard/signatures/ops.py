@@ -1,4 +1,4 @@
-"""Ed25519 signatures (RFC 8032) under snapshots, editions and bundles that everybody may read.
+"""Ed25519 signatures (RFC 8032) of public snapshots, editions and bundles.
 
 A signature covers a digest and its subject, so that one of a snapshot is not mistaken for one of a bundle.
 Ed25519 is deterministic: the same bytes have the same signature, which does not include a time.

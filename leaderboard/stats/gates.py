@@ -58,7 +58,7 @@ class Compared:
 
 
 class Three(NamedTuple):
-    """Something of each of the three tests."""
+    """One value for each of the three tests."""
 
     better: float
     no_worse: float

@@ -108,7 +108,7 @@ def _is_in(address: str, networks: Iterable[IPv4Network | IPv6Network]) -> bool:
 
 
 def trusted_hosts(settings: Settings) -> list[str] | None:
-    """The host names that are set; None if there is none."""
+    """The configured host names; None if not configured."""
     named = [host.strip() for host in settings.trusted_hosts.split(",") if host.strip()]
     if settings.public_url:
         named.append(urlsplit(settings.public_url).hostname or "")

@@ -127,7 +127,7 @@ def end_all(session: Session, account_id: int) -> None:
 
 
 def end_others(session: Session, account_id: int, token: str) -> None:
-    """End every session of an account but the one of the token."""
+    """End every session of an account except the token's."""
     session.execute(
         delete(WebSession).where(
             WebSession.account_id == account_id, WebSession.token_sha256 != digest(token)

@@ -117,7 +117,7 @@ def _taken(shown: str) -> Conflict:
 def ensure(session: Session, viewer: Viewer, name: str, task_id: int | None = None) -> int:
     """The id of the team with this name, created without members if absent.
 
-    For the operator, and for organisers of the task whose runs are filed. Raises Forbidden for anybody else,
+    For the operator, and for organisers of the task whose runs are filed. Raises Forbidden for others,
     Invalid for a name that cannot be shown, Conflict for one that looks like another team's.
     """
     if not (viewer.is_operator if task_id is None else organises(viewer, task_id)):

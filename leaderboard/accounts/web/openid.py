@@ -137,7 +137,7 @@ def _new_page(error: LeaderboardError | None = None, name: str = "") -> str:
 def link(key: str) -> ResponseReturnValue:
     """After the password, show a link to the provider, whose response is then linked to the account.
 
-    A page with a link: the policy of this site's pages lets no form lead to another site.
+    A page with a link: the policy of this site's pages forbids forms to another site.
     """
     provider, asker, secret = _provider(key), viewer(), sessions.new_token()
     if error := _wrong_password():

@@ -477,7 +477,7 @@ class TaskImport:
 
 
 def make_own(making: TaskImport) -> None:
-    """Let who imports organise the task from now on, as who makes one by a form does."""
+    """Make the importer an organiser of the task, as for a task created by a form."""
     task, account_id = making.owner, making.viewer.account_id
     making.viewer = replace(making.viewer, organises=making.viewer.organises | {task.id})
     if account_id is not None:

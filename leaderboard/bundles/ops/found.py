@@ -77,12 +77,12 @@ class FoundTask:
 
     @property
     def depth(self) -> int:
-        """Most documents per topic that the task has to let in."""
+        """Documents per topic that the task has to accept."""
         return max((run.deepest for run in self.runs), default=DEPTH) if self.is_deep else DEPTH
 
     @property
     def is_deep(self) -> bool:
-        """Whether a run is deeper than tasks usually let in."""
+        """Whether a run is deeper than tasks usually accept."""
         return any(run.deepest > DEPTH for run in self.runs)
 
 
@@ -249,7 +249,7 @@ def _runs(
     left_out: dict[str, str],
     progress: Progress,
 ) -> tuple[tuple[FoundRun, ...], set[str]]:
-    """The runs that can be imported, and their topics; topics None lets all in."""
+    """The runs that can be imported, and their topics; topics None accepts all."""
     ids: set[str] = set()
     made: dict[str, FoundRun] = {}
     for name in names:

@@ -326,7 +326,7 @@ def _require_records(making: TaskImport, tables: Iterable[RecordTable]) -> None:
 
 @contextmanager
 def _named(making: TaskImport) -> Iterator[None]:
-    """Name the record where something is refused, also by what relies on its form."""
+    """Name the record in a refusal, also by code that relies on its form."""
     try:
         yield
     except IntegrityError as error:
@@ -534,7 +534,7 @@ def _require_parts(making: TaskImport) -> None:
 
 
 def _require_board(making: TaskImport) -> None:
-    """Raise Invalid unless each phase has a board that its organiser, and everybody, is shown.
+    """Raise Invalid unless each phase has a board that its organiser and the public can see.
 
     The front page shows all tasks: one that cannot be shown must not get there.
     """

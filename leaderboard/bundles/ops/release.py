@@ -3,7 +3,7 @@
 Rankings, judgments and topics are unchanged, and so are numbers. What teams say about themselves and their
 runs is left out; names are removed from what organisers wrote.
 
-There is one as long as all of the task is shown to everybody. It does not record when it was made: the same
+It exists while all of the task is public. It does not record when it was made: the same
 task gives the same bytes.
 """
 
@@ -377,7 +377,7 @@ def _public_teams(task_id: int) -> Any:
 
 
 def _first_run(team: Any, task_id: int) -> ColumnElement[int]:
-    """Runs come in an order that everybody reads; of teams that go by pseudonyms no one else learns more."""
+    """Runs are in a public order; of teams that go by pseudonyms no one else learns more."""
     return select(func.min(Run.id)).where(Run.team_id == team, _public_runs(task_id)).scalar_subquery()
 
 
@@ -412,6 +412,6 @@ _ROWS: dict[str, dict[str, Any]] = {
     },
     "editions": {"of_task": lambda task: (Edition.task_id == task) & Edition.state.in_(("current", "past"))},
 }
-"""Table -> its rows that everybody reads, where these are not all of the task."""
+"""Table -> its public rows, if these are not all of the task."""
 PUBLIC_TABLES = tuple(_public(table) for table in TABLES if table.name in PUBLIC_COLUMNS)
 """In the order in which they are stored."""

@@ -1,4 +1,4 @@
-"""A whole task as one archive: all of it for its organisers, and for everybody what is shown."""
+"""A whole task as one archive: all of it for its organisers, and the public part for others."""
 
 import hashlib
 import os

@@ -142,7 +142,7 @@ def is_due(at: datetime) -> ColumnElement[bool]:
 
 
 def claim(session: Session, owner: str, settings: Settings, *which: ColumnElement[bool]) -> Claim | None:
-    """Claim the most urgent job that is due, for as long as the settings allow; None if there is none.
+    """Claim the most urgent job that is due, for as long as the settings allow; None if no job is due.
 
     which: what jobs have to be, for an evaluator that does not do all.
     """

@@ -27,7 +27,7 @@ READ_BYTES = 4096
 """Bytes read of a response; only its beginning is shown."""
 RESPONSE_CHARACTERS = 200
 MOST_ADDRESSES = 4
-"""Of one name, that are tried one after the other."""
+"""Addresses of one name, tried one after the other."""
 ADDRESS_CHARACTERS = 500
 TAKEN, REFUSED, GONE = "taken", "refused", "gone"
 """Outcome of a request: a 2xx; anything else; 410, after which nothing more is sent there."""

@@ -34,7 +34,7 @@ PAUSES = (
     timedelta(minutes=30),
     *(timedelta(hours=hours) for hours in (2, 5, 10, 14, 20, 24)),
 )
-"""After each attempt but the last; source: Standard Webhooks 1.0.0, "Deliverability and reliability"."""
+"""After each attempt except the last; source: Standard Webhooks 1.0.0, "Deliverability and reliability"."""
 LONGEST_PAUSE = PAUSES[-1] * 1.2
 JITTER = 0.1
 WHILE_TRIED = timedelta(minutes=2)
@@ -169,7 +169,7 @@ def _pause(attempts: int) -> timedelta:
 
 
 def _put_off(session: Session, webhook: Webhook, until: datetime, which: ColumnElement[bool]) -> None:
-    """Let the deliveries that were never tried wait until then."""
+    """Postpone the deliveries that were never tried until then."""
     waiting = (
         WebhookDelivery.webhook_id == webhook.id,
         WebhookDelivery.state == WAITING,

@@ -92,7 +92,7 @@ class MailResult:
 
 
 def server_of(settings: Settings) -> MailServer | None:
-    """The configured mail server, None if there is none.
+    """The configured mail server, None if not configured.
 
     Raises Invalid for an address of a server, or of the sender, that cannot be right, for a password that
     would cross a network in the clear, and where links in mail would not work.

@@ -37,7 +37,7 @@ def require_reviewer(session: Session, viewer: Viewer, upload_id: int) -> tuple[
 
 
 def review(session: Session, viewer: Viewer, upload_id: int, asked: Review) -> str:
-    """Let a held run be checked once more and scored, or reject it with a reason; its state from now on.
+    """Queue a held run for another check and scoring, or reject it with a reason; its state from now on.
 
     Raises as `require_reviewer` does, Conflict where it is not held for review, Invalid without a reason.
     """

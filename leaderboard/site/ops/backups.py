@@ -102,7 +102,7 @@ def add_rows(connection: Connection, table: RowTable, rows: Iterable[Row]) -> No
 
 
 def set_sequences(connection: Connection, tables: Sequence[RowTable]) -> None:
-    """Let PostgreSQL number new rows after the ones that were stored; SQLite does so automatically."""
+    """Make PostgreSQL number new rows after the stored ones; SQLite does so automatically."""
     if connection.dialect.name != "postgresql":
         return
     for table in tables:
@@ -388,7 +388,7 @@ def write(database: Database, path: Path, progress: Progress = lambda _: None) -
         with written(path, head) as archive:
             counts = []
             for table in tables_of(connection):
-                # Rows that are not read to their end, as the disk is full, are let go of before the database.
+                # Rows not read to their end, because the disk is full, are released before the database.
                 with closing(rows_of(connection, table)) as rows:
                     counts.append(archive.add(table, rows))
                 progress(counts[-1])

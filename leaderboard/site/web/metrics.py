@@ -76,7 +76,7 @@ def _has_token(here: Settings) -> bool:
 def _is_this_machine(here: Settings) -> bool:
     """Whether a program of this machine asks directly.
 
-    Through a proxy on this machine everybody seems to be on it. So nobody is where a proxy or a name of the
+    Through a proxy on this machine all requests seem local. So nobody is where a proxy or a name of the
     site's own is set, or where a header names one.
     """
     return (

@@ -148,7 +148,7 @@ class RankedPair:
     """Two rankings as overlap sees them: which documents they share, and which of their documents are tied.
 
     places are those of shared_places; first and second how many documents each tie has, from the best on.
-    What does not depend on p and on what a tie means is worked out once. Raises ValueError for a tie without
+    Values independent of p and of the meaning of ties are computed once. Raises ValueError for a tie without
     documents.
     """
 

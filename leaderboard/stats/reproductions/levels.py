@@ -130,7 +130,7 @@ class Levels:
 
 
 def worst(words: Sequence[Word | None]) -> Word | None:
-    """The farthest of the words that are there; None if there is none.
+    """The farthest of the given words; None without any.
 
     >>> worst(["same", None, "close"]), worst([None])
     ('close', None)
