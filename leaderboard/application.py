@@ -31,11 +31,11 @@ COMPILED = "templates"
 ADDRESSES = 2**12
 """That are kept: some one megabyte, which is what two large pages name."""
 OUTSIDE = frozenset(("token", "_external", "_scheme"))
-"""Of the values of an address, those with which it is a secret, or another one for each host."""
+"""The values of an address that make it secret, or different for each host."""
 
 
 class _Guarding(CodeGenerator):
-    """Asks for a secret's name through the guard; every other attribute is read as fast as Jinja does."""
+    """Requests a secret's name through the guard; every other attribute is read as fast as Jinja does."""
 
     def visit_Getattr(self, node: nodes.Getattr, frame: Frame) -> None:
         if node.attr in SECRETS:
@@ -57,7 +57,7 @@ class _Templates(FlaskEnvironment):
 
 
 class _Application(Flask):
-    """An application none of whose views is a coroutine: to ask each time takes a fiftieth of a request.
+    """An application none of whose views is a coroutine: asking each time takes a fiftieth of a request.
 
     Nor does it build an address twice: a page of a large task has some thousand, most of them those of the
     page before.
@@ -99,13 +99,13 @@ def create_app(
     """The application over a database; wake is called after a commit that queued jobs.
 
     shared: what this process shares with the site's other web processes; None where it is alone.
-    counter: where requests are counted; one of its own where that is None.
+    counter: where requests are counted; its own if that is None.
     Raises RuntimeError where a route declares no rule.
     """
     features.register()
     app = _Application(__name__, static_folder=None, template_folder=str(bundled("templates")))
     app.jinja_env.undefined = StrictUndefined
-    # FLASK_DEBUG in the environment, meant for another program, would show readers what is inside.
+    # FLASK_DEBUG in the environment, meant for another program, would expose internals.
     app.debug = False
     session.register(app, session.Site(settings, database, wake))
     requests.register(app)

@@ -1,8 +1,8 @@
 """Checksums around everything that is stored as bytes: damage is an error, never another number.
 
 A compressed body is a magic word, one zstd frame with its own checksum, and the CRC-32 of both; an array is
-its numbers and their CRC-32. zstd's checksum alone would pass over bits that decoding does not look at.
-Bodies and arrays of versions before 0.2 have no checksum and are read as they are.
+its numbers and their CRC-32. zstd's checksum alone would miss bits that decoding ignores.
+Bodies and arrays of versions before 0.2 have no checksum and are read unchecked.
 """
 
 import struct
@@ -18,11 +18,11 @@ from leaderboard.errors import Damaged
 _CRC = struct.Struct("<I")
 _encoded = msgspec.msgpack.Encoder().encode
 _WORD = 8
-"""Bytes of one number of an array: what is left over says whether a checksum follows."""
+"""Bytes of one number of an array: the remainder shows whether a checksum follows."""
 
 
 def with_checksum(body: bytes) -> bytes:
-    """The bytes with their checksum behind them.
+    """The bytes followed by their checksum.
 
     >>> without_checksum(with_checksum(b"abc"), "letters")
     b'abc'
@@ -39,7 +39,7 @@ def without_checksum(stored: bytes, what: str) -> bytes:
 
 
 def of_row(values: tuple[object, ...]) -> int:
-    """The CRC-32 of the plain values of a row, which both databases give back as they were stored.
+    """The CRC-32 of the plain values of a row, which both databases return as stored.
 
     >>> of_row((1, 0.0344)) == of_row((1, 0.05))
     False
@@ -62,12 +62,12 @@ def compressed(magic: bytes, plain: bytes, level: int) -> bytes:
 
 
 def compressor(level: int) -> zstandard.ZstdCompressor:
-    """Compressor for many bodies of one kind; each result goes through `framed`."""
+    """Compressor for many bodies of one kind; each result is passed to `framed`."""
     return zstandard.ZstdCompressor(level=level, write_checksum=True)
 
 
 def framed(magic: bytes, frame: bytes) -> bytes:
-    """A zstd frame as it is stored."""
+    """A zstd frame in its stored form."""
     return with_checksum(magic + frame)
 
 
@@ -89,7 +89,7 @@ def plain_bytes(magic: bytes, stored: bytes, what: str) -> bytes:
 
 
 def damaged(what: str, why: str) -> Damaged:
-    """The error for stored bytes that are not as they were written; what is a plural, such as `rankings`."""
+    """The error for stored bytes that are not as they were written; what: a plural, such as `rankings`."""
     return Damaged(
         f"The stored {what} are damaged, or were written by another version: {why}. `leaderboard db check` "
         "lists all damage; restore a backup to repair it.",

@@ -11,11 +11,11 @@ MAX_PROBLEMS = 25
 class Problem:
     """One thing wrong with, or odd about, an input file.
 
-    rule: what is asked for, as a sentence; remedy: what to do about it, as a sentence.
+    rule: the requirement, as a sentence; remedy: what to do about it, as a sentence.
     line is 1-based, None where the problem belongs to the whole file; field is the column's or
     option's name and value the offending text, cut to a readable length; both may be empty.
     count: how often it was met, examples: some of the values, where one problem covers several alike;
-    fix: the name of the fix (leaderboard.trec.runs.fixes) that mends it, empty where none does.
+    fix: the name of the fix (leaderboard.trec.runs.fixes) that corrects it, empty if none does.
     """
 
     rule: str
@@ -33,8 +33,8 @@ class Problem:
         what = f"{self.field} {self.value!r}: " if self.field and self.value else ""
         if self.value and not self.field:
             what = f"{self.value!r}: "
-        is_said = self.count == 1 or f"{self.count:,} " in self.rule
-        alike = "" if is_said else f" (and {self.count - 1:,} more like it)"
+        is_in_rule = self.count == 1 or f"{self.count:,} " in self.rule
+        alike = "" if is_in_rule else f" (and {self.count - 1:,} more like it)"
         return f"{place}{what}{self.rule}{alike} {self.remedy}".rstrip()
 
 
@@ -56,7 +56,7 @@ class Invalid(LeaderboardError):
 
 
 class UnknownMeasure(Invalid):
-    """No measure of that name, or a parameter it does not take or that is out of range."""
+    """No measure of that name, or a parameter that it does not have or that is out of range."""
 
 
 class MissingInput(Invalid):
@@ -68,7 +68,7 @@ class NotFound(LeaderboardError):
 
 
 class NotShown(NotFound):
-    """The task is known to the viewer, what is asked for is hidden until it closes; the message says so."""
+    """The viewer knows of the task, but the requested part is hidden until it closes; the message says so."""
 
 
 class Forbidden(LeaderboardError):
@@ -88,11 +88,11 @@ class SecondFactorNeeded(Forbidden):
 
 
 class Conflict(LeaderboardError):
-    """The act contradicts what is stored already."""
+    """The act contradicts stored data."""
 
 
 class Changed(LeaderboardError):
-    """The entity tags that the request was made conditional on are not those of what is stored."""
+    """The entity tags in the request's condition do not match the stored state."""
 
 
 class WrongVersion(LeaderboardError):
@@ -100,7 +100,7 @@ class WrongVersion(LeaderboardError):
 
 
 class Closed(LeaderboardError):
-    """The task or phase does not take this now."""
+    """The task or phase does not accept this now."""
 
 
 class TooLarge(LeaderboardError):

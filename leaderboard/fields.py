@@ -44,7 +44,7 @@ class Field:
     option: str = ""
     """The command's option without its dashes, where it is not the field's name."""
     is_argument: bool = False
-    """Whether the command takes it without an option."""
+    """Whether the command accepts it without an option."""
     otherwise: tuple[str, str] | None = None
     """In a command, for a value that is not a choice: a choice, and the field that then holds it."""
     is_carried: bool = False
@@ -63,8 +63,8 @@ class Field:
 class Asked:
     """A field of a record, as its surfaces show it.
 
-    kind: line, text, choice, ticks, tick, number, moment, record for fields that belong together, or rows
-    for any number of such, which forms take as a text of lines.
+    kind: line, text, choice, ticks, tick, number, moment, record for fields that belong together, or rows for
+    any number of such, which forms enter as lines of text.
     """
 
     name: str
@@ -115,22 +115,22 @@ def _kind(plain: Any, about: Field) -> str:
     return "choice" if about.choices else "text" if about.rows > 1 else "line"
 
 
-def read(record: type[Record], said: Mapping[str, Any]) -> Record:
-    """The record that texts or values by name make; raises Invalid with every field that is not as told.
+def read(record: type[Record], inputs: Mapping[str, Any]) -> Record:
+    """The record that texts or values by name make; raises Invalid with every invalid field.
 
-    Texts are those of a form or a command, values those of JSON. What is not there has the field's default;
+    Texts are those of a form or a command, values those of JSON. Missing ones have the field's default;
     fields that belong together may be in a separate mapping, or next to the others.
     """
     given: dict[str, Any] = {}
     problems: list[Problem] = []
-    zone = str(said.get(ZONE) or "").strip() or "UTC"
+    zone = str(inputs.get(ZONE) or "").strip() or "UTC"
     for each in of(record):
-        if each.kind != "record" and each.name not in said:
+        if each.kind != "record" and each.name not in inputs:
             continue
-        value = said.get(each.name)
+        value = inputs.get(each.name)
         try:
             if each.kind == "record":
-                given[each.name] = read(each.type, value if isinstance(value, Mapping) else said)
+                given[each.name] = read(each.type, value if isinstance(value, Mapping) else inputs)
             else:
                 given[each.name] = _read(each, value, zone)
         except Invalid as error:
@@ -217,20 +217,20 @@ def _remedy(each: Asked, rule: str) -> str:
 
 def values(record: Any) -> dict[str, Any]:
     """Values of a record and of the records in it, by field name."""
-    held: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
     for each in of(type(record)):
         value = getattr(record, each.name)
-        held |= values(value) if each.kind == "record" else {each.name: value}
-    return held
+        by_name |= values(value) if each.kind == "record" else {each.name: value}
+    return by_name
 
 
 def texts(record: Any) -> dict[str, Any]:
     """Values of a record as a form shows them: texts, names of ticked choices, states of boxes."""
-    held = values(record)
-    zone = held.get(ZONE, "UTC")
+    by_name = values(record)
+    zone = by_name.get(ZONE, "UTC")
     shown = {
         name: zones.written(value, zone) if isinstance(value, datetime) else value
-        for name, value in held.items()
+        for name, value in by_name.items()
     }
     return {name: "" if value is None else value for name, value in shown.items()}
 
@@ -274,7 +274,7 @@ def _plain(each: Asked) -> Any:
 
 
 def _limits(each: Asked) -> dict[str, Any]:
-    """JSON Schema of the values that a field takes; `read` enforces it and states the remedy."""
+    """JSON Schema of a field's values; `read` enforces it and states the remedy."""
     about = each.about
     if each.kind == "number":
         return {"minimum": about.least, "maximum": about.most}

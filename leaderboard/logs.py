@@ -1,9 +1,9 @@
 """What a process says of itself: its log, and counters for /metrics.
 
-The log has one event a line, as text or JSON, without tokens and without lines that somebody else wrote.
+The log has one event a line, as text or JSON, without tokens and without lines written by others.
 Of the counters each process of a `serve` adds to its own part of memory that the supervisor made, and any of
-them adds the parts up: no process waits for another. A part outlives its process, so that no count goes back
-where one dies. Small: the supervisor imports it.
+them adds the parts up: no process waits for another. A part outlives its process, so that no count decreases
+when one dies. Small: the supervisor imports it.
 """
 
 import json
@@ -47,7 +47,7 @@ class Counters:
     web: Any
     """Of each web process, its cells; doubles count exactly up to 2**53."""
     leases: Any
-    """Of each evaluator, how many leases of jobs it gave back because their holders were gone."""
+    """Of each evaluator, how many job leases it released because their holders were dead."""
 
 
 def counters(web_processes: int = 1, evaluators: int = 0) -> Counters:
@@ -68,7 +68,7 @@ class RouteCount:
 
 
 class WebCounter:
-    """The counters as one web process has them; number counts these from 0."""
+    """The counters of one web process; number counts these from 0."""
 
     def __init__(self, counters: Counters, number: int) -> None:
         self._counters, self._start = counters, number * OF_A_PROCESS
@@ -90,7 +90,7 @@ class WebCounter:
             self._counters.web[self._start + ROUTES * OF_A_ROUTE + FOUND.index(found)] += 1
 
     def route(self, number: int) -> RouteCount | None:
-        """The requests of a route in all processes, None where there were none."""
+        """The requests of a route in all processes, None if there were none."""
         first = number * OF_A_ROUTE
         cells = self._summed(first, first + OF_A_ROUTE)
         statuses = {status: int(count) for status, count in zip(STATUSES, cells, strict=False) if count}
@@ -152,7 +152,7 @@ _present: ContextVar[Mapping[str, Any]] = ContextVar("present", default=MappingP
 
 
 class _Stderr(logging.Handler):
-    """Writes to stderr as it is at that moment."""
+    """Writes to the current stderr."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write the record and what ends its line at once, so that processes do not mix theirs."""
@@ -216,7 +216,7 @@ class TextLines(logging.Formatter):
     """`time level process logger message name=value ...`; a traceback follows, each line indented."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record as lines, of which only the first begins at the margin."""
+        """The record as lines; all but the first are indented."""
         facts = "".join(f" {name}={_plain(value)}" for name, value in _facts(record).items())
         place = f"{_moment(record)} {record.levelname} {record.processName} {record.name}"
         lines = [f"{place} {one_line(record.getMessage())}{facts}"]
@@ -228,7 +228,7 @@ class JsonLines(logging.Formatter):
     """One JSON object a line: at, level, process, logger, message, the facts of the event, trace."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record as JSON, in which a line break is two characters."""
+        """The record as JSON, with line breaks escaped."""
         event: dict[str, Any] = {
             "at": _moment(record),
             "level": record.levelname,

@@ -1,6 +1,6 @@
 """Values that a process keeps in memory to be fast, all within one budget of bytes.
 
-Caches share the budget: what was not used for the longest time goes first, of whichever cache it is. A
+Caches share the budget: the least recently used value goes first, from any cache. A
 value is measured when it is kept, and again as it is used: some work out more of themselves when asked.
 """
 
@@ -22,7 +22,7 @@ Given = ParamSpec("Given")
 USUAL = 24 * 2**20
 """Bytes of the budget, unless the settings say otherwise."""
 OF_AN_ENTRY = 300
-"""Bytes that an entry takes next to its key and value."""
+"""Bytes of an entry in addition to its key and value."""
 TRIM_EVERY_S = 10.0
 """Seconds between returns of freed memory to the machine while values are kept."""
 _OPAQUE = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType, type(threading.Lock()))
@@ -38,7 +38,7 @@ class _Entry:
 
 
 class MemoryBudget:
-    """So many bytes for all caches of a process together; its methods may be called from any thread."""
+    """A byte limit shared by all caches of a process; its methods may be called from any thread."""
 
     def __init__(self, most: int = USUAL) -> None:
         self._most = most
@@ -64,7 +64,7 @@ class MemoryBudget:
         return self._used
 
     def by_cache(self) -> dict[str, int]:
-        """Name of a cache -> the bytes that it takes, of those that hold anything."""
+        """Name of a cache -> its bytes, for non-empty caches."""
         found: dict[str, int] = {}
         with self._lock:
             for entry in self._order:
@@ -115,7 +115,7 @@ class Kept(Generic[Value]):
         return value
 
     def put(self, key: Hashable, value: Value) -> Value:
-        """Keep a value, unless it would take more than half of the budget, and give it back."""
+        """Keep a value, unless it would take more than half of the budget, and return it."""
         size = OF_AN_ENTRY + size_of((key, value))
         with self._budget._lock:
             self.drop(key)
@@ -128,7 +128,7 @@ class Kept(Generic[Value]):
         return value
 
     def drop(self, key: Hashable) -> None:
-        """Forget what is kept under a key."""
+        """Drop the entry of a key."""
         with self._budget._lock:
             if (entry := self._entries.get(key)) is not None:
                 self._budget._drop(entry)
@@ -182,7 +182,7 @@ def keep_by(key: Callable[..., Hashable]) -> Callable[[Callable[Given, Value]], 
 
 
 def size_of(value: object) -> int:
-    """About how many bytes a value takes with all that it holds; what it holds twice is counted once.
+    """Approximate bytes of a value with all that it holds; what it holds twice is counted once.
 
     >>> size_of(np.zeros(1000)) // 1000, size_of([b"x" * 1000] * 5) // 1000
     (8, 1)
@@ -213,7 +213,7 @@ def _parts(one: object) -> Iterator[object]:
     else:
         own = getattr(one, "__dict__", None)
         if isinstance(own, dict):
-            # A row of the database is measured without what its session knows of it.
+            # A row of the database is measured without its session's state.
             yield from (part for name, part in own.items() if name != "_sa_instance_state")
         for kind in type(one).__mro__:
             slots = kind.__dict__.get("__slots__", ())
@@ -239,8 +239,8 @@ ARENAS, MAPPED_FROM = 1, 128 * 1024
 def hold_together() -> None:
     """Keep what the C library allocates for threads together, and large pieces apart, where it can.
 
-    Eight threads would else have an arena each, and memory that one freed is used by no other; pieces that
-    are mapped by themselves are given back when they are freed. To be called before threads are started.
+    Eight threads would else have an arena each, and memory that one freed is used by no other; separately
+    mapped blocks are returned when they are freed. To be called before threads are started.
     """
     options = getattr(_libc(), "mallopt", None)
     if options is not None:

@@ -1,6 +1,6 @@
 """An object store, such as S3, that may hold files in place of the database.
 
-Where it is and who may use it say the variables of the store's own kind (AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL,
+Its location and credentials come from the variables of the store's kind (AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL,
 GOOGLE_..., AZURE_...). Source: obstore, "Configuration", 0.12.
 """
 
@@ -19,7 +19,7 @@ from leaderboard.errors import Invalid, StoreAway
 
 SCHEMES = ("s3", "gs", "az", "file")
 PART_BYTES = 8 * 2**20
-"""Of an object as it is sent, and as it is read; two parts are on their way at a time."""
+"""Of an object when sent and when read; two parts are on their way at a time."""
 AGAIN_S = 60
 """When to come again while the store is away."""
 CONNECT_S, ANSWER_S = timedelta(seconds=5), timedelta(seconds=60)
@@ -71,7 +71,7 @@ class ObjectStore:
         return size
 
     def open(self, key: str, size: int) -> BufferedReader:
-        """An object from its beginning; raises Damaged where it is gone or has another size in bytes."""
+        """An object from its beginning; raises Damaged if it is missing or has another size in bytes."""
         with self._asked() as (obstore, store):
             try:
                 found = obstore.head(store, key)["size"]
@@ -95,7 +95,7 @@ class ObjectStore:
                 yield from (ListedObject(each["path"], each["last_modified"]) for each in some)
 
     def remove(self, keys: Sequence[str]) -> None:
-        """Remove objects; those that are gone are left."""
+        """Remove objects; missing ones are skipped."""
         with self._asked() as (obstore, store):
             for key in keys:
                 try:
@@ -105,7 +105,7 @@ class ObjectStore:
 
     @contextmanager
     def _asked(self) -> Iterator[tuple[Any, Any]]:
-        """The library and the store; its errors become StoreAway, with the first line of what it said."""
+        """The library and the store; its errors become StoreAway, with the first line of their message."""
         import obstore
 
         try:
@@ -125,7 +125,7 @@ class ObjectStore:
 def _options(url: str) -> dict[str, Any]:
     if url.startswith("file:"):
         return {"mkdir": True}
-    # What is given here takes the place of what the library reads of this variable.
+    # These arguments override the values that the library reads from this variable.
     allow_http = os.environ.get("AWS_ALLOW_HTTP", "").lower() in ("1", "true")
     client = {"connect_timeout": CONNECT_S, "timeout": ANSWER_S, "allow_http": allow_http}
     return {"client_options": client, "retry_config": PATIENCE}
@@ -141,7 +141,7 @@ def away(why: str) -> StoreAway:
 
 
 class _Parts(RawIOBase):
-    """An object's bytes, fetched a part at a time: each is asked for again by itself where it fails."""
+    """An object's bytes, fetched a part at a time: each is retried separately if it fails."""
 
     def __init__(self, store: ObjectStore, key: str, size: int) -> None:
         self._store, self._key, self._size = store, key, size
@@ -153,7 +153,7 @@ class _Parts(RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill the buffer as far as the part at hand goes; 0 at the end."""
+        """Fill the buffer from the current part; returns 0 at the end."""
         if not self._rest and self._at < self._size:
             self._rest = memoryview(
                 self._store.part(self._key, self._at, min(PART_BYTES, self._size - self._at))

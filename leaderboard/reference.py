@@ -73,7 +73,7 @@ INLINE: dict[type, tuple[str, dict[str, Any]]] = {
     dict: ("application/json", {"type": "object"}),
     bytes: ("*/*", {"type": "string", "contentMediaType": "application/octet-stream"}),
 }
-"""Answers that are no dataclass: their content type and schema."""
+"""Answers that are not a dataclass: their content type and schema."""
 NUMBER = {"type": "integer", "minimum": 1, "maximum": 2**31 - 1}
 """Of what a path names by its number."""
 
@@ -158,10 +158,10 @@ def _describe(schema: dict[str, Any], kind: type) -> None:
     if "description" in schema:
         schema["description"] = cleandoc(schema["description"])
     tables = {field.name for field in fields(kind) if field.default_factory is dict}
-    for name, said in schema["properties"].items():
+    for name, property_schema in schema["properties"].items():
         if name in tables:
-            said.setdefault("default", {})
-        said["description"] = glossary.of_property(kind, name)
+            property_schema.setdefault("default", {})
+        property_schema["description"] = glossary.of_property(kind, name)
 
 
 def address(one: Operation) -> str:
@@ -193,7 +193,7 @@ def problems_of(one: Operation) -> tuple[str, ...]:
 
 
 def _operation(one: Operation, noun: str) -> dict[str, Any]:
-    said: dict[str, Any] = {
+    operation: dict[str, Any] = {
         "operationId": one.name,
         "tags": [noun],
         "summary": one.summary,
@@ -218,12 +218,12 @@ def _operation(one: Operation, noun: str) -> dict[str, Any]:
         kinds = (PIECE, FILE) if one.takes_piece else (FILE,)
         least = {} if one.takes_piece else {"minLength": 1}
         file = {"schema": {"type": "string", "contentMediaType": FILE, **least}}
-        said["requestBody"] = {"required": True, "content": dict.fromkeys(kinds, file)}
+        operation["requestBody"] = {"required": True, "content": dict.fromkeys(kinds, file)}
     elif one.body is not None:
         schema = {"$ref": SCHEMA.format(name=one.body.__name__)}
-        said["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
-    said["security"] = [{"token": []}] if one.rule.access is not PUBLIC else [{}, {"token": []}]
-    return said
+        operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
+    operation["security"] = [{"token": []}] if one.rule.access is not PUBLIC else [{}, {"token": []}]
+    return operation
 
 
 def _answer(one: Operation, words: str) -> dict[str, Any]:
@@ -286,15 +286,15 @@ def _example(name: str) -> dict[str, Any]:
 
 def _schema(kind: Any, default: Any) -> dict[str, Any]:
     whole = msgspec.json.schema(kind)
-    # No parameter is null: what is not asked for is left out.
+    # No parameter is null: others are left out.
     options = [option for option in whole.get("anyOf", [whole]) if option.get("type") != "null"]
     _limit(options)
     return options[0] if default in (MISSING, None) else {**options[0], "default": default}
 
 
 def _header(one: Header) -> dict[str, Any]:
-    said = {"name": one.name, "in": "header", "required": one.is_required}
-    return {**said, "schema": one.schema, "description": one.words}
+    parameter = {"name": one.name, "in": "header", "required": one.is_required}
+    return {**parameter, "schema": one.schema, "description": one.words}
 
 
 def _key() -> dict[str, Any]:
@@ -327,8 +327,8 @@ def _problem() -> dict[str, Any]:
         "description": "The problem and its remedy (RFC 9457).",
         "required": ["type", "title", "status", "detail", "remedy"],
         "properties": {
-            name: {**said, "description": glossary.WORDS.get(f"Problem.{name}") or glossary.WORDS[name]}
-            for name, said in properties.items()
+            name: {**schema, "description": glossary.WORDS.get(f"Problem.{name}") or glossary.WORDS[name]}
+            for name, schema in properties.items()
         },
     }
 
@@ -336,13 +336,13 @@ def _problem() -> dict[str, Any]:
 blueprint = Blueprint("api_reference", __name__)
 
 LINES_TO_DEPTH = 3
-"""Down to what is said of one operation or schema: a change of it is a change of one line."""
+"""Down to single operations and schemas: a change of it is a change of one line."""
 
 
 @blueprint.get("/api")
 @rule(PUBLIC)
 def show() -> ResponseReturnValue:
-    """Every operation, what it takes and what it answers."""
+    """Every operation, its input and its answer."""
     table = operations()
     page = render_template(
         "api/reference.html",
@@ -374,7 +374,7 @@ def document() -> ResponseReturnValue:
 
 @blueprint.app_template_filter("with_code")
 def with_code(text: str) -> Markup:
-    """Text in which what stands in backticks is code."""
+    """Text with code in backticks."""
     parts = map(escape, text.split("`"))
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if place % 2 else part for place, part in enumerate(parts)
@@ -388,7 +388,7 @@ def operations() -> list[Operation]:
 
 
 def written(table: Iterable[Operation]) -> bytes:
-    """The document as it is committed in docs/openapi.json: a line for each operation and schema."""
+    """The document committed as docs/openapi.json: a line for each operation and schema."""
     return (_text(openapi_document(table), LINES_TO_DEPTH) + "\n").encode()
 
 

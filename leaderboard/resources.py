@@ -1,4 +1,4 @@
-"""Paths of the folders that lie next to the package in a checkout and inside it in a wheel."""
+"""Paths of the folders that are next to the package in a checkout and inside it in a wheel."""
 
 from pathlib import Path
 

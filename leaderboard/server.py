@@ -1,4 +1,4 @@
-"""The web server: waitress with limits on connections, on bodies and on those who are slow."""
+"""The web server: waitress with limits on connections, bodies and slow clients."""
 
 import heapq
 import re
@@ -38,7 +38,7 @@ from leaderboard.web.rules import ADMITTED, REFUSAL, Gate, Look
 from leaderboard.web.security import HEADERS
 
 SMALL_BODIES = 32 * 2**20
-"""Bytes that small bodies may take of memory together."""
+"""Total memory of small bodies, in bytes."""
 OF_ONE_OWNER = 4
 """Large bodies that one account sends at a time."""
 SHARE_OF_ONE_OWNER = 8
@@ -50,7 +50,7 @@ SOMEBODY = "somebody else"
 
 @dataclass(frozen=True, eq=False)
 class OpenBody:
-    """A body that is being received, of at most so many bytes; owner: the account that sends a large one."""
+    """A body that is being received, of at most `limit` bytes; owner: the account that sends a large one."""
 
     limit: int
     owner: str = ""
@@ -76,7 +76,7 @@ class OpenBodies:
 
     def add(self, body: OpenBody) -> None:
         """Count a body as open; raises Busy where there are too many already."""
-        with self._held(body):
+        with self._locked(body):
             others = [other for other in self._open if other.is_large == body.is_large]
             if body.is_large:
                 others += self._elsewhere(body.owner)
@@ -90,16 +90,16 @@ class OpenBodies:
 
     def remove(self, body: OpenBody) -> None:
         """Count a body as done; one that is not open is skipped."""
-        with self._held(body):
+        with self._locked(body):
             self._open.discard(body)
             place = self._places.pop(body, None)
             if self._shared is not None and place is not None:
                 self._shared.set_body(place, "", 0)
 
     @contextmanager
-    def _held(self, body: OpenBody) -> Iterator[None]:
-        # Small bodies are counted by the thread that takes connections, which should wait for no process.
-        everywhere = self._shared.held() if self._shared is not None and body.is_large else nullcontext()
+    def _locked(self, body: OpenBody) -> Iterator[None]:
+        # Small bodies are counted by the thread that accepts connections, which should wait for no process.
+        everywhere = self._shared.locked() if self._shared is not None and body.is_large else nullcontext()
         with everywhere, self._lock:
             yield
 
@@ -133,7 +133,7 @@ def _busy(reason: str) -> Busy:
 
 BODY_GRACE_S = 10.0
 BODY_RATE = 8 * 2**10
-"""Bytes a second that a body must have come with on average, once the grace is over."""
+"""Minimum average rate of a body in bytes per second, once the grace period is over."""
 
 AUTHORITY = re.compile(rb"(\[[0-9a-f:.]+\]|([a-z0-9._~!$&'()*+,;=-]|%[0-9a-f]{2})*)(:[0-9]*)?")
 """Allowed values of `Host`, in lower case: RFC 3986, 3.2.2 and 3.2.3."""
@@ -166,7 +166,7 @@ class IncomingRequest(HTTPRequestParser):  # type: ignore[misc]
         self._wants_continue = False
 
     def parse_header(self, header_plus: bytes) -> None:
-        """Read the header; where a body follows, look whether it is taken."""
+        """Read the header; if a body follows, check whether it is accepted."""
         _require_one_reading(header_plus)
         super().parse_header(header_plus)
         if self.body_rcv is None:
@@ -202,7 +202,7 @@ class IncomingRequest(HTTPRequestParser):  # type: ignore[misc]
             self.expect_continue = True
 
     def refuse(self, reason: Exception) -> None:
-        """Read nothing of the body: the application answers by the header alone, and the connection ends."""
+        """Do not read the body: the application answers by the header alone, and the connection ends."""
         self.refusal, self.is_unread, self.is_asking = reason, True, False
         self.close()
         self.body_rcv, self.chunked, self.content_length = None, False, 0
@@ -224,7 +224,7 @@ class IncomingRequest(HTTPRequestParser):  # type: ignore[misc]
         return len(data) if self.is_unread else consumed
 
     def end_early(self) -> bool:
-        """Make a request of what came of its body, where that is of use; whether it does."""
+        """Make a request from the received part of its body, where that is useful; whether it does."""
         if self.completed or self._open is None or self.body_rcv is None:
             return False
         came = len(self.body_rcv)
@@ -276,11 +276,11 @@ def _require_one_reading(header_plus: bytes) -> None:
 
 
 HEADER_S = 10.0
-"""In which a whole header must have come, from the connection's or the request's first moment on."""
+"""Limit for receiving a whole header, from the start of the connection or request."""
 IDLE_S = 75.0
 """Seconds that an idle connection is kept between two requests."""
 STALLED_S = 30.0
-"""Seconds for which a client may take nothing of an answer."""
+"""Seconds for which a client may read nothing of an answer."""
 REMAINDER_S = 5.0
 """Seconds that a request waits for a cut-off one to the same address."""
 LOOK_ELSEWHERE_S = 0.02
@@ -305,7 +305,7 @@ class SiteErrorTask(ErrorTask):  # type: ignore[misc]
     """A request that cannot be read: the answer has the headers of every other one."""
 
     def execute(self) -> None:
-        """Answer with what is wrong."""
+        """Answer with the error."""
         self.response_headers.extend(HEADERS.items())
         super().execute()
 
@@ -360,13 +360,13 @@ class SiteChannel(HTTPChannel):  # type: ignore[misc]
         return taken
 
     def readable(self) -> bool:
-        """Whether more may be read: not while it is being asked whether the body is taken."""
+        """Whether more may be read: not while the gate decides on the body."""
         if self.is_draining:
             return True
         return not self._has_question and bool(super().readable())
 
     def answer_question(self, request: IncomingRequest) -> None:
-        """Go on with a request whose question was answered; called by the thread that asked."""
+        """Continue a request after the gate's decision; called by the thread that asked."""
         with self.requests_lock:
             self._has_question = False
             if request.is_unread:
@@ -400,7 +400,7 @@ class SiteChannel(HTTPChannel):  # type: ignore[misc]
             self.socket.shutdown(socket.SHUT_WR)
 
     def handle_close(self) -> None:
-        """Close the connection; of what was being received only pieces of uploads are of use."""
+        """Close the connection; of partly received bodies, only pieces of uploads are used."""
         request, self.request = self.request, None
         if request is not None and request.end_early():
             self.server.add_task(Remainder(self, request))
@@ -411,7 +411,7 @@ class SiteChannel(HTTPChannel):  # type: ignore[misc]
 
 
 class Remainders:
-    """The addresses of which something that was cut off is being taken, by any process that shares it."""
+    """The addresses whose cut-off uploads are being stored, by any process that shares it."""
 
     def __init__(self, shared: Shared | None = None) -> None:
         self._shared = shared
@@ -419,13 +419,13 @@ class Remainders:
         self._taken = threading.Condition()
 
     def begin(self, path: str) -> None:
-        """Something of this address is to be taken."""
+        """An upload to this address is to be stored."""
         with self._taken:
             self._taking[path] += 1
             self._tell()
 
     def end(self, path: str) -> None:
-        """It was taken."""
+        """It was stored."""
         with self._taken:
             self._taking[path] -= 1
             self._taking += Counter()
@@ -433,9 +433,9 @@ class Remainders:
             self._taken.notify_all()
 
     def wait_for(self, path: str) -> None:
-        """Wait until nothing of this address is being taken, but not for long."""
-        # Who was cut off asks at once how much came: before it is taken the answer would be too little, and
-        # the same bytes would be sent again.
+        """Wait briefly until nothing of this address is being stored."""
+        # Who was cut off asks at once how much came: before it is stored the answer would be too low, and the
+        # same bytes would be sent again.
         until = time.monotonic() + REMAINDER_S
         with self._taken:
             self._taken.wait_for(lambda: path not in self._taking, REMAINDER_S)
@@ -458,7 +458,7 @@ class Remainder:
         channel.server.remainders.begin(request.path)
 
     def service(self) -> None:
-        """Let the application have it."""
+        """Pass it to the application."""
         environ = SiteTask(self._channel, self._request).get_environment()
         try:
             with closing(self._channel.server.application(environ, lambda *_: None)):
@@ -473,7 +473,7 @@ class Remainder:
 
 
 class Question:
-    """Whether the body of a request is taken, asked in a thread: it needs the database."""
+    """Whether the body of a request is accepted, decided in a thread: it needs the database."""
 
     def __init__(self, channel: SiteChannel, request: IncomingRequest) -> None:
         self._channel = channel
@@ -493,7 +493,7 @@ class Question:
         self._channel.answer_question(request)
 
     def cancel(self) -> None:
-        """Ask no more: the server stops."""
+        """Cancel the question: the server stops."""
         self._channel.cancel()
 
 
@@ -502,12 +502,12 @@ if sys.platform != "win32":
 
 THREADS = 8
 LOOK_S = 1
-"""Seconds between two looks for connections that are overdue."""
+"""Seconds between two checks for overdue connections."""
 ACCEPTED_AT_ONCE = 64
 POLITE_S = 0.001
 """Seconds for which a process with more connections leaves a new one to another."""
 MADE_FREE_AT_ONCE = 16
-"""Connections that are ended together where there are too many: looking for them takes time."""
+"""Connections that are ended together where there are too many: finding them takes time."""
 HEADER_BYTES = 2**15
 RECEIVED_BYTES = 2**16
 SERVING_FILES = 256
@@ -546,7 +546,7 @@ class SiteServer(TcpWSGIServer):  # type: ignore[misc]
             recv_bytes=RECEIVED_BYTES,
             max_request_body_size=NO_LIMIT,
             max_request_header_size=HEADER_BYTES,
-            # They are believed from a proxy alone (web.security), but tell that one stands between.
+            # They are trusted from a proxy only (web.security), but show that there is one.
             clear_untrusted_proxy_headers=False,
             ident=None,
         )
@@ -559,7 +559,7 @@ class SiteServer(TcpWSGIServer):  # type: ignore[misc]
         self._tell()
 
     def handle_accept(self) -> None:
-        """Take new connections, several at once; where there are too many, spare ones make room."""
+        """Accept new connections, several at once; where there are too many, spare ones make room."""
         for taken in range(ACCEPTED_AT_ONCE):
             if self._shared is not None and self._shared.is_ahead():
                 if taken:
@@ -583,7 +583,7 @@ class SiteServer(TcpWSGIServer):  # type: ignore[misc]
                 channel.handle_close()
 
     def forget(self, channel: SiteChannel) -> None:
-        """Count a connection no more: it is closed."""
+        """Stop counting a connection: it is closed."""
         mine = self._open[channel.network]
         mine.discard(channel)
         if not mine:
@@ -610,7 +610,7 @@ class SiteServer(TcpWSGIServer):  # type: ignore[misc]
 
 
 def _make_room(new: SiteChannel, others: Iterable[SiteChannel]) -> None:
-    """End those that have been spare for longest; where none is, the new connection."""
+    """End those that have been spare for longest; if none is, the new connection."""
     spare = [channel for channel in others if channel is not new and channel.is_spare()]
     for channel in heapq.nsmallest(MADE_FREE_AT_ONCE, spare, key=lambda channel: channel.since) or [new]:
         channel.handle_close()
@@ -637,7 +637,7 @@ def serve(
     """Answer requests on a bound socket until SIGTERM; wake is called when jobs were queued.
 
     shared: what this process shares with others that answer on the same socket; None where it is alone.
-    counter: where it counts requests; its own where that is None.
+    counter: where it counts requests; its own if that is None.
     """
     memory.hold_together()
     memory.budget.most = settings.kept_bytes

@@ -21,7 +21,7 @@ OPEN, BY_INVITATION, CLOSED = "open", "invitation", "closed"
 
 
 def _documented(default: Any, text: str, choices: tuple[str, ...] = (), *, is_secret: bool = False) -> Any:
-    # A secret is no part of what a message or a log may show of the settings.
+    # Messages and logs may show the settings, but not secrets.
     return field(
         default=default, repr=not is_secret, metadata={"help": text, "choices": choices, "secret": is_secret}
     )
@@ -152,20 +152,20 @@ class Settings:
 
     @property
     def address(self) -> str:
-        """The site's own address as it is set, without a slash at its end."""
+        """The site's own address as configured, without a trailing slash."""
         shown = f"[{self.host}]" if ":" in self.host else self.host
         return self.public_url.rstrip("/") or f"http://{shown}:{self.port}"
 
     @property
     def operator_names(self) -> tuple[str, ...]:
-        """The names of the accounts that may open the operator's pages, as they are set."""
+        """The configured names of the accounts that may open the operator's pages."""
         return tuple(name for name in (*self.operators.split(","), self.first_account) if name.strip())
 
     @property
     def web_slots(self) -> int:
         """Number of web processes on this machine."""
         if sys.platform == "win32":
-            # What they share is held by locks of files that end with their process, which Windows has not.
+            # Their shared memory needs file locks that end with their process, which Windows lacks.
             return 1
         return max(1, self.web_processes or min(MOST_WEB_PROCESSES, os.cpu_count() or 1))
 
@@ -181,7 +181,7 @@ class Settings:
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> "Settings":
-        """The settings the environment asks for; overrides that are not None win.
+        """The settings in the environment; overrides that are not None win.
 
         Raises Invalid where a variable does not read as its type.
         """
@@ -213,7 +213,7 @@ def is_loopback(host: str) -> bool:
 
 
 def _of_file(name: str, source: Mapping[str, str]) -> str | None:
-    """A secret out of the file that the environment names, as containers are given theirs; None: no file."""
+    """A secret from the file that the environment names, as usual for containers; None: no file."""
     path = source.get(f"{name}_FILE")
     if path is None:
         return None

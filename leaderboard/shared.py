@@ -1,7 +1,7 @@
 """Memory that the web processes of one site share: what they must count together.
 
-Each process writes to its own part and reads those of the others. What all write to is held by a lock of a
-file, which ends with its process: no kill leaves it held. Small, as the supervisor, which makes the memory,
+Each process writes to its own part and reads those of the others. What all write to is protected by a file
+lock, which ends with its process: a kill releases it. Small, as the supervisor, which makes the memory,
 imports this.
 """
 
@@ -22,7 +22,7 @@ if sys.platform != "win32":
 LARGE_BODIES = 64
 """Large bodies that one process may be receiving."""
 REMAINDERS = 64
-"""Addresses of which one process may be taking what was cut off."""
+"""Addresses whose cut-off uploads one process may be storing."""
 SETS, WAYS = 4096, 8
 """Places for addresses that spent of their budget; of the eight of one the oldest is used again."""
 
@@ -80,7 +80,7 @@ class Shared:
             self.set_remainder(place, "")
 
     def close(self) -> None:
-        """Give the lock's file back; the memory stays as it is."""
+        """Close the lock's file; the memory is unchanged."""
         self._lock.close()
 
     def mark(self, text: str) -> int:
@@ -91,7 +91,7 @@ class Shared:
         return int.from_bytes(digest.digest(), "little") or 1
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def locked(self) -> Iterator[None]:
         """Hold what all processes write to, for some microseconds."""
         with self._threads:
             if sys.platform != "win32":
@@ -103,7 +103,7 @@ class Shared:
                     fcntl.flock(self._lock, fcntl.LOCK_UN)
 
     def set_connections(self, count: int) -> None:
-        """Tell the others that this process answers, and how many connections it has."""
+        """Publish to the others that this process answers, and how many connections it has."""
         self.memory.connections[self.number] = count
 
     def is_ahead(self) -> bool:
@@ -112,7 +112,7 @@ class Shared:
         return bool(counts[self.number] > min(count for count in counts if count >= 0))
 
     def set_body(self, place: int, owner: str, limit: int) -> None:
-        """Tell the others of a large body of this process, or that the place is free: limit 0."""
+        """Publish a large body of this process to the others, or that the place is free: limit 0."""
         at = 2 * (self.number * LARGE_BODIES + place)
         self.memory.bodies[at : at + 2] = [self.mark(owner), limit]
 
@@ -125,11 +125,11 @@ class Shared:
         return [(found == mark, limit) for found, limit in others if limit]
 
     def set_remainder(self, place: int, path: str) -> None:
-        """Tell the others of which address something is being taken; no address where the place is free."""
+        """Publish to the others which address is being received; no address where the place is free."""
         self.memory.remainders[self.number * REMAINDERS + place] = self.mark(path)
 
     def is_taken_elsewhere(self, path: str) -> bool:
-        """Whether another process is taking what was cut off of the address."""
+        """Whether another process is storing a cut-off upload of the address."""
         if not path:
             # A request that cannot be read has no address; an empty place has its mark.
             return False
@@ -139,7 +139,7 @@ class Shared:
 
 
 class SharedBudgets:
-    """Remaining budgets of addresses with their times; use it only while the memory is held.
+    """Remaining budgets of addresses with their times; use it only while the memory is locked.
 
     A process that is killed while it writes leaves one address a wrong number, bounded by its reader.
     """

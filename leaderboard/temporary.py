@@ -18,12 +18,12 @@ UPLOAD = "upload-"
 """Prefix of folders for the files of one request."""
 STALE_AFTER_S = 24 * 3600
 
-_held: list[IO[bytes]] = []
+_locks: list[IO[bytes]] = []
 """Locks that this process holds until it ends."""
 
 
 def folder(data: Path) -> Path:
-    """The folder of temporary files, made where it is gone."""
+    """The folder of temporary files, created if missing."""
     path = data / "tmp"
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     return path
@@ -41,9 +41,9 @@ def clean(data: Path) -> None:
         sweep(path, STALE_AFTER_S)
         return
     users = (path / "users").open("wb")
-    _held.append(users)
+    _locks.append(users)
     sweep(path, 0 if _is_alone(users) else STALE_AFTER_S)
-    # Shared with all who use the folder: who starts meanwhile waits until the sweep is over.
+    # Shared with all who use the folder: a process that starts now waits until the sweep is over.
     fcntl.flock(users, fcntl.LOCK_SH)
 
 
@@ -70,7 +70,7 @@ def whole_file(path: Path, mode: int = 0o600) -> Iterator[BufferedRandom]:
     part.unlink(missing_ok=True)
     file = os.fdopen(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode), "w+b")
     try:
-        # What was not written yet may find no room when the file is closed.
+        # Unwritten data may find no space when the file is closed.
         with file:
             yield file
             file.flush()

@@ -17,7 +17,7 @@ from leaderboard.errors import Invalid
 
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 STOP_S = 5.0
-"""Maximum seconds for sending the rest at the end of a process: an absent collector delays nobody."""
+"""Maximum seconds for sending the rest at the end of a process: an absent collector causes no delay."""
 REQUEST, JOB = "SERVER", "CONSUMER"
 """Kinds of spans."""
 
@@ -30,7 +30,7 @@ class _Tracing:
 
 
 tracing: _Tracing | None = None
-"""Exporter of spans; None where nothing is sent, so that no attributes are gathered for nothing."""
+"""Exporter of spans; None if nothing is sent, so that no attributes are collected in that case."""
 
 
 def is_wanted() -> bool:
@@ -71,7 +71,7 @@ def configure(process: str) -> None:
 def record(
     name: str, kind: str, seconds: float, attributes: Mapping[str, str | int], *, is_error: bool = False
 ) -> None:
-    """Tell of something that ends now and took so many seconds; nothing where no endpoint is set."""
+    """Record a span that ends now and took this many seconds; does nothing if no endpoint is set."""
     if tracing is None:
         return
     end, api = time.time_ns(), tracing.api
@@ -85,7 +85,7 @@ def record(
 
 
 def stop() -> None:
-    """Send what is left, and no more from now on."""
+    """Send the remaining spans, and none from now on."""
     global tracing
     ended, tracing = tracing, None
     if ended is not None:

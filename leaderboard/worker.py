@@ -61,7 +61,7 @@ class Evaluator:
     """One evaluation slot: does one job after the other.
 
     deadline receives the moment (time.monotonic) at which a parent should kill this process, 0 while idle;
-    count_lost receives how many leases were given back whose holders were gone.
+    count_lost receives the number of leases released for dead holders.
     """
 
     def __init__(
@@ -108,9 +108,9 @@ class Evaluator:
                 return done
 
     def sweep(self) -> None:
-        """Say that this evaluator is at work, give back the jobs of those that are gone, drop old files.
+        """Record that this evaluator is alive, release the jobs of dead ones, delete old files.
 
-        What is damaged is scored again; the log of an SQLite database is shortened where it is long.
+        Damaged scores are computed again; the log of an SQLite database is shortened where it is long.
         """
         self._say_here()
         with self.database.write() as session:
@@ -134,7 +134,7 @@ class Evaluator:
             self._sweep_objects()
 
     def _sweep_objects(self) -> None:
-        """Queue the files that are to go to the object store; remove what is left over there."""
+        """Queue the files that are to go to the object store; remove leftovers there."""
         if time.monotonic() - self._moved_at > MOVE_S:
             with self.database.write(is_shown=False) as session:
                 objects.queue_due(session, self.settings.objects_bytes)
@@ -186,7 +186,7 @@ class Evaluator:
             log.error("the database does not answer; retrying until it does: %s", error)
 
     def _return(self, away_s: float) -> None:
-        """Begin again after the database was away: what was held then is given back."""
+        """Resume after the database was unavailable; leases held at that time are released."""
         with self.database.write() as session:
             health.worker_seen(session, self.owner)
             leases.return_unspent(session, self.owner)
@@ -196,12 +196,12 @@ class Evaluator:
         self._looked_at = time.monotonic()
 
     def work(self, *which: ColumnElement[bool]) -> bool:
-        """Claim and do one job; False where none is due. which: what it has to be, if it is not any."""
+        """Claim and do one job; False if none is due. which: what it has to be, if it is not any."""
         job = self._claim(*which)
         if job is None:
             return False
         if job.kind == queue.WEBHOOK:
-            # A listener may take long to answer, and runs are scored meanwhile.
+            # A listener may answer slowly while runs are scored.
             deliverer = _Deliverer(job, self._carry_out, self._next_delivery)
             self._deliverers.append(deliverer)
             deliverer.start()
@@ -221,7 +221,7 @@ class Evaluator:
         return None if self._is_over else self._claim(Job.kind == queue.WEBHOOK)
 
     def _await_deliveries(self, most_s: float | None = None) -> int:
-        """Wait for the deliveries that were begun; how many followed them in the same threads."""
+        """Wait for the deliveries that were started; how many followed them in the same threads."""
         deliverers, self._deliverers = self._deliverers, []
         ends = None if most_s is None else time.monotonic() + most_s
         for deliverer in deliverers:
@@ -390,7 +390,7 @@ def _facts(job: Claim) -> dict[str, str | int]:
 
 
 def free_dead_owners(database: Database) -> int:
-    """Give back at once what processes of this host hold that no longer run; how many leases that were.
+    """Release at once the leases of processes of this host that no longer run; how many leases that were.
 
     This process holds nothing yet.
     """

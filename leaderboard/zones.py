@@ -27,7 +27,7 @@ def zone_of(name: str) -> tzinfo:
 
 
 def require_zone(name: str) -> None:
-    """Raise Invalid for what is no time zone."""
+    """Raise Invalid for an unknown time zone."""
     if name not in ("UTC", AOE) and name not in available_timezones():
         raise Invalid(f"{name[:40]!r} is not a time zone. Use UTC, AoE, or a name such as Europe/Vienna.")
 
@@ -37,7 +37,7 @@ STARTS = frozenset({"opens", "opens_at", "reveal", "reveal_at", "names_at"})
 
 
 def read(text: str, zone: str, field: str) -> datetime | None:
-    """A date and time as it is written in a zone, as an instant; None for none. Raises Invalid.
+    """A date and time written in a zone, as an instant; None for none. Raises Invalid.
 
     A day without a time ends with it (23:59:59), or begins with it where the field is one of STARTS.
 
@@ -69,16 +69,16 @@ def written(at: datetime | None, zone: str) -> str:
 
 
 def span(opens_at: datetime | None, closes_at: datetime | None, zone: str) -> str:
-    """From when to when runs are taken, in a zone and in UTC.
+    """The period in which runs are accepted, in a zone and in UTC.
 
     >>> span(None, datetime(2031, 6, 1, 11, 59, 59, tzinfo=UTC), "AoE")
     'from no limit until 2031-05-31 23:59:59 AoE (2031-06-01 11:59:59 UTC)'
     """
 
-    def said(at: datetime | None) -> str:
+    def moment(at: datetime | None) -> str:
         if at is None:
             return utc_time(None)
         here = f"{day_and_time(at.astimezone(zone_of(zone)))} {zone}"
         return here if zone == "UTC" else f"{here} ({utc_time(at)})"
 
-    return f"from {said(opens_at)} until {said(closes_at)}"
+    return f"from {moment(opens_at)} until {moment(closes_at)}"

@@ -151,7 +151,7 @@ def test_who_has_more_connections_than_another_is_ahead(all_of_them: list[Shared
 
 
 def _hold(memory: Memory, lock: Path, sender: Connection) -> None:
-    with closing(Shared(memory, 0, lock)) as own, own.held():
+    with closing(Shared(memory, 0, lock)) as own, own.locked():
         sender.send("held")
         signal.pause()
 
@@ -167,5 +167,5 @@ def test_a_killed_process_holds_nothing(memory: Memory, lock: Path, start: Calla
     assert process.pid is not None
     os.kill(process.pid, signal.SIGKILL)
     process.join()
-    with start(1).held():
+    with start(1).locked():
         assert process.exitcode == -signal.SIGKILL

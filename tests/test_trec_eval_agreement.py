@@ -23,7 +23,7 @@ from leaderboard.measures.trec_names import from_trec_name, trec_name
 from leaderboard.trec.qrels.align import CompiledJudgments, align, compile_judgments
 from leaderboard.trec.qrels.qrels import read_qrels
 from leaderboard.trec.runs.runs import Ranking, Run, read_run
-from leaderboard.trec.scores.held import missed
+from leaderboard.trec.scores.in_memory import missed
 from leaderboard.trec.scores.report import RunScores, trec
 from tests.make.loops import some
 from tests.measures.test_trec_families import names_of

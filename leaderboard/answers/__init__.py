@@ -1,1 +1,1 @@
-"""Generated answers as a kind of run, and nuggets, by which they are scored."""
+"""Generated answers as a kind of run, and the nuggets that score them."""

@@ -40,7 +40,7 @@ from leaderboard.tasks.ops.drafts import PreparedTask
 
 SCORES, TOPIC_SCORES = "scores/", "scores/topics.csv"
 SCORES_AT_ONCE = 16
-"""Runs and measures whose scores are held at once."""
+"""Runs and measures whose scores are in memory at once."""
 Target = AbstractContextManager[BundleWriter]
 
 
@@ -50,7 +50,7 @@ def export(
     """Write the whole task; of a release, the map that leads from its pseudonyms back.
 
     For its organisers and the operator, as all is in it. Raises NotFound, SignInNeeded or Forbidden before
-    the target is opened, and Damaged where what is stored is not what was written.
+    the target is opened, and Damaged where stored data is corrupt.
     """
     with _one_moment(database) as session:
         task = policy.own_task(session, viewer, slug)
@@ -63,7 +63,7 @@ def export(
 def export_public(database: Database, slug: str, target: Target, *, site: str = "") -> None:
     """Write what every visitor reads of a task, anyone who asks for it.
 
-    Raises NotFound before the target is opened: for a draft, and while something is held back.
+    Raises NotFound before the target is opened: for a draft, and while part of it is hidden.
     """
     with _one_moment(database) as session:
         task, access = policy.visible_task(session, ANONYMOUS, slug)
@@ -76,7 +76,7 @@ def export_public(database: Database, slug: str, target: Target, *, site: str = 
 
 @contextmanager
 def _one_moment(database: Database) -> Iterator[Session]:
-    """A session that reads the database as it is now, whatever is stored meanwhile, however long it takes."""
+    """A session that reads a snapshot of the database, however long it takes."""
     with database.read() as session:
         if not database.is_sqlite:
             unlimited(session.connection(execution_options={"isolation_level": "REPEATABLE READ"}))
@@ -116,7 +116,7 @@ class _ScoresOnly(BundleWriter):
 
 
 def _write(source: BundleSource, viewer: Viewer, made: BundleWriter, site: str) -> None:
-    # Only what everybody may read is signed.
+    # Only public data is signed.
     sign = signatures.signer(source.session) if source.view is not None else None
     made.sign = partial(sign, "bundle") if sign is not None else None
     members.write(source, made)
@@ -152,7 +152,7 @@ def _write_scores(source: BundleSource, viewer: Viewer, made: BundleWriter) -> N
         shown = shown if source.by is None else _renamed(shown, source.by)
         facts = tables.board_facts(shown)
         for row in facts["rows"]:
-            # Its id on the site means nothing elsewhere, and would lead from a pseudonym to a name.
+            # Its id on the site is meaningless elsewhere, and would reveal the name behind a pseudonym.
             row["id"] = source.numbers["run"].get(row.pop("run_id"))
         made.text(f"{SCORES}board{ending}.json", json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
         table = tables.board_table(shown)

@@ -1,4 +1,4 @@
-"""Whether a broker is set and can be used; knows nothing of Celery, which may not be installed."""
+"""Whether a broker is set and can be used; does not depend on Celery, which may not be installed."""
 
 from importlib.util import find_spec
 from urllib.parse import urlsplit

@@ -13,7 +13,7 @@ from leaderboard.core.jobs.carried import CarriedJob
 
 TASK = "leaderboard.job"
 FRESH, REST = "leaderboard.fresh", "leaderboard"
-"""Two queues, so that jobs people wait for do not stand behind thousands of others."""
+"""Two queues, so that jobs people wait for do not queue behind thousands of others."""
 CONNECT_S = 2
 """Maximum seconds to connect to a broker; a separate thread does so."""
 REPLY_S = 5
@@ -37,7 +37,7 @@ def app(broker_url: str) -> Celery:
         task_queues=_queues(broker_url),
         task_serializer="json",
         worker_concurrency=1,
-        # Who can write to the broker can make workers look for jobs, and nothing else.
+        # Write access to the broker can make workers poll for jobs, and nothing else.
         worker_enable_remote_control=False,
         worker_hijack_root_logger=False,
         worker_pool="solo",
@@ -79,7 +79,7 @@ class Line:
             )
 
     def close(self) -> None:
-        """Give the connection up, whatever state it is in."""
+        """Drop the connection, regardless of its state."""
         try:
             self.connection.close()
         except failures(self.app):
@@ -97,12 +97,12 @@ def opened(app: Celery) -> Line:
     """An open connection to the broker, with little patience; raises one of `failures` where it is away."""
     is_amqp = app.connection_for_write().transport.driver_type == "amqp"
     patience = (
-        # Without its confirmations, what was written to a line that is lost would pass for sent.
+        # Without confirmations, messages written to a lost connection would count as sent.
         {"confirm_publish": True, "read_timeout": REPLY_S, "write_timeout": REPLY_S}
         if is_amqp
         else {"socket_connect_timeout": CONNECT_S, "socket_timeout": REPLY_S}
     )
     connection = app.connection_for_write(connect_timeout=CONNECT_S, transport_options=patience)
     connection.connect()
-    # Redis is asked for the first time when a channel is made.
+    # Redis is first contacted when a channel is made.
     return Line(app, connection, app.amqp.Producer(connection.channel()))

@@ -1,4 +1,4 @@
-"""The thread that sends the numbers of queued jobs to the broker; nobody else waits for a broker."""
+"""The thread that sends the numbers of queued jobs to the broker; no other thread waits for a broker."""
 
 import logging
 import threading
@@ -24,9 +24,9 @@ STOP_S = 3.0
 
 
 class Sender:
-    """Sends what is queued when it is woken, and every two seconds.
+    """Sends queued jobs when it is woken, and every two seconds.
 
-    Whatever the broker does, it only delays: the jobs stay in the table.
+    A broker failure only delays: the jobs stay in the table.
     """
 
     def __init__(self, database: Database, settings: Settings) -> None:
@@ -43,7 +43,7 @@ class Sender:
         self._woken.set()
 
     def stop(self) -> None:
-        """Let `run` end."""
+        """Stop `run`."""
         self._over.set()
         self._woken.set()
 

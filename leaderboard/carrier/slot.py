@@ -30,18 +30,18 @@ class Slot:
         """Wake is called after each job: it may have queued others."""
         self._evaluator = evaluator
         self._wake = wake
-        # Only who has it uses the evaluator: messages come in one thread, and another one looks round.
+        # Only its holder uses the evaluator: messages arrive in one thread, and another one polls.
         self._turn = threading.Lock()
 
     def do(self, job_id: int) -> bool:
-        """Do this job, unless it was begun or done meanwhile; whether it was done."""
+        """Do this job, unless it was started or done by then; whether it was done."""
         with self._turn:
             is_done = self._guarded(lambda: self._evaluator.work(Job.id == job_id))
         self._wake()
         return is_done
 
     def look(self) -> None:
-        """Look round, unless a job is being done: its heartbeat says then that this evaluator is at work."""
+        """Look round, unless a job is being done: its heartbeat then shows that this evaluator is alive."""
         if self._turn.acquire(blocking=False):
             try:
                 self._guarded(lambda: False)

@@ -184,7 +184,7 @@ def program() -> None:
     """Run the command; one that needs no site ends without tidying up memory, a seventh of its time."""
     ends_at_once = sys.argv[1:2] != ["client"] and not OFFLINE.isdisjoint(sys.argv[1:2])
     if ends_at_once:
-        # What is imported lives as long as the process: there is little garbage to look for.
+        # Imported objects live as long as the process: there is little garbage to look for.
         gc.set_threshold(100_000)
     try:
         main()

@@ -31,7 +31,7 @@ def mirror(folder: Path, slug: str | None, data: Path | None) -> None:
     sorted or filtered tables. An earlier mirror in FOLDER is replaced when the new one is complete.
     """
     with opened(data) as (database, settings):
-        # Each page is asked for once, and by nobody who could ask for too many.
+        # Each page is requested once, and not by visitors, who have limits.
         app = create_app(replace(settings, kept_bytes=0, computed_pages=0, access_log=False), database)
         load_templates(app, settings.data)
         only = (slug, runs_of(database, slug)) if slug else None
@@ -47,7 +47,7 @@ def mirror(folder: Path, slug: str | None, data: Path | None) -> None:
 def runs_of(database: Database, slug: str) -> frozenset[int]:
     """Ids of a task's runs, whose pages do not have its slug in their address.
 
-    Raises NotFound where no visitor may know of the task; of each run its page says who may see it.
+    Raises NotFound where no visitor may know of the task; each run's page says who may see it.
     """
     with database.read() as session:
         task, _ = policy.visible_task(session, ANONYMOUS, slug)

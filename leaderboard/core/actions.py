@@ -35,7 +35,7 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
-    """Something an account may do, on every surface alike.
+    """An action of accounts, the same in forms, API and commands.
 
     A surface that it has no address or command for does not have it.
     """
@@ -47,13 +47,13 @@ class Action:
     more: str = ""
     method: str = "POST"
     path: str = ""
-    """Its address below /api/v1. Its placeholders are what `act` takes first, in order."""
+    """Its address below /api/v1. Its placeholders are the first arguments of `act`, in order."""
     form: str = ""
     """Form address; its placeholders equal those of `path` if both are given."""
     page: str = ""
     """The endpoint of the page that has the form, and that is shown when it is done."""
     act: Callable[..., Any]
-    """`act(session, viewer, *placeholders, record)`, without a record where none is asked for."""
+    """`act(session, viewer, *placeholders, record)`, without a record if the action has none."""
     done: str | Callable[[Any, Any], str] = ""
     """Success message, or a function that makes it from the record and the result of `act`."""
     record: type | None = None
@@ -69,12 +69,12 @@ class Action:
     A try counts though what it tries is refused.
     """
     site: Callable[[Settings], Mapping[str, Any]] | None = None
-    """`site(settings)`: what `act` takes by name of how the site is set up."""
+    """`site(settings)`: keyword arguments of `act` from the site's settings."""
     named: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Placeholder -> the field of the form that says it, where the form's address does not."""
     command: str = ""
     now: Callable[..., Any] | None = None
-    """`now(session, viewer, *placeholders)`: the record as it is; a command changes what is given of it."""
+    """`now(session, viewer, *placeholders)`: the record as it is; a command changes only the given fields."""
     warning: Callable[..., str] | None = None
     """`warning(session, viewer, *placeholders)`: what a command says on stderr afterwards; may be empty."""
 
@@ -88,10 +88,10 @@ class Action:
         writing: Writing,
         viewer: Viewer,
         given: Mapping[str, Any],
-        said: Mapping[str, Any] | None = None,
+        values: Mapping[str, Any] | None = None,
         settings: Settings | None = None,
     ) -> Outcome:
-        """Do what is said, in texts or values, to what the placeholders name.
+        """Act on what the placeholders name, with the record's fields as texts or values.
 
         Raises as `act` does, and Invalid with every field that is not as declared.
         """
@@ -99,7 +99,7 @@ class Action:
         extra = self.site(settings) if self.site and settings else {}
         with writing() as session:
             self.may(session, viewer, *names[:1])
-            asked: list[Any] = [] if self.record is None else [fields.read(self.record, said or {})]
+            asked: list[Any] = [] if self.record is None else [fields.read(self.record, values or {})]
             if self.count is None:
                 return self._outcome(asked, self.act(session, viewer, *names, *asked, **extra))
             self.count(session, viewer, *names, *asked)

@@ -1,6 +1,6 @@
 """The audit log: written in the transaction of the act, each row's digest covering the row before.
 
-What may come in bursts (refusals, downloads) is recorded once an hour, see `notice`.
+Events that may come in bursts (refusals, downloads) are recorded once an hour, see `notice`.
 A changed, removed or inserted row breaks the chain after it; cutting rows off at the end is seen only
 by someone who kept the last digest.
 """
@@ -99,9 +99,9 @@ def record(session: Session, viewer: Viewer, action: str, subject: str, **detail
 
 
 def notice(session: Session, viewer: Viewer, action: str, subject: str, **detail: Any) -> None:
-    """Record an act that may come in bursts: once an hour for one subject and one account or network.
+    """Record an event that may come in bursts: once an hour for one subject and one account or network.
 
-    At most 1,000 rows an hour come so; where there would be more, one row audit.full says that.
+    That gives at most 1,000 rows per hour; where there would be more, one row audit.full says that.
     """
     who = throttles.network(viewer.ip) if viewer.account_id is None else viewer.account_id
     if not _first(session, f"audit {action} {subject} {who}", 1):

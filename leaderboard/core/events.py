@@ -34,7 +34,7 @@ class Listener(Protocol):
     def announced(
         self, session: "Session", task: "Task", announcement: "Announcement", team_ids: Collection[int]
     ) -> None:
-        """Something was announced to these teams."""
+        """An announcement was made to these teams."""
 
     def job_failed(self, session: "Session", job_id: int) -> None:
         """A job was given up."""
@@ -63,13 +63,13 @@ class Post(Protocol):
 
 
 class Work(Protocol):
-    """Work of an evaluator besides evaluating."""
+    """Work of an evaluator other than evaluating."""
 
     def queue_due(self, session: "Session") -> None:
-        """Queue what is to be tried again now."""
+        """Queue the retries that are due."""
 
     def forget(self, session: "Session") -> None:
-        """Drop what is kept long enough."""
+        """Delete expired rows."""
 
     def mail(self, database: "Database", job: "Claim") -> None:
         """Do a job of `queue.MAIL`."""

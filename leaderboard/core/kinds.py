@@ -55,7 +55,7 @@ class UploadRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PackedRun:
-    """An accepted run as it is stored; digest: of what it says, whatever the form of its file."""
+    """An accepted run in its stored form; digest: of what it says, whatever the form of its file."""
 
     topics: int
     entries: int
@@ -79,7 +79,7 @@ class PackedRun:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeasureScores:
-    """A run's scores by one measure, and what their aggregate is made from where they alone do not tell."""
+    """A run's scores by one measure, and the parts of their aggregate where scores alone do not suffice."""
 
     scores: Scores
     parts: Scores | None
@@ -108,7 +108,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RunKind:
-    """A kind of run: what it is called, and what is done with runs of it."""
+    """A kind of run: its names, and how its runs are handled."""
 
     name: str
     judgments: str
@@ -133,19 +133,19 @@ class RunKind:
     usual_pool: Mapping[str, object]
     """The method that is offered first, as a spec."""
     shortest: int
-    """About how many bytes a topic takes at least in a file, next to its id."""
+    """Approximate minimum bytes of a topic in a file, without its id."""
     missed: str
     """Sentence on topics that a run misses, to follow a measure's description."""
     missing: str
     """Sentence on missing items, where scores are not trec_eval's."""
     rules: Callable[[Session, Task, list[str]], Any]
-    """The task's rules for a file on these topics, besides those for rankings."""
+    """The task's rules for a file on these topics, in addition to those for rankings."""
     checked: Callable[[Source, UploadRules, Limits, Others | None], tuple[Report, PackedRun | None]]
     """The report of a file, and the run if it is accepted; others None: it is not to be stored."""
     sample: Callable[[UploadRules, Sequence[str]], Iterator[str]] | None
     """Lines of a run of these documents that a task with these rules accepts; None: no task has one."""
     topics_of: Callable[[Session, Collection[int]], set[str]]
-    """The topics that any of the runs speaks of; one statement."""
+    """The topics that any of the runs mentions; one statement."""
     prepared: Callable[[Session, Edition, int], list[Any]]
     """Requests of what pages of an edition and a phase wait for, next to what those of all kinds do."""
     is_one_run: Callable[[Path, str, Limits], bool]
@@ -199,7 +199,7 @@ def refused_probe(
 ) -> Report:
     """The report of a file for a blind task, refused if it covers too few topics.
 
-    It is a probe: its scores would tell how single topics are judged. fact: the one that counts its topics.
+    It is a probe: its scores would reveal how single topics are judged. fact: the one that counts its topics.
     """
     covered, of_all = report.facts.get(fact, 0), len(topics)
     if not report.facts or covered >= LEAST_COVERAGE * of_all:

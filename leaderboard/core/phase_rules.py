@@ -36,11 +36,11 @@ class PhaseRule:
     opens_at: datetime | None
     closes_at: datetime | None
     stays_sealed: bool
-    """Whether it is held back after its close too, until reveal_at."""
+    """Whether it is hidden after its close too, until reveal_at."""
     reveal_at: datetime | None
 
     def is_shown(self, at: datetime) -> bool:
-        """Whether everybody may see its scores: from the start, its close or a later date on."""
+        """Whether its scores are public: from the start, its close or a later date on."""
         if self.visibility == "open":
             return True
         if self.closes_at is None or self.closes_at > at:
@@ -181,7 +181,7 @@ def until_all_show(hidden: Sequence[PhaseRule]) -> str:
 def _rule(task: Any, phase: Any, topic_set: str | None) -> PhaseRule:
     visibility = phase.visibility or task.visibility
     if visibility == "open" and not kinds.of(task.kind).may_be_open:
-        # What the reference says is held back until the close, whatever was chosen later.
+        # What the reference contains is hidden until the close, regardless of later settings.
         visibility = "blind"
     return PhaseRule(
         id=phase.id,
@@ -201,7 +201,7 @@ DATES = (Phase.opens_at, Phase.closes_at, Phase.reveal_at, Task.names_at, Entry.
 
 
 def seconds_to_next_date(session: Session) -> float:
-    """When the next date passes from which on visitors see something else; infinite where none is to come.
+    """The next date that changes what visitors see; infinite if none follows.
 
     What accounts, tokens and links may do ends by other dates, which show on no page of a visitor.
     """

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 LARGEST_BYTES = 5 * 2**20
-"""Of a file as it is sent: a photograph of twelve million pixels has about four million bytes."""
+"""Of an uploaded file: a photograph of twelve million pixels has about four million bytes."""
 SMALLEST_SIDE = 16
 MOST_PIXELS = {"JPEG": 12_500_000, "PNG": 12_500_000, "GIF": 12_500_000, "WEBP": 4_000_000}
 """By format, so that decoding stays under 100 MB: WebP's decoder holds a picture four times."""

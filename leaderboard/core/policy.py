@@ -42,7 +42,7 @@ _VALUES = _NEWEST.id, _NEWEST.title, _NEWEST.created_at, _LAST.scalar_subquery()
 
 @dataclass(frozen=True, slots=True)
 class NewestAnnouncement:
-    """The newest announcement for everybody, None for none, and the id of the newest of any kind."""
+    """The newest announcement for everyone, None for none, and the id of the newest of any kind."""
 
     id: int | None
     title: str | None
@@ -84,7 +84,7 @@ class RunLinks(NamedTuple):
     agent: bool = False
     """Whether an agent submitted it."""
     late: str = ""
-    """Why its organisers let it count though it came after the close."""
+    """Why its organisers count it although it was late."""
 
 
 def with_links(selected: Any) -> Any:
@@ -149,17 +149,17 @@ class Viewer:
     coordinates: frozenset[int] = frozenset()
     """Tasks whose assessing it looks after: pools, assessors, labels, adjudication."""
     reads: frozenset[int] = frozenset()
-    """Tasks that it sees as an organiser does, and changes nothing of."""
+    """Tasks that it sees as an organiser does, but cannot change."""
     operates: bool = False
-    """Whether the account may do what is under /site: look after accounts, jobs and mail, not into tasks."""
+    """Whether the account may use /site: look after accounts, jobs and mail, not into tasks."""
     token_id: int | None = None
-    """The token by which a program asks for the account; None: a person does."""
+    """The token with which a program acts for the account; None: a person does."""
     is_agent: bool = False
     """Whether the token is an agent's: what it submits says so."""
     only_task: int | None = None
     """The only task that the token is for; None: any."""
     edition: int | None = None
-    """Number of the edition that was asked for, by `?edition=2` on a page of a task; None: the one shown."""
+    """Number of the edition requested by `?edition=2` on a page of a task; None: the one shown."""
     executes: frozenset[int] = frozenset()
     """Tasks for whose teams it sends runs: of a runner's token, those of it that its owner organises now."""
     memo: "TaskMemo | None" = field(default=None, compare=False, repr=False)
@@ -171,7 +171,7 @@ OPERATOR = Viewer(name="operator", is_operator=True, is_organiser=True)
 
 
 def without_organising(viewer: Viewer) -> Viewer:
-    """The viewer as long as the second factor that organisers need is missing: any account, and told so."""
+    """The viewer while the second factor that organisers need is missing: any account, with a notice."""
     if not (viewer.is_organiser or viewer.organises or viewer.coordinates or viewer.reads):
         return viewer
     nothing: frozenset[int] = frozenset()
@@ -201,7 +201,7 @@ class TaskAccess:
     details: bool
     """Whether per-topic scores, judgments and others' rankings are shown."""
     why: str
-    """A sentence saying what is held back and until when; empty where nothing is."""
+    """A sentence on what is hidden and until when; empty if nothing is."""
     phase_id: int | None = None
     """The phase whose runs are shown; None: the task has one phase only."""
     phase: str = ""
@@ -216,7 +216,7 @@ class TaskAccess:
     """Links that may be shown with the requested run."""
 
     def hides(self, measure: str) -> bool:
-        """Whether this measure is held back: how much of a run is judged is itself a hint."""
+        """Whether this measure is hidden: how much of a run is judged is itself a hint."""
         return not self.details and measure.startswith("Judged")
 
 
@@ -246,7 +246,7 @@ class TaskMemo:
         self.logos[task.slug] = logo_in_row(rows[0])
 
     def clear(self) -> None:
-        """Forget it: what is read from now on may be other than before."""
+        """Forget it: later reads may differ from earlier ones."""
         for noted in (self.tasks, self.heads, self.logos):
             noted.clear()
 
@@ -270,7 +270,7 @@ def access(viewer: Viewer, task: Task, phase: PhaseRule, hidden: Sequence[PhaseR
 
 
 def shows_means(viewer: Viewer, task_id: int, phase: PhaseRule, hidden: Sequence[PhaseRule]) -> bool:
-    """Whether the viewer sees any score of a phase, and so its runs; hidden: as `access` takes them."""
+    """Whether the viewer sees any score of a phase, and so its runs; hidden: as for `access`."""
     return reads(viewer, task_id) or phase not in hidden or phase.visibility == "blind"
 
 
@@ -297,7 +297,7 @@ def is_closed(session: Session, task_id: int, moment: datetime | None = None) ->
 
 
 def is_shown(session: Session, task: Task) -> bool:
-    """Whether everybody may see all scores of the task."""
+    """Whether all scores of the task are public."""
     return not phase_rules.hidden(session, phase_rules.rules_of(session, task))
 
 
@@ -339,8 +339,8 @@ def _asked(
 def visible_task(session: Session, viewer: Viewer, slug: str) -> tuple[Task, TaskAccess]:
     """The task and its visibility for the viewer; one statement if all of it is public.
 
-    Raises NotFound if absent or a draft of others (both look the same), and if it has no phase of the name
-    that the viewer asked for.
+    Raises NotFound if absent or a draft of others (both look the same), and if it has no phase of the
+    requested name.
     """
     rows = session.execute(_OF_SLUG_WITH_PHASES, {"slug": slug}).all()
     tasks = _known(viewer, {row.Task: None for row in rows})
@@ -413,7 +413,7 @@ def require_bound(viewer: Viewer, task: Task) -> None:
 
 
 def require_person(viewer: Viewer) -> int:
-    """The account id of who is signed in; raises Forbidden for a token, SignInNeeded for a visitor."""
+    """The account id of the signed-in viewer; raises Forbidden for a token, SignInNeeded for a visitor."""
     if viewer.token_id is not None:
         raise Forbidden("This is not possible with a token. Sign in with a browser.")
     return require_account(viewer)
@@ -435,7 +435,7 @@ def executes(viewer: Viewer, task_id: int) -> bool:
 
 
 def is_organiser(session: Session, task_id: int, account_id: int | None) -> bool:
-    """Whether an account that does not ask now is an organiser of the task, such as the sender of a file."""
+    """Whether an account other than the viewer is an organiser of the task, such as the sender of a file."""
     return account_id is not None and session.get(TaskRole, (task_id, account_id, ORGANISER)) is not None
 
 
@@ -538,7 +538,7 @@ def require_member(viewer: Viewer, team_id: int) -> None:
 
 
 def now_at(session: Session, slug: str) -> str | None:
-    """The slug of the published task that had this one; None where none had."""
+    """The slug of the published task that had this one; None if none had one."""
     former = session.get(FormerSlug, slug)
     task = session.get(Task, former.task_id) if former is not None else None
     return task.slug if task is not None and task.published_at is not None else None

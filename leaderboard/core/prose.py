@@ -1,10 +1,10 @@
-"""Markdown that people write: how much of it is taken, so that showing it is quick."""
+"""Markdown that people write: how much of it is used, so that showing it is quick."""
 
 import re
 
 CHARACTERS, LINES, MARKS = 50_000, 1_000, 4_000
 MARKS_TOGETHER = 600
-"""Of one paragraph: brackets and stars without an end are looked for from each of them on."""
+"""Of one paragraph: unclosed brackets and stars are searched from each of them on."""
 _MARK = re.compile(r"[][*_`<>&#|!]")
 _SEARCHED = re.compile(r"[][*_`<]")
 _PARAGRAPH = re.compile(r"\n[ \t]*\n")

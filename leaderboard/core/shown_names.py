@@ -48,7 +48,7 @@ class ShownNames:
 
 
 def shows_names(session: Session, task: Task) -> bool:
-    """Whether everybody may read the names of all teams of a task now, pseudonyms or not."""
+    """Whether the names of all teams of a task are public now, pseudonyms or not."""
     return task.id in _showing_names(session, [task])
 
 
@@ -120,7 +120,7 @@ def shown_names(session: Session, viewer: Viewer, task: Task) -> ShownNames:
     """The teams and runs of a task by the names this viewer may read.
 
     A masked team's runs are called by its pseudonym and a number, in order of arrival: their own names may
-    tell whose they are.
+    reveal whose they are.
     """
     return _names(session, {task.id: shown_teams(session, viewer, task)})[task.id]
 
@@ -136,7 +136,7 @@ def with_teams(runs: Any) -> Any:
 
 
 def names_of_runs(session: Session, viewer: Viewer, task: Task, rows: Iterable[Any]) -> ShownNames:
-    """As `shown_names`, of the runs in such rows and their teams; no statement where none is masked."""
+    """As `shown_names`, of the runs in such rows and their teams; no statement if none is masked."""
     teams = {(row.entered, row.team_name, row.pseudonym, row.reveal_at) for row in rows if row.entered}
     return _names(session, _shown(session, viewer, [task], {task.id: list(teams)}))[task.id]
 
@@ -161,7 +161,7 @@ def numbered_runs(session: Session, task: Task, pseudonyms: Mapping[int, str]) -
 
 
 def _numbered(session: Session, masked: Mapping[int, Mapping[int, str]]) -> dict[int, dict[int, str]]:
-    """Task id -> the same of each of several tasks; one statement, none where there is no task."""
+    """Task id -> the same of each of several tasks; one statement, none without tasks."""
     names: dict[int, dict[int, str]] = {}
     if not masked:
         return names

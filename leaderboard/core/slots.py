@@ -1,4 +1,4 @@
-"""Slots: where a feature takes parts of features above it, which it does not import.
+"""Slots: where a feature uses parts of features above it, which it does not import.
 
 The lower feature declares a slot and asks it; the higher one adds to it in its `feature.py`. Without the
 higher feature the slot is empty.
@@ -31,10 +31,10 @@ class Slot(Generic[F]):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a page: the template that shows what is said, and the same for the page's JSON."""
+    """A part of a page: a template, the content it shows, and the same as facts for the page's JSON."""
 
     template: str
-    said: Any
+    content: Any
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 

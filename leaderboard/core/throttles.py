@@ -60,7 +60,7 @@ def clear(session: Session, key: str) -> None:
 def network(ip: str) -> str:
     """The unit that is counted for an address: an IPv6 site has 2**64 addresses, so its /64 is.
 
-    An IPv4 address stays itself as a socket for both kinds writes it; what is no address is taken as it is.
+    An IPv4 address stays itself as a socket for both kinds writes it; anything else is used unchanged.
 
     >>> network("192.0.2.7"), network("2001:db8::1:2"), network("::ffff:192.0.2.7"), network("192.0.2.7:80")
     ('192.0.2.7', '2001:db8::/64', '192.0.2.7', '192.0.2.7:80')

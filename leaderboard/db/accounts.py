@@ -17,7 +17,7 @@ class SigningKey(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     public: Mapped[bytes]
     private: Mapped[bytes | None]
-    """None once another key has taken its place."""
+    """None once another key has replaced it."""
     created_at: Mapped[datetime]
     retired_at: Mapped[datetime | None]
 
@@ -41,7 +41,7 @@ class Webhook(Base):
     paused_at: Mapped[datetime | None]
     paused_why: Mapped[str] = mapped_column(default="")
     failures: Mapped[int] = mapped_column(default=0)
-    """Attempts since the last one that was taken."""
+    """Attempts since the last accepted one."""
     failing_since: Mapped[datetime | None]
     tried_at: Mapped[datetime | None]
     took_ms: Mapped[int | None]
@@ -50,7 +50,7 @@ class Webhook(Base):
 
 
 class WebhookDelivery(Base):
-    """One event for one webhook, written with what it tells of and sent by a job."""
+    """One event for one webhook, written in the transaction of its change and sent by a job."""
 
     __tablename__ = "webhook_delivery"
     __table_args__ = (
@@ -74,7 +74,7 @@ class WebhookDelivery(Base):
 
 
 class WebhookAttempt(Base):
-    """One try to send a delivery, and what was answered."""
+    """One attempt to send a delivery, and the response."""
 
     __tablename__ = "webhook_attempt"
 
@@ -91,7 +91,7 @@ class WebhookAttempt(Base):
 
 
 class ApiToken(Base):
-    """A secret by which a program acts for an account; only its digest is kept."""
+    """A secret with which a program acts for an account; only its digest is kept."""
 
     __tablename__ = "api_token"
     __table_args__ = (CheckConstraint("kind IN ('personal', 'agent', 'runner')", name="kind"),)
@@ -100,7 +100,7 @@ class ApiToken(Base):
     account_id: Mapped[int] = mapped_column(ForeignKey("account.id", ondelete="CASCADE"), index=True)
     kind: Mapped[str]
     prefix: Mapped[str]
-    """The first characters of the secret, by which its owner tells it from others."""
+    """The first characters of the secret, by which its owner recognises it."""
     token_sha256: Mapped[str] = mapped_column(unique=True)
     label: Mapped[str]
     scopes: Mapped[list[str]]
@@ -117,7 +117,7 @@ class ApiToken(Base):
 
 
 class DeviceRequest(Base):
-    """A machine that asks for a token; anyone who knows its short code and is signed in answers for it."""
+    """A machine that requests a token; anyone who knows its short code and is signed in answers for it."""
 
     __tablename__ = "device_request"
     __table_args__ = (CheckConstraint("state IN ('waiting', 'approved', 'denied', 'done')", name="state"),)
@@ -127,7 +127,7 @@ class DeviceRequest(Base):
     """Digest of the long code, which only the machine has."""
     user_code: Mapped[str] = mapped_column(unique=True)
     kind: Mapped[str] = mapped_column(default="personal", server_default="personal")
-    """Kind of the token that it asks for."""
+    """Kind of the requested token."""
     label: Mapped[str]
     scopes: Mapped[list[str]]
     ip: Mapped[str]
@@ -174,7 +174,7 @@ class Account(Base):
     """Address for copies of notices; empty: no mail."""
     email_confirmed_at: Mapped[datetime | None]
     email_bounced_at: Mapped[datetime | None]
-    """When a server said that there is no such address."""
+    """When a server reported that there is no such address."""
     password_hash: Mapped[str | None]
     is_organiser: Mapped[bool] = mapped_column(default=False)
     """May create collections and tasks."""
@@ -214,7 +214,7 @@ class SecondFactor(Base):
 
 
 class Token(Base):
-    """A secret of which only the digest is kept, such as a one-time sign-in link."""
+    """A secret stored as a digest only, such as a one-time sign-in link."""
 
     __tablename__ = "token"
 

@@ -39,7 +39,7 @@ LONGEST_LOG = 16 * 2**20
 CHECKPOINT_WAIT_S = 1.0
 """Seconds that readers may keep the log from being emptied, while no writer has its turn."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.001, 0.02
-"""Between two looks at whether another process still writes; each pause is twice the one before."""
+"""Pause between checks whether another process still writes; each pause is twice the one before."""
 PRAGMAS = (
     "journal_mode=WAL",
     "synchronous=FULL",
@@ -106,13 +106,13 @@ class Database:
         return self._replica if time.monotonic() >= self._replica_again else None
 
     def lose_replica(self, why: object) -> None:
-        """Read the database itself for a while: each try at a machine that is gone takes seconds."""
+        """Read the database itself for a while: each attempt to reach a dead machine takes seconds."""
         self._replica_again = time.monotonic() + REPLICA_AGAIN_S
         log.warning("the replica does not answer, the database is read instead: %s", why)
 
     @contextmanager
     def read_replica(self) -> Iterator[Session]:
-        """A session for reading of the replica, as it was moments ago; of the database where none answers."""
+        """A session for reading of the replica, as it was moments ago; of the database if none answers."""
         if self.replica is not None:
             with _ReadingSession(self.replica, autoflush=False, expire_on_commit=False) as session:
                 try:
@@ -129,8 +129,8 @@ class Database:
     def write(self, lock_wait_s: float | None = None, *, is_shown: bool = True) -> Iterator[Session]:
         """A session in one transaction: committed at the end, rolled back on any exception.
 
-        lock_wait_s is how long locks are waited for this time; the database's own where it is None.
-        is_shown: whether a page may show what is written. Where it may, kept pages are dropped.
+        lock_wait_s is how long locks are waited for this time; the database's own if None.
+        is_shown: whether a page may show the written data. Where it may, kept pages are dropped.
         """
         wait_s = self.lock_wait_s if lock_wait_s is None else lock_wait_s
         with (
@@ -144,7 +144,7 @@ class Database:
             site_version.count_change(session, is_shown)
 
     def _patient(self, wait_s: float) -> Engine:
-        """The engine with what is left of a writer's patience, which SQLite gets at each beginning."""
+        """The engine with the rest of a writer's timeout, which SQLite gets at each BEGIN."""
         is_told = not self.is_sqlite or wait_s == self.lock_wait_s
         return self.engine if is_told else self.engine.execution_options(lock_wait_s=wait_s)
 
@@ -155,10 +155,10 @@ class Database:
                 engine.dispose(close=False)
 
     def shorten_log(self, longest: int = LONGEST_LOG, wait_s: float = CHECKPOINT_WAIT_S) -> bool:
-        """Empty SQLite's log of writes where it is longer than so many bytes; whether it was emptied.
+        """Truncate SQLite's write-ahead log if it is longer than `longest` bytes; whether it was truncated.
 
-        SQLite starts it again only in a moment without readers, for which a site that is read never waits.
-        Writers have their turn after it. Where they or readers do not let it through, it is left for later.
+        SQLite restarts it only at a moment without readers, which a busy site never has.
+        Writers have their turn after it. If they or readers block it, it is done later.
         """
         log_file = Path(f"{self.engine.url.database or ''}-wal")
         if self._turns is None or not log_file.is_file() or log_file.stat().st_size <= longest:
@@ -188,8 +188,8 @@ class _Turns:
 
     Up to its version 3.51.2 SQLite may lose what one process commits in the moment in which another one
     copies the log of writes into the file (https://sqlite.org/wal.html#walresetbug). It does either within a
-    commit, so no two processes commit at once here. Next to that, writers that wait for SQLite itself look
-    again and again, with pauses in which nobody writes; threads of a process need none.
+    commit, so no two processes commit at once here. Next to that, writers that wait for SQLite itself poll,
+    with pauses in which no one writes; threads of a process need none.
     """
 
     def __init__(self, database: str) -> None:
@@ -199,7 +199,7 @@ class _Turns:
 
     @contextmanager
     def taken(self, wait_s: float) -> Iterator[float]:
-        """Wait for the turn so long at most, and give what is left of it.
+        """Wait for the turn at most this long, and return the time left.
 
         Raises OperationalError, as SQLite does, where it does not come: another writer may be in its commit,
         and SQLite would not say so.
@@ -216,14 +216,14 @@ class _Turns:
 
     @contextmanager
     def _alone(self, until: float) -> Iterator[None]:
-        """Hold the lock of a file, which ends with its process: no kill leaves it held."""
+        """Hold the lock of a file, which ends with its process: a kill releases it."""
         if self._file is None or sys.platform == "win32":
             yield
             return
         try:
             lock = os.open(self._file, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
-            # A disk without room for an empty file has none for what is to be written: SQLite says so.
+            # A disk without space for an empty file has none for the write: SQLite says so.
             log.warning("writers of other processes are not waited for: %s", error)
             yield
             return
@@ -243,7 +243,7 @@ def _wait_for(lock: int, until: float) -> None:
             if time.monotonic() >= until:
                 raise _locked() from None
         except OSError as error:
-            # A file system without such locks is none for SQLite's log of writes either.
+            # A file system without such locks does not suit SQLite's write-ahead log either.
             log.warning("writers of other processes are not waited for: %s", error)
             return
         else:
@@ -280,7 +280,7 @@ def lock_row(session: Session, table: type[Any], row_id: int) -> None:
 
 
 def lock_key(session: Session, key: str) -> None:
-    """Hold a key until the transaction ends, where what is counted or looked for is no row yet."""
+    """Hold a key until the transaction ends, where the row to count or find does not exist yet."""
     if session.get_bind().dialect.name == "postgresql":
         session.execute(select(func.pg_advisory_xact_lock(func.hashtext(key))))
 
@@ -352,7 +352,7 @@ def _begin(connection: Connection) -> None:
     if options.get("reading", False):
         connection.exec_driver_sql("BEGIN")
         return
-    # A connection of the pool keeps the patience of its last writer.
+    # A pooled connection keeps the timeout of its last writer.
     connection.exec_driver_sql(f"PRAGMA busy_timeout={_milliseconds(options['lock_wait_s'])}")
     connection.exec_driver_sql("BEGIN IMMEDIATE")
 
@@ -362,7 +362,7 @@ def _milliseconds(seconds: float) -> int:
 
 
 def unlimited(connection: Connection) -> None:
-    """Let the statements of this transaction take the time they take."""
+    """Disable the statement timeout for this transaction."""
     if connection.dialect.name == "postgresql":
         for limit in ("statement_timeout", "idle_in_transaction_session_timeout"):
             connection.execute(text(f"SET LOCAL {limit} = 0"))

@@ -29,14 +29,14 @@ class Snapshot(Base):
 
 
 class Summed:
-    """A row with a checksum over its plain values, so that a damaged number is no other number."""
+    """A row with a checksum over its plain values, so that a damaged number is detected."""
 
     checksum: Mapped[int | None]
     """Of `summed`; written whenever the row is."""
 
     @property
     def summed(self) -> tuple[object, ...]:
-        """The values that the checksum is of."""
+        """The values covered by the checksum."""
         raise NotImplementedError
 
     @property
@@ -117,7 +117,7 @@ class Edition(Summed, Base):
     """Content of a board, all of it under one revision and one list of measures.
 
     Reading one raises Damaged where its checksum does not match, on every road; `whole_editions` of the
-    services leaves damaged ones out of lists, so that one of them does not take all tasks away.
+    services leaves damaged ones out of lists, so that one of them does not hide all tasks.
     """
 
     __tablename__ = "edition"
@@ -190,7 +190,7 @@ class Statistic(Summed, Base):
     digest: Mapped[str] = mapped_column(unique=True)
     """Of everything the result depends on: rankings, revision, measure, topics, method and its version."""
     asked_by: Mapped[int | None] = mapped_column(ForeignKey("account.id", ondelete="SET NULL"), index=True)
-    """The account that asked for it; None: a board needs it."""
+    """The account that requested it; None: a board needs it."""
     request: Mapped[dict[str, Any]]
     """Request: the statistic and its runs, as the scoring operations read it."""
     progress: Mapped[float] = mapped_column(default=0.0)

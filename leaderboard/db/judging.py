@@ -58,7 +58,7 @@ class QrelsRevision(Base):
     distractors: Mapped[bytes | None] = mapped_column(deferred=True)
     """Docnos known not to be relevant to any topic, packed; None if absent."""
     left_out: Mapped[bytes | None] = mapped_column(deferred=True)
-    """Documents taken out of every ranking of their topics, packed; None if absent."""
+    """Documents removed from every ranking of their topics, packed; None if absent."""
     left_out_facts: Mapped[dict[str, Any] | None]
     """Of these: how many documents, topics and repeated lines, and which earlier revisions judged them."""
     created_at: Mapped[datetime]
@@ -104,7 +104,7 @@ class LabellingRound(Base):
     twice: Mapped[float] = mapped_column(default=0.0)
     """Share that two assessors have: of the answers of a topic, or of the topics where nuggets are made."""
     secret: Mapped[bytes]
-    """Seed of the order and names of items, so that they reveal nothing of runs."""
+    """Seed of the order and names of items, so that they reveal nothing about runs."""
     guidelines: Mapped[str] = mapped_column(default="")
     """Text for assessors; Markdown."""
     created_at: Mapped[datetime]
@@ -139,7 +139,7 @@ class LabellingShare(Base):
     )
     is_second: Mapped[bool] = mapped_column(default=False)
     done_at: Mapped[datetime | None]
-    """When the assessor said that the nuggets of the topic are complete."""
+    """When the assessor declared the nuggets of the topic complete."""
 
 
 class AnswerLabel(Base):
@@ -164,12 +164,12 @@ class AnswerLabel(Base):
     """2 full, 1 partial, 0 none; -1 where the assessor could not say."""
     saved_at: Mapped[datetime]
     key: Mapped[str]
-    """Made for each form, so that what is sent twice is stored once."""
+    """Made for each form, so that a repeated request is stored once."""
     undone: Mapped[bool] = mapped_column(default=False)
 
 
 class WrittenNugget(Base):
-    """A nugget that an assessor wrote; one that was merged into another, or taken out, stays here."""
+    """A nugget that an assessor wrote; one that was merged into another, or removed, stays here."""
 
     __tablename__ = "written_nugget"
     __table_args__ = (
@@ -227,7 +227,7 @@ class Pool(Base):
 
 
 class PoolTopic(Base):
-    """A topic's documents in a pool, one row a topic."""
+    """A topic's documents in a pool, one row per topic."""
 
     __tablename__ = "pool_topic"
 
@@ -240,7 +240,7 @@ class PoolTopic(Base):
 
 
 class Assessor(Base):
-    """Somebody who judges for a task, by a personal link; or a machine whose labels were imported."""
+    """A person who judges for a task, by a personal link; or a machine whose labels were imported."""
 
     __tablename__ = "assessor"
     __table_args__ = (
@@ -259,7 +259,7 @@ class Assessor(Base):
     token_sha256: Mapped[str | None] = mapped_column(unique=True)
     """Of the personal link; None if absent."""
     expires_at: Mapped[datetime | None]
-    """When the link ends by itself; None where that is never."""
+    """When the link expires; None where that is never."""
     created_at: Mapped[datetime]
     revoked_at: Mapped[datetime | None]
 
@@ -309,7 +309,7 @@ class Assessment(Base):
     sent_at: Mapped[datetime]
     seconds: Mapped[float | None]
     key: Mapped[str]
-    """Chosen by the assessor's browser, so that what is sent twice is stored once."""
+    """Chosen by the assessor's browser, so that a repeated request is stored once."""
     undone: Mapped[bool] = mapped_column(default=False)
 
 

@@ -96,7 +96,7 @@ class PartialUpload(Base):
     __tablename__ = "partial_upload"
 
     id: Mapped[str] = mapped_column(primary_key=True)
-    """By chance, as it is part of an address."""
+    """Random, because it is part of an address."""
     account_id: Mapped[int] = mapped_column(ForeignKey("account.id", ondelete="CASCADE"), index=True)
     task_id: Mapped[int] = mapped_column(ForeignKey("task.id", ondelete="CASCADE"))
     team_id: Mapped[int] = mapped_column(ForeignKey("team.id", ondelete="CASCADE"))
@@ -118,7 +118,7 @@ class Run(Base):
 
     __tablename__ = "run"
     __table_args__ = (
-        # Not over the task: a name that is refused would tell of a run that nobody may know of.
+        # Not over the task: refusing a name would reveal a run that nobody may know of.
         UniqueConstraint("task_id", "team_id", "name"),
         CheckConstraint("kind IN ('official', 'baseline', 'late', 'unofficial')", name="kind"),
     )
@@ -139,7 +139,7 @@ class Run(Base):
     agreed_by: Mapped[int | None] = mapped_column(ForeignKey("account.id"))
     description: Mapped[str] = mapped_column(default="")
     details: Mapped[dict[str, Any]] = mapped_column(default=dict)
-    """ir_metadata from the file's header and, under "form", what its team said of it in a form."""
+    """ir_metadata from the file's header and, under "form", what its team entered in a form."""
     topics: Mapped[int]
     entries: Mapped[int]
     deepest: Mapped[int]

@@ -54,7 +54,7 @@ def require_head(database: Database) -> None:
 
 
 def require_known(found: str | None) -> None:
-    """Raise SchemaOutdated where a newer program made what is at this revision."""
+    """Raise SchemaOutdated where a newer program made the schema at this revision."""
     if found is not None and found > head():
         raise SchemaOutdated(
             f"This was created by a newer version of the program (schema {found}). Install that version."
@@ -70,19 +70,19 @@ def upgrade(database: Database, revision: str = "head") -> None:
 def run_to(connection: Connection, revision: str) -> None:
     """Bring the database to a revision in the transaction of a connection, which `alone` gave.
 
-    Raises SchemaOutdated with the words of a step that something stored stands in the way of.
+    Raises SchemaOutdated with the message of a step that stored data prevents.
     """
     options = config()
     options.attributes["connection"] = connection
     try:
         command.upgrade(options, revision)
     except ValueError as refused:
-        # Steps import nothing of the program, so they cannot raise its errors.
+        # Steps do not import the program, so they cannot raise its errors.
         raise SchemaOutdated(str(refused)) from refused
 
 
 def downgrade(database: Database, revision: str) -> None:
-    """Take the database back to an earlier revision."""
+    """Downgrade the database to an earlier revision."""
     with alone(database) as connection:
         options = config()
         options.attributes["connection"] = connection

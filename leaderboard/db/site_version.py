@@ -1,4 +1,4 @@
-"""The number of a site's version: every transaction that changes what somebody may see raises it."""
+"""The number of a site's version: every transaction that changes visible data increments it."""
 
 from contextlib import closing
 
@@ -17,7 +17,7 @@ COUNTED = "changes counted"
 
 
 class SiteVersion(Base):
-    """The one row: two readers who find the same number find the same site, but for the clock."""
+    """The one row: two readers who find the same number see the same site, except for the clock."""
 
     __tablename__ = "site_version"
     __table_args__ = (CheckConstraint("id = 1", name="one"),)
@@ -32,9 +32,9 @@ def _fill(table: Table, connection, **_: object) -> None:  # type: ignore[no-unt
 
 
 def number(engine: Engine) -> int | None:
-    """The version as it is now; None where the database has none, or does not answer.
+    """The current version; None where the database has none, or does not answer.
 
-    It is asked for before every page of a visitor, so by the driver: a session takes ten times as long.
+    It is read before every page of a visitor, so by the driver: a session takes ten times as long.
     """
     try:
         with closing(engine.raw_connection()) as connection:
@@ -63,5 +63,5 @@ def count_change(session: Session, is_shown: bool) -> None:
     assert driver is not None, "the connection is open"
     if is_shown and driver.total_changes != connection.info.get(COUNTED, 0):
         session.execute(RAISE)
-    # What is not shown is counted here too, or the next transaction would pass for one that wrote it.
+    # Hidden data is counted here too, or the next transaction would appear to have written it.
     connection.info[COUNTED] = driver.total_changes

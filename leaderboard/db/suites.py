@@ -42,7 +42,7 @@ class SuiteMember(Base):
     suite_id: Mapped[int] = mapped_column(ForeignKey("suite.id", ondelete="CASCADE"))
     task_id: Mapped[int] = mapped_column(ForeignKey("task.id", ondelete="CASCADE"), index=True)
     position: Mapped[int | None]
-    """None for a task that was taken out: its runs come back with it."""
+    """None for a task that was removed: its runs come back with it."""
     name: Mapped[str]
     measure: Mapped[str]
     """Canonical key; empty for the task's primary measure."""

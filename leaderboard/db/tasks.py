@@ -44,7 +44,7 @@ class TaskChange(Base):
 
 
 class Mail(Base):
-    """One letter to one account, written with what it tells of and sent by a job."""
+    """One letter to one account, written in the transaction of its change and sent by a job."""
 
     __tablename__ = "mail"
     __table_args__ = (
@@ -109,7 +109,7 @@ class RunGroup(Base):
     name: Mapped[str]
     kind: Mapped[str]
     declared_at: Mapped[datetime]
-    """Before the first score of the task: tested within; later: a look at the data, said so."""
+    """Before the first score of the task: tested within; later: after a look at the data, with a note."""
 
 
 class GroupedTeam(Base):
@@ -197,7 +197,7 @@ class Task(Base):
     kind: Mapped[str] = mapped_column(default="rankings", server_default="rankings")
     """Type of its runs."""
     answer_rules: Mapped[dict[str, Any]] = mapped_column(default=dict)
-    """Of answers: dialects, limit, unit, over, docno_pattern; what is missing is the dialect's own."""
+    """Of answers: dialects, limit, unit, over, docno_pattern; missing ones have the dialect's default."""
     visibility: Mapped[str] = mapped_column(default="open")
     published_at: Mapped[datetime | None]
     """None: a draft only its organisers see."""
@@ -282,7 +282,7 @@ class FormerSlug(Base):
 
 
 class Phase(Base):
-    """A span of time in which a task accepts runs, and what becomes of their scores."""
+    """A period in which a task accepts runs, and the visibility of their scores."""
 
     __tablename__ = "phase"
     __table_args__ = (
@@ -308,7 +308,7 @@ class Phase(Base):
     reveal_at: Mapped[datetime | None]
     """With at_close sealed: when it becomes open; None until an organiser presses the button."""
     kinds: Mapped[list[str]] = mapped_column(default=list)
-    """Kinds of runs it takes; empty is every kind."""
+    """Kinds of runs it accepts; empty is every kind."""
     runs_per_day: Mapped[int | None]
     """Runs that a team may send in a UTC day; None is no limit."""
     runs_in_all: Mapped[int | None]

@@ -16,7 +16,7 @@ AT_ONCE = 10_000
 """Words of topics that one statement writes."""
 LAST = "\U0010ffff"
 IDEOGRAPHS = "\u2e80"
-"""From here on stand letters of writings without blanks: a word may begin at each."""
+"""Here begin the letters of scripts without spaces; a word may begin at each."""
 
 
 class RunWord(Base):
@@ -89,7 +89,7 @@ def keep_topics(session: Session, task_id: int) -> None:
 
 
 def _listen(kind: type[Base], words: type[Base], key: str, names: tuple[str, ...]) -> None:
-    """Keep the words of rows of a kind as they are made, and again when one of these texts changes."""
+    """Index the words of rows of a kind when they are added and when one of these texts changes."""
 
     def made(mapper: Mapper[Any], connection: Connection, row: Any) -> None:
         connection.execute(delete(words).where(words.__table__.c[key] == row.id))

@@ -15,7 +15,7 @@ from leaderboard.stats.gates import Compared, Gated, gate
 from leaderboard.stats.standing import ROPE
 from leaderboard.trec.comparisons import ScoredFiles, rankings_of, score_files, sign_of
 from leaderboard.trec.qrels.qrels import read_qrels
-from leaderboard.trec.scores.held import HeldQrels
+from leaderboard.trec.scores.in_memory import HeldQrels
 from leaderboard.trec.scores.scoring import Inputs, Options
 
 MOST_LOST, MOST_MOVED = 5, 5
@@ -118,8 +118,8 @@ def report(
 ) -> Report:
     """Hold runs to a baseline; given: margins as texts, name: what the baseline is called, else by its tag.
 
-    Raises Invalid for a file that cannot be read, a measure that runs cannot be compared by, and a margin
-    that is none.
+    Raises Invalid for a file that cannot be read, a measure that runs cannot be compared by, and an invalid
+    margin.
     """
     files = score_files(inputs, [baseline, *runs], options)
     measures = list(files.scores)

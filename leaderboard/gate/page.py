@@ -52,7 +52,7 @@ def as_json(report: Report, strict: bool) -> str:
 
 
 def as_junit(report: Report, strict: bool) -> str:
-    """One test case a run and measure: worse fails, what cannot be told is skipped, or fails where strict."""
+    """One test case per run and measure: worse fails; "cannot tell" is skipped, or fails if strict."""
     failed = {"worse", "cannot tell"} if strict else {"worse"}
     verdicts = [comparison.found.verdict for comparison in report.comparisons]
     counts = {
@@ -66,13 +66,13 @@ def as_junit(report: Report, strict: bool) -> str:
         root, "testsuite", {"name": f"against {_xml(report.baseline)}", **counts, "skipped": skipped}
     )
     for comparison in report.comparisons:
-        verdict, said = comparison.found.verdict, _sentences(report, comparison)
+        verdict, stated = comparison.found.verdict, _sentences(report, comparison)
         named = {"classname": comparison.measure.key, "name": _xml(comparison.run)}
         case = ElementTree.SubElement(suite, "testcase", named)
-        text = "\n".join([*said, *_lost_lines(comparison)])
+        text = "\n".join([*stated, *_lost_lines(comparison)])
         if verdict in failed or verdict == "cannot tell":
             kind = "failure" if verdict in failed else "skipped"
-            why = {"message": _xml(said[0]), "type": verdict}
+            why = {"message": _xml(stated[0]), "type": verdict}
             ElementTree.SubElement(case, kind, why).text = _xml(text)
         else:
             ElementTree.SubElement(case, "system-out").text = _xml(text)
@@ -84,8 +84,8 @@ def as_markdown(report: Report, strict: bool) -> str:
     """For a build's summary or a comment, on GitHub and GitLab."""
     lines = [f"### {escaped(_headline(report, strict))}", "", markdown_text(_table(report))]
     for comparison in report.comparisons:
-        said = map(escaped, _sentences(report, comparison))
-        lines += [f"- **{escaped(comparison.measure.key)}**: {' '.join(said)}"]
+        stated = map(escaped, _sentences(report, comparison))
+        lines += [f"- **{escaped(comparison.measure.key)}**: {' '.join(stated)}"]
     for comparison in report.comparisons:
         if comparison.lost:
             summary = f"<summary>{escape(_lost_title(comparison))}</summary>"

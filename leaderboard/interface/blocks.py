@@ -23,7 +23,7 @@ AT_A_TIME = 2**15
 def blocks_of(run: Mapping[str, Mapping[str, float]]) -> Iterator[Block]:
     """The blocks of a run as topic -> docno -> score, topics in its order.
 
-    Raises Invalid for a docno that is no id and a score that is no finite number.
+    Raises Invalid for an invalid docno and a score that is not a finite number.
     """
     topics: list[str] = []
     entries = 0

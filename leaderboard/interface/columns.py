@@ -38,7 +38,7 @@ def table_of(given: object) -> Table | None:
 
 
 def table_of_rows(rows: Iterable[Any], what: str) -> Table:
-    """The columns of named tuples; raises Invalid for rows that are none."""
+    """The columns of named tuples; raises Invalid for invalid rows."""
     listed = list(rows)
     names = getattr(listed[0], "_fields", None) if listed else ()
     if names is None:
@@ -53,7 +53,7 @@ def has(table: Table, names: Sequence[str]) -> bool:
 
 
 def column(table: Table, names: Sequence[str], what: str) -> Any:
-    """The column that has one of the names; raises Invalid where none has."""
+    """The column that has one of the names; raises Invalid if absent."""
     for name in names:
         if name in table:
             return table[name]
@@ -72,12 +72,12 @@ def values(given: Any) -> list[Any]:
 
 
 def ids(given: Any, what: str) -> list[bytes]:
-    """A column of ids as bytes; raises Invalid for a value that is no id."""
+    """A column of ids as bytes; raises Invalid for a value that is not an id."""
     return [id_of(value, what) for value in values(given)]
 
 
 def numbers(given: Any, what: str, *, whole: bool = False) -> FloatArray:
-    """A column of numbers; raises Invalid for the first that is not finite or, where asked for, not whole."""
+    """A column of numbers; raises Invalid for the first that is not finite or, if requested, not whole."""
     array = np.asarray(given)
     if array.dtype.kind == "O":
         array = np.array([float(value) if is_finite(value) else np.nan for value in array.tolist()])

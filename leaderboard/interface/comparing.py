@@ -18,8 +18,8 @@ class Comparison:
     """The first run less the second by one measure, on every judged topic.
 
     interval: 95 %, of the mean difference; None where the differences never vary. effect_size: d_z. tests:
-    test -> p, None where it is undefined. topics_needed: how many topics would tell the runs apart; None
-    where they are told apart, or more topics would not help. rankings: how alike the rankings are.
+    test -> p, None where it is undefined. topics_needed: how many topics would separate the runs; None
+    where they are separated, or more topics would not help. rankings: how alike the rankings are.
     """
 
     run_a: str

@@ -87,7 +87,7 @@ def evaluate(
 
 
 def names_of(measures: Measures) -> tuple[str, ...]:
-    """The names of measures; none of them means the two that most people ask for."""
+    """The names of measures; if none is given, the two that most people ask for."""
     return (measures,) if isinstance(measures, str) else tuple(map(str, measures))
 
 
@@ -95,7 +95,7 @@ def several_of(runs: Any) -> list[Ranked] | None:
     """The runs of a list or of a dictionary by name, where it is one of runs; else None: it is one run."""
     if isinstance(runs, Mapping):
         first = next((each for each in runs.values() if not _is_empty(each)), None)
-        # A run leads from topics to dictionaries of numbers, several from names to such runs.
+        # A run maps topics to dictionaries of numbers, several runs map names to runs.
         is_run = isinstance(first, Mapping) and not isinstance(next(iter(first.values())), Mapping)
         if is_run or not _is_run(first):
             return None

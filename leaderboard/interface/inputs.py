@@ -20,12 +20,12 @@ from leaderboard.trec.read.forms import Asked
 from leaderboard.trec.read.lines import DEFAULT_LIMITS, text_of
 from leaderboard.trec.read.scanning import scan_run
 from leaderboard.trec.read.scattered import Scattered
-from leaderboard.trec.scores.held import HeldFile, HeldQrels, HeldRun, NamedFile
+from leaderboard.trec.scores.in_memory import HeldFile, HeldQrels, HeldRun, NamedFile
 from leaderboard.trec.scores.scoring import Judging, Ranked
 
 
 class DataFrame(Protocol):
-    """A data frame of pandas or polars, or whatever has columns by name."""
+    """A data frame of pandas or polars, or any object with columns by name."""
 
     @property
     def columns(self) -> Any:

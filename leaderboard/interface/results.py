@@ -57,7 +57,7 @@ class Scores:
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """The names of the measures, in the order in which they were asked for."""
+        """The names of the measures, in the requested order."""
         return tuple(measure.key for measure in self.report.scores)
 
     @cached_property

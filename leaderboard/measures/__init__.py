@@ -1,4 +1,4 @@
-"""Effectiveness measures: arrays in, one score a topic out; no text, no files, no frameworks."""
+"""Effectiveness measures: arrays in, one score per topic out; no text, no files, no frameworks."""
 
 import sys
 from types import ModuleType

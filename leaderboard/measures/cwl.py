@@ -1,6 +1,6 @@
 """Measures of the C/W/L family: what a reader gains per document, given when they stop reading.
 
-C(i) is the probability that a reader who saw rank i goes on to rank i + 1; the weight W(i) of a rank
+C(i) is the probability that a reader who saw rank i continues to rank i + 1; the weight W(i) of a rank
 is proportional to C(1) · ... · C(i - 1), and the score is the sum of weight times gain.
 """
 
@@ -38,7 +38,7 @@ def insq(
 def inst(
     judged: Judged, *, max_rel: int, min_rel: int = 0, T: float = 1.0, depth: int | None = None
 ) -> FloatArray:
-    """The gain per document of a reader who wants T of it and looks at what is still missing, (topics,).
+    """The gain per document of a reader who wants T of it and considers what is still missing, (topics,).
 
     float64, from 0 to 1. C(i) = ((i + T + T(i) - 1) / (i + T + T(i)))², where T(i) is T less the gain
     of the top i: every find makes going on less likely. depth: how many ranks the weights are spread
@@ -54,7 +54,7 @@ def inst(
     hits = scaled_gains(judged, min_rel, max_rel, depth)
     gained = running(np.add, hits.starts, hits.steps.astype(np.float64))
     # From one find to the next, c = T + T(i) stays, C telescopes, and the weight of rank i is
-    # level / (i - 1 + c)²; at a find, c falls by its gain, and level so that the weight goes on.
+    # level / (i - 1 + c)²; at a find, c falls by its gain, and level so that the weight continues.
     c_above = 2.0 * T - (gained - hits.steps) / hits.scale
     c_below = 2.0 * T - gained / hits.scale
     above, below = hits.rank - 1 + c_above, hits.rank - 1 + c_below
@@ -95,7 +95,7 @@ def bejeweled_player_model(
 
     float64, from 0 to 1. Source: Zhang et al. 2017 (upper limits that stay fixed), C/W/L form.
 
-    Two gains of 1/2 by rank 3 are enough for T = 1: 1 / 3. For T = 2 the reader goes on to rank 4.
+    Two gains of 1/2 by rank 3 are enough for T = 1: 1 / 3. For T = 2 the reader continues to rank 4.
 
     >>> from leaderboard.measures.richer_examples import judged
     >>> hits = judged({1: 1, 3: 1, 9: 1})
@@ -123,7 +123,7 @@ def squares_up_to(start: float, depth: int | None) -> FloatArray:
 WANTED = Parameter(
     "T", "number", "The gain that the reader wants, in documents of the highest grade.", 0.5, 1e6, default=1.0
 )
-"""With less than 1/2, a find could make a reader of INST more likely to go on."""
+"""With less than 1/2, a find could make a reader of INST more likely to continue."""
 DEPTH = Parameter(
     "depth", "integer", "The number of ranks that the weights cover; all if not set.", 1, 100_000
 )

@@ -132,7 +132,7 @@ def ideal_gain(
     0 or more; the same for every run. dcg is the form and gains are the gains, as for DCG.
     Source: Järvelin and Kekäläinen 2002.
 
-    Grades 3 and 2, in whatever order they were retrieved: 3 + 2.
+    Grades 3 and 2, retrieved in any order: 3 + 2.
 
     >>> from leaderboard.measures.richer_examples import judged
     >>> ideal_gain(judged({5: 2}, missed=[3]), dcg="jk")

@@ -14,7 +14,7 @@ DEPTH = 100
 STEPS = 100
 """Steps of fallout from 0 to where the axis ends."""
 NEARLY_WHOLE = 0.5
-"""An axis that would end beyond this goes on to 1."""
+"""An axis that would end beyond this is extended to 1."""
 JUDGED_ONLY = "share of the judged non-relevant documents"
 """Substitute for fallout where the collection's size is unknown."""
 

@@ -72,7 +72,7 @@ def best_f_rank(judged: Judged, *, rel: int = 1, beta: float = 1.0) -> FloatArra
     best = best_f(judged, rel=rel, beta=beta)
     reached = f == best[hits.topic]
     rank = np.zeros(len(judged.judgments))
-    # Hits stand in rank order, so written backwards the first of several stays.
+    # Hits are in rank order, so when written backwards the first of several remains.
     rank[hits.topic[reached][::-1]] = hits.rank[reached][::-1]
     return rank
 

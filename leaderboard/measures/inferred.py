@@ -1,4 +1,4 @@
-"""Inferred average precision, for pools of which a sample was judged."""
+"""Inferred average precision, for pools where a sample was judged."""
 
 import numpy as np
 
@@ -12,11 +12,11 @@ EPSILON = 1e-5
 def inferred_average_precision(judged: Judged, *, rel: int = 1) -> FloatArray:
     """Average precision as a judged sample of the pool tells it, float64 (topics,), between 0 and 1.
 
-    Precision at a relevant document is estimated: the share of pooled documents above it, times the
-    share of relevant ones among the judged above it. Documents of a negative grade are pooled but not
-    judged, those not in the judgments not pooled. The same as AP, but for 1e-5 in the share, where all
-    that was retrieved is judged. 0 where a topic has no relevant document.
-    Source: Yilmaz and Aslam 2006; trec_eval `infAP`.
+    Precision at a relevant document is estimated: the share of pooled documents above it, times the share of
+    relevant ones among the judged above it. Documents of a negative grade are pooled but not judged, those
+    not in the judgments not pooled. The same as AP, except for 1e-5 in the share, where all retrieved
+    documents are judged. 0 where a topic has no relevant document. Source: Yilmaz and Aslam 2006; trec_eval
+    `infAP`.
 
     A relevant document at rank 3 below a pooled one and a relevant one: 1/3 + 2/3 · 2/2 · (1 of 1).
 

@@ -98,7 +98,7 @@ class Judgments:
     topics: ids in byte order; grades: (documents,) the grade of every judged document, one topic
     after the other; starts: (topics + 1,) where each topic's documents begin, and their end.
     The other inputs are None where the revision or the caller has none of them. distractors: (topics,)
-    how many documents known not to be relevant to any topic each topic has besides; the first document
+    how many documents known not to be relevant to any topic each topic has in addition; the first document
     of every topic, of grade 0, then represents all of them, and a run may have it at several ranks.
     """
 

@@ -13,13 +13,13 @@ from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.record import Measure
 
 Kind = Literal["rankings", "answers", "judges"]
-"""Kind of run that a task takes and its measures score."""
+"""Kind of run that a task accepts and its measures score."""
 
 
 # As that of rankings: a page names each of its measures many times.
 @lru_cache(1024)
 def parse(text: str) -> BoundMeasure:
-    """The measure with a name; one of rankings goes first. Raises UnknownMeasure as `grammar.parse`."""
+    """The measure with a name; one of rankings comes first. Raises UnknownMeasure as `grammar.parse`."""
     try:
         return grammar.parse(text)
     except UnknownMeasure as unknown:

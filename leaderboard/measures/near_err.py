@@ -48,7 +48,7 @@ def near_err_9(judged: Judged, *, max_rel: int, min_rel: int = 0, cutoff: int) -
 def near_err_10(
     judged: Judged, *, max_rel: int, min_rel: int = 0, p: float = 0.9, depth: int | None = None
 ) -> FloatArray:
-    """The gain per document of a reader who goes on with probability p unless satisfied, (topics,).
+    """The gain per document of a reader who continues with probability p unless satisfied, (topics,).
 
     float64, from 0 to 1. C(i) = p · (1 - gain(i)). depth: how many ranks the weights are spread over,
     without end by default. Source: Azzopardi, Mackenzie and Moffat 2021.
@@ -102,7 +102,7 @@ def _score(
     """The score where C(i) = c(i) · (1 - gain(i)).
 
     weight: the weight each hit would have without the others, c(1) · ... · c(i - 1); weight_to: the sum
-    of these weights from rank 1 to a rank, endless for all ranks, which counts where depth is None.
+    of these weights from rank 1 to a rank, infinite for all ranks, which counts if depth is None.
     """
     going_on = running(np.multiply, hits.starts, 1.0 - hits.gain)
     reached = before(hits.starts, going_on, 1.0)

@@ -12,10 +12,10 @@ from leaderboard.measures.scaled import MAX_REL, MIN_REL, scaled_gains
 def rank_biased_precision(
     judged: Judged, *, rel: int = 1, p: float = 0.8, cutoff: int | None = None
 ) -> FloatArray:
-    """The relevant share of what a reader sees who goes on to the next rank with probability p.
+    """The relevant share of what a reader sees who continues to the next rank with probability p.
 
     float64 (topics,), from 0 to 1. The weights (1 - p) p^(i - 1) of all ranks add up to 1, without
-    end; a cutoff leaves out what is below it. Source: Moffat and Zobel 2008.
+    end; a cutoff leaves out lower ranks. Source: Moffat and Zobel 2008.
 
     Relevant documents at ranks 1 and 3: 1/2 + 1/8.
 

@@ -12,8 +12,8 @@ from leaderboard.measures.record import CUTOFF_REQUIRED, JUDGED_ONLY, REL, Measu
 def break_even(judged: Judged, *, rel: int = 1) -> FloatArray:
     """Precision where it equals recall, float64 (topics,), between 0 and 1.
 
-    That is at rank R. 0 where fewer than R documents were retrieved: precision and recall of such a
-    ranking meet nowhere, unless both are 0. Source: van Rijsbergen 1979.
+    That is at rank R. 0 where fewer than R documents were retrieved: precision and recall of such a ranking
+    never meet, unless both are 0. Source: van Rijsbergen 1979.
 
     Two of three relevant documents in the top 3: both are 2/3. Retrieving only two, they never meet.
 

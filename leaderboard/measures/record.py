@@ -109,11 +109,11 @@ class Measure:
     needs: inputs beyond a ranking and which documents are relevant; direction none is never ranked or
     tested; version goes up whenever a definition changes a number; digits are for display.
 
-    aggregate: how topics' scores become one number: their mean, sum or geometric mean (each at
-    least 1e-5), `micro` for the quotient of sums over topics, `from means` for a function of several
-    means, `none` where there is no such number. For the last but one two, parts(judged, **parameters)
-    gives float64 (k, topics): numerators and divisors for micro, what is averaged for `from means`,
-    where combine takes the k means and the parameters. text: compute gives strings, shown only.
+    aggregate: how topics' scores become one number: their mean, sum or geometric mean (each at least 1e-5),
+    `micro` for the quotient of sums over topics, `from means` for a function of several means, `none` where
+    there is no such number. For the last but one two, parts(judged, **parameters) gives float64 (k, topics):
+    numerators and divisors for micro, the averaged values for `from means`, where combine takes the k means
+    and the parameters. text: compute gives strings, shown only.
     """
 
     name: str

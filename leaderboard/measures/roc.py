@@ -76,7 +76,7 @@ def mean_recall(
     end, left = ratio(hits.wrong, total)[places], 1.0 - ratio(hits.hit_count, relevant)[places]
     beyond = np.clip(fallout[None, :] - end[:, None], 0.0, None)
     recall += (left[:, None] * beyond / np.where(end < 1.0, 1.0 - end, 1.0)[:, None]).sum(axis=0)
-    # All that was retrieved may stand above what was not: there the line is upright, at fallout 1.
+    # All that was retrieved may rank above what was not: there the line is upright, at fallout 1.
     recall[fallout >= 1.0] = len(places)
     mean: FloatArray = np.minimum(recall / max(len(places), 1), 1.0)
     return mean

@@ -74,7 +74,7 @@ FAMILIES: tuple[Family, ...] = (
     Family("unj", "each", ("5", "10", "20"), "5,10", dialects=(10,)),
     Family("yaap", groups=frozenset()),
 )
-"""All of trec_eval's, in the order it prints them, but for the line with the run's tag."""
+"""All of trec_eval's, in the order it prints them, except the line with the run's tag."""
 
 BY_NAME = {family.name: family for family in FAMILIES}
 

@@ -25,7 +25,7 @@ _LISTS = ("number", "numbers", "pairs")
 class Line(NamedTuple):
     """One line: its name, and whether it is printed for topics and for all of them.
 
-    measure: None for the line with the run's tag. place: where it stands among the others.
+    measure: None for the line with the run's tag. place: its position among the others.
     has_parameters: whether its name shows any, which decides what trec_eval prints for missed topics.
     """
 
@@ -115,7 +115,7 @@ def _mark(
 def _family_lines(family: Family, parameters: str | None, level: int) -> list[Line]:
     lines = [_line(with_level(each, level), level) for each in family_measures(family, parameters)]
     if parameters is not None and family.form in _LISTS:
-        # trec_eval prints what was typed, not the numbers it read.
+        # trec_eval prints parameters as typed, not the numbers it parsed.
         return [lines[0]._replace(name=f"{family.name}_{parameters}", has_parameters=True)]
     return lines
 

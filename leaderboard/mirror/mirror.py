@@ -1,4 +1,4 @@
-"""Writing a mirror: every page that leads from the first one, as a visitor is shown it."""
+"""Writing a mirror: every page reachable from the first one, as visitors see it."""
 
 import hashlib
 import json
@@ -35,7 +35,7 @@ from leaderboard.web.session import database
 
 LINKS = re.compile(r'(\s(?:href|src|xlink:href))="([^"]*)"')
 LEADING = re.compile(r"<(?:a|link|img|script|image|use)\b[^>]*>")
-"""Tags that lead somewhere; our pages escape > in all that is written into them."""
+"""Tags with links; our pages escape > in all that is written into them."""
 CONTENT = re.compile(r"<(?:table|p|h[1-6]|ul|dl)\b")
 """Content for which a form is kept, without its fields."""
 SILENCED = {"script", "select", "textarea", "button"}
@@ -43,15 +43,15 @@ SILENCED = {"script", "select", "textarea", "button"}
 KEPT_SCRIPTS = ("/static/app.", "/search.js")
 SITE_SEARCH = {("role", "search"), ("aria-label", "Site")}
 SEARCH_FORM = '<a href="/search">Search</a>'
-"""The form that searches the site, and what is in its place."""
+"""The form that searches the site, and its replacement."""
 STAYING = ("#", "data:", "mailto:")
 """Beginnings of addresses that stay the same in a mirror."""
 Link = Callable[[str], str | None]
-"""The address to write for the address of a link; None where it leads nowhere."""
+"""The address to write for the address of a link; None if it has no target."""
 
 
 def links(page: str) -> list[str]:
-    """The addresses that a page leads to or needs.
+    """The addresses that a page links to or needs.
 
     >>> links('<a href="/a?x=1&amp;y">A</a><a href="#b">B</a><script src="/htmx.js"></script>')
     ['/a?x=1&y']
@@ -75,7 +75,7 @@ def rewritten(page: str, link: Link, note: str = "") -> str:
 
 
 class _Writer(HTMLParser):
-    """Writes what it reads, tag by tag as it was, but for what needs a server."""
+    """Copies its input, tag by tag, except for parts that need a server."""
 
     def __init__(self, link: Link, note: str) -> None:
         super().__init__(convert_charrefs=False)
@@ -106,7 +106,7 @@ class _Writer(HTMLParser):
             self.handle_startendtag(tag, attrs)
 
     def _is_left_out(self, tag: str, attributes: dict[str, str | None]) -> bool:
-        """Whether an element goes with all that is in it; elsewhere the text of a link says something."""
+        """Whether an element is removed with its contents; elsewhere links have informative texts."""
         if tag == "a" and self._navs:
             address = attributes.get("href") or "#"
             return not address.startswith("#") and self._link(address) is None
@@ -171,7 +171,7 @@ OF_ONE: Mapping[str, tuple[str, ...]] = {"rankings.document_export": (), "rankin
 PLAIN = re.compile(r"[a-z0-9][a-z0-9._-]{0,79}|\.well-known")
 OTHERS = re.compile(r"[^A-Za-z0-9._-]+")
 HTML = "text/html"
-"""The type of what is a page."""
+"""The media type of a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,15 +258,15 @@ def figure_of(address: PageAddress, page: PageAddress) -> str:
 
 
 def is_table_of(address: PageAddress, page: PageAddress) -> bool:
-    """Whether an address is a file of what is on a page: `/tasks/t.csv` of `/tasks/t`."""
+    """Whether an address is a file of a page's contents: `/tasks/t.csv` of `/tasks/t`."""
     return address.path.rpartition(".")[0] == page.path
 
 
 def file_of(address: PageAddress, kind: str) -> str:
     """The file that an answer of a media type becomes, a relative path.
 
-    Pages are `index.html` of a folder, so that `/tasks/t` and `/tasks/t/topics` go together. What a file
-    system may not tell apart, or not take, has a digest.
+    Pages are `index.html` of a folder, so that `/tasks/t` and `/tasks/t/topics` go together. Names that a
+    file system may confuse or refuse get a digest.
 
     >>> file_of(PageAddress("/tasks/t", "", ""), "text/html")
     'tasks/t/index.html'
@@ -283,7 +283,7 @@ def file_of(address: PageAddress, kind: str) -> str:
     last = PurePosixPath(parts[-1])
     suffix = last.suffix or mimetypes.guess_extension(kind) or ".bin"
     if address.query:
-        # A figure belongs to the page that it is of.
+        # A figure belongs to its page.
         suffix = mimetypes.guess_extension(kind) or suffix
         return "/".join([*parts[:-1], f"{last.stem}~{_name(address.query)}{suffix}"])
     return "/".join([*parts[:-1], f"{last.stem}{suffix}"])
@@ -320,7 +320,7 @@ class MirrorRecord:
 
 @dataclass(slots=True)
 class _Written:
-    """Progress of a mirror; files are relative paths, aliases lead from an address to another.
+    """Progress of a mirror; files are relative paths, aliases map an address to another.
 
     documents are the sections of pages of documents, longer the pages that are to be written with more.
     """
@@ -344,7 +344,7 @@ class _Written:
         return True
 
     def grown(self) -> list[PageAddress]:
-        """The pages that have more sections than when they were last asked for."""
+        """The pages that have more sections than when last requested."""
         pages = [replace(page, documents=tuple(sorted(self.documents[page]))) for page in self.longer]
         self.longer.clear()
         return pages
@@ -361,7 +361,7 @@ class _Written:
                 self.pages[taken.file] = address
 
     def file(self, address: PageAddress | None) -> str | None:
-        """The file of an address, also of one that leads on to another."""
+        """The file of an address, also of one that redirects."""
         for _ in range(9):
             if address not in self.aliases:
                 break
@@ -375,7 +375,7 @@ def write(
     """Mirror a site, or one task (its slug and the ids of its runs), into a folder.
 
     site is the site's own address, under which absolute links are known. All is written next to the folder
-    and takes its place at the end, so that a mirror is whole or as it was. Raises Invalid where the folder
+    and replaces it at the end, so that a mirror is complete or unchanged. Raises Invalid where the folder
     holds anything but a mirror, or the first page is not shown to visitors.
     """
     parts = urlsplit(site)
@@ -411,7 +411,7 @@ def _taking_place_of(folder: Path) -> Iterator[Path]:
 
 
 def _crawl(work: "_Work", start: PageAddress, tell: Tell) -> None:
-    """Write all that leads from the first page, step by step: what is met first is asked for first.
+    """Write all that leads from the first page, step by step: addresses are requested in the order found.
 
     Pages of documents come last, when all their sections are known.
     """
@@ -512,7 +512,7 @@ def _asked(work: "_Work", address: PageAddress) -> TestResponse:
 
 
 def _draw(work: "_Work", address: PageAddress, name: str, page: str) -> _Taken:
-    """Write a figure out of its page, which the application would make again for it."""
+    """Write a figure from its page, which the application would otherwise render again."""
     try:
         drawing = filters.drawing(page, name)
     except NotFound:
@@ -523,7 +523,7 @@ def _draw(work: "_Work", address: PageAddress, name: str, page: str) -> _Taken:
 
 
 def _link(work: _Work, start: PageAddress) -> None:
-    """Lead the links of all pages among the files, and write the search."""
+    """Point the links of all pages to the files, and write the search."""
     app, addresses, written, site = work.app, work.addresses, work.written, work.site
     entries = []
     with _processes(work) as each:
@@ -567,7 +567,7 @@ def _write(path: Path, parts: Iterable[str | bytes]) -> None:
 
 
 def _leading(addresses: Addresses, written: _Written, path: str, file: str) -> Link:
-    """Replacements for the links of one page: relative, so that a mirror works wherever it lies."""
+    """Replacements for the links of one page: relative, so that a mirror works in any place."""
     folder = posixpath.dirname(file) or "."
 
     def link(address: str) -> str | None:
@@ -593,7 +593,7 @@ def _record(written: _Written, site: str, only: tuple[str, frozenset[int]] | Non
         size=sum(path.stat().st_size for path in files),
         left_out=tuple(written.left_out),
     )
-    said: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "site": site,
         "task": only[0] if only else None,
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -601,7 +601,7 @@ def _record(written: _Written, site: str, only: tuple[str, frozenset[int]] | Non
         "pages": record.pages,
         "left_out": record.left_out,
     }
-    _write(written.folder / RECORD, [json.dumps(said, indent=1, ensure_ascii=False), "\n"])
+    _write(written.folder / RECORD, [json.dumps(facts, indent=1, ensure_ascii=False), "\n"])
     names = [*files, written.folder / RECORD]
     sums = (f"{_digest(path)}  {path.relative_to(written.folder).as_posix()}\n" for path in names)
     _write(written.folder / SUMS, sums)

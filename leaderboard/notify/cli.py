@@ -1,4 +1,4 @@
-"""`leaderboard mail`: whether the mail server that is set takes mail."""
+"""`leaderboard mail`: whether the configured mail server accepts mail."""
 
 import click
 
@@ -36,7 +36,7 @@ def test(address: str) -> None:
         body=TEXT,
     )
     result = mail_services.send_mail(server, letter)
-    said = f"{server.host}:{server.port} answered: {result.said}"
+    message = f"{server.host}:{server.port} answered: {result.response}"
     if result.state != SENT:
-        raise click.ClickException(said)
-    click.echo(said)
+        raise click.ClickException(message)
+    click.echo(message)

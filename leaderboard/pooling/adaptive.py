@@ -47,9 +47,9 @@ class Listed:
 class Hedge:
     """Weights runs by their losses and returns the document with the highest weighted rank.
 
-    A judgment costs a run that ranked a document at r out of Z candidates ln(Z / r) / 2, or gains it as
-    much if the document is relevant; if the run did not retrieve it, the mean over the remaining ranks.
-    Source: Aslam, Pavlu and Savell 2003.
+    A judgment costs a run that ranked a document at r out of Z candidates ln(Z / r) / 2, or gains it the same
+    if the document is relevant; if the run did not retrieve it, the mean over the remaining ranks. Source:
+    Aslam, Pavlu and Savell 2003.
     """
 
     def __init__(self, pool: Candidates, beta: float) -> None:

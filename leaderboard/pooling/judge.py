@@ -27,7 +27,7 @@ class Judge:
         judged: the grade of each graded document, or -1 for documents not to return now, because
         they were skipped or are with another assessor: these teach nothing and cost nothing. Documents
         outside the candidates are ignored. A grade of at least level is relevant. The same seed and the
-        same judgments give the same document, in whatever order the judgments came.
+        same judgments give the same document, in any order of the judgments.
         """
         states = self._states(judged, level)
         if self._budget is not None and np.count_nonzero(states >= MISS) >= self._budget:

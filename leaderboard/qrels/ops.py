@@ -93,7 +93,7 @@ def revise(session: Session, viewer: Viewer, slug: str, new: NewRevision) -> Rev
     board = newest(session, task.id)
     _require_base(board, new.base)
     if new.line == MAIN and is_companion(session, task.id, new.prepared.kind):
-        revision, change = _add_beside(session, viewer, task, new, board)
+        revision, change = _add_companion(session, viewer, task, new, board)
     else:
         revision, change = _add_line(session, viewer, task, new)
     queued = _rescore(session, task, revision) if new.line == MAIN else 0
@@ -183,8 +183,8 @@ def require_left_out(
     if line != MAIN or prepared.kind not in ("graded", "subtopic"):
         raise Invalid("Documents can be left out only with the graded judgments that the board is based on.")
     topics = session.scalars(select(Topic.topic_id).where(Topic.task_id == task.id)).all()
-    beside = lines.find(session, task.id, "preference") is not None
-    left_out.require_fitting(given, prepared.judgments, topics, has_preferences=beside)
+    has_preferences = lines.find(session, task.id, "preference") is not None
+    left_out.require_fitting(given, prepared.judgments, topics, has_preferences=has_preferences)
 
 
 def _require_base(board: QrelsRevision | None, base: int | None) -> None:
@@ -212,7 +212,7 @@ def _add_line(session: Session, viewer: Viewer, task: Task, new: NewRevision) ->
     return revision, compare(before, prepared.facts)
 
 
-def _add_beside(
+def _add_companion(
     session: Session, viewer: Viewer, task: Task, new: NewRevision, board: QrelsRevision | None
 ) -> tuple[QrelsRevision, Change]:
     """Add a revision of subtopics or preferences, and a combined revision of the board's judgments."""

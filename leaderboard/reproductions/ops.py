@@ -136,7 +136,7 @@ class ReproductionLink:
 def link(session: Session, viewer: Viewer, run_id: int, of: OriginalRuns) -> None:
     """Set the run that a run reproduces; replace an earlier link.
 
-    Raises NotFound for a run that is not visible to the viewer, Forbidden unless the viewer is of the run's
+    Raises NotFound for a run that is not visible to the viewer, Forbidden unless the viewer is in the run's
     team or organises its task, Invalid where the runs cannot be a reproduction or the viewer may not know of
     them.
     """
@@ -153,7 +153,7 @@ def link(session: Session, viewer: Viewer, run_id: int, of: OriginalRuns) -> Non
 
 
 def link_sent(session: Session, viewer: Viewer, run_id: int, named: Mapping[str, int]) -> None:
-    """Say what a run reproduces that was sent so: it was checked then; nothing where a run is gone since."""
+    """Say what a run reproduces that was sent so: it was checked then; does nothing if a run is gone."""
     of = OriginalRuns(**named)
     ids = set(of.named.values())
     if len(session.scalars(select(Run.id).where(Run.id.in_(ids))).all()) < len(ids):
@@ -173,7 +173,7 @@ def unlink(session: Session, viewer: Viewer, run_id: int) -> None:
     audit.record(session, viewer, "run.reproduces_nothing", f"run:{run_id}", was=before.original_id)
 
 
-def said(session: Session, viewer: Viewer, run_id: int) -> OriginalRuns | None:
+def originals_of(session: Session, viewer: Viewer, run_id: int) -> OriginalRuns | None:
     """The reproduced run, for viewers who can change it; raises as `link` does."""
     policy.own_run(session, viewer, run_id)
     row = session.get(Reproduction, run_id)

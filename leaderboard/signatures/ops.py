@@ -1,8 +1,7 @@
-"""Ed25519 signatures (RFC 8032) under snapshots, editions and bundles that everybody may read.
+"""Ed25519 signatures (RFC 8032) of public snapshots, editions and bundles.
 
-A signature is of a digest and of what the digest is of, so that one of a snapshot is not taken for one of a
-bundle. Ed25519 draws nothing by chance: the same bytes have the same signature, which says nothing of when it
-was made.
+A signature covers a digest and its subject, so that one of a snapshot is not mistaken for one of a bundle.
+Ed25519 is deterministic: the same bytes have the same signature, which does not include a time.
 """
 
 import base64
@@ -47,7 +46,7 @@ class PublicKey:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A signature file: which digest was signed, of what, by which public key (Base64)."""
+    """A signature file: the signed digest, its subject, and the public key (Base64)."""
 
     of: str
     sha256: str

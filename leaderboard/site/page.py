@@ -49,7 +49,7 @@ class AccountRow:
     name: str
     created_at: datetime
     seen_at: datetime | None
-    """When it was last here, as far as its sessions tell."""
+    """When it was last seen, according to its sessions."""
     teams: int
     is_organiser: Annotated[bool, Shown(key="organiser")]
     has_second_factor: Annotated[bool, Shown(key="second_factor")]
@@ -144,21 +144,21 @@ class AuditSearch:
 
 @dataclass(frozen=True, slots=True)
 class AuditPage:
-    """Acts that were found, newest first; older is the id to go on from, None at the end."""
+    """Acts that were found, newest first; older is the id to continue from, None at the end."""
 
     rows: tuple[AuditRow, ...]
     older: int | None
 
 
 def audit_page(session: Session, viewer: Viewer, wanted: AuditSearch, before: int | None) -> AuditPage:
-    """One page of what is looked for, for operators; raises NotFound for an unknown account."""
+    """One page of search results, for operators; raises NotFound for an unknown account."""
     rows = audit.newest(session, _request(session, viewer, wanted), A_PAGE + 1, before)
     older = rows[A_PAGE - 1].id if len(rows) > A_PAGE else None
     return AuditPage(rows[:A_PAGE], older)
 
 
 def whole_audit(session: Session, viewer: Viewer, wanted: AuditSearch) -> AuditPage:
-    """All of what is looked for, for a file; raises Invalid where that is too much for one."""
+    """All search results, for a file; raises Invalid where that is too much for one."""
     rows = audit.newest(session, _request(session, viewer, wanted), MOST_EXPORTED + 1)
     if len(rows) > MOST_EXPORTED:
         rule = f"An export can have at most {MOST_EXPORTED:,} audit log entries."
@@ -249,7 +249,7 @@ def outbox_page(session: Session, viewer: Viewer) -> OutboxPage:
 
 
 def letter_table(page: OutboxPage) -> Table[Mail]:
-    """Letters that have not been taken; what they say is their readers' business."""
+    """Letters that have not been accepted; what they say is their readers' business."""
     columns = columns_from(
         Mail,
         Column("letter", lambda row: row.id, "Mail", digits=0),
@@ -264,7 +264,7 @@ def letter_table(page: OutboxPage) -> Table[Mail]:
 
 
 def bounced_table(page: OutboxPage) -> Table[BouncedAccount]:
-    """Addresses of which a server said that they are none."""
+    """Addresses that a server reported as unknown."""
     columns: list[Column[BouncedAccount]] = [
         Column("account", lambda row: row.name, "Account"),
         Column("address", lambda row: row.address, "Address"),
@@ -306,7 +306,7 @@ KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class StoredTable:
-    """One table of the database and what it takes with its indexes."""
+    """One table of the database and its size with indexes."""
 
     name: Annotated[str, Shown(key="table")]
     kind: Annotated[str, Shown("Data")]
@@ -456,7 +456,7 @@ def _gauge(name: str, meaning: str, *samples: Sample) -> Metric:
 
 
 def _jobs(session: Session) -> Iterable[Metric]:
-    """Unfinished jobs by kind and state, 0 too: what is missing raises no alarm."""
+    """Unfinished jobs by kind and state, 0 too: missing values raise no alarm."""
     at = now(session)
     since = case(
         (Job.state == "queued", Job.run_after),
@@ -493,7 +493,7 @@ def _by_state(
 
 
 def _or_retrying(table: type[Mail | WebhookDelivery]) -> SQLColumnExpression[str]:
-    """The state of a row that is sent, where those that wait after a failure are told apart."""
+    """The state of an outgoing row, with a separate state for those that wait after a failure."""
     return case(((table.state == WAITING) & (table.attempts > 0), RETRYING), else_=table.state)
 
 

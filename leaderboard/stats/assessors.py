@@ -77,7 +77,7 @@ class Kappa(NamedTuple):
     observed: float | None
     """Agreement that was met, weighted, from 0 to 1."""
     expected: float | None
-    """Agreement by chance alone."""
+    """Agreement expected by chance."""
     error: float | None
     """Standard error of the value; None also where one document alone was judged."""
     low: Annotated[float | None, Shown("from", key="kappa_low", digits=3)]
@@ -93,7 +93,7 @@ class Alpha(NamedTuple):
 
     value: float | None
     documents: int
-    """Documents with at least two grades; others say nothing of agreement."""
+    """Documents with at least two grades; others say nothing about agreement."""
     grades: int
     """Grades given to them."""
     why: str = ""
@@ -187,8 +187,8 @@ def cohen(table: Confusion, weights: Weights = "plain", level: float = 0.95) -> 
 def fleiss(table: Ratings, level: float = 0.95) -> Kappa:
     """Fleiss' kappa of many assessors, of the documents that as many of them judged as most others.
 
-    It needs the same number of grades for each: where numbers differ, that at least two which most
-    documents have is taken, the larger of two equals. Assessors may differ from document to document.
+    It needs the same number of grades for each: where numbers differ, the most common one of at least two is
+    used, the larger of two equals. Assessors may differ from document to document.
     """
     number = table.given.sum(axis=0)
     several = number[number > 1]
@@ -204,9 +204,9 @@ def fleiss(table: Ratings, level: float = 0.95) -> Kappa:
 def fleiss_of_counts(counts: IntArray, level: float = 0.95) -> Kappa:
     """Fleiss' kappa from how many assessors gave each grade: (documents, grades), equal sums of 2 or more.
 
-    Its standard error is Gwet's, Computing Inter-Rater Reliability and Its Variance in the Presence of
-    High Agreement, British Journal of Mathematical and Statistical Psychology 61, 2008: it holds whatever
-    the agreement is; None for a single document.
+    Its standard error is Gwet's, Computing Inter-Rater Reliability and Its Variance in the Presence of High
+    Agreement, British Journal of Mathematical and Statistical Psychology 61, 2008: it holds for any
+    agreement; None for a single document.
 
     >>> counts = np.array([[3, 0], [2, 1], [0, 3], [1, 2], [3, 0]])
     >>> round(fleiss_of_counts(counts).value, 6)
@@ -285,7 +285,7 @@ def _nominal(_: FloatArray, totals: FloatArray) -> FloatArray:
 
 
 def _ordinal(_: FloatArray, totals: FloatArray) -> FloatArray:
-    # Grades lie as far apart as labels between them, each end counted half.
+    # The distance of grades is the number of labels between them, each end counted half.
     middle = np.cumsum(totals) - totals / 2
     apart: FloatArray = (middle[:, None] - middle[None, :]) ** 2
     return apart
@@ -307,7 +307,7 @@ _DISTANCES: dict[Scale, Callable[[FloatArray, FloatArray], FloatArray]] = {
 AWAY_S = 300.0
 """A document that was open for longer than this was left alone: its time says nothing."""
 TRIMMED = 0.9
-"""Share of the times, the middle ones, that the trimmed mean is taken of."""
+"""Share of the times, the middle ones, used for the trimmed mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,11 +324,11 @@ class JudgingTimes:
     ]
     """Mean of the middle nine tenths."""
     total: float
-    """Seconds at work."""
+    """Working time in seconds."""
 
     @property
     def an_hour(self) -> Annotated[float | None, Shown(digits=0)]:
-        """Judgments in an hour at work."""
+        """Judgments per working hour."""
         return 3600 * self.judgments / self.total if self.total > 0 else None
 
 
@@ -402,7 +402,7 @@ class Settled:
     disagreed: tuple[tuple[str, str], ...]
     """Documents whose assessors, adjudicators apart, gave different grades, settled or not."""
     skipped: tuple[tuple[str, str], ...]
-    """Documents shown to assessors that none of them graded."""
+    """Documents shown to assessors but not graded by any."""
 
 
 RULES: dict[RuleKey, Rule] = {
@@ -516,7 +516,7 @@ _SIMPLE: dict[str, Callable[[Sequence[int]], int]] = {
     "mean": rounded_mean,
     "max": max,
 }
-"""Rules that need no more than the grades, the oldest first."""
+"""Rules that need only the grades, the oldest first."""
 
 
 LEAST, SIDE_BY_SIDE_MOST = 0, 4
@@ -532,11 +532,11 @@ class Votes(NamedTuple):
     ties: Annotated[int, Shown("Ties", key="topics_equal")]
     losses: Annotated[int, Shown("Losses", key="topics_second")]
     p: float
-    """Of the exact sign test, two-sided; ties are left out, and 1 where nothing else is there."""
+    """Of the exact sign test, two-sided; ties are left out, and 1 if there are only ties."""
 
 
 class Mean(NamedTuple):
-    """A mean with its 95% interval, whose ends are None of a single topic, which has no spread."""
+    """A mean with its 95% interval, whose ends are None for a single topic, which has no spread."""
 
     value: Annotated[float, Shown(key="mean", digits=2)]
     low: Annotated[float | None, Shown("95% interval", key="interval", digits=2, shown=Place.PAGE)]

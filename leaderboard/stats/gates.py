@@ -1,7 +1,7 @@
 """Whether a run is better than a baseline, no worse, or worse, against a margin that is allowed.
 
 The difference is the run's mean less the baseline's, positive where the run is better. With a margin from 0
-on, three one-sided paired tests at level 5 % ask for one verdict:
+on, three one-sided paired tests at level 5 % give one verdict:
 
 - *better*: the difference is above 0 (superiority);
 - *no worse*: the difference is above -margin (non-inferiority);
@@ -43,7 +43,7 @@ ALPHA = 0.05
 VERSION = 1
 """Grows when the same scores give another verdict or other numbers."""
 _STRAIGHT = 1e-6
-"""Below this curvature the inverse of Hall's transformation is taken for its first two terms."""
+"""Below this curvature the inverse of Hall's transformation is replaced by its first two terms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Compared:
 
 
 class Three(NamedTuple):
-    """Something of each of the three tests."""
+    """One value for each of the three tests."""
 
     better: float
     no_worse: float
@@ -82,7 +82,7 @@ class Moments(NamedTuple):
     """0 where they are the same on every topic."""
     skew: float
     rounding: float
-    """A difference of no more than this is none."""
+    """A difference of at most this counts as 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class Gated:
 def gate(compared: Sequence[Compared]) -> tuple[Gated, ...]:
     """The verdicts on all comparisons of one gate, under Holm's correction over them for each of the tests.
 
-    So the chance of any false *worse* is at most 5 %, as is that of any *no worse* said of a run that is
+    So the chance of any false *worse* is at most 5 %, as is that of any *no worse* for a run that is
     worse by the margin or more, and that of any false *better*. Differences that are the same on every topic
     leave no chance: they are what they are. One topic cannot tell. Raises ValueError for no comparison, no
     topic, or a margin below 0.

@@ -1,10 +1,10 @@
 """Agreement of a judge with the order of runs of a reference, and the claims it supports.
 
-Of each topic the coefficient over the runs within it: a table of judges by topics, for which all that holds
-for runs by topics holds.
+Of each topic the coefficient over the runs within it: a table of judges by topics, treated like one of runs
+by topics.
 
 No two-sided interval: resampling topics adds noise to both boards, which lowers τ, so that percentile
-intervals lie too low and fail upwards. The lower end alone errs on the safe side (docs/judges.md).
+intervals are too low and fail upwards. The lower end alone errs on the safe side (docs/judges.md).
 
 The six counts are the active, mixed and passive agreements and disagreements of Moffat, Scholer and Thomas,
 Models and Metrics: IR Evaluation as a User Process, ADCS 2012.
@@ -13,7 +13,7 @@ Of what assessors' agreement has (leaderboard.stats.assessors), and what holds o
 precision, recall and F1 of the relevant documents, mean absolute error and bias.
 
 Both boards are standardised within each topic, so that a judge that is lenient, or uses another scale, rates
-no one higher for that.
+no run higher for that.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,7 +46,7 @@ class BoardAgreement:
 
     tau_b, tau_ap_b, rho and r from -1 to 1; rbo and accuracy from 0 to 1. r is Pearson's, of the means
     themselves: it is shown, and nothing is ranked by it. top_tau is tau_b among the best top runs of the
-    reference, None where that was not asked for.
+    reference, None if not requested.
     """
 
     runs: int
@@ -65,7 +65,7 @@ def board_agreement(
 ) -> BoardAgreement:
     """The agreement of the means by reference and judge, (runs,) each, of the runs of these names.
 
-    RBO takes tied runs in order of their names. k: the number of top runs compared separately, 0 for none;
+    RBO orders tied runs by name. k: the number of top runs compared separately, 0 for none;
     with those that tie with the last of them, or, where ties are cut, in the order given. Raises ValueError
     for fewer than two runs.
 
@@ -164,7 +164,7 @@ def at_least(
 
     reference (runs, T topics), judge (runs, its topics), whose places among the reference's topics are
     given, all without. A resample in which a side ties all runs has τ 0, as has one without a topic of the
-    judge. The same seed gives the same number for ever.
+    judge. The same seed always gives the same number.
 
     >>> scores = np.array([[0.9, 0.8, 0.9, 0.7], [0.5, 0.6, 0.4, 0.4], [0.1, 0.2, 0.1, 0.3]])
     >>> at_least(scores, scores, seed=1, resamples=100)
@@ -182,7 +182,7 @@ def resampled_taus(
     seed: int,
     resamples: int = RESAMPLES,
 ) -> FloatArray:
-    """τ_b of both boards over topics drawn with replacement, (resamples,): arguments as at_least takes them.
+    """τ_b of both boards over topics drawn with replacement, (resamples,): arguments as for at_least.
 
     >>> scores = np.array([[0.9, 0.8], [0.5, 0.6]])
     >>> resampled_taus(scores, -scores, seed=1, resamples=3)
@@ -204,10 +204,10 @@ def resampled_taus(
 
 
 def ceiling(reference: FloatArray, *, seed: int) -> float | None:
-    """The median τ_b between halves of the reference's topics, scores (runs, topics); None of one topic.
+    """The median τ_b between halves of the reference's topics, scores (runs, topics); None with one topic.
 
-    So well the reference agrees with itself on other topics. A judge shares the topics and what is hard
-    about them, so it may agree better: then it says more of these topics than of topics like these.
+    So well the reference agrees with itself on other topics. A judge shares the topics and their difficulty,
+    so it may agree better: then it says more of these topics than of topics like these.
 
     >>> ceiling(np.array([[3.0, 6, 9, 12], [2, 5, 8, 11], [1, 4, 7, 10]]), seed=1)
     1.0
@@ -217,7 +217,7 @@ def ceiling(reference: FloatArray, *, seed: int) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class DecidedPairs:
-    """Counts of pairs of runs, by which board decides them and whether both agree.
+    """Counts of pairs of runs, by the board that decides them and whether both agree.
 
     both_same, both_opposite: decided on either board; one_same, one_opposite: on one of them, by the
     direction of the means on the other; none_same, none_opposite: on neither. Equal means on one side alone
@@ -309,7 +309,7 @@ def guaranteed_range(reference: FloatArray, judge: FloatArray) -> GuaranteedRang
 
 
 def _by_holm(scores: FloatArray) -> SignArray:
-    # Not by the verdicts of a board: their other half of the error is spent on who may be the best.
+    # Not by the verdicts of a board: the other half of the error is for the possibly best runs.
     tested = paired_t(scores)
     return np.where(holm(tested.p) < LEVEL, np.sign(tested.difference), 0).astype(np.int8)
 
@@ -450,7 +450,7 @@ def _alpha(reference: IntArray, judge: IntArray) -> float | None:
 class OverRating:
     """By how many standard deviations a group of runs is rated higher, with the ends of its t interval.
 
-    low and high are None where one topic alone is there.
+    low and high are None with a single topic.
     """
 
     mean: Annotated[float, Shown("Over-rated (sd)", key="over_rated")]

@@ -100,14 +100,14 @@ PROCEDURES: dict[str, Callable[[NDArray[np.float64], Options, Progress], Arrays]
 
 
 def main(name: str, options: str, source: BinaryIO, target: BinaryIO) -> None:
-    """Compute the procedure of the scores that come in and send the result out."""
+    """Compute the procedure on the scores received and send the result."""
     scores = np.asarray(unpack(source.read())["scores"], dtype=np.float64)
     target.write(pack(PROCEDURES[name](scores, json.loads(options), _report)))
     target.flush()
 
 
 def _report(share: float) -> None:
-    # When the reader is gone the pipe is closed: then this fails and the process ends.
+    # If the reader has ended, the pipe is closed: then this fails and the process ends.
     print(f"{share:.3f}", file=sys.stderr, flush=True)
 
 

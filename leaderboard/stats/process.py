@@ -52,7 +52,7 @@ def run(
 
 
 def _listen(process: "subprocess.Popen[bytes]", progress: Callable[[float], None]) -> str:
-    """Pass progress on until the process ends; the last line it said."""
+    """Pass progress on until the process ends; the last line it printed."""
     assert process.stderr is not None, "opened with a pipe"
     last_line = ""
     for line in process.stderr:

@@ -9,7 +9,7 @@ Generalizability theory of runs crossed with topics: Bodoff and Li, Test theory 
 collections, SIGIR 2007; Urbano, Marrero and Martín, On the measurement of test collection reliability,
 SIGIR 2013.
 
-Each score is replaced by where it lies among the scores of a reference set of runs on its topic. Sources:
+Each score is replaced by its position among the scores of a reference set of runs on its topic. Sources:
 Webber, Moffat and Zobel, Score Standardization for Inter-Collection Comparison of Retrieval Systems,
 SIGIR 2008 (normal); Sakai, A Simple and Effective Approach to Score Standardisation, ICTIR 2016
 (uniform); Urbano, Lima and Hanjalic, A New Perspective on Score Standardization, SIGIR 2019 (empirical).
@@ -45,9 +45,9 @@ class Sensitivity:
 
     `sd` is the median over pairs of runs of the standard deviation of their differences. `planned` is the
     smallest true difference that a test of one pair, chosen beforehand, finds with the wanted power; `any`
-    the smallest for a pair of which nothing is known beforehand, tested as boards do, at half of alpha over
-    the number of pairs.
-    `planned_topics` and `any_topics` would find half of each. `half_width` is that of the usual interval.
+    the smallest for a pair about which nothing is known beforehand, tested as boards do, at half of alpha
+    over the number of pairs. `planned_topics` and `any_topics` would find half of each. `half_width` is that
+    of the usual interval.
     """
 
     power: float
@@ -322,7 +322,7 @@ class Reliability:
     `runs`, `topics` and `residual` are the variances, 0 or more, between runs, between topics, and what is
     left. `order` is E ρ², the share of variance between observed means that is due to the runs, for the
     order of the runs; `absolute` is Φ, the same for the means themselves, which the difficulty of the
-    topics moves too. Both lie between 0 and 1 and are 0 where runs do not differ.
+    topics moves too. Both are between 0 and 1 and are 0 where runs do not differ.
     """
 
     runs: float
@@ -332,7 +332,7 @@ class Reliability:
     absolute: float
 
     def topics_for_order(self, share: float = 0.95) -> int | None:
-        """The fewest topics that give E ρ² of at least share, above 0 and below 1; None where none do."""
+        """The fewest topics that give E ρ² of at least share, above 0 and below 1; None if none do."""
         if self.runs == 0:
             return None
         return max(1, ceil(share / (1 - share) * self.residual / self.runs - 1e-9))
@@ -425,7 +425,7 @@ SLOPE, CENTRE = 0.15, 0.5
 def standardised(scores: FloatArray, form: Form, *, reference: FloatArray | None = None) -> FloatArray:
     """The scores (n runs, T topics) standardised, float64 (n, T), from 0 to 1.
 
-    reference (m runs, T topics) says what is usual on each topic; without it the scores themselves do.
+    reference (m runs, T topics) gives the usual scores on each topic; without it the scores themselves do.
     Freeze it where boards of different days are to be compared. With z = (score - mean) / sd over the
     reference, sd with m - 1:
 
@@ -433,7 +433,7 @@ def standardised(scores: FloatArray, form: Form, *, reference: FloatArray | None
     - uniform: 0.15 z + 0.5, cut at 0 and 1;
     - empirical: the share of reference runs that score at most as high.
 
-    Where all reference runs score the same, or there is only one, z is the score as it is. Raises
+    Where all reference runs score the same, or there is only one, z is the score itself. Raises
     ValueError where the numbers of topics differ or the reference has no run.
 
     >>> standardised(np.array([[0.1], [0.2], [0.3]]), "uniform")
@@ -477,12 +477,12 @@ MaskedArray = np.ma.MaskedArray[tuple[int], np.dtype[np.float64]]
 def discrimination(scores: FloatArray) -> MaskedArray:
     """The item-rest correlation of every topic, masked (topics,), between -1 and 1.
 
-    scores: (runs, topics). The correlation over runs of their scores on the topic with their means over
-    all other topics: near 1 where the topic orders runs as the others do, near 0 where it says nothing
-    of them, below 0 where it orders them the other way round. Masked where it is not defined: fewer than
-    3 runs, a single topic, or no differences between runs on either side; `.tolist()` has None there.
-    Source: Bodoff, Test Theory for Evaluating Reliability of IR Test Collections, Information Processing
-    and Management 44(3), 2008 (item analysis).
+    scores: (runs, topics). The correlation over runs of their scores on the topic with their means over all
+    other topics: near 1 where the topic orders runs as the others do, near 0 where it says nothing about
+    them, below 0 where it orders them the other way round. Masked where it is not defined: fewer than 3 runs,
+    a single topic, or no differences between runs on either side; `.tolist()` has None there. Source: Bodoff,
+    Test Theory for Evaluating Reliability of IR Test Collections, Information Processing and Management
+    44(3), 2008 (item analysis).
 
     The third topic is against the other two:
 

@@ -1,8 +1,8 @@
-"""Random numbers that are the same for ever: seeds from what is compared, and the raw stream of PCG64.
+"""Random numbers that are the same for ever: seeds from the compared data, and the raw stream of PCG64.
 
-NumPy promises the integers of its bit generators for all versions, and no more: what its Generator makes
-of them may change. So bits, numbers and orders are made from the raw integers here. Work in blocks takes a
-stream for each block, and the numbers do not depend on who computes which block when.
+NumPy promises the integers of its bit generators for all versions, and no more: what its Generator makes of
+them may change. So bits, numbers and orders are made from the raw integers here. Work in blocks uses a stream
+per block, and the numbers do not depend on the order or thread of the blocks.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ Bits = NDArray[np.uint8]
 
 
 def seed(*parts: str) -> int:
-    """A seed of 63 bits from the names and digests of what is compared; other parts, another seed.
+    """A seed of 63 bits from the names and digests of the compared data; other parts, another seed.
 
     >>> seed("runs", "revision") == seed("runs", "revision") != seed("runsrevision")
     True
@@ -74,7 +74,7 @@ def numbers(source: PCG64, rows: int, columns: int, below: int) -> IntArray:
 
 
 def orders(source: PCG64, rows: int, columns: int) -> NDArray[np.intp]:
-    """Random orders of 0 to columns - 1, every order as likely, one a row, (rows, columns).
+    """Random orders of 0 to columns - 1, every order equally likely, one per row, (rows, columns).
 
     >>> orders(stream(1), 2, 5)
     array([[2, 4, 0, 3, 1],

@@ -7,10 +7,10 @@ Rank r of a run means that r - 1 runs are better; its interval is for the rank t
 topics would give it.
 
 One rule for all, with one error. Half of alpha goes to the pairs, by a correction that keeps it over all;
-half to the question of who is the best, shared among the n - 1 runs that could be better: Edwards and Hsu,
+half to the question which run is best, shared among the n - 1 runs that could be better: Edwards and Hsu,
 Multiple comparisons with the best treatment, Journal of the American Statistical Association 78(384), 1983,
-with Bonferroni's bound for the paired design. Unless one errs, with a probability of at most alpha,
-all that is said of all runs is right at once. The proof is in docs/statistics.md.
+with Bonferroni's bound for the paired design. Unless one errs, with a probability of at most alpha, all
+statements on all runs are true at once. The proof is in docs/statistics.md.
 
 Effect sizes: Cohen, Statistical Power Analysis for the Behavioral Sciences, 2nd edition, 1988; for runs
 Sakai, Statistical Reform in Information Retrieval?, SIGIR Forum 48(1), 2014. What the scores make likely of
@@ -43,7 +43,7 @@ MOST_RUNS = 15
 
 
 def letters(undecided: NDArray[np.bool_]) -> tuple[str, ...]:
-    """The letters of n runs of which undecided (n, n) says whether two cannot be told apart.
+    """The letters of n runs; undecided (n, n) says whether two do not differ significantly.
 
     The first run has an a; give the runs in the board's order. After z come a', b' and so on. No letter can
     be left out, though another choice may do with fewer. The diagonal is not read.
@@ -51,7 +51,7 @@ def letters(undecided: NDArray[np.bool_]) -> tuple[str, ...]:
     Raises ValueError where the relation is not symmetric or there are more than 15 runs, whose letters
     no one reads.
 
-    The second run can be told apart from neither of its neighbours, the first from the third:
+    The second run differs from neither of its neighbours, the first from the third:
 
     >>> letters(np.array([[1, 1, 0], [1, 1, 1], [0, 1, 1]], dtype=bool))
     ('a', 'ab', 'b')
@@ -70,7 +70,7 @@ def letters(undecided: NDArray[np.bool_]) -> tuple[str, ...]:
 
 
 def _columns(undecided: NDArray[np.bool_]) -> list[frozenset[int]]:
-    """Every largest set of runs of which no two can be told apart."""
+    """Every maximal set of runs of which no two differ significantly."""
     columns = {frozenset(range(len(undecided)))}
     for pair in np.argwhere(np.triu(~undecided, 1)).tolist():
         split = {column for column in columns if column.issuperset(pair)}
@@ -113,7 +113,7 @@ def _letter(place: int) -> str:
 FloatArray = NDArray[np.float64]
 RankIntervalsIntArray = NDArray[np.intp]
 _BLOCK = 1 << 20  # draws of a block, which has its own stream: another size draws other topics
-_SAME = 1e-10  # means nearer than this share of the largest one are equal but for rounding
+_SAME = 1e-10  # means nearer than this share of the largest one are equal up to rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ class RankIntervals:
 class FirstPlaces:
     """Ranks of runs on resampled topics, arrays (n,).
 
-    `first` is the share of resamples that a run leads; runs that tie share it. `mean_rank` is its mean
+    `first` is the share of resamples where a run is first; runs that tie share it. `mean_rank` is its mean
     rank, ties sharing the smallest; `low` and `high` are percentiles of its rank. These describe the
     resamples. They are not an interval for the true rank: where runs are close they hold it far less often.
     """
@@ -158,7 +158,7 @@ def rank_intervals(scores: FloatArray, *, confidence: float = 0.95) -> RankInter
     differences are normal this holds at least the confidence, however the runs hang together. Ranks from
     intervals of differences: Mogstad, Romano, Shaikh and Wilhelm, Inference for ranks with applications to
     mobility across neighbourhoods and academic achievement across countries, Review of Economic Studies
-    91(1), 2024; their bootstrap is not used. Of one topic nothing is known: 1 to n.
+    91(1), 2024; their bootstrap is not used. With one topic nothing is known: 1 to n.
 
     >>> intervals = rank_intervals(np.array([[9, 8, 9, 7.5], [1, 2, 3, 4], [1, 3, 2, 4]]))
     >>> intervals.low.tolist(), intervals.high.tolist()
@@ -186,7 +186,7 @@ def first_places(
     """Frequency of first places and the range of ranks of each run when topics are resampled.
 
     The percentile bootstrap over topics of scores (n runs, T topics): Efron and Tibshirani, An Introduction
-    to the Bootstrap, 1993. The same seed gives the same numbers for ever.
+    to the Bootstrap, 1993. The same seed always gives the same numbers.
 
     >>> shares = first_places(np.array([[0.9, 0.8, 0.9], [0.1, 0.2, 0.3], [0.1, 0.2, 0.3]]), seed=1)
     >>> shares.first.tolist(), shares.mean_rank.tolist(), shares.high.tolist()
@@ -235,12 +235,12 @@ SOURCE = (
     "Edwards and Hsu, Multiple Comparisons with the Best Treatment, Journal of the American Statistical "
     "Association 78(384), 1983"
 )
-"""Of the question of who may be the best."""
+"""For the question which runs may be best."""
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 POWER = 0.8
 MOST_TIMES = 100
-"""This many times the topics of a board: beyond that, more topics are no way to decide a pair."""
+"""This many times the topics of a board: beyond that, more topics do not decide a pair."""
 SignArray = NDArray[np.int8]
 
 
@@ -251,7 +251,7 @@ class Verdicts:
     signs: SignArray
     """(n, n): 1 where the row's run beats the column's, -1 where it is beaten, 0 where that is undecided."""
     too_few: bool
-    """Whether not even the first and the last can be told apart: then no run is said to be among the best."""
+    """Whether not even the first and the last differ significantly: then no run is called one of the best."""
     may_be_best: BoolArray
     """Runs that may be the best on topics like these; at least one unless the topics are too few."""
     beats: IntArray
@@ -270,9 +270,9 @@ def verdicts(table: PairTable, level: float = LEVEL) -> Verdicts:
 
     level is half of alpha. A run is out where some run of a higher mean is better by a one-sided test at
     level/(n - 1); it may be the best where it is neither out nor beaten. A run that alone may be the best is
-    the best, and beats all others. Where the runs of the highest and the lowest mean cannot be told apart,
-    none is said to be among the best, or to be out. Where the table's correction keeps no error over all
-    pairs, Holm's takes its place here.
+    the best, and beats all others. Where the runs of the highest and the lowest mean do not differ
+    significantly, none is called one of the best, or out. Where the table's correction keeps no error over
+    all pairs, Holm's replaces it here.
 
     >>> from leaderboard.stats.pairs.methods import all_pairs, method
     >>> scores = np.array([[9, 8, 9, 7, 8], [5, 6, 4, 4, 3], [5, 4, 6, 2, 5]]) / 10
@@ -318,7 +318,7 @@ def topics_of_undecided(
 def topics_against(table: PairTable, against: AgainstBaseline, topics: int) -> tuple[int | None, ...]:
     """Topics that would decide each run (n,) against the baseline; None where they do, as topics_at.
 
-    At LEVEL over the n - 1 pairs, or over those not yet told apart, unless they stay corrected for all pairs.
+    At LEVEL over the n - 1 pairs, or over those not yet decided, unless they stay corrected for all pairs.
     """
     run = np.flatnonzero(against.verdicts == 0)
     run = run[run != against.baseline]
@@ -353,7 +353,7 @@ def topics_at(alpha: float, table: PairTable, topics: int, chosen: Sequence[int]
 def next_level(table: PairTable, verdicts: Verdicts) -> float:
     """The level that a table's correction leaves for the next pair.
 
-    LEVEL over all pairs, or over those not yet told apart; of two runs alone, twice LEVEL.
+    LEVEL over all pairs, or over those not yet decided; of two runs alone, twice LEVEL.
     """
     if table.runs == 2:
         return 2 * LEVEL
@@ -395,7 +395,7 @@ def _signs(difference: FloatArray, is_decided: BoolArray) -> SignArray:
 
 
 def decided(table: PairTable, level: float = LEVEL) -> SignArray:
-    """Pairs that can be told apart by the table's own correction, (n, n), as in Verdicts.signs.
+    """Pairs that differ significantly by the table's own correction, (n, n), as in Verdicts.signs.
 
     A pair is decided where its adjusted p is below the level; the better run is that of the higher mean, so
     that of equal means neither is. A correction that keeps its error over all pairs has the same verdicts.
@@ -406,7 +406,7 @@ def decided(table: PairTable, level: float = LEVEL) -> SignArray:
 
 
 def decided_neighbours(signs: SignArray, order: Sequence[int]) -> BoolArray:
-    """Mask of the n - 1 neighbouring pairs in the board's order that can be told apart, by such signs."""
+    """Mask of the n - 1 neighbouring pairs in the board's order that differ significantly, by such signs."""
     places = np.asarray(order, dtype=np.int64)
     is_decided: BoolArray = signs[places[:-1], places[1:]] != 0
     return is_decided
@@ -428,7 +428,7 @@ FEWEST_FOR_INTERVAL = 2_000
 
 @dataclass(frozen=True, slots=True)
 class TwoRuns:
-    """The first run less the second, as the measure prints them; what is undefined is None.
+    """The first run less the second, as the measure prints them; undefined values are None.
 
     Wins are the topics on which the first is better. Effect sizes and tests are named as in
     `effect_sizes` and stats.methods, effect sizes positive where the first is better.
@@ -451,7 +451,7 @@ class TwoRuns:
     tests: Mapping[str, float | None]
     """Test -> p; None with one topic."""
     resamples: Mapping[str, int | None]
-    """Test -> how many were drawn; None where nothing was left to chance."""
+    """Test -> how many were drawn; None without random draws."""
     bootstrap: tuple[float, float] | None
     """The bias-corrected and accelerated bootstrap interval of the difference; None with one topic."""
     likely: tuple[float, float, float] | None
@@ -556,11 +556,11 @@ def two_runs_facts(comparison: TwoRuns, rankings: RankingComparison | None, meas
 
 
 TIE = 1e-9
-"""A smaller difference on a topic is none."""
+"""A smaller difference on a topic counts as 0."""
 
 
 class EffectSizes(NamedTuple):
-    """One value a pair, first run less second, each (pairs,)."""
+    """One value per pair, first run less second, each (pairs,)."""
 
     d_z: FloatArray
     """The mean difference over the standard deviation of the differences: of the paired design."""
@@ -616,7 +616,7 @@ class Posterior(NamedTuple):
 def posterior(scores: FloatArray, *, rope: float) -> Posterior:
     """The probabilities of all pairs of runs: scores (runs, topics), pairs as pairs() has them.
 
-    Differences are taken for normal and nothing is presumed of their mean and spread: then the mean is
+    Differences are treated as normal, with a noninformative prior on mean and spread: then the mean is
     distributed as t around the observed one. rope is the largest difference of no practical matter, in
     units of the scores. Differences that are the same on every topic leave no doubt. Raises ValueError
     where there are fewer than two topics or rope is negative.
@@ -636,7 +636,7 @@ def posterior(scores: FloatArray, *, rope: float) -> Posterior:
 
 
 def _tail(excess: FloatArray, sd: FloatArray, topics: int) -> FloatArray:
-    """The probability of more than a bound that lies so far below the observed mean, (pairs,)."""
+    """The probability of exceeding a bound this far below the observed mean, (pairs,)."""
     error = sd / np.sqrt(topics)
     t = np.copysign(np.inf, excess)
     t[excess == 0] = -np.inf

@@ -1,4 +1,4 @@
-"""Runs on several sets of topics, the members of a suite: aggregates, changes, what is sure.
+"""Runs on several sets of topics, the members of a suite: aggregates, changes, confidence.
 
 means are float64 (runs, members), a run's mean score by member, higher is better, nan where a member is
 missing in a run. A run that lacks a member has no mean and no mean rank, but points: nan means none.
@@ -7,7 +7,7 @@ A member's scores are float64 (runs, topics), higher is better, of the same runs
 (members,), are those of the aggregate. Three answers, by what would be drawn again: the topics within each
 member, the members, or topics that all members share.
 
-Efron and Tibshirani, An Introduction to the Bootstrap, 1993. The same seed gives the same numbers for ever.
+Efron and Tibshirani, An Introduction to the Bootstrap, 1993. The same seed always gives the same numbers.
 """
 
 from collections.abc import Sequence
@@ -91,7 +91,7 @@ def member_ranks(means: FloatArray) -> FloatArray:
 def borda_points(means: FloatArray) -> FloatArray:
     """MTEB's Rank (Borda): in every member n less the rank, 0 where it is missing, summed, (runs,).
 
-    n is the number of all runs, so that points depend on who takes part. Without missing members they sum to
+    n is the number of all runs, so that points depend on the set of runs. Without missing members they sum to
     members · n (n - 1) / 2.
 
     >>> board = [[0.5, 0.6, 0.4], [0.45, 0.65, 0.4], [0.4, 0.5, 0.55], [0.3, 0.55, np.nan]]
@@ -126,7 +126,7 @@ Drawn = Literal["topics", "members", "shared topics"]
 """Units in which other suites like this one would differ."""
 
 FEW_MEMBERS = 6
-"""With fewer members, members like these can tell little."""
+"""With fewer members, little can be inferred about members like these."""
 _WELCH = Procedure(
     "members_t",
     "t over members",
@@ -142,7 +142,7 @@ class MemberPairs:
     """All pairs of runs by an aggregate, first less second, each (pairs,) in the order of pairs().
 
     error is the standard error, freedom its degrees of freedom, 0 where it is not known. table has p, its
-    correction by Holm and the 95 % interval, for who asks whom a run beats. units: how many there are of what
+    correction by Holm and the 95 % interval, for comparing two runs. units: how many there are of what
     would be drawn again, the topics of all members, the members, or the topics that they share.
     """
 
@@ -255,10 +255,10 @@ def _t(difference: FloatArray, error: FloatArray) -> FloatArray:
 def _tested(
     difference: FloatArray, error: FloatArray, freedom: FloatArray, runs: int, units: int
 ) -> MemberPairs:
-    """p, its correction and the interval; p 1 and an interval without ends where nothing is known."""
+    """p, its correction and the interval; p 1 and an unbounded interval if nothing is known."""
     is_known = freedom > 0
     t = np.where(is_known, _t(difference, error), 0.0)
-    # A difference that is the same on every topic of every member has no error, whatever its freedom.
+    # A difference that is the same on every topic of every member has no error, for any degrees of freedom.
     usable = np.where(is_known & np.isfinite(freedom), freedom, 1.0)
     p = np.where(is_known, 2 * stdtr(usable, -np.abs(t)), 1.0)
     half = np.where(is_known, stdtrit(usable, 0.975) * error, np.inf)
@@ -280,7 +280,7 @@ def _tested(
 
 By = Literal["mean", "macro", "micro", "borda", "mean_rank"]
 MEANS: tuple[By, ...] = ("mean", "macro", "micro")
-"""Aggregates that are weighted means of the members' means: of these is said which differences are real."""
+"""Aggregates that are weighted means of the members' means: only these get significance tests."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -298,7 +298,7 @@ class Board:
 
     weights: of the members in the aggregate, equal ones where it is not a mean. means: (runs, members), as
     the measure prints them, nan for a missing member. values: each aggregate, nan for a run that has none.
-    ranks: by the aggregate that was asked for. complete: places of the runs with all members, which pairs and
+    ranks: by the requested aggregate. complete: places of the runs with all members, which pairs and
     verdicts are of; None where the aggregate is not a mean, or less than two runs are complete.
     """
 
@@ -376,7 +376,7 @@ def _stacked(member: MemberScores, runs: Sequence[int], lower_is_better: bool) -
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A run on the reference member and on another one; numbers that are not defined are None.
+    """A run on the reference member and on another one; undefined numbers are None.
 
     effect is that of the run over the baseline, None without one; p that of an unpaired t test with one
     variance, of the run's own scores here against there.

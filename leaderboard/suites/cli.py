@@ -163,6 +163,6 @@ def _text(page: SuitePage, name: str, layout: str) -> str:
     if layout == "latex":
         return latex_text(table)
     left_out = [f"{member.name} does not count here: {member.why}" for member in page.left_out]
-    said = [*left_out, *page.remarks, *([page.why_not] if page.why_not else [])]
-    lines = [table.caption, *said, "", *table_lines(table, "-")] if table.columns else [table.caption, *said]
+    notes = [*left_out, *page.remarks, *([page.why_not] if page.why_not else [])]
+    lines = [table.caption, *notes, *(["", *table_lines(table, "-")] if table.columns else [])]
     return "\n".join([*lines, ""])

@@ -1,8 +1,8 @@
 """Pages of suites.
 
 Reading asks each member's board in turn: a suite of 18 members takes more than a hundred statements, so the
-result is cached until the site changes. Two viewers share what is kept where neither is
-in a team of the suite or has a role in its tasks.
+result is cached until the site changes. Two viewers share the cache if neither is in a team of the suite or
+has a role in its tasks.
 """
 
 import threading
@@ -71,7 +71,7 @@ _lock = threading.Lock()
 
 
 def kept_suite(session: Session, viewer: Viewer, known: KnownSuite) -> SeenSuite:
-    """As `seen_suite`; one statement where nothing on the site changed since the last time."""
+    """As `seen_suite`; one statement if the site did not change since the last call."""
     engine = session.get_bind().engine
     # SuiteBoardRequest of the session itself: what it reads later is never of an older version.
     version = session.scalar(select(SiteVersion.number)) or 0
@@ -123,7 +123,7 @@ LIST_COLUMNS: tuple[Column[Any], ...] = (
 def board_table(
     of: SuiteBoard, rows: Sequence[BoardRow] | None = None, *, on_site: bool = False
 ) -> Table[BoardRow]:
-    """One row a run: rank, its range, the aggregates, the mean of each member; on a site with its team.
+    """One row per run: rank, its range, the aggregates, the mean of each member; on a site with its team.
 
     rows: where they were made before.
     """
@@ -161,7 +161,7 @@ def board_table(
 
 
 def change_table(of: SuiteBoard, rows: Sequence[ChangeRow] | None = None) -> Table[ChangeRow]:
-    """One row a run and member: what became of it and of its gain since the reference."""
+    """One row per run and member: what became of it and of its gain since the reference."""
     return Table(
         "suite-changes",
         f"Changes from {of.scores.suite.reference or 'no reference'}.",
@@ -183,7 +183,7 @@ def change_table(of: SuiteBoard, rows: Sequence[ChangeRow] | None = None) -> Tab
 
 
 def pair_table(of: SuiteBoard, rows: Sequence[PairRow] | None = None) -> Table[PairRow]:
-    """One row a pair of complete runs: how sure their difference is."""
+    """One row per pair of complete runs: how sure their difference is."""
     names = ("difference", "error", "freedom", "t", "p", "adjusted", "low", "high")
     heads = {"error": "SE", "freedom": "df", "adjusted": "p (Holm)"}
     noun, units = drawn_noun(of), of.board.pairs.units if of.board.pairs else 0
@@ -357,7 +357,7 @@ def suites(session: Session, viewer: Viewer) -> tuple[SuiteRow, ...]:
 
 
 def suite_page(session: Session, viewer: Viewer, slug: str, choice: SuiteChoice) -> SuitePage:
-    """The board of a suite; three statements while the site stays as it is.
+    """The board of a suite; three statements while the site does not change.
 
     Raises NotFound as `records.visible_suite` does, Invalid for what cannot be asked of it.
     """
@@ -545,7 +545,7 @@ class SuiteRunPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SendPage:
-    """The form by which runs are sent to a suite: the viewer's teams, members, and runs that teams have."""
+    """The form that submits runs to a suite: the viewer's teams, members, and runs that teams have."""
 
     suite: str
     title: str

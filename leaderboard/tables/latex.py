@@ -1,9 +1,9 @@
-"""Tables as LaTeX: what is printed letter by letter, and rows as a booktabs table.
+"""Tables as LaTeX: escaped text, and rows as a booktabs table.
 
 BibTeX entries of the works that measures and tests cite in a line.
 
 A citation is surnames, title, where it appeared and year, with commas between; several follow each other with
-semicolons. Entries have what it has and no more: surnames stand without first names.
+semicolons. Entries have only its fields: surnames without first names.
 """
 
 import re
@@ -62,7 +62,7 @@ def escaped(text: str) -> str:
 def booktabs(
     heads: Sequence[str], rows: Sequence[Sequence[str]], columns: str, caption: str, label: str = ""
 ) -> str:
-    """A table of what is LaTeX already: heads, rows, column letters such as `lrr`, caption and label."""
+    """A table of LaTeX code: heads, rows, column letters such as `lrr`, caption and label."""
     lines = [
         r"% Needs \usepackage{booktabs} and \usepackage{graphicx}, which shrinks tables wider than text.",
         r"\begin{table}",
@@ -83,7 +83,7 @@ def booktabs(
 
 
 def latex_text(table: Table[Any]) -> str:
-    """A table as a booktabs table, with every letter of heads, cells and caption as it is.
+    """A table as a booktabs table, with heads, cells and caption verbatim.
 
     Numbers have the decimals of their column, four where it says nothing; whole numbers have none. Columns of
     numbers are set right. None, and any number that is not finite, is a dash.
@@ -127,7 +127,7 @@ def latex_text(table: Table[Any]) -> str:
 
 
 def label(name: str) -> str:
-    r"""A name as a LaTeX label: letters, digits and `:-.` only, which is all that \ref takes."""
+    r"""A name as a LaTeX label: letters, digits and `:-.` only, which is all that \ref accepts."""
     return re.sub(r"[^A-Za-z0-9:.-]+", "-", f"tab:{name}")
 
 
@@ -150,7 +150,7 @@ def _marked(column: Column[Any], row: Any, value: Any) -> str:
 
 
 def _number(text: str) -> str:
-    # What is no number here is yes or no.
+    # Other values here are yes or no.
     return f"$-${text[1:]}" if text.startswith("-") else text
 
 
@@ -174,7 +174,7 @@ _NO_WORDS = frozenset(("a", "an", "the", "on"))
 
 @dataclass(frozen=True, slots=True)
 class CitedWork:
-    """A work as it is cited; where and year may be empty."""
+    """A cited work; where and year may be empty."""
 
     authors: tuple[str, ...]
     title: str

@@ -14,10 +14,10 @@ _SPECIAL = re.compile(
 
 
 def markdown_text(table: Table[Any]) -> str:
-    """A table with its caption, with every letter of heads, cells and caption as it is.
+    """A table with its caption, with heads, cells and caption verbatim.
 
-    Numbers have the decimals of their column and stand right. None, and any number that is not finite, is a
-    dash. What is best is bold; marks are superscript.
+    Numbers have the decimals of their column and are right-aligned. None, and any number that is not finite,
+    is a dash. The best is bold; marks are superscript.
 
     >>> from leaderboard.tables.record import Column, Table
     >>> run = Column(key="run", value=lambda row: row[0])

@@ -20,7 +20,7 @@ from leaderboard.errors import NotFound
 Row = TypeVar("Row")
 Page = TypeVar("Page")
 BY_TYPE: Final = -1
-"""Decimals that go by the type of a field: 0 of a whole number, 4 of any other, None of a text."""
+"""Decimals that go by the type of a field: 0 for whole numbers, 4 for others, None for texts."""
 
 
 class Place(Flag):
@@ -123,9 +123,9 @@ def columns_from(record: type[Row], *parts: "str | Column[Row]") -> "list[Column
     if not parts:
         parts = tuple(each.name for each in fields(record))  # type: ignore[arg-type]
     columns: list[Column[Row]] = []
-    held = cast(Hashable, record)
+    hashable = cast(Hashable, record)
     for part in parts:
-        columns += [part] if isinstance(part, Column) else [_column(held, name) for name in part.split()]
+        columns += [part] if isinstance(part, Column) else [_column(hashable, name) for name in part.split()]
     return columns
 
 
@@ -190,7 +190,7 @@ class Table(Generic[Row]):
         return [column for column in self.columns if place in column.shown]
 
     def data(self) -> tuple[list[str], list[list[Any]]]:
-        """Keys and plain values of all rows, as CSV has them; moments as ISO 8601 writes them.
+        """Keys and plain values of all rows, as in CSV; moments as ISO 8601 writes them.
 
         >>> from datetime import UTC, datetime
         >>> days = [Column(key="day", value=lambda day: datetime(2026, 12, day, tzinfo=UTC))]
@@ -312,7 +312,7 @@ def utc_time(at: datetime | None) -> str:
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """A text cell that starts like this would be run as a formula by a spreadsheet, the last four by some that
-take full-width signs for plain ones."""
+treat full-width signs as plain ones."""
 
 
 def finite(value: float) -> float | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 
 def yaml_text(facts: Mapping[str, Any] | Sequence[Any]) -> str:
-    """The facts as YAML: mappings and lists in blocks, scalars as JSON has them, which YAML reads too.
+    """The facts as YAML: mappings and lists in blocks, scalars as in JSON, which is valid YAML.
 
     >>> print(yaml_text({"tag": "on", "research goal": {"measures": ["AP", 3], "none": []}}))
     "tag": "on"
@@ -48,5 +48,5 @@ def _is_nested(value: Any) -> bool:
 
 
 def _scalar(value: Any) -> str:
-    # Letters outside ASCII stand as escapes: some are ends of lines to YAML that are none to JSON.
+    # Letters outside ASCII are escaped: some are line breaks in YAML but not in JSON.
     return json.dumps(value, allow_nan=False)

@@ -34,7 +34,7 @@ from leaderboard.trec.read.blocks import Block, Consumer
 from leaderboard.trec.read.lines import DEFAULT_LIMITS
 from leaderboard.trec.read.scanning import scan_run
 from leaderboard.trec.runs.fingerprints import RankingDigest
-from leaderboard.trec.scores.held import HeldQrels, HeldRun
+from leaderboard.trec.scores.in_memory import HeldQrels, HeldRun
 from leaderboard.trec.scores.scoring import Inputs, Judging, Options, Ranked, Scorer
 
 Progress = Callable[[float], None]
@@ -76,7 +76,7 @@ class ComparedFiles:
     signs: SignArray
     """Of each pair, (pairs,): 1 where the first is better, -1 where it is worse, 0 where undecided."""
     letters: tuple[str, ...]
-    """Empty for more than 15 runs, or where no pair could be told apart."""
+    """Empty for more than 15 runs, or where no pair could have differed significantly."""
     effects: FloatArray
     """Cohen's d_z of each pair, (pairs,), positive where the first is better."""
     topics: int

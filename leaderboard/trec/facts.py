@@ -17,7 +17,7 @@ _EACH = re.compile(r"\s*(?:/|per|a)\s*(?:topic|query)$")
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit as it is shown, and how many of the kept unit it is."""
+    """A unit as shown, and its factor to the stored unit."""
 
     name: str
     factor: float
@@ -161,7 +161,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 @dataclass(frozen=True, slots=True)
 class FactField:
-    """One fact: its key in forms, JSON and stored details, and how it is asked for.
+    """One fact: its key in forms, JSON and stored details, and its form field.
 
     group: method, links or cost. choices: the words allowed, else any. dimension: of a quantity.
     """
@@ -412,7 +412,7 @@ def _automatic(details: Mapping[str, Any]) -> str | None:
 
 
 def _stages(details: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    """Names of what ranks by itself, and of what reranks others."""
+    """Names of first-stage rankers, and of rerankers."""
     retrieval = at(details, "method", "retrieval")
     stages = retrieval[:MOST_ITEMS] if isinstance(retrieval, list) else [retrieval]
     first: list[str] = []
@@ -509,7 +509,7 @@ HEADER: dict[str, HeaderSource] = {
     "runtime_ms": HeaderSource(_resource("runtime", "wallclock"), (("resources", "runtime", "wallclock"),)),
     "hardware": HeaderSource(_hardware),
 }
-"""By field, where a header says it; a header says nothing of the other fields."""
+"""By field, its place in a header; headers do not have the other fields."""
 
 
 _NO_NAMES = frozenset(
@@ -525,7 +525,7 @@ _NO_NAMES = frozenset(
 # The same few declarations are compared by every pair of a run and a judge.
 @lru_cache(maxsize=1024)
 def families(declared: str) -> frozenset[str]:
-    """The families of the models that are named: of each name the letters of its first word.
+    """The families of the models that are named: the letters of the first word of each name.
 
     >>> sorted(families("GPT-4o for expansion; Llama 3.1 and gpt-5"))
     ['gpt', 'llama']

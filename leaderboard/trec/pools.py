@@ -46,10 +46,10 @@ Pool = Mapping[str, Sequence[Pooled]]
 def read_pool(path: Path, limits: Limits = DEFAULT_LIMITS) -> dict[str, list[Pooled]]:
     """The pool in a file: `topic docno` by line, CSV with a header, or JSON lines; topics in its order.
 
-    CSV and JSON lines have the fields topic, docno, priority, stratum and probability, of which the first two
-    are needed and others are ignored. Blank lines and `#` comments are skipped. Without priorities
-    documents keep the order of the file. The apostrophe that keeps a spreadsheet from running a cell of CSV
-    is taken off again. Raises Invalid with up to 25 problems.
+    CSV and JSON lines have the fields topic, docno, priority, stratum and probability, the first two are
+    required and others are ignored. Blank lines and `#` comments are skipped. Without priorities documents
+    keep the order of the file. The apostrophe that keeps a spreadsheet from running a cell of CSV is removed.
+    Raises Invalid with up to 25 problems.
     """
     reader = _Reader()
     for number, line in raw_lines(path, limits):
@@ -61,7 +61,7 @@ def read_pool(path: Path, limits: Limits = DEFAULT_LIMITS) -> dict[str, list[Poo
 
 
 def as_text(pool: Pool, form: str) -> Iterator[str]:
-    """The pool as a file of a form of FORMS, in pieces; NIST's tells nothing of where a document came from.
+    """The pool as a file of a form of FORMS, in pieces; NIST's does not record where a document came from.
 
     >>> "".join(as_text({"1": [Pooled("d9", 2.0), Pooled("d10", 1.0)]}, "nist"))
     '1 d10\\n1 d9\\n'
@@ -106,7 +106,7 @@ class _Reader:
             self.problems.add(problem)
 
     def add(self, number: int, line: bytes) -> None:
-        """Take a line that is neither blank nor a comment."""
+        """Add a line that is neither blank nor a comment."""
         if problem := unfit_text(number, line) or _bare_cr(number, line):
             self.problems.add(problem)
             return
@@ -118,7 +118,7 @@ class _Reader:
             self._take(number, fields)
 
     def pool(self) -> dict[str, list[Pooled]]:
-        """The pool of all lines taken; raises Invalid where there were problems."""
+        """The pool of all lines added; raises Invalid where there were problems."""
         if not self.documents and not self.problems.found:
             self.problems.add(Problem("The file has no documents.", "Write one line each: topic docno."))
         self.problems.stop()

@@ -25,7 +25,7 @@ from leaderboard.trec.scores.report import RunScores
 from leaderboard.trec.scores.scoring import Inputs, Options, Scorer
 
 GROUPS = ("domain", "language", "lag")
-"""Properties by which members may be grouped."""
+"""Properties that members may be grouped by."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 MOST_BYTES = 2**20
 _SUITE = {
@@ -199,9 +199,9 @@ class _Reader:
 METADATA = ("ir-metadata.yml", "ir-metadata.yaml")
 RUNS = ("run.txt", "run.txt.gz")
 ANSWERS = ("run.jsonl", "run.jsonl.gz")
-"""Other names of a member's run if it takes answers or boards of judges."""
+"""Other names of a member's run if it accepts answers or boards of judges."""
 MOST_RUN_BYTES = 250_000_000
-"""Of one member's file as it is sent: LongEval's limit."""
+"""Of one member's submitted file: LongEval's limit."""
 MOST_METADATA_BYTES = 2**20
 WANTED: tuple[tuple[str, ...], ...] = (("tag",), ("actor", "team"))
 """Required fields of a header, where one is required."""
@@ -210,7 +210,7 @@ WANTED: tuple[tuple[str, ...], ...] = (("tag",), ("actor", "team"))
 class Submission:
     """One submission, read member by member; its problems are collected, because all of it counts or none.
 
-    Nothing of an archive is unpacked under a name that it chose, and no more than one member at a time.
+    Nothing is unpacked under a name from the archive, and no more than one member at a time.
     """
 
     def __init__(
@@ -247,9 +247,9 @@ class Submission:
         return [name for name in self._members if name not in self.seen]
 
     def runs(self) -> Iterator[tuple[str, Path]]:
-        """Each member's name and the file of its run, which is there until the next is asked for.
+        """Each member's name and the file of its run, which exists until the next is requested.
 
-        Raises Invalid for what is neither a folder nor an archive, or a damaged one; TooLarge beyond the
+        Raises Invalid for a file that is not an archive, or a damaged one; TooLarge beyond the
         limits.
         """
         with TemporaryDirectory() as folder:

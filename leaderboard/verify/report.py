@@ -1,4 +1,4 @@
-"""What was verified, what could not be, and what differs: as text, as JSON, and as a line to paste."""
+"""Verified files, unverifiable ones, and differences: as text, as JSON, and as a line to paste."""
 
 import json
 import re
@@ -20,7 +20,7 @@ class Difference:
 
     file: str
     rule: str = ""
-    """What is wrong with a whole file; '' for a value."""
+    """A problem of a whole file; '' for a value."""
     run: str = ""
     measure: str = ""
     """The measure, or the name of another value, such as rank."""
@@ -60,7 +60,7 @@ class Report:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no value was recomputed and nothing differs, so that nothing can be said of the scores."""
+        """Whether no value was recomputed and nothing differs, so that the scores are not verified."""
         return not (self.values or self.differences)
 
     @property
@@ -79,7 +79,7 @@ class Report:
         return f"{self.equal:,} of {self.values:,} values equal"
 
     def note(self, sentence: str) -> None:
-        """Add what was checked and is right."""
+        """Add a check that succeeded."""
         self.checked.append(sentence)
 
     def differs(self, file: str, rule: str) -> None:

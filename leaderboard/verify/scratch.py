@@ -33,7 +33,7 @@ Progress = Callable[[str], object]
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """The site, and who does its work."""
+    """The site, and its evaluator."""
 
     database: Database
     evaluator: Evaluator

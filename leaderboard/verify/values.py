@@ -34,7 +34,7 @@ def compared(file: str, printed: Values, again: Values) -> Iterator[Difference |
 
 
 def of_bundle(path: str, printed: bytes, again: bytes) -> tuple[Values, Values]:
-    """The values of a file of a bundle's scores and of the recomputed file, as far as versions have both.
+    """The values of a file of a bundle's scores and of the recomputed file, where versions have both.
 
     Raises ValueError, LookupError, TypeError, AttributeError or csv.Error for anything else.
     """
@@ -59,7 +59,7 @@ def _cells(path: str, body: bytes) -> Values:
 
 
 def board(facts: Mapping[str, Any]) -> Values:
-    """The values of a board as its JSON or a snapshot has them."""
+    """The values of a board as in its JSON or a snapshot."""
     made = dict(_leaves("", {key: value for key, value in facts.items() if key != "rows"}))
     for row in facts["rows"]:
         made |= dict(_leaves(_run(row), row))

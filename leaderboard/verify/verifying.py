@@ -45,7 +45,7 @@ class Place(Protocol):
         ...
 
     def why(self, path: str) -> str:
-        """Why a file is missing, as far as is said."""
+        """Why a file is missing, if known."""
         ...
 
     def address(self, path: str) -> str:
@@ -75,22 +75,22 @@ class Folder:
 
 @dataclass(slots=True)
 class Address:
-    """A site or mirror on the web; files are kept in a folder meanwhile."""
+    """A site or mirror on the web; fetched files are kept in a folder."""
 
     url: str
     folder: Path
     _kept: dict[str, Path | None] = field(default_factory=dict)
-    _said: dict[str, str] = field(default_factory=dict)
+    _reasons: dict[str, str] = field(default_factory=dict)
 
     def get(self, path: str) -> Path | None:
-        """A file, asked for once; raises Invalid where the site does not answer."""
+        """A file, requested once; raises Invalid where the site does not answer."""
         if path not in self._kept:
             self._kept[path] = self._fetched(path)
         return self._kept[path]
 
     def why(self, path: str) -> str:
-        """What the site said."""
-        return self._said.get(path, "The site does not publish it.")
+        """Why the site did not give it."""
+        return self._reasons.get(path, "The site does not publish it.")
 
     def address(self, path: str) -> str:
         """Its address."""
@@ -116,7 +116,7 @@ class Address:
                     continue
                 if error.code >= 500 or error.code in BUSY:
                     raise Invalid(f"{self.address(path)} answered {error.code}. Try again later.") from error
-                self._said[path] = _message(error)
+                self._reasons[path] = _message(error)
                 return None
             except (URLError, HTTPException, TimeoutError, ConnectionError) as error:
                 why = getattr(error, "reason", None) or error
@@ -155,7 +155,7 @@ Progress = Callable[[str], object]
 
 
 class NoBundle(Invalid):
-    """Files that no export wrote, of which nothing can be said."""
+    """Files that no export wrote and that cannot be verified."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +168,7 @@ class Asked:
 
 @dataclass(slots=True, eq=False)
 class _Work:
-    """One command at work: what it found so far, and the site that it recomputes on."""
+    """One running command: what it found so far, and the site that it recomputes on."""
 
     report: Report
     site: Scratch
@@ -345,7 +345,7 @@ def _bring(work: _Work, files: BundleFiles, name: str) -> None:
     slug = str(head.get("slug"))
     if slug in work.brought:
         raise Invalid(f"{name} is a second bundle of the task {slug}.")
-    # What everybody reads says nothing of when it was written.
+    # Public data does not record when it was written.
     is_public = head.get("made_at") is None
     try:
         task = work.site.bring(files)
@@ -369,7 +369,7 @@ def _compare_scores(work: _Work) -> None:
             with _reading(work.report, f"{bundle.name}: {path}") as name:
                 printed, computed = values.of_bundle(path, body, again.get(path, b""))
                 if bundle.is_release:
-                    # Names were put out of them as letters, also where these were words.
+                    # Names were removed from them as plain text, even where they were words.
                     printed = {key: value for key, value in printed.items() if key[1] != "sentences"}
                 _note(work, name, printed, computed)
 
@@ -417,7 +417,7 @@ def _frozen(work: _Work, place: Place, slug: str, by: Trust, only: str) -> None:
 
 
 def _listed(work: _Work, place: Place, slug: str) -> tuple[list[int], list[str]]:
-    """The numbers of a task's editions and the addresses of its snapshots, as far as they are public."""
+    """The numbers of a task's editions and the addresses of its snapshots, where public."""
     path = place.get(f"tasks/{slug}/history.json")
     if path is not None:
         with _reading(work.report, f"history of {slug}"):

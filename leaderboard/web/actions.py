@@ -37,9 +37,9 @@ def add_to(
 ) -> None:
     """Give every action that has a form the route of it.
 
-    Without `again` a refusal is a separate page. then: action's name -> what is answered when it is done,
-    where it is not the page with the form; before: what is required of the request first. refusals: the
-    errors that stand above the form, which is shown again.
+    Without `again` a refusal is a separate page. then: action's name -> the response when it is done, if not
+    the page with the form; before: checks of the request. refusals: the errors shown above
+    the form, which is shown again.
     """
     for action in actions:
         if action.form:
@@ -61,9 +61,9 @@ def _view(
         asker, form = viewer(), request.form
         named = {name: form.get(by, "") for name, by in action.named.items()}
         try:
-            # What the address says besides is a field like those of the form.
-            beside = {name: value for name, value in placeholders.items() if name not in action.placeholders}
-            values = sent(action.record) | beside if action.record else None
+            # Other values in the address are fields like those of the form.
+            others = {name: value for name, value in placeholders.items() if name not in action.placeholders}
+            values = sent(action.record) | others if action.record else None
             outcome = action.do(writing, asker, placeholders | named, values, settings())
         except refusals as error:
             if again is None or wants_json():

@@ -146,7 +146,7 @@ DIGITS = 9
 """As many digits as a number in an address may have."""
 _ESCAPED = re.compile(r"~(2F|2E|7E)")
 _NO_STEP = re.compile(r"\.(?=(?:json|csv|tex|md)$)|^\.(?=\.?$)", re.IGNORECASE)
-"""The points of an id that would make it another step, or an ending that asks for a file."""
+"""The dots of an id that would make it a relative step, or a file suffix."""
 
 
 class IdConverter(IntegerConverter):
@@ -164,7 +164,7 @@ class IdConverter(IntegerConverter):
 
 
 class FormConverter(AnyConverter):
-    """The ending of a path that asks for a page as a file: `/tasks/<slug>.<form:form>`."""
+    """The suffix of a path that requests a page as a file: `/tasks/<slug>.<form:form>`."""
 
     def __init__(self, map: Map) -> None:
         super().__init__(map, "json", "csv", "tex", "md")
@@ -213,7 +213,7 @@ def kept(names: Iterable[str], *, flags: Iterable[str] = (), lists: Iterable[str
 def addresses_by_id(endpoint: str, name: str) -> Callable[[int], str]:
     """A function from an id to its address on this page, which is built once for all ids.
 
-    To build hundreds of them takes longer than the rest of a page. name: of the id among the endpoint's
+    Building hundreds of them takes longer than the rest of a page. name: of the id among the endpoint's
     values.
     """
     values: dict[str, Any] = {name: 0}

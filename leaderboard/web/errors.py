@@ -97,7 +97,7 @@ def problem_rows(problems: tuple[errors.Problem, ...]) -> Table[errors.Problem]:
     """Problems of a request or a file, one per row."""
     # Most problems have no place: then a page needs neither column.
     often = Place.EVERYWHERE if any(row.count > 1 for row in problems) else Place.DATA
-    # Reading stops at so many problems, so there may be more.
+    # Reading stops at this number of problems, so there may be more.
     has_stopped = sum(row.count for row in problems) == errors.MAX_PROBLEMS
     columns = columns_from(
         errors.Problem,
@@ -131,7 +131,7 @@ def _expected(error: errors.LeaderboardError) -> AnyResponse:
     if isinstance(error, errors.StoreAway):
         log.error("request %s found no object store: %s", request_id(), error.facts.get("why", error.message))
     problems = error.problems if isinstance(error, errors.Invalid) else ()
-    # The viewer knows of the task, so its page may lead on to what is shown of it.
+    # The viewer knows of the task, so its page may link to its visible parts.
     slug = (request.view_args or {}).get("slug", "") if isinstance(error, errors.NotShown) else ""
     response = _answer(status_of(error), error.message, problems, slug=slug)
     response.headers.update(_waiting(error))
@@ -139,7 +139,7 @@ def _expected(error: errors.LeaderboardError) -> AnyResponse:
 
 
 def _moved() -> AnyResponse | None:
-    """The way to the same page of the task that had this address's slug before; None where none had."""
+    """The way to the same page of the task that had this address's slug before; None if none had one."""
     slug = (request.view_args or {}).get("slug")
     if request.method not in ("GET", "HEAD") or not slug or request.endpoint is None:
         return None
@@ -159,7 +159,7 @@ def _door() -> str:
 
 def form_again(page: str, error: errors.LeaderboardError) -> Response:
     """A page that shows a refused form again, with the status and headers of the error."""
-    # Who may send a form, and how often, is not about its one control.
+    # Permissions and limits of a form are not about its one control.
     rest = "" if isinstance(error, errors.Forbidden | errors.OverQuota) else error.message
     page = marks.marked(page, marks.problems(error), rest)
     return Response(page, status_of(error), _waiting(error), mimetype="text/html")
@@ -173,7 +173,7 @@ def refused(page: Callable[[errors.LeaderboardError], str], error: errors.Leader
 
 
 def _waiting(error: errors.LeaderboardError) -> dict[str, str]:
-    """The headers that say when to try again, {} where nothing is known of it."""
+    """The headers that say when to try again, {} if unknown."""
     return {"Retry-After": str(error.facts["retry_after_s"])} if "retry_after_s" in error.facts else {}
 
 
@@ -232,7 +232,7 @@ def _failure(status: int, message: str) -> Response:
 
 
 def _apology(status: int, message: str) -> Response:
-    # Who asks may be what could not be found out; asking again would fail again.
+    # The viewer may be what could not be determined; asking again would fail again.
     g.setdefault("viewer", ANONYMOUS)
     return _answer(status, message, number=request_id())
 

@@ -2,7 +2,7 @@
 
 A page's figure as a file of its own: the drawing with the sheet's rules for it and nothing else.
 
-The drawing is taken out of the page that this viewer gets, so that what may be seen is decided there alone.
+The drawing is extracted from this viewer's page, so that visibility is decided there alone.
 Programs that open such files know less than browsers: colours are written out plainly.
 """
 
@@ -80,8 +80,8 @@ DAY_CHARACTERS = 10
 def as_of(session: Session, text: str) -> datetime:
     """The moment that a text names: of a day its end, of a time without zone that time in UTC.
 
-    Today is a day like others: what holds until its end holds now. Raises Invalid for what is not a date,
-    and for a day or a moment that has not begun; one statement.
+    Today is a day like others: what holds until its end holds now. Raises Invalid for what is not a date, and
+    for a day or a moment in the future; one statement.
     """
     begins = moment(text)
     if begins > now(session):
@@ -90,7 +90,7 @@ def as_of(session: Session, text: str) -> datetime:
 
 
 def moment(text: str) -> datetime:
-    """The moment at which what the text names begins; raises Invalid for what is not a date.
+    """The moment at which what the text names begins; raises Invalid for an invalid date.
 
     >>> moment("2026-11-01").isoformat(), moment("2026-11-01 12:30").isoformat()
     ('2026-11-01T00:00:00+00:00', '2026-11-01T12:30:00+00:00')
@@ -114,7 +114,7 @@ SHEET = Path(__file__).parent / "static" / "charts.css"
 WIDTH = 960
 """Width of a drawing as a file; on a page it takes the width it is given."""
 PAGE_ONLY = frozenset(("hit", "narrow"))
-"""Classes of what is there to be pointed at, or for narrow screens."""
+"""Classes of elements with tooltips, or for narrow screens."""
 
 SVG = "http://www.w3.org/2000/svg"
 _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
@@ -208,7 +208,7 @@ def rules() -> str:
 
 HTMX = "htmx-2.0.11.min.js"
 DIGITS = 4
-"""Decimals of a number of which nothing else is said."""
+"""Decimals of a number without its own setting."""
 
 CellMacro = Callable[[Any, Column[Any]], str]
 
@@ -293,7 +293,7 @@ def size(value: int) -> Markup:
 
 
 def duration(seconds: float) -> str:
-    """About how long something takes, in the unit that suits it.
+    """An approximate duration in a suitable unit.
 
     >>> duration(0.4), duration(12.3), duration(200)
     ('a second', '12 seconds', '3 minutes')
@@ -304,7 +304,7 @@ def duration(seconds: float) -> str:
 
 
 def share(value: float) -> str:
-    """A share of 0 to 1 in percent; what is not quite nothing or all is not rounded to it.
+    """A share of 0 to 1 in percent; values close to 0 or 100 % are not rounded to these.
 
     >>> share(0.25), share(0.001), share(0.0), share(0.999)
     ('25%', '<1%', '0%', '>99%')

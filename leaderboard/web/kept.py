@@ -3,12 +3,12 @@
 A file has its name by rename, so that none is read half written, and begins with a digest that only processes
 of this start can make: what an earlier program or another hand left there is never given.
 
-A page is kept under its whole address with the version of the site that was read before it was made: a
-change of whatever somebody may see raises that number, so that nothing is ever shown that is out of date.
-Anyone who sends a cookie or a token is never given a kept page, and no page made for them is kept.
+A page is kept under its whole address with the version of the site that was read before it was made: any
+change of visible data increments that number, so that nothing outdated is ever shown. Anyone who sends a
+cookie or a token is never given a kept page, and no page made for them is kept.
 
 A visitor's first page waits for one answer that way, not for a second one that comes after it. Kept pages are
-sent packed, so that it costs them 5 to 7 KB; those of who is signed in are not, and their browsers have the
+sent packed, so that it costs them 5 to 7 KB; those of signed-in accounts are not, and their browsers have the
 files already.
 """
 
@@ -64,7 +64,7 @@ class SentBody:
         return self._packed[coding]
 
     def response(self) -> Response:
-        """The bytes in the best coding that this request takes, with the tag of that coding."""
+        """The bytes in the best coding that this request accepts, with the tag of that coding."""
         coding = _coding(request, len(self.plain))
         response = Response(self.packed(coding), mimetype=self.mimetype)
         if coding:
@@ -115,7 +115,7 @@ class KeptFile:
 
 
 class KeptFiles:
-    """The files, of so many bytes together; versions that are over are removed."""
+    """The files, with a total size limit; outdated versions are removed."""
 
     def __init__(self, data: Path, memory: Memory, room: int) -> None:
         self._folder = data / "tmp" / FILES_FOLDER
@@ -148,7 +148,7 @@ class KeptFiles:
             log.warning("a page could not be kept for other processes: %s", error)
 
     def drop_others(self, version: int) -> None:
-        """Remove what is of any other version."""
+        """Remove files of any other version."""
         for folder in self._folder.glob("*"):
             if folder.name != str(version):
                 shutil.rmtree(folder, ignore_errors=True)
@@ -191,7 +191,7 @@ class KeptFiles:
 
 EXTENSION = "kept pages"
 LONGEST_S = 60.0
-"""However little happens: what a page says of days that are left goes on with the clock."""
+"""Even without changes: the remaining days on a page depend on the clock."""
 ROOMS = frozenset(
     (
         "tasks",
@@ -229,7 +229,7 @@ ROOMS = frozenset(
 """The blueprints whose pages are kept: none has an address that is a secret."""
 
 KEPT_HEADERS = ("Content-Disposition", "Content-Security-Policy")
-"""Headers kept with an answer besides its type; all others are the same everywhere."""
+"""Headers kept with an answer in addition to its type; all others are the same everywhere."""
 
 Address = tuple[str, str, str, str]
 
@@ -266,13 +266,13 @@ class KeptPages:
         self._next_date = 0.0
 
     def find(self, address: Address, version: int) -> KeptPage | None:
-        """The page of an address as it is in this version, None where it is not kept."""
+        """The page of an address in this version, None where it is not kept."""
         with self._lock:
             page = self._pages.get(address) if version == self._version else None
         return page if page is not None and page.until > time.monotonic() else None
 
     def begin(self, version: int) -> float:
-        """Drop what is of another version; until when, of time.monotonic(), a page made now may be kept."""
+        """Drop pages of another version; until when, of time.monotonic(), a page made now may be kept."""
         at = time.monotonic()
         if version != self._version or at >= self._next_date:
             next_date = at + phase_rules.seconds_to_next_date(reading())
@@ -286,7 +286,7 @@ class KeptPages:
         return min(at + LONGEST_S, self._next_date)
 
     def find_elsewhere(self, address: Address, version: int) -> KeptPage | None:
-        """The page as another process made it, kept here from now on; None where none did."""
+        """The page as another process made it, kept here from now on; None if none did."""
         kept = self._files.find(_name(address), version) if self._files is not None else None
         if kept is None:
             return None
@@ -295,7 +295,7 @@ class KeptPages:
         return page
 
     def keep(self, address: Address, version: int, page: KeptPage) -> None:
-        """Keep a page, unless the site changed since it was begun."""
+        """Keep a page, unless the site changed since it was rendered."""
         if self._keep_here(address, version, page) and self._files is not None:
             self._files.keep(_name(address), version, page.body, page.headers, page.until)
 
@@ -363,7 +363,7 @@ def _version() -> int | None:
 
 
 def offer(response: Response) -> Response | None:
-    """The same answer out of what is kept from now on; None where this request's answer may not be kept."""
+    """The same answer from the cache from now on; None where this request's answer may not be kept."""
     asked: Asked | None = g.get("to_be_kept")
     if asked is None or response.status_code != 200:
         return None
@@ -380,7 +380,7 @@ def _headers(response: Response) -> dict[str, str]:
 
 
 def _may_be_kept() -> bool:
-    """Whether a visitor asks for a page that is the same for all visitors."""
+    """Whether a visitor requests a page that is the same for all visitors."""
     return (
         request.method in ("GET", "HEAD")
         and request.blueprint in ROOMS
@@ -398,7 +398,7 @@ FILES = "leaderboard-static"
 LOGO_SETTING = "LEADERBOARD_SITE_LOGO"
 LOGOS = (".svg", ".png", ".jpg", ".jpeg", ".webp")
 JOINED = {"app.css": ("charts.css", "app.css")}
-"""Files sent as one, because every page waits for each file that it asks for."""
+"""Files sent as one, because every page waits for each file that it requests."""
 # What a machine's own table says of these two differs.
 KINDS = {".js": "text/javascript", ".css": "text/css"}
 
@@ -406,7 +406,7 @@ KINDS = {".js": "text/javascript", ".css": "text/css"}
 def register_static(app: Flask, logo: str) -> None:
     """Serve the files; templates have the address of each by its name, as in static["app.css"].
 
-    logo: the path of the site's own, as it is set; empty: none, nor has its address anything.
+    logo: the configured path of the site's own logo; empty: none, and its address is not found.
     """
     app.add_url_rule("/static/<path:filename>", endpoint="static", view_func=static)
     own = {f"site-logo{Path(logo).suffix}": _logo(Path(logo))} if logo else {}
@@ -417,7 +417,7 @@ def register_static(app: Flask, logo: str) -> None:
 
 @rule(PUBLIC)
 def static(filename: str) -> Response:
-    """A static file: for ever where its address names these very bytes."""
+    """A static file: permanently if its address identifies its bytes."""
     file = current_app.extensions[FILES].get(filename)
     if file is None:
         raise NotFound
@@ -442,7 +442,7 @@ def _files() -> dict[str, SentBody]:
 
 
 def _logo(path: Path) -> SentBody:
-    """Raises Invalid for a file that cannot be read or is no picture by its name."""
+    """Raises Invalid for a file that cannot be read or does not have the name of a picture."""
     if path.suffix.lower() not in LOGOS:
         raise Invalid(f"{LOGO_SETTING} is {str(path)!r}; it must be the path of one of {', '.join(LOGOS)}.")
     try:
@@ -463,7 +463,7 @@ def _file(path: Path) -> SentBody:
 
 
 STYLES_NAMES = ("app", "board", "matrix")
-"""Of the sheets that pages wear that may be kept."""
+"""Style sheets of the pages that may be kept."""
 
 
 def register_styles(app: Flask) -> None:

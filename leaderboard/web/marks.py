@@ -25,13 +25,13 @@ def record_sent() -> Any:
 
 
 def problems(error: LeaderboardError) -> dict[str, str]:
-    """Field -> what is wrong with it and what to do."""
+    """Field -> its problem and remedy."""
     facts: Any = error.facts
     titles = facts.get("titles") or ((record := record_sent()) and fields.titles(record)) or {}
     found: dict[str, str] = {**facts.get("at_fields", {})}
     for problem in getattr(error, "problems", ()):
         if problem.field:
-            # A rule may go on from the title, such as `must be a date.`
+            # A rule may continue the title, such as `must be a date.`
             title = "" if problem.rule[:1].isupper() else titles.get(problem.field, "")
             found[problem.field] = " ".join(filter(None, (title, problem.rule, problem.remedy)))
     return found or ({facts["field"]: error.message} if "field" in facts else {})
@@ -40,8 +40,8 @@ def problems(error: LeaderboardError) -> dict[str, str]:
 def marked(page: str, found: Mapping[str, str], rest: str = "") -> str:
     """A page with each sentence before the control of its field, in the form that was sent.
 
-    found: name or label of a control -> sentence; rest: what is said of the control of a form that has
-    one only. The list above the form leads to these, and only to these.
+    found: name or label of a control -> sentence; rest: the message for the only control of a form. The list
+    above the form leads to these, and only to these.
     """
     here = max(FORM.finditer(page), key=lambda one: _likeness(one[0], found), default=None)
     if here is None or not _likeness(here[0], found):
@@ -55,7 +55,7 @@ def marked(page: str, found: Mapping[str, str], rest: str = "") -> str:
 
 
 def anchor(field: str) -> str:
-    """The end of the address that leads to what is wrong with a field."""
+    """The fragment of the address of a field's problem."""
     return f"fault-{re.sub('[^a-z0-9_]+', '-', field.lower())}"
 
 
@@ -84,7 +84,7 @@ def _with(form: str, field: str, sentence: str) -> str:
     if not found:
         return form
     tag, place = found[0], found[0].start()
-    # A label and a legend name what they hold: what is wrong stands before the one, after the other.
+    # A label and a legend name what they hold: the message precedes the one and follows the other.
     if len(found) > 1 and _attributes(tag[0]).get("type") in ("checkbox", "radio"):
         place = form.rfind("</legend>", 0, place) + len("</legend>")
     elif (opened := form.rfind("<label", 0, place)) > form.rfind("</label>", 0, place):

@@ -27,7 +27,7 @@ RECORD_WAIT_S = 5.0
 
 EXTENSION = "request counts"
 OTHER = ("other", "other")
-"""Method and route of what leads nowhere: its addresses are whatever somebody thought of."""
+"""Method and route of unknown addresses: its addresses are arbitrary."""
 
 Route = tuple[str, str]
 """Method and rule, such as GET and /tasks/<slug>."""
@@ -36,14 +36,14 @@ View = TypeVar("View", bound=Callable[..., Any])
 
 
 def register(app: Flask) -> None:
-    """Number and time every request of an application; register it before all else that looks at requests."""
+    """Number and time every request of an application; register it before other handlers of requests."""
     app.before_request(_begin)
     app.after_request(_finish)
     app.teardown_request(lambda _: logs.begin())
 
 
 def hands_out_judgments(view: View) -> View:
-    """A decorator, put under the route decorator: who takes this file is on record."""
+    """A decorator, put under the route decorator: downloads of this file are logged."""
     view.recorded = QRELS  # type: ignore[attr-defined]
     return view
 
@@ -118,7 +118,7 @@ def _seconds() -> float:
 def _action(status: int) -> str:
     """Action to record for this request, empty if none: submitted judgments, and refusals.
 
-    Of visitors, only that they are throttled: who is nobody is refused every day.
+    Of visitors, only that they are throttled: anonymous requests are refused every day.
     """
     if status == 200 and request.method == "GET" and request.endpoint:
         return str(getattr(current_app.view_functions[request.endpoint], "recorded", ""))

@@ -105,7 +105,7 @@ def as_latex(text: str, name: str) -> Response:
 
 
 def as_stored(body: bytes, mimetype: str) -> Response:
-    """Bytes as they are stored, to be checked against a digest."""
+    """Stored bytes, to be checked against a digest."""
     return _kept(Response(body, mimetype=mimetype))
 
 
@@ -135,7 +135,7 @@ def as_text(text: str, name: str) -> Response:
 
 
 def page(html: str) -> Response:
-    """A page the browser may keep while its content is the same; or the figure of it that is asked for."""
+    """A page the browser may keep while its content is the same; or its requested figure."""
     figure = request.args.get(filters.PARAMETER)
     if figure is not None:
         name = "-".join([*request.path.strip("/").split("/"), figure])

@@ -40,14 +40,14 @@ KEY_CHARACTERS = 100
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A file that was sent: where it lies until the request ends, and the name its sender gave it."""
+    """A file that was sent: its path until the request ends, and its original name."""
 
     path: Path
     name: str
 
 
 def received(field: str) -> Received | None:
-    """The file of a form field, the first of several, None where none was chosen."""
+    """The file of a form field, the first of several, None if none was chosen."""
     first = next(iter(received_all(field)), None)
     return first and Received(first.path, base_name(first.name))
 
@@ -63,7 +63,7 @@ def _kept(file: FileStorage, name: str) -> Received:
 
 
 def form_key() -> str | None:
-    """The form's key, made the sender's own: nobody meets another account's upload by guessing it."""
+    """The form's key, made the sender's own: guessing does not lead to another account's upload."""
     given = request.form.get("key", "")[:KEY_CHARACTERS]
     return f"{viewer().account_id}:{given}" if given else None
 
@@ -135,7 +135,7 @@ PUBLIC, SIGNED_IN, ORGANISER, OPERATOR = Access.PUBLIC, Access.SIGNED_IN, Access
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Declaration of one view; is_computed: whether its answer takes so much work that visitors get few."""
+    """Declaration of one view; is_computed: whether its answer is so costly that visitors get few."""
 
     access: Access
     body: Body = Body.SMALL
@@ -226,12 +226,12 @@ class Budget:
         self._left: Left = LRUCache(ADDRESSES) if self.shared is None else SharedBudgets(self.shared)
         self._lock = threading.Lock()
 
-    def _held(self) -> AbstractContextManager[Any]:
-        return self._lock if self.shared is None else self.shared.held()
+    def _locked(self) -> AbstractContextManager[Any]:
+        return self._lock if self.shared is None else self.shared.locked()
 
     def spend(self, address: str, a_minute: int) -> float:
         """Take one page of the address's budget; seconds until there is one, 0 where there was."""
-        with self._held():
+        with self._locked():
             at = self.clock()
             left, seen = self._left.get(address, (float(a_minute), at))
             left = min(a_minute, left + (at - seen) * a_minute / 60)
@@ -248,9 +248,9 @@ def enforce_budget() -> None:
 
 
 def spend() -> None:
-    """Raise OverQuota, with retry_after_s, where a visitor's address asked for too many computed pages.
+    """Raise OverQuota, with retry_after_s, where a visitor's address requested too many computed pages.
 
-    People on this machine have no limit, nor have accounts. Views call it of which only some pages are
+    People on this machine and accounts have no limit. Called by views where only some pages are
     computed.
     """
     limit, ip = settings().computed_pages, client_ip()
@@ -268,9 +268,9 @@ def spend() -> None:
 
 
 MOST_PARTS = 250
-"""Parts of a form that takes many files: 200 of them and its fields."""
+"""Parts of a form for many files: 200 of them and its fields."""
 LEAST_ROOM = 2**20
-"""Bytes that must be free whatever the settings say: a full disk fails in the middle of a write."""
+"""Bytes that must be free regardless of the settings: a full disk fails in the middle of a write."""
 REFUSAL = "leaderboard.refusal"
 """Key of the environment under which the server says why it read no body."""
 ADMITTED = "leaderboard.admitted"
@@ -287,7 +287,7 @@ class Look(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """A body that may come in: of at most so many bytes, from this account."""
+    """A body that may be received: of at most this many bytes, from this account."""
 
     limit: int
     owner: str
@@ -339,7 +339,7 @@ class Gate:
             return Admission(limit, network if asker.account_id is None else f"account {asker.account_id}")
 
     def keeps_parts(self, method: str, path: str) -> bool:
-        """Whether the beginning of a body is of use there where its end never came."""
+        """Whether an incomplete body is useful there."""
         declared = self._rule(method, path)
         return declared is not None and declared.body is Body.PIECE
 
@@ -352,7 +352,7 @@ class Gate:
 
 
 def _limit(declared: Rule) -> int:
-    # Whose request it is takes a look into the database, which most addresses need not have.
+    # Finding the sender requires a database query, which most addresses do not need.
     is_visitor = declared.body is Body.CHECK and viewer().account_id is None
     return declared.limit(settings(), is_visitor=is_visitor)
 
@@ -366,7 +366,7 @@ def limit_body() -> None:
     if declared.body in (Body.UPLOAD, Body.FOLDER):
         request.max_form_parts = MOST_PARTS
     length = request.content_length
-    # The gate is asked for large bodies only, and has looked for room before it let one in.
+    # The gate is asked for large bodies only, and has checked the space before it admitted one.
     is_let_in = ADMITTED in request.environ and (length is None or length > Gate.small)
     if declared.takes_files and request.method in ("PATCH", "POST", "PUT") and not is_let_in:
         require_room(settings(), length or 0)
@@ -380,7 +380,7 @@ def refuse_unread() -> None:
 
 
 def require_room(here: Settings, needed: int) -> None:
-    """Raise NoRoom unless the disks of files and of SQLite have so many bytes free, and `free_bytes`."""
+    """Raise NoRoom unless the disks of files and of SQLite have `needed` bytes free, and `free_bytes`."""
     folders = {here.data}
     if (url := make_url(here.url)).get_backend_name() == "sqlite" and url.database:
         folders.add(Path(url.database).parent)

@@ -73,7 +73,7 @@ def register(app: Flask, settings: Settings) -> None:
 def behind_proxy(application: Any, settings: Settings) -> Callable[..., Any]:
     """The WSGI application, which knows visitors by X-Forwarded headers that come from a trusted proxy.
 
-    Raises Invalid where trusted_proxies names something that is no address or network.
+    Raises Invalid where trusted_proxies names something other than an address or network.
     """
     through = ProxyFix(application, x_for=1, x_proto=1, x_host=1)
     trusted = [_network(text) for text in settings.trusted_proxies.split(",") if text.strip()]
@@ -108,7 +108,7 @@ def _is_in(address: str, networks: Iterable[IPv4Network | IPv6Network]) -> bool:
 
 
 def trusted_hosts(settings: Settings) -> list[str] | None:
-    """The host names that are set; None where none is."""
+    """The configured host names; None if not configured."""
     named = [host.strip() for host in settings.trusted_hosts.split(",") if host.strip()]
     if settings.public_url:
         named.append(urlsplit(settings.public_url).hostname or "")
@@ -126,7 +126,7 @@ def incoming_folder() -> Path:
 
 
 def _suffix(name: str) -> str:
-    """The ending of a sent file's name, by which readers tell formats; nothing else of it is used."""
+    """The ending of a sent file's name, by which readers recognise formats; nothing else of it is used."""
     match = SUFFIX.search(name.lower())
     return match[0] if match else ""
 
@@ -142,7 +142,7 @@ def _remove_incoming() -> None:
 def refuse_foreign_host() -> None:
     """Raise SecurityError on loopback for a name that is not this machine's own, unless names are set.
 
-    A page elsewhere could make its own name lead here, and read the site as if it were part of it.
+    Another site could point its own name here, and read the site as if it were part of it.
     """
     here = settings()
     if here.trusted_hosts or here.public_url or not is_loopback(here.host):
@@ -165,14 +165,14 @@ def refuse_many_fields() -> None:
 
 def refuse_cross_site() -> None:
     """Raise Forbidden for a changing request that another site may have made the browser send."""
-    # The API takes no cookies: a page elsewhere has nothing to send it with.
+    # The API accepts no cookies: a page elsewhere has nothing to send it with.
     if request.method in SAFE_METHODS or in_api():
         return
     fetch_site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
     if fetch_site is None:
         ours = origin == own_origin()
     else:
-        # Only the host: behind a proxy that says nothing of it the scheme is not known here.
+        # Only the host: behind a proxy that does not report it the scheme is unknown here.
         is_foreign = origin is not None and origin.partition("://")[2] != request.host
         ours = fetch_site == "same-origin" and not is_foreign
     if not ours:
@@ -199,7 +199,7 @@ def refuse_unstorable() -> None:
 def _texts() -> Iterable[str]:
     yield request.path
     yield from _pairs(request.args)
-    # The API reads bodies by itself, and takes no forms.
+    # The API reads bodies itself, and accepts no forms.
     if request.method not in SAFE_METHODS and not in_api():
         yield from _pairs(request.form)
         for name, file in request.files.items(multi=True):
@@ -236,7 +236,7 @@ def add_headers(response: Response) -> Response:
         response.headers["Strict-Transport-Security"] = "max-age=31536000; includeSubDomains"
     if request.endpoint != "static":
         response.vary.add("Cookie")
-        # A picture that everybody may see is no less public for who is signed in.
+        # A public picture is also public for signed-in accounts.
         is_for_ever = response.cache_control.immutable and response.status_code < 400
         if (_is_personal() and not is_for_ever) or response.status_code >= 400:
             response.headers["Cache-Control"] = "no-store"
@@ -245,7 +245,7 @@ def add_headers(response: Response) -> Response:
 
 
 def _is_personal() -> bool:
-    """Whether the answer is for one person: who is signed in, signs in, or has an address that tells who."""
+    """Whether the answer is for one person: to signed-in accounts, sign-in pages or personal addresses."""
     return bool(session_token() or cookie(PENDING) or cookie(OPENID) or "token" in (request.view_args or {}))
 
 

@@ -94,9 +94,9 @@ OF_AN_EDITION = frozenset(
         *("topics", "heat_maps", "runs", "run_sections", "rankings", "answers", "nuggets", "judges"),
     )
 )
-"""The rooms whose pages and files show what they show under an earlier edition where one is asked for."""
+"""The rooms whose pages and files can show an earlier edition on request."""
 SESSION, DEVICE, PENDING, OPENID = "session", "device", "pending", "openid"
-"""Cookies: of who is signed in, a browser known from before, a session that waits for a code or provider."""
+"""Cookies: of a signed-in account, a known browser, a session that waits for a code or provider."""
 LIFETIMES = {
     SESSION: sessions.LIFETIME,
     DEVICE: device_logins.DEVICE_LIFETIME,
@@ -138,7 +138,7 @@ def database() -> Database:
 
 
 def wake() -> None:
-    """Tell idle evaluators that jobs were queued; call it after the commit."""
+    """Wake idle evaluators after jobs were queued; call it after the commit."""
     site().wake()
 
 
@@ -164,8 +164,8 @@ def memo() -> TaskMemo:
 def writing() -> Iterator[Session]:
     """A session in one transaction of its own, committed at the end.
 
-    The reading session is closed first: it would go on showing what was there before. The condition of a
-    conditional request is checked last: a refusal that needs no condition goes before it, and nobody else
+    The reading session is closed first: it would continue to show the old data. The condition of a
+    conditional request is checked last: a refusal that needs no condition goes before it, and no one else
     writes between the check and the commit.
     """
     finish_reading()
@@ -176,7 +176,7 @@ def writing() -> Iterator[Session]:
             yield session
             meet_condition()
     finally:
-        # What was read meanwhile may be undone.
+        # Data read in the meantime may be rolled back.
         memo().clear()
     finish_reading()
 
@@ -232,7 +232,7 @@ def viewer() -> Viewer:
         if asked := request.args.get("phase"):
             g.viewer = replace(g.viewer, phase=asked)
         if request.blueprint in OF_AN_EDITION and request.args.get("edition"):
-            # No edition has the number 0: what is not a number is not found either.
+            # No edition has the number 0: other texts are not found either.
             g.viewer = replace(g.viewer, edition=request.args.get("edition", 0, type=int))
     current: Viewer = g.viewer
     return current
@@ -258,16 +258,16 @@ def _resume() -> Viewer:
 
 
 def _operates(asker: Viewer) -> bool:
-    # Only operators make organiser accounts: nobody becomes one by signing up under a name of the setting.
+    # Only operators make organiser accounts: signing up under a name in the setting does not make one.
     named = map(names.canonical, settings().operator_names)
     return asker.is_organiser and names.canonical(asker.name) in named
 
 
 def _stamp(what: str, stamp: Callable[[Session], None]) -> None:
-    """Note that somebody is there; without room, or while another writes for long, pages do without."""
+    """Record the account's activity; without space, or during long writes by others, pages skip it."""
     try:
         # Not writing(): it would close the reading session that the caller may hold already, as in
-        # page(reading(), viewer()), which would then open a connection that nobody gives back.
+        # page(reading(), viewer()), which would then open a connection that is never returned.
         with database().write(STAMP_WAIT_S, is_shown=False) as session:
             stamp(session)
     except OperationalError as error:
@@ -342,7 +342,7 @@ def set_cookie(response: AnyResponse, token: str, kind: str = SESSION) -> None:
 def goodbye(response: AnyResponse) -> AnyResponse:
     """The response to who signed out: the browser forgets the session and what it kept of its pages."""
     drop_cookie(response)
-    # Not "storage": what assessors judged and could not send yet lies there.
+    # Not "storage": it has judgments that assessors could not send yet.
     response.headers["Clear-Site-Data"] = '"cache"'
     return response
 

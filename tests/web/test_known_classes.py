@@ -334,7 +334,7 @@ def test_two_names_of_one_host(host: str) -> None:
     )
     answer = calls.post(request, ())
     assert answer.status is None
-    assert answer.said == NOT_SENT or "Name or service not known" in answer.said
+    assert answer.text == NOT_SENT or "Name or service not known" in answer.text
 
 
 @pytest.mark.parametrize(

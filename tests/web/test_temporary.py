@@ -35,9 +35,9 @@ SMALL_DISK = 16 * 2**20
 def _own_place(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """What the process is told about temporary files is forgotten at the end."""
     monkeypatch.setattr(tempfile, "tempdir", tempfile.tempdir)
-    monkeypatch.setattr(temporary, "_held", [])
+    monkeypatch.setattr(temporary, "_locks", [])
     yield
-    for lock in temporary._held:
+    for lock in temporary._locks:
         lock.close()
 
 
@@ -73,13 +73,13 @@ def test_what_another_process_writes_stays(tmp_path: Path) -> None:
 def test_whoever_starts_second_or_again_leaves_what_others_write(tmp_path: Path) -> None:
     """The first is alone and cleans up; one that starts while any other runs does not."""
     temporary.clean(tmp_path)
-    first = temporary._held.pop()
+    first = temporary._locks.pop()
     temporary.clean(tmp_path)
     first.close()
     new = _left(tmp_path, "upload-a")
     temporary.clean(tmp_path)
     assert new.exists()
-    for users in temporary._held:
+    for users in temporary._locks:
         users.close()
     temporary.clean(tmp_path)
     assert not new.exists()

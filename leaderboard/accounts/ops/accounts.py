@@ -51,7 +51,7 @@ class SignIn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewAccount:
-    """What the forms that make an account ask for; team: a new one of which it is the captain."""
+    """What the forms that make an account ask for; team: a new one with it as captain."""
 
     name: Annotated[
         str,
@@ -140,10 +140,10 @@ def _insert(session: Session, account: Account, shown: str) -> None:
 
 
 def count_sign_up(session: Session, viewer: Viewer, name: str) -> None:
-    """Count one try to make an account: commit this before the password is hashed and the name looked for.
+    """Count one try to make an account: commit this before hashing the password and searching the name.
 
     So a name that is taken costs as much as one that is free. Raises Invalid for a name that cannot be
-    shown, OverQuota after 20 an hour from one network.
+    shown, OverQuota after 20 per hour from one network.
     """
     names.displayed(name, "an account")
     throttles.spend(session, f"sign-up ip {throttles.network(viewer.ip)}", SIGN_UPS, SIGN_UP_WINDOW)
@@ -184,7 +184,7 @@ def links_made(session: Session, account_id: int) -> tuple[MadeLink, ...]:
 
 
 def end_links(session: Session, account_id: int) -> None:
-    """End the account's unused sign-in links; also when it gets rights that who made them did not know of."""
+    """End the account's unused sign-in links; also when it gets rights that their maker did not know of."""
     unused = Token.account_id == account_id, Token.used_at.is_(None), Token.revoked_at.is_(None)
     session.execute(update(Token).where(Token.kind == "sign_in", *unused).values(revoked_at=now(session)))
 

@@ -68,7 +68,7 @@ class DeviceAnswer:
 def begin(
     session: Session, label: str, scopes: Collection[str], ip: str, kind: str = PERSONAL
 ) -> DeviceCodes:
-    """Let a program wait for a token; raises Invalid for what is bad, OverQuota after 30 an hour."""
+    """Start a program's wait for a token; raises Invalid for invalid input, OverQuota after 30 per hour."""
     if kind not in KINDS:
         raise Invalid(f"A device can ask for a token of the kinds {', '.join(KINDS)}, not {kind[:40]!r}.")
     shown, chosen = tokens.read_label(label), tokens.read_scopes(scopes, kind)
@@ -97,7 +97,7 @@ def begin(
 
 
 def written(user_code: str) -> str:
-    """A short code as it is read out.
+    """A short code in its readable form.
 
     >>> written("BCDFGHJK")
     'BCDF-GHJK'
@@ -125,7 +125,7 @@ def waiting(session: Session, viewer: Viewer, code: str) -> DeviceRequest:
 def approve(
     session: Session, viewer: Viewer, code: str, token_request: TokenRequest, *, factor_needed: bool
 ) -> None:
-    """Let the device have a token of the viewer; its label and kind, and no more scopes than it asked for.
+    """Grant the device a token of the viewer; its label and kind, and no more scopes than it asked for.
 
     Raises NotFound where none waits, Conflict for scopes that it did not ask for, and as `tokens.make` does.
     """
@@ -140,7 +140,7 @@ def approve(
 
 
 def deny(session: Session, viewer: Viewer, code: str) -> None:
-    """Let the device have nothing; raises NotFound where none waits."""
+    """Deny the device a token; raises NotFound where none waits."""
     _answer(session, viewer, _waiting(session, code), "denied")
 
 
@@ -227,7 +227,7 @@ def known_device(session: Session, name: str, token: str) -> str:
 
 
 def remember_device(session: Session, account_id: int, token: str) -> str:
-    """The token by which the account's device is known from now on: the given one where it is already."""
+    """The token that identifies the account's device from now on: the given one if it does so already."""
     at = now(session)
     renewed = session.scalars(
         update(Token)

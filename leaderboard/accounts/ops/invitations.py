@@ -95,7 +95,7 @@ def invite(session: Session, viewer: Viewer, request: InvitationRequest) -> str:
     """The token of a new invitation, which can be read only now.
 
     Members invite to their teams, organisers to their tasks, operators to the site. Raises NotFound or
-    Forbidden for others, Invalid for numbers out of range, OverQuota after 100 a day.
+    Forbidden for others, Invalid for numbers out of range, OverQuota after 100 per day.
     """
     _require_inviter(session, viewer, request.kind, request.team_id, request.task_id)
     _require_valid(request)

@@ -54,7 +54,7 @@ def skeleton(name: str) -> str:
 
 
 def looks_like(name: str, other: str) -> bool:
-    """Whether two names, upper and lower case being different, are hard to tell apart.
+    """Whether two names are hard to tell apart; upper and lower case differ.
 
     >>> looks_like("run-1", "run-l"), looks_like("run-1", "RUN-1")
     (True, False)
@@ -65,7 +65,7 @@ def looks_like(name: str, other: str) -> bool:
 def displayed(name: str, what: str, field: str = "name") -> str:
     """The name as it will be shown: composed, without spaces at its ends and doubled ones.
 
-    what is the thing named, for messages, and field where it was entered. Raises Invalid for an empty or
+    what is the kind of thing, for messages, and field where it was entered. Raises Invalid for an empty or
     long name, or one with characters that cannot be seen or with letters under a pile of marks.
     """
     tidy = " ".join(normalize("NFC", name).split())
@@ -88,7 +88,7 @@ def _broken_rule(name: str, what: str) -> str:
 
 
 def _most_marks(name: str) -> int:
-    """The longest row of marks that take no room of their own."""
+    """The longest sequence of combining marks."""
     most = row = 0
     for character in name:
         row = row + 1 if category(character) in ("Mn", "Me") else 0

@@ -1,4 +1,4 @@
-"""Passwords: what is asked of one, and Argon2id at the cost a small server can bear.
+"""Passwords: their rules, and Argon2id at a cost that a small server can bear.
 
 How easily one is guessed is estimated by zxcvbn (D. L. Wheeler, zxcvbn: Low-Budget Password Strength
 Estimation, USENIX Security 2016), which knows 30,000 common passwords, and by a list of words of our own.
@@ -22,7 +22,7 @@ MIN_CHARACTERS = 12
 MAX_CHARACTERS = 256
 MIN_GUESSES = 1e8
 MIN_GUESSES_OF_STEM = 1e3
-"""A word among the first thousand is no better with a year behind it."""
+"""A word among the first thousand is no better with a year appended."""
 ESTIMATED_CHARACTERS = 72
 """Characters beyond these are not checked: estimating longer passwords takes ever longer."""
 COMMON_WORDS = Path(__file__).with_name("common_words.txt")
@@ -36,7 +36,7 @@ _ENDS = "0123456789!?.,-_*#@$+ "
 
 @dataclass(frozen=True, slots=True)
 class AccountPassword:
-    """A password as it is stored."""
+    """A password in its stored form."""
 
     text: str
 
@@ -60,7 +60,7 @@ def require_strong(password: str, name: str = "") -> str:
 
 
 def rehashed(password: str) -> AccountPassword:
-    """The hash at today's cost of a password that was accepted before, whatever is asked of new ones."""
+    """The hash at today's cost of a password accepted before, regardless of the rules for new ones."""
     with _GATE:
         return AccountPassword(_HASHER.hash(normalize("NFKC", password)))
 

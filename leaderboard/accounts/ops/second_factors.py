@@ -19,9 +19,9 @@ from leaderboard.errors import Conflict, Invalid
 RECOVERY = "recovery"
 RECOVERY_CODES = 10
 RECOVERY_BYTES = 15
-"""So many random bits that a fast digest of them is enough."""
+"""Enough random bits that a fast digest of them is safe."""
 DRIFT = 1
-"""Codes of 30 seconds before and after are taken too: clocks differ."""
+"""Codes of 30 seconds before and after are accepted too: clocks differ."""
 WRONG_CODE = "This code is wrong or has already been used. Wait for the next code and try again."
 
 
@@ -56,7 +56,7 @@ def begin(session: Session, viewer: Viewer) -> None:
 def confirm(session: Session, viewer: Viewer, code: str) -> tuple[str, ...]:
     """Turn the second factor on and give its recovery codes, which can be read only now.
 
-    Raises Conflict where setting up was not begun or is done, Invalid for a wrong code.
+    Raises Conflict where setup was not started or is done, Invalid for a wrong code.
     """
     account_id = require_account(viewer)
     _require_off(session, account_id)
@@ -106,7 +106,7 @@ def recovery_codes_left(session: Session, account_id: int) -> int:
 
 
 def link(secret: str, name: str, issuer: str) -> str:
-    """The otpauth link that an authenticator takes, as a link or as a QR code."""
+    """The otpauth link for an authenticator, as a link or as a QR code."""
     return TOTP(secret).provisioning_uri(name=name, issuer_name=issuer)
 
 

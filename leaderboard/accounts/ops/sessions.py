@@ -1,9 +1,9 @@
 """Sign-in: browser sessions, provider identities, and limits on password attempts.
 
-Browsers are rows that can be listed and ended; of their tokens only the digest is kept.
+Browsers are rows that can be listed and ended; only digests of their tokens are stored.
 
-After OWASP's "Slow down online guessing attacks with device cookies": who guesses somebody's password
-cannot keep that person out of a browser that has signed in before.
+After OWASP's "Slow down online guessing attacks with device cookies": guessing a password cannot lock its
+owner out of a browser that has signed in before.
 """
 
 import hashlib
@@ -127,7 +127,7 @@ def end_all(session: Session, account_id: int) -> None:
 
 
 def end_others(session: Session, account_id: int, token: str) -> None:
-    """End every session of an account but the one of the token."""
+    """End every session of an account except the token's."""
     session.execute(
         delete(WebSession).where(
             WebSession.account_id == account_id, WebSession.token_sha256 != digest(token)
@@ -171,7 +171,7 @@ def account_of(session: Session, issuer: str, subject: str) -> int | None:
 
 
 def keep_identity(session: Session, issuer: str, subject: str) -> str:
-    """The token of an identity without an account, until its owner has said what name to make one by."""
+    """The token of an identity without an account, until its owner has chosen an account name."""
     at, token = now(session), new_token()
     session.execute(delete(Token).where(Token.kind == NEWCOMER, Token.expires_at < at))
     session.add(
@@ -209,7 +209,7 @@ def adopt_identity(session: Session, viewer: Viewer, token: str) -> None:
 def identity_link(session: Session, viewer: Viewer, issuer: str, subject: str) -> None:
     """Let an identity sign in to the viewer's account; raises Conflict where it is another account's.
 
-    An account has one identity of an issuer: a second one takes the place of the first.
+    An account has one identity of an issuer: a second one replaces the first.
     """
     account_id = require_account(viewer)
     if account_of(session, issuer, subject) == account_id:
@@ -222,7 +222,7 @@ def identity_link(session: Session, viewer: Viewer, issuer: str, subject: str) -
 
 
 def unlink_identity(session: Session, viewer: Viewer, issuer: str) -> None:
-    """Let the issuer's identity sign in no more; raises Conflict where it is the only way in."""
+    """Stop the issuer's identity from signing in; raises Conflict where it is the only way in."""
     account_id = require_account(viewer)
     lock_row(session, Account, account_id)
     issuers = issuers_of(session, account_id)
@@ -235,7 +235,7 @@ def unlink_identity(session: Session, viewer: Viewer, issuer: str) -> None:
 
 
 def issuers_of(session: Session, account_id: int) -> frozenset[str]:
-    """The issuers by which the account can sign in."""
+    """The issuers with which the account can sign in."""
     return frozenset(session.scalars(select(Identity.issuer).where(Identity.account_id == account_id)))
 
 
@@ -287,7 +287,7 @@ def spend_try(session: Session, tried: AccountTry) -> None:
     """Count one attempt; raises OverQuota with the fact retry_after_s after too many.
 
     A known device has 10 in 5 minutes, and nobody else's count. A stranger has 10 in 5 minutes for one
-    name and 30 for all names of a network; after 50 a day at one name from everywhere, there is a pause
+    name and 30 for all names of a network; after 50 per day at one name from everywhere, there is a pause
     after each, from a second up to 15 minutes.
     """
     if tried.device:
@@ -302,7 +302,7 @@ def spend_try(session: Session, tried: AccountTry) -> None:
 
 
 def give_back_try(session: Session, tried: AccountTry) -> None:
-    """Take a try back: it was right."""
+    """Undo a counted attempt: it was right."""
     if tried.device:
         throttles.clear(session, _device(tried))
         return

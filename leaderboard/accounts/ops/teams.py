@@ -117,7 +117,7 @@ def _taken(shown: str) -> Conflict:
 def ensure(session: Session, viewer: Viewer, name: str, task_id: int | None = None) -> int:
     """The id of the team with this name, created without members if absent.
 
-    For the operator, and for organisers of the task whose runs are filed. Raises Forbidden for anybody else,
+    For the operator, and for organisers of the task whose runs are filed. Raises Forbidden for others,
     Invalid for a name that cannot be shown, Conflict for one that looks like another team's.
     """
     if not (viewer.is_operator if task_id is None else organises(viewer, task_id)):
@@ -224,7 +224,7 @@ def hand_over(session: Session, viewer: Viewer, team_id: int, account_id: int) -
 
 
 def leave(session: Session, viewer: Viewer, team_id: int) -> None:
-    """Take the viewer out of the team; where the captain leaves, the longest-standing member leads.
+    """Remove the viewer from the team; where the captain leaves, the longest-standing member leads.
 
     Raises Conflict for the last member: the team's runs need someone who answers for them.
     """
@@ -236,7 +236,7 @@ def leave(session: Session, viewer: Viewer, team_id: int) -> None:
 
 
 def step_down(session: Session, team_id: int, account_id: int) -> None:
-    """Take a member out of a team; after a captain, the longest-standing member leads."""
+    """Remove a member from a team; after a captain, the longest-standing member leads."""
     members = _locked_members(session, team_id)
     others = [member for member in members if member.account_id != account_id]
     if others and all(member.role != CAPTAIN for member in others):
@@ -247,7 +247,7 @@ def step_down(session: Session, team_id: int, account_id: int) -> None:
 
 
 def remove(session: Session, viewer: Viewer, team_id: int, account_id: int) -> None:
-    """Take another member out of the team; for its captain only."""
+    """Remove another member from the team; for its captain only."""
     require_captain(session, viewer, team_id)
     members = {member.account_id: member for member in _locked_members(session, team_id)}
     if account_id not in members or account_id == viewer.account_id:
@@ -335,7 +335,7 @@ def merge(session: Session, viewer: Viewer, name: str, target_name: str) -> int:
     """Merge a team into the target team and return the target's id. For operators; cannot be undone.
 
     Raises Conflict where the team has results in a task that is over, files that wait for their check, or
-    goes by a pseudonym in a task where the other does not; NotFound where either is no team any more.
+    goes by a pseudonym in a task where the other does not; NotFound where either no longer exists.
     """
     policy.require_operator(viewer)
     team_id, target_id = _find(session, name), _find(session, target_name)

@@ -62,7 +62,7 @@ def is_whole(secret: str) -> bool:
 
 
 def prefix(secret: str) -> str:
-    """The first characters, by which an owner tells tokens apart; they help nobody to guess the rest."""
+    """The first characters, so that an owner can distinguish tokens; they do not help to guess the rest."""
     return secret[:SHOWN_CHARACTERS]
 
 
@@ -195,8 +195,8 @@ _WITH_OWNER = (
 def token_viewer(session: Session, secret: str, *, ip: str = "", factor_needed: bool) -> TokenViewer | None:
     """The viewer of a token secret; None if the token is not valid (`why_refused` gives the reason).
 
-    factor_needed: whether organisers of this site need a second factor: an owner who has none any longer is
-    no organiser here either.
+    factor_needed: whether organisers of this site need a second factor: an owner who no longer has one is not
+    an organiser here either.
     """
     if not is_whole(secret):
         return None
@@ -244,7 +244,7 @@ def _narrowed(owner: Viewer, token: ApiToken, scopes: frozenset[Scope]) -> Viewe
 
 
 def why_refused(session: Session, secret: str) -> str:
-    """Why `token_viewer` gives None, as a sentence; who has a secret may know what became of it."""
+    """Why `token_viewer` gives None, as a sentence; the holder of a secret may learn its state."""
     if not is_whole(secret):
         return "This token is not valid: a character is wrong or missing. Copy all of it, starting at lb_."
     token = session.scalar(select(ApiToken).where(ApiToken.token_sha256 == sessions.digest(secret)))
@@ -256,7 +256,7 @@ def why_refused(session: Session, secret: str) -> str:
 
 
 def stamp(session: Session, token_id: int, viewer: Viewer) -> None:
-    """Note that the token was used just now; its first use goes on record."""
+    """Note that the token was used just now; its first use is logged."""
     used = update(ApiToken).where(ApiToken.id == token_id).values(last_used_at=now(session))
     first = session.scalars(used.where(ApiToken.last_used_at.is_(None)).returning(ApiToken.id)).all()
     if first:
@@ -277,7 +277,7 @@ def make(session: Session, viewer: Viewer, token_request: TokenRequest, *, facto
 
     factor_needed: whether organisers of this site need a second factor. Raises Invalid for a bad request,
     NotFound for a task or team that is not the viewer's, Forbidden for what the viewer may not give,
-    SecondFactorNeeded where the scopes ask for one, OverQuota for too many tokens.
+    SecondFactorNeeded where the scopes require one, OverQuota for too many tokens.
     """
     require_person(viewer)
     token = checked(session, viewer, token_request, factor_needed=factor_needed)
@@ -287,7 +287,7 @@ def make(session: Session, viewer: Viewer, token_request: TokenRequest, *, facto
 def make_for(
     session: Session, viewer: Viewer, account_id: int, token_request: TokenRequest, secret: str = ""
 ) -> NewToken:
-    """A new token of any account, made at the command line; it is the account's own in all else.
+    """A new token of any account, made at the command line; otherwise it acts as the account.
 
     secret: one that was made before (`token_secrets.made`). Raises Invalid where it is not whole.
     """
@@ -343,7 +343,7 @@ def checked(session: Session, owner: Viewer, token_request: TokenRequest, *, fac
 
 
 def read_label(text: str) -> str:
-    """The label as it is kept; raises Invalid for an empty or long one."""
+    """The label in its stored form; raises Invalid for an empty or long one."""
     label = " ".join(text.split())
     if not label or len(label) > LABEL_CHARACTERS or not label.isprintable():
         raise Invalid(
@@ -374,7 +374,7 @@ def may_be_endless(owner: Viewer) -> bool:
 
 
 def insert(session: Session, maker: Viewer, row: ApiToken, days: int, secret: str = "") -> NewToken:
-    """Store a token that was checked, of a new secret where none is given; days: 0 for no end.
+    """Store a token that was checked, with a new secret if none is given; days: 0 for no end.
 
     Raises OverQuota where its owner has too many.
     """

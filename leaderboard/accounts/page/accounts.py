@@ -30,7 +30,7 @@ class AccountPage:
     is_organiser: bool
     has_second_factor: bool
     issuers: frozenset[str]
-    """The providers' issuers by which it signs in too."""
+    """The providers' issuers with which it can also sign in."""
     browsers: tuple[WebSession, ...]
     current: int | None
     """The session that makes this request."""
@@ -40,7 +40,7 @@ class AccountPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecondFactorPage:
-    """A second factor as its owner sees it: on, begun (with a secret and its otpauth link) or off."""
+    """A second factor as its owner sees it: on, started (with a secret and its otpauth link) or off."""
 
     is_on: bool
     has_password: bool

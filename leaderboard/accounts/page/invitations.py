@@ -1,4 +1,4 @@
-"""The invitations to a team, a task or the site, as those see them who may make more."""
+"""The invitations to a team, a task or the site, for those who may make more."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -29,7 +29,7 @@ class InvitationRow:
 def invitation_rows(
     session: Session, kind: str, *, team_id: int | None = None, task_id: int | None = None
 ) -> tuple[InvitationRow, ...]:
-    """The invitations of a team, a task or the site, newest first; the caller has made sure who asks."""
+    """The invitations of a team, a task or the site, newest first; the caller has checked the viewer."""
     where = Invitation.kind == kind, Invitation.team_id.is_not_distinct_from(team_id)
     rows = session.execute(
         select(Invitation, Account.name)

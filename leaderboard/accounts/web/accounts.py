@@ -97,7 +97,7 @@ PURPOSES = {
     "device_logins.show": "authorise a device",
     "invitations.show": "accept an invitation",
 }
-"""Endpoint of the page that comes after signing in -> what is done there."""
+"""Endpoint of the page after signing in -> the action there."""
 OF_A_TASK = ("uploads.form",)
 """Endpoints whose purpose names the task, if the task is public."""
 
@@ -250,7 +250,7 @@ def sign_up_now() -> ResponseReturnValue:
 
 
 def _require_open() -> None:
-    """Raise Forbidden where visitors may not make accounts by themselves."""
+    """Raise Forbidden where visitors may not create accounts."""
     if settings().sign_up == BY_INVITATION:
         raise Forbidden(
             "Registration on this site is by invitation. Open the link in your invitation, or ask for one."
@@ -277,13 +277,13 @@ def account() -> ResponseReturnValue:
 
 
 def account_page(error: LeaderboardError | None = None) -> str:
-    """The viewer's own account, with what was wrong with a form of it."""
+    """The viewer's own account, with the errors of a form."""
     page = pages.account_page(reading(), viewer(), session_token())
     return render_template(
         "accounts/account.html",
         page=page,
         browsers=pages.browsers(page),
-        parts=[part for said in slots.ACCOUNT for part in said()],
+        parts=[part for parts_of in slots.ACCOUNT for part in parts_of()],
         providers=offered(),
         error=error,
         changed=request.args.get("changed") == "password",
@@ -342,7 +342,7 @@ def offered() -> tuple[Provider, ...]:
 def require_password() -> AccountCredentials:
     """The password hash that the form's current password matched; an account may have none.
 
-    Counts as a try, and takes tens of milliseconds. Raises Invalid where the password is another one.
+    Counts as an attempt, and takes tens of milliseconds. Raises Invalid where the password is another one.
     """
     asker = viewer()
     with writing() as session:

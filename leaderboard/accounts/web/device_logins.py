@@ -1,4 +1,4 @@
-"""The page on which a person lets a program on another machine have a token, by its short code."""
+"""The page where a person grants a token to a program on another machine, by its short code."""
 
 from flask import Blueprint, render_template, request
 from flask.typing import ResponseReturnValue
@@ -41,7 +41,7 @@ def look_up() -> ResponseReturnValue:
 @blueprint.post("/device/answer")
 @rule(SIGNED_IN)
 def answer() -> ResponseReturnValue:
-    """Let the machine have a token, or not: by the field `answer`."""
+    """Grant or deny the machine a token: by the field `answer`."""
     require_safe_sign_in()
     asker, is_approved = viewer(), request.form.get("answer") == "approve"
     login = None

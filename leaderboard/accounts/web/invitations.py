@@ -38,7 +38,7 @@ def show(token: str) -> ResponseReturnValue:
 @rule(PUBLIC)
 @actions.takes(NewAccount)
 def join(token: str) -> ResponseReturnValue:
-    """Let in the signed-in account, otherwise a new one with the submitted name and password."""
+    """Admit the signed-in account, otherwise a new one with the submitted name and password."""
     asker = viewer()
     if asker.account_id is None:
         return _join_as_new(token)

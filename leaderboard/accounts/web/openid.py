@@ -118,7 +118,7 @@ def create() -> ResponseReturnValue:
 
 
 def _require_allowed(target: str) -> None:
-    """Raise Forbidden where visitors may not make accounts, unless they come by a live invitation."""
+    """Raise Forbidden where visitors may not create accounts and have no valid invitation."""
     if settings().sign_up == OPEN:
         return
     if settings().sign_up == CLOSED or not target.startswith(JOIN):
@@ -137,7 +137,7 @@ def _new_page(error: LeaderboardError | None = None, name: str = "") -> str:
 def link(key: str) -> ResponseReturnValue:
     """After the password, show a link to the provider, whose response is then linked to the account.
 
-    A page with a link: the policy of this site's pages lets no form lead to another site.
+    A page with a link: the policy of this site's pages forbids forms to another site.
     """
     provider, asker, secret = _provider(key), viewer(), sessions.new_token()
     if error := _wrong_password():
@@ -152,7 +152,7 @@ def link(key: str) -> ResponseReturnValue:
 @blueprint.post("/account/identities/<key>/remove")
 @rule(SIGNED_IN)
 def unlink(key: str) -> ResponseReturnValue:
-    """Let the provider sign in no more, with the password."""
+    """Remove the provider as a sign-in, with the password."""
     provider, asker = _provider(key), viewer()
     if error := _wrong_password():
         return error

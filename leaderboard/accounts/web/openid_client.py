@@ -1,6 +1,6 @@
 """Client of OpenID Connect providers: requests and checks of responses.
 
-The code flow with PKCE. The browser holds one secret in a cookie, of which state, nonce and verifier are
+The code flow with PKCE. The browser holds one secret in a cookie, from which state, nonce and verifier are
 derived: nothing is stored for people who only begin, and an answer counts in the browser that asked alone.
 Imported only where there are providers, as Authlib is an extra.
 """
@@ -23,7 +23,7 @@ from leaderboard.errors import Invalid
 log = logging.getLogger(__name__)
 
 ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"]
-"""Signatures by a key of the provider: not `none`, and not HS256, whose secret is no proof of who signed."""
+"""Signatures by a key of the provider: not `none`, and not HS256, whose secret does not prove who signed."""
 TIMEOUT_S = 5.0
 LEEWAY_S = 60
 HOUR_S = 3600

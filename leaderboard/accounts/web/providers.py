@@ -27,7 +27,7 @@ class Provider:
 
 @cache
 def read(file: str) -> dict[str, Provider]:
-    """Key -> provider, as the file names them; none where there is no file. It is read once a process.
+    """Key -> provider, as the file names them; empty without a file. It is read once a process.
 
     Raises Invalid where the file cannot be read, a value is missing or Authlib is not installed.
     """
@@ -53,6 +53,6 @@ def _provider(key: str, table: Any) -> Provider:
 
 
 def is_safe(address: str) -> bool:
-    """Whether what is asked there can be believed: over https, or on this machine."""
+    """Whether its answers can be trusted: over https, or on this machine."""
     parts = urlsplit(address)
     return parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or ""))

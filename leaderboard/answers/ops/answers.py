@@ -212,7 +212,7 @@ SAMPLE = "This is a sample."
 
 
 def sample(rules: UploadRules, docnos: Sequence[str]) -> Iterator[str]:
-    """Lines of a run in the first dialect that the task takes: one sentence per topic, with a citation.
+    """Lines of a run in the first dialect that the task accepts: one sentence per topic, with a citation.
 
     None for LongEval's, whose runs are archives.
     """
@@ -225,13 +225,13 @@ def sample(rules: UploadRules, docnos: Sequence[str]) -> Iterator[str]:
     texts = {"text": SAMPLE, "citations": [0 if dialect.positions else docno for docno in cited]}
     body = {"references": cited, "responses" if dialect.name == "report" else "answer": [texts]}
     for topic in (own.topics or {}).values():
-        said = facts | {dialect.topic_keys[0]: topic.topic, "run_desc": "A sample."}
+        metadata = facts | {dialect.topic_keys[0]: topic.topic, "run_desc": "A sample."}
         if dialect.official:
-            said[dialect.official] = next(iter(topic.texts), topic.topic)
+            metadata[dialect.official] = next(iter(topic.texts), topic.topic)
         if dialect.top_level:
-            yield json.dumps(said | body | {"response_length": len(SAMPLE.split())}, ensure_ascii=False)
+            yield json.dumps(metadata | body | {"response_length": len(SAMPLE.split())}, ensure_ascii=False)
         else:
-            yield json.dumps({"metadata": said} | body, ensure_ascii=False)
+            yield json.dumps({"metadata": metadata} | body, ensure_ascii=False)
 
 
 class _Packer:

@@ -35,7 +35,7 @@ from leaderboard.trec.nuggets.packing import PackedAnswers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HeldNugget:
+class LabelledNugget:
     """A nugget of the topic with its label in this answer, a key of OF_NUGGETS."""
 
     text: str
@@ -62,7 +62,7 @@ class AnswerLabels:
     citations, else empty. Makers are text, empty for missing parts.
     """
 
-    nuggets: tuple[HeldNugget, ...] = ()
+    nuggets: tuple[LabelledNugget, ...] = ()
     citations: tuple[tuple[int, ...], ...] | None = None
     borne_out: tuple[int, ...] = ()
     nuggets_by: str = ""
@@ -113,11 +113,11 @@ def answer_labels(
     )
 
 
-def _nuggets(judged: PackedAnswers, run: str, topic: str, answer: Answer | None) -> Sequence[HeldNugget]:
+def _nuggets(judged: PackedAnswers, run: str, topic: str, answer: Answer | None) -> Sequence[LabelledNugget]:
     given = judged.judgments.nuggets.topics.get(topic, ())
     labels = labels_of(judged.judgments, run, topic, answer)
     return [
-        HeldNugget(text=given[place].text, importance=given[place].importance, label=labels[place])
+        LabelledNugget(text=given[place].text, importance=given[place].importance, label=labels[place])
         for place in in_order(given)
     ]
 
@@ -379,7 +379,7 @@ def answer_table(page: AnswerPage) -> Table[CitationRow]:
     )
 
 
-def nuggets(page: AnswerPage) -> Table[HeldNugget]:
+def nuggets(page: AnswerPage) -> Table[LabelledNugget]:
     """Table of the topic's nuggets, vital ones first, with the answer's labels."""
     return Table(
         f"{page.run}-{page.topic_id}-nuggets",

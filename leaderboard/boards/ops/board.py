@@ -488,7 +488,7 @@ def _of_group(rows: list[Row], group: Group | None) -> list[Row]:
 
 
 def _of_teams(session: Session, task: Task, rows: tuple[Row, ...]) -> tuple[Row, ...]:
-    # Runs selected by score are no family of hypotheses, so ranks and verdicts stay those of all runs.
+    # Runs selected by score are not a family of hypotheses, so ranks and verdicts stay those of all runs.
     return tuple(boards_rows.one_per_team(rows, run_facts.shown_marks(session, task)))
 
 

@@ -254,7 +254,7 @@ def place_facts(place: Place | None) -> dict[str, Any]:
 
 
 def _columns(access: TaskAccess) -> Any:
-    """Columns selected for each run; of the file's metadata only what everyone may see."""
+    """Columns selected for each run; only public parts of the file's metadata."""
     tag, details = (Run.tag, cast(Run.details, Text)) if access.details else (literal(""), literal(""))
     runs = select(
         Run.id,

@@ -154,7 +154,7 @@ def _how_sure(leader: tuple[str, ...], may_be_best: Sequence[bool]) -> tuple[str
 
 
 SHORTEST, LONGEST = 50, 5000
-"""Characters of a description that search engines take."""
+"""Characters of a description that search engines show."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -213,7 +213,7 @@ class IntervalsPage(TaskHead):
     first_resamples: int | None
     waiting: tuple[WaitingResult, ...]
     reliability: Reliability | WaitingResult | None
-    said: str
+    why_empty: str
     """The reason why there is nothing to show; otherwise empty."""
 
 
@@ -242,7 +242,7 @@ def page(
         first_resamples=_count(computed.get(FIRST)),
         waiting=tuple(result for result in candidates if isinstance(result, WaitingResult)),
         reliability=about,
-        said=_nothing(shown),
+        why_empty=_nothing(shown),
     )
 
 
@@ -263,7 +263,7 @@ def facts(page: IntervalsPage) -> dict[str, Any]:
         "resamples": {FIRST: page.first_resamples},
         "waiting": [result.request.procedure for result in page.waiting],
         "reliability": reliability_facts(page.reliability),
-        "said": page.said,
+        "said": page.why_empty,
         "rows": [
             {
                 "run": row.name,

@@ -26,7 +26,7 @@ from leaderboard.tables.latex import CitedWork, bibtex, cited_works, escaped, mi
 from leaderboard.tables.record import Column, Place, Table, columns_from, counted
 
 NAMES_AT_MOST = 5
-BESIDE = (("beats", "Wins"), ("beaten_by", "Losses"))
+WINS_AND_LOSSES = (("beats", "Wins"), ("beaten_by", "Losses"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +97,7 @@ def table(page: SnapshotPage) -> Table[FrozenRow]:
         columns_from(
             FrozenRow,
             "rank name run_id team kind",
-            *(_beside(name, head) for name, head in BESIDE if page.is_placed),
+            *(_count_column(name, head) for name, head in WINS_AND_LOSSES if page.is_placed),
             *(_measure_column(page, measure) for measure in page.measures),
             *(_place_column(name) for name in PLACE_FACTS),
         ),
@@ -117,7 +117,7 @@ def _measure_column(page: SnapshotPage, measure: MeasureColumn) -> Column[Frozen
     )
 
 
-def _beside(name: str, head: str) -> Column[FrozenRow]:
+def _count_column(name: str, head: str) -> Column[FrozenRow]:
     """Column with the number of significant wins or losses of a run, on the page."""
     verdict = "is better" if name == "beats" else "is worse"
     return Column(
@@ -305,7 +305,7 @@ HOLM = CORRECTIONS["holm"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _Text:
     """A piece of text with the keys cited after it."""
 
     words: str
@@ -316,7 +316,7 @@ class _Said:
 class MethodsText:
     """The methods paragraph, formatted on demand: a board's page shows plain text only."""
 
-    said: tuple[_Said, ...]
+    pieces: tuple[_Text, ...]
     works: tuple[CitedWork, ...]
     """All cited works."""
     board: Board
@@ -325,12 +325,12 @@ class MethodsText:
     @property
     def plain(self) -> str:
         """The paragraph in plain text."""
-        return "".join(map(_plain, self.said)).strip() + "\n"
+        return "".join(map(_plain, self.pieces)).strip() + "\n"
 
     @property
     def latex(self) -> str:
         """The paragraph in LaTeX."""
-        return "".join(map(_latex, self.said)).strip() + "\n"
+        return "".join(map(_latex, self.pieces)).strip() + "\n"
 
     @property
     def bibtex(self) -> str:
@@ -341,11 +341,11 @@ class MethodsText:
 def methods(shown: Board, url: str = "") -> MethodsText:
     """The methods paragraph of a board; url: its permanent address, empty if unknown."""
     works: dict[str, CitedWork] = {}
-    sentences = [_Said("No run of this task is scored yet.")] if shown.basis is None else _all(shown, works)
+    sentences = [_Text("No run of this task is scored yet.")] if shown.basis is None else _all(shown, works)
     return MethodsText(tuple(sentences), tuple(works.values()), shown, url)
 
 
-def _all(shown: Board, works: dict[str, CitedWork]) -> list[_Said]:
+def _all(shown: Board, works: dict[str, CitedWork]) -> list[_Text]:
     assert shown.basis is not None, "only a board with scores did anything"
     sentences = [*_of_whom(shown, shown.basis), *_by_what(shown, works)]
     standing = shown.standing
@@ -354,18 +354,18 @@ def _all(shown: Board, works: dict[str, CitedWork]) -> list[_Said]:
     return sentences
 
 
-def _of_whom(shown: Board, basis: Basis) -> Iterable[_Said]:
+def _of_whom(shown: Board, basis: Basis) -> Iterable[_Text]:
     ranked = sum(row.rank is not None for row in shown.rows)
     group = f" of the group {shown.group.name}" if shown.group else ""
-    yield _Said(f"We compare the {counted(ranked, 'ranked run')}{group} of {shown.task}", _key(shown))
+    yield _Text(f"We compare the {counted(ranked, 'ranked run')}{group} of {shown.task}", _key(shown))
     phase = f" ({basis.phase} phase)" if basis.phase else ""
     moment = f", as of {shown.at:%Y-%m-%d %H:%M} UTC" if shown.at else ""
     chosen = " selected" if shown.chosen_topics else ""
     topics = f"{basis.topics:,}{chosen} {'topic' if basis.topics == 1 else 'topics'}"
-    yield _Said(f"{phase} over {topics}{moment}. ")
-    yield _Said(f"Scores are based on revision {basis.revision} of the relevance judgments{_judged(basis)}. ")
+    yield _Text(f"{phase} over {topics}{moment}. ")
+    yield _Text(f"Scores are based on revision {basis.revision} of the relevance judgments{_judged(basis)}. ")
     if basis.left_out:
-        yield _Said(f"Before scoring, documents were removed from the rankings by topic: {basis.left_out}. ")
+        yield _Text(f"Before scoring, documents were removed from the rankings by topic: {basis.left_out}. ")
 
 
 def _key(shown: Board) -> tuple[str, ...]:
@@ -379,62 +379,62 @@ def _judged(basis: Basis) -> str:
     return f"{by}{digest}"
 
 
-def _by_what(shown: Board, works: dict[str, CitedWork]) -> Iterable[_Said]:
+def _by_what(shown: Board, works: dict[str, CitedWork]) -> Iterable[_Text]:
     assert shown.basis is not None, "only a board with scores has measures"
-    yield _Said("The measures are ")
+    yield _Text("The measures are ")
     for place, measure in enumerate(shown.measures):
         cited = cited_works(parse(measure.key).measure.citation)
-        yield _Said(f"{_between(place, len(shown.measures))}{measure.key}", _keys(works, cited))
-        yield _Said(f" (definition version {measure.version})")
+        yield _Text(f"{_between(place, len(shown.measures))}{measure.key}", _keys(works, cited))
+        yield _Text(f" (definition version {measure.version})")
     if not shown.basis.dialect:
-        yield _Said(kinds.of(kind_of(parse(shown.sorted_by).measure)).missing)
-        yield _Said(f"Runs are ranked by {shown.ranked_by}. ")
+        yield _Text(kinds.of(kind_of(parse(shown.sorted_by).measure)).missing)
+        yield _Text(f"Runs are ranked by {shown.ranked_by}. ")
         return
-    yield _Said(f"{computed_as(shown.basis.dialect)}: ")
-    yield _Said("documents are ordered by score, ties by document id in descending byte order. ")
-    yield _Said("A topic missing from a run is scored as an empty ranking. ")
-    yield _Said(f"Runs are ranked by {shown.ranked_by}. ")
+    yield _Text(f"{computed_as(shown.basis.dialect)}: ")
+    yield _Text("documents are ordered by score, ties by document id in descending byte order. ")
+    yield _Text("A topic missing from a run is scored as an empty ranking. ")
+    yield _Text(f"Runs are ranked by {shown.ranked_by}. ")
 
 
-def _compared(standing: Standing, works: dict[str, CitedWork]) -> Iterable[_Said]:
+def _compared(standing: Standing, works: dict[str, CitedWork]) -> Iterable[_Text]:
     by = standing.method
-    yield _Said(f"All {counted(standing.pairs, 'pair')} of ranked runs are compared topic by topic by ")
+    yield _Text(f"All {counted(standing.pairs, 'pair')} of ranked runs are compared topic by topic by ")
     yield from _named(by, works)
     if standing.table.resamples:
-        yield _Said(f", with {standing.table.resamples:,} resamples")
-    yield _Said(f"; two runs differ significantly if the adjusted p is below {LEVEL:g}. ")
+        yield _Text(f", with {standing.table.resamples:,} resamples")
+    yield _Text(f"; two runs differ significantly if the adjusted p is below {LEVEL:g}. ")
     if not by.correction.is_over_all_pairs:
-        yield _Said(
+        yield _Text(
             "Simultaneous statements about all runs use the Holm correction", _cite(works, HOLM.citation)
         )
-        yield _Said(" instead. ")
+        yield _Text(" instead. ")
     if not standing.verdicts.too_few:
-        yield _Said(
+        yield _Text(
             "A run may be the best if no run is significantly better and none is better by a one-sided test "
         )
-        yield _Said(f"at {LEVEL:g}/(n - 1) for n runs", _cite(works, SOURCE))
-        yield _Said(". ")
-    yield _Said(f"All of these statements hold simultaneously with {1 - ALPHA:.0%} confidence. ")
-    yield _Said(f"Intervals of differences are paired t intervals at {1 - ALPHA:.0%}, for each pair alone. ")
+        yield _Text(f"at {LEVEL:g}/(n - 1) for n runs", _cite(works, SOURCE))
+        yield _Text(". ")
+    yield _Text(f"All of these statements hold simultaneously with {1 - ALPHA:.0%} confidence. ")
+    yield _Text(f"Intervals of differences are paired t intervals at {1 - ALPHA:.0%}, for each pair alone. ")
 
 
-def _named(by: Method, works: dict[str, CitedWork]) -> Iterable[_Said]:
+def _named(by: Method, works: dict[str, CitedWork]) -> Iterable[_Text]:
     """The names of test and correction, with citations."""
     if by.test is None:
         assert by.correction.name in BOTH_IN_ONE, "every other correction has a test"
-        yield _Said(f"the {by.correction.title}", _cite(works, by.correction.citation))
+        yield _Text(f"the {by.correction.title}", _cite(works, by.correction.citation))
         return
-    yield _Said(f"the {by.test.title} test", _cite(works, by.test.citation))
-    yield _Said(f" with {by.correction.title} correction", _cite(works, by.correction.citation))
+    yield _Text(f"the {by.test.title} test", _cite(works, by.test.citation))
+    yield _Text(f" with {by.correction.title} correction", _cite(works, by.correction.citation))
 
 
-def _found(standing: Standing) -> Iterable[_Said]:
+def _found(standing: Standing) -> Iterable[_Text]:
     apart = f"{standing.told_apart:,} of {counted(standing.pairs, 'pair')}"
     if standing.verdicts.too_few:
         too_few = too_few_topics(f"{len(standing.run_ids):,} runs", standing.topics, standing.topics_to_order)
-        yield _Said(f"{apart} differ significantly. {too_few}")
+        yield _Text(f"{apart} differ significantly. {too_few}")
         return
-    yield _Said(f"{apart} differ significantly, and {counted(standing.may_be_best, 'run')} may be the best.")
+    yield _Text(f"{apart} differ significantly, and {counted(standing.may_be_best, 'run')} may be the best.")
 
 
 def _between(place: int, of: int) -> str:
@@ -452,10 +452,10 @@ def _keys(works: dict[str, CitedWork], cited: Sequence[CitedWork]) -> tuple[str,
     return tuple(work.key for work in cited)
 
 
-def _plain(sentence: _Said) -> str:
-    return f"{sentence.words} [{', '.join(sentence.keys)}]" if sentence.keys else sentence.words
+def _plain(text: _Text) -> str:
+    return f"{text.words} [{', '.join(text.keys)}]" if text.keys else text.words
 
 
-def _latex(sentence: _Said) -> str:
-    words = escaped(sentence.words)
-    return rf"{words}~\cite{{{','.join(sentence.keys)}}}" if sentence.keys else words
+def _latex(text: _Text) -> str:
+    words = escaped(text.words)
+    return rf"{words}~\cite{{{','.join(text.keys)}}}" if text.keys else words

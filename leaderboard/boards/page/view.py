@@ -426,7 +426,7 @@ class View:
     outside: frozenset[int] = frozenset()
     """Runs with clearly fewer judged documents than the others."""
     bounds: dict[int, Bounds] = field(default_factory=dict)
-    bounds_said: str = ""
+    bounds_note: str = ""
     """Sentence on the order under the bounds, or why there are none; empty if not requested."""
 
     fronts: Mapping[str, frozenset[int]] = field(default_factory=dict)
@@ -444,7 +444,7 @@ class View:
     @property
     def sentences(self) -> tuple[str, ...]:
         """Sentences on the order, with a note if not all runs are shown."""
-        # What is to be known of judgments of answers stands above the order.
+        # Notes on judgments of answers are shown above the order.
         above = self.board.answers.sentences if self.board.answers else ()
         return tuple(sentence for sentence in self.all_sentences if sentence not in above)
 
@@ -499,7 +499,7 @@ def view(session: Session, viewer: Viewer, shown: Board, choice: BoardChoice) ->
     extras = _extras(shown, choice)
     covered = _coverage(session, shown)
     stated = facts_columns_of(shown.rows, choice.columns) if details else ()
-    bounds, bounds_said = _bounds(session, shown) if BOUNDS in extras else ({}, "")
+    bounds, bounds_note = _bounds(session, shown) if BOUNDS in extras else ({}, "")
     return View(
         board=shown,
         choice=choice,
@@ -514,7 +514,7 @@ def view(session: Session, viewer: Viewer, shown: Board, choice: BoardChoice) ->
         coverage=covered,
         outside=outside_the_pool(covered),
         bounds=bounds,
-        bounds_said=bounds_said,
+        bounds_note=bounds_note,
         circular=shared,
         fronts={fact.key: front_of(shown.rows, fact.key, shown.by) for fact in stated if fact.key in COST_OF},
         public=public_places(session, shown),

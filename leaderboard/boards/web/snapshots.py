@@ -87,7 +87,7 @@ def show_bib(address: str) -> ResponseReturnValue:
     return responses.as_bibtex(snapshot.of_snapshot(page, _url(page)), f"{page.slug}-{page.address}")
 
 
-# Only what every visitor may read is signed, for all who ask for the signature.
+# Only public data is signed, for anyone who requests the signature.
 @blueprint.get("/snapshots/<address>/signature.json")
 @rule(PUBLIC)
 def show_signature(address: str) -> Response:

@@ -68,7 +68,7 @@ def bring_in(database: Database, files: BundleFiles, answers: Answers) -> None:
 def page(understood: UnderstoodTask) -> Iterator[str]:
     """The one-page preview of a folder import."""
     yield f"{understood.name} ({understood.slug})"
-    yield from (f"{head}: {said.removesuffix('.')}." for head, said in understood.facts)
+    yield from (f"{head}: {text.removesuffix('.')}." for head, text in understood.facts)
     yield from _listed(
         [f"{run.name} ({run.team}): {run.topics:,} topics, {run.path}" for run in understood.runs]
     )
@@ -85,7 +85,7 @@ def _listed(items: list[str]) -> Iterator[str]:
 
 
 def _source(context: click.Context, parameter: click.Parameter, value: str) -> Path | str:
-    """A path that is there, or the id of a dataset of ir_datasets as it is written."""
+    """An existing path, or the id of an ir_datasets dataset."""
     if value.startswith(datasets.PREFIX):
         return value
     path: Path = click.Path(exists=True, path_type=Path).convert(value, parameter, context)

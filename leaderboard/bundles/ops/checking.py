@@ -1,6 +1,6 @@
 """Records of a bundle as they are read: each line an object whose values fit the columns they are for.
 
-A picture that comes in is decoded in a separate process, like one that is sent is. Rows of a snapshot name
+An imported picture is decoded in a separate process, like an uploaded one. Rows of a snapshot name
 runs by ids, which are numbers of the bundle here: on another site a snapshot has another digest, and address.
 """
 
@@ -65,7 +65,7 @@ EXTRAS = {
     "pictures": {"file"},
     "snapshots": {"file"},
 }
-"""Fields of a record besides its columns."""
+"""Fields of a record that are not columns."""
 GONE = {
     "task": {
         "ladder_step": "The Ladder setting no longer exists: while the task is blind, its leaderboard shows "
@@ -241,7 +241,7 @@ def _words(kind: Any) -> str:
 
 @cache
 def _choices(table: RecordTable) -> Mapping[str, list[str | int]]:
-    """Column -> the values that the database takes, by its constraints."""
+    """Column -> the values that the database accepts, by its constraints."""
     found: dict[str, list[str | int]] = {}
     for rule in table.model.metadata.tables[table.model.__tablename__].constraints:
         parts = (
@@ -274,7 +274,7 @@ def _broken_rule(table: RecordTable, name: str, value: Any) -> str:
 
 
 def _as_setting(read: Callable[[str], Any]) -> Callable[[Any], str]:
-    """A rule that takes the values which the form of a setting gives."""
+    """A rule that accepts the values of a setting's form."""
 
     def rule(value: Any) -> str:
         # A task keeps settings as JSON, where every key is a text.
@@ -477,7 +477,7 @@ class TaskImport:
 
 
 def make_own(making: TaskImport) -> None:
-    """Let who imports organise the task from now on, as who makes one by a form does."""
+    """Make the importer an organiser of the task, as for a task created by a form."""
     task, account_id = making.owner, making.viewer.account_id
     making.viewer = replace(making.viewer, organises=making.viewer.organises | {task.id})
     if account_id is not None:
@@ -485,7 +485,7 @@ def make_own(making: TaskImport) -> None:
 
 
 def add_all(making: TaskImport, table: RecordTable) -> None:
-    """Store the records of a table as they are."""
+    """Store the records of a table unchanged."""
     waiting: list[tuple[int, dict[str, Any]]] = []
     for line, record in making.read(table):
         waiting.append((record.get("id", line), values_of(making, table, line, record)))
@@ -549,7 +549,7 @@ def snapshot(session: Session, snapshot_id: int, numbers: Numbers) -> Iterator[b
 def add_pictures(making: TaskImport, table: RecordTable) -> None:
     """Store the pictures: of the operator's bundle the bytes themselves, else encoded again.
 
-    Raises Invalid where one is no picture of its kind.
+    Raises Invalid for an invalid picture.
     """
     for line, record in making.read(table):
         values = values_of(making, table, line, record)

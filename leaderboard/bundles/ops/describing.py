@@ -24,12 +24,12 @@ from leaderboard.tasks.ops.citing import TaskCitation, spdx
 
 SUMS, SIGNATURE = "SHA256SUMS", "SIGNATURE.json"
 SPOOL_BYTES = 2**20
-"""Bytes of a member up to which it is held in memory: a tar wants to know its size before its first byte."""
+"""Maximum bytes of a member kept in memory: tar needs its size before its first byte."""
 PACKED = (".gz", ".bz2", ".xz", ".zst", ".png", ".jpg")
 """Endings of what does not get smaller."""
 TAR_ENDINGS = (".tar.gz", ".tgz")
 NO_TIME = 315_532_800.0
-"""The first moment that a zip can say, 1980: for bundles that do not tell when they were made."""
+"""The earliest time a zip can store, in 1980: for bundles that do not record when they were made."""
 
 Pieces = Iterable[bytes]
 Progress = Callable[[str, int], object]
@@ -50,13 +50,13 @@ class BundleWriter:
     def __init__(self, target: _Target, progress: Progress = lambda *_: None) -> None:
         self._target, self._progress = target, progress
         self.sums: dict[str, str] = {}
-        """Path -> SHA-256 of what was written."""
+        """Path -> SHA-256 of the written bytes."""
         self.sizes: dict[str, int] = {}
         self.sign: Callable[[str], bytes] | None = None
         """What signs the digest of the list of digests; None leaves the bundle unsigned."""
 
     def add(self, path: str, pieces: Pieces) -> None:
-        """Write a member; its pieces are never all held at once."""
+        """Write a member; its pieces are never all in memory."""
         self._target.put(path, self._counted(path, pieces))
         self._progress(path, self.sizes[path])
 
@@ -166,7 +166,7 @@ class _Folder:
 
 
 class _Zip:
-    """Members of a zip; what is packed already is stored as it is."""
+    """Members of a zip; what is compressed already is stored unchanged."""
 
     def __init__(self, archive: zipfile.ZipFile, at: float) -> None:
         self._archive = archive
@@ -264,7 +264,7 @@ class BundleHead:
     """'' where it is not stated, so that the same task gives the same bytes."""
     is_release: bool
     is_public: bool = False
-    """Whether it holds what every visitor reads, and no more."""
+    """Whether it holds only what every visitor may read."""
     is_signed: bool = False
 
     def text(self) -> str:
@@ -281,7 +281,7 @@ class BundleHead:
 
 
 def readme(head: BundleHead, paths: Iterable[str]) -> str:
-    """The README: what each file is, how files refer to each other, what is missing, how to read it back."""
+    """The README: each file's contents, references between files, missing data, how to read it back."""
     of = head.citation
     there = list(paths)
     files = [f"- `{path}`: {what}" for path, what in FILES.items() if _is_there(path, there, head)]

@@ -77,12 +77,12 @@ class FoundTask:
 
     @property
     def depth(self) -> int:
-        """Most documents per topic that the task has to let in."""
+        """Documents per topic that the task has to accept."""
         return max((run.deepest for run in self.runs), default=DEPTH) if self.is_deep else DEPTH
 
     @property
     def is_deep(self) -> bool:
-        """Whether a run is deeper than tasks usually let in."""
+        """Whether a run is deeper than tasks usually accept."""
         return any(run.deepest > DEPTH for run in self.runs)
 
 
@@ -249,7 +249,7 @@ def _runs(
     left_out: dict[str, str],
     progress: Progress,
 ) -> tuple[tuple[FoundRun, ...], set[str]]:
-    """The runs that can be taken, and the topics that are in them; topics None lets all in."""
+    """The runs that can be imported, and their topics; topics None accepts all."""
     ids: set[str] = set()
     made: dict[str, FoundRun] = {}
     for name in names:
@@ -299,7 +299,7 @@ _HAS_ID = re.compile(rb'"(?:' + _IDS + rb')"\s*:')
 
 
 def kind_of(path: Path, name: str) -> tuple[str, str]:
-    """Kind of a file, or '' and the reason why it is none; names count only where lines do not decide."""
+    """Kind of a file, or '' and the reason why it has none; names count only where lines do not decide."""
     if prepare.is_list(path, name):
         return LIST, ""
     head = Head.of_file(path, ONE_LINE)
@@ -365,8 +365,8 @@ def make_bundle(
 ) -> None:
     """Store and publish the task, then add its runs; the caller's transaction holds all of it or nothing.
 
-    For who may make tasks: organisers file runs for any team in their tasks. Raises Conflict where the
-    slug is taken, Invalid for a run that is not accepted after all.
+    For accounts that may create tasks: organisers file runs for any team in their tasks. Raises Conflict
+    where the slug is taken, Invalid for a run that is not accepted after all.
     """
     # A large run takes longer to be packed than a page's transaction may wait.
     unlimited(session.connection())

@@ -247,7 +247,7 @@ def _queue(making: TaskImport, edition: Edition, scored: list[int]) -> int:
     """Queue the scoring of the runs that had scores in the edition, and of all that are to have some."""
     wanted = set(scored)
     if any(parse(each["key"]).measure.version != each["version"] for each in edition.measures):
-        # An edition of the past by another version stays without scores: ours would pass for its.
+        # An edition of the past by another version stays without scores: ours would be mistaken for its own.
         return 0
     if edition.state in DONE:
         there = select(Run.id).where(Run.task_id == making.owner.id, Run.withdrawn_at.is_(None))
@@ -287,7 +287,7 @@ def bring_in(
 ) -> ImportedTask:
     """Store the task of a bundle whose digests were checked, and queue the scoring of its runs.
 
-    For the operator: teams are found by name, and dates are taken as they are. Raises Conflict where the slug
+    For the operator: teams are found by name, and dates are kept. Raises Conflict where the slug
     is taken, Invalid with file, line and rule for anything that cannot be stored; the caller's transaction
     then holds nothing.
     """
@@ -326,7 +326,7 @@ def _require_records(making: TaskImport, tables: Iterable[RecordTable]) -> None:
 
 @contextmanager
 def _named(making: TaskImport) -> Iterator[None]:
-    """Name the record where something is refused, also by what relies on its form."""
+    """Name the record in a refusal, also by code that relies on its form."""
     try:
         yield
     except IntegrityError as error:
@@ -484,7 +484,7 @@ LEFT_OUT = {
 
 
 def bring(session: Session, viewer: Viewer, files: BundleFiles, request: ImportRequest) -> ImportedTask:
-    """Store the task of a bundle as far as the viewer is believed; raises as `take_in` does."""
+    """Store a bundle's task, with what the viewer may vouch for; raises as `take_in` does."""
     is_believed = viewer.is_operator or viewer.operates
     return (bring_in if is_believed else take_in)(session, viewer, files, request)
 
@@ -534,7 +534,7 @@ def _require_parts(making: TaskImport) -> None:
 
 
 def _require_board(making: TaskImport) -> None:
-    """Raise Invalid unless each phase has a board that its organiser, and everybody, is shown.
+    """Raise Invalid unless each phase has a board that its organiser and the public can see.
 
     The front page shows all tasks: one that cannot be shown must not get there.
     """

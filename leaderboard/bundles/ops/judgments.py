@@ -1,7 +1,7 @@
 """Judgments and pools of a bundle, read back into what a site stores.
 
-Runs are files as submitted. Where names are put out, their answers are written again as they count, in
-the dialect `report`: what else a line says may name somebody. Judgments are the text that their digest is of.
+Runs are files as submitted. Where names are put out, their answers are written again as they count, in the
+dialect `report`: other fields of a series may name a person. Judgments are the text that their digest is of.
 """
 
 import json
@@ -91,9 +91,9 @@ def public_report(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def rules(topics: tuple[str, ...], facts: Mapping[str, Any]) -> AnswerRules:
-    """Rules by which the file of a run is read, so that its answers are those that were checked.
+    """Rules for reading the file of a run, so that its answers are those that were checked.
 
-    facts: of the report on it, empty for lines written again. Nothing is refused that was taken then.
+    facts: of the report on it, empty for lines written again. Nothing accepted then is refused.
     """
     own = facts.get("limits") or {}
     return AnswerRules(
@@ -130,8 +130,8 @@ def add_revision(
 ) -> QrelsRevision:
     """Store a revision with the judgments of its file, and what others hold that stands next to them.
 
-    Its digest is the one on record, as far as that is a file's; where it is of all that scores rest on, it is
-    taken again. Raises Invalid where the file holds other topics or another number than its record says.
+    Its digest is the one on record where that is of one file; where it is of all that scores rest on, it is
+    computed again. Raises Invalid where the file holds other topics or another number than its record says.
     """
     others = paths.distractors
     if line.kind == "board" and (others or paths.left_out):

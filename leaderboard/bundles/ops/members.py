@@ -146,7 +146,7 @@ def _of_revision(source: BundleSource, revision_id: int, record: Record) -> Reco
     named = {"file": path, "distractors": others or None, **({"left_out": gone} if gone else {})}
     if source.by is None or row.kind not in ("answers", "board"):
         return named
-    # Names that are put out of it are part of what its digest is of.
+    # Names that are removed from it are part of its hashed contents.
     if row.kind == "board":
         return {**named, "sha256": _reference(source, revision_id).sha256}
     return {**named, "sha256": of_answers.digest(source.session, revision_id, source.by.hides)}
@@ -181,7 +181,7 @@ def _of_run(source: BundleSource, run_id: int, record: Record) -> Record:
     source.paths["run", run_id] = path = f"runs/{start}{kind}{ending}"
     if source.task.kind == "judges":
         return {"file": path, **_judge(source, run_id).record()}
-    # A digest of what it retrieved would tell whose it is, by other tasks that have the same.
+    # A digest of what it retrieved would reveal whose it is, through other tasks that have the same.
     return {"file": path} if instead is None else {"file": path, "ranking_sha256": ""}
 
 
@@ -201,7 +201,7 @@ def _judge(source: BundleSource, run_id: int) -> Any:
 
 
 def _of_upload(source: BundleSource, upload_id: int, _: Record) -> Record:
-    """For answers: the public part of the rules by which the file was read, as reading needs them."""
+    """For answers: the public part of the rules for reading the file."""
     if source.task.kind != "answers" or source.view is None or upload_id in source.view.masked_uploads:
         return {}
     report = source.session.scalars(select(Upload.report).where(Upload.id == upload_id)).one()
@@ -263,7 +263,7 @@ _MORE: dict[str, Callable[[BundleSource, int, Record], Record]] = {
     "pictures": _of_picture,
     "snapshots": _of_snapshot,
 }
-"""Fields of a record besides its columns."""
+"""Fields of a record that are not columns."""
 
 
 def _write_judgments(source: BundleSource, target: BundleWriter) -> None:
@@ -354,7 +354,7 @@ def _as_sent(sent: StoredFile) -> Pieces:
 
 
 def _gzipped(pieces: Pieces) -> Pieces:
-    """The bytes as a gzip file that says nothing of when and of what it was made."""
+    """The bytes as a gzip file without time or name."""
     packer = zlib.compressobj(wbits=31)
     for piece in pieces:
         yield packer.compress(piece)

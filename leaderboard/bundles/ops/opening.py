@@ -3,8 +3,8 @@
 Members of archives are unpacked under names of ours, within a bound that the disk sets; paths in them are
 only compared. Links are refused. Nothing is used before all digests are those of SHA256SUMS.
 
-They are not in the database, as they may be larger than all of it; who sends others, says yes or waits for a
-day is rid of them.
+They are not in the database, as they may be larger than all of it; sending others, confirming or a day's wait
+removes them.
 """
 
 import hashlib
@@ -66,7 +66,7 @@ class BundleFiles:
 def in_mirror(path: Path) -> Path:
     """The export of the one task of a mirror; any other path as it is.
 
-    Raises Invalid where the mirror has several, or none as something of its task is held back.
+    Raises Invalid where the mirror has several, or none because part of its task is hidden.
     """
     if not (path / MIRROR).is_file():
         return path
@@ -96,7 +96,7 @@ OPERATORS = Bounds()
 
 @contextmanager
 def opened(path: Path, bounds: Bounds = OPERATORS) -> Iterator[BundleFiles]:
-    """The files of a folder, a zip or a tar; archives are unpacked next to other temporary files meanwhile.
+    """The files of a folder, a zip or a tar; archives are unpacked among the temporary files.
 
     A folder that holds all the others is skipped. Raises Invalid for anything else, TooLarge beyond the
     bounds.
@@ -128,7 +128,7 @@ def require_whole(files: BundleFiles, progress: Progress = lambda _: None) -> No
 def faults(files: BundleFiles, progress: Progress = lambda _: None) -> Iterator[tuple[str, str]]:
     """Each file that is not as SHA256SUMS says, with the rule it breaks; raises Invalid without a valid one.
 
-    The signature is of that list, so it is not on it.
+    The signature covers that list, so it is not on it.
     """
     return digest_faults(files, sums(files.file(SUMS)), progress)
 
@@ -217,7 +217,7 @@ def rooted(files: BundleFiles) -> BundleFiles:
         )
 
 
-FOLDER, HELD_NAMES = "imports", "names.json"
+FOLDER, NAMES = "imports", "names.json"
 KEPT_S = 24 * 3600
 TOKEN_BYTES = 16
 
@@ -234,16 +234,16 @@ def keep_bundle(data: Path, account_id: int, files: Sequence[tuple[str, Path]]) 
     for number, (_, path) in enumerate(files):
         shutil.copyfile(path, folder / str(number))
     facts = {"token": token, "names": [name for name, _ in files]}
-    (folder / HELD_NAMES).write_text(json.dumps(facts), encoding="utf-8")
+    (folder / NAMES).write_text(json.dumps(facts), encoding="utf-8")
     return token
 
 
 @contextmanager
-def held(data: Path, account_id: int, token: str, bounds: Bounds) -> Iterator[BundleFiles]:
+def kept_bundle(data: Path, account_id: int, token: str, bounds: Bounds) -> Iterator[BundleFiles]:
     """The files that an account keeps, unpacked where they are one archive; raises NotFound for none."""
     folder = _folder(data, account_id)
     try:
-        facts = json.loads((folder / HELD_NAMES).read_text(encoding="utf-8"))
+        facts = json.loads((folder / NAMES).read_text(encoding="utf-8"))
     except FileNotFoundError:
         facts = {"token": ""}
     if not secrets.compare_digest(facts["token"].encode(), token.encode()) or not token:
@@ -270,7 +270,7 @@ def drop_bundle(data: Path, account_id: int) -> None:
 
 
 def sweep(data: Path) -> None:
-    """Remove what was kept for more than a day."""
+    """Remove files kept for more than a day."""
     for folder in (data / FOLDER).glob("*"):
         if folder.stat().st_mtime < time.time() - KEPT_S:
             shutil.rmtree(folder, ignore_errors=True)

@@ -60,7 +60,7 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordTable:
-    """A table of the bundle: the rows of a task, and which columns stay behind besides bytes and accounts."""
+    """A table of the bundle: the rows of a task, and which columns it omits apart from bytes and accounts."""
 
     name: str
     model: type[Base]
@@ -78,7 +78,7 @@ class RecordTable:
 
     @property
     def key(self) -> tuple[Column[Any], ...]:
-        """Its primary key, by which rows are ordered: so earlier ones have the lower numbers."""
+        """Its primary key, which orders the rows: so earlier ones have the lower numbers."""
         return tuple(self.model.metadata.tables[self.model.__tablename__].primary_key)
 
     @property
@@ -94,12 +94,12 @@ class RecordTable:
 
 
 def refers_to(column: Column[Any]) -> str | None:
-    """The table that a column refers to, None where it is of its own."""
+    """The table that a column refers to, None for its own."""
     return next((key.column.table.name for key in column.foreign_keys), None)
 
 
 def _published(task_id: int) -> ColumnElement[bool]:
-    """The judgment series that are published: a draft is nobody's but its maker's."""
+    """The judgment series that are published: a draft belongs to its maker only."""
     return (Qrels.task_id == task_id) & Qrels.name.not_like(f"{DRAFT}%")
 
 

@@ -1,9 +1,9 @@
 """A bundle without names: teams, runs and people by pseudonyms, and the map that leads back.
 
-Rankings, judgments and topics stay as they are; so numbers do. What teams say of themselves and of their runs
-is left out, what organisers wrote has names put out of it.
+Rankings, judgments and topics are unchanged, and so are numbers. What teams say about themselves and their
+runs is left out; names are removed from what organisers wrote.
 
-There is one as long as all of the task is shown to everybody. It says nothing of when it was made: the same
+It exists while all of the task is public. It does not record when it was made: the same
 task gives the same bytes.
 """
 
@@ -72,7 +72,7 @@ EMPTIED: dict[str, Record] = {
     "answers": {"note": ""},
     "revisions": {"file_name": "", "rounds": "", "read_as": []},
 }
-"""Table -> column -> what takes the place of what others wrote there."""  # fmt: skip
+"""Table -> column -> the replacement for what others wrote there."""  # fmt: skip
 WRITTEN = {
     "task": ("name", "description", "licence", "agreement"),
     "lines": ("origin_name",),
@@ -82,14 +82,14 @@ WRITTEN = {
     "announcements": ("title", "body"),
     "changes": ("what", "before", "after", "reason"),
 }
-"""Table -> columns that organisers write, which may name somebody."""
+"""Table -> columns that organisers write, which may name a person."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PseudonymMap:
     """Pseudonyms of teams and runs in a release: team or run id -> pseudonym.
 
-    references: name of a run that judges are compared with -> what it goes by.
+    references: name of a run that judges are compared with -> its released name.
     """
 
     teams: dict[int, str]
@@ -97,7 +97,7 @@ class PseudonymMap:
     references: dict[str, str]
     named: dict[str, list[dict[str, str]]]
     hides: Callable[[str], str]
-    """Puts every name out of a text."""
+    """Removes every name from a text."""
 
     def text(self) -> str:
         """The map as JSON, to be kept apart from the release."""
@@ -105,7 +105,7 @@ class PseudonymMap:
 
 
 def draw(session: Session, task: Task) -> PseudonymMap:
-    """Pseudonyms for a release: those that teams have in the task, others drawn by chance."""
+    """Pseudonyms for a release: those that teams have in the task, others drawn at random."""
     rows = session.execute(
         select(Team.id, Team.name, Entry.pseudonym, Entry.reveal_at)
         .outerjoin(Entry, (Entry.team_id == Team.id) & (Entry.task_id == task.id))
@@ -171,7 +171,7 @@ def _renamed(line: bytes, tag: bytes) -> bytes:
 
 
 def _drawn(session: Session, names: dict[int, str], given: dict[int, str]) -> dict[int, str]:
-    """Team id -> pseudonym; by a seed that nobody keeps, as the order of ids would tell."""
+    """Team id -> pseudonym; by a seed that is not stored, because the order of ids would reveal them."""
     taken = {skeleton(name) for name in given.values()}
     taken |= set(session.scalars(select(Team.skeleton).where(Team.skeleton.is_not(None))))
     drawn = pseudonyms.order(words("animals"), secrets.token_hex(pseudonyms.SEED_BYTES))
@@ -186,7 +186,7 @@ def _drawn(session: Session, names: dict[int, str], given: dict[int, str]) -> di
 
 
 def _references(session: Session, task: Task) -> tuple[dict[str, str], frozenset[str]]:
-    """Name of a run that judges are compared with -> a number by chance; and the teams that these declare."""
+    """Name of a run that judges are compared with -> a random number; and the teams that these declare."""
     if task.kind != "judges":
         return {}, frozenset()
     from leaderboard.judges.ops import store
@@ -198,7 +198,7 @@ def _references(session: Session, task: Task) -> tuple[dict[str, str], frozenset
 
 
 def _people(session: Session, task: Task, teams: Iterable[int]) -> set[str]:
-    """Names of all who have to do with the task: members of its teams, helpers, senders, assessors."""
+    """Names of everyone involved in the task: members of its teams, helpers, senders, assessors."""
     accounts = (
         select(Member.account_id).where(Member.team_id.in_(list(teams))),
         select(TaskRole.account_id).where(TaskRole.task_id == task.id),
@@ -220,7 +220,7 @@ def _is_person() -> Any:
 def _hiding(names: dict[str, str]) -> Callable[[str], str]:
     """A function that replaces names in a text, the longest first; short ones only as whole words."""
     by_folded = {name.casefold(): given for name, given in names.items()}
-    # Some letters become two when folded: a name is looked for as it is written and as it is folded.
+    # Some letters become two when folded: a name is searched both as written and case-folded.
     ordered = sorted(by_folded.keys() | names.keys(), key=len, reverse=True)
     if not ordered:
         return str
@@ -269,7 +269,7 @@ PUBLIC_COLUMNS = {
         "shown_from shown_to"
     ),
 }
-"""Table -> the columns that pages for everybody tell, or that are put in their place."""
+"""Table -> the columns that public pages show, or that replace them."""
 _NAMELESS_TEAM: Record = {"affiliation": "", "country": "", "home_page": ""}
 _NAMELESS_FILE: Record = {"file_name": "run.txt.gz", "sha256": "", "bytes": 0}
 
@@ -281,13 +281,13 @@ class PublicView:
     teams: Mapping[int, str]
     """Team id -> what visitors know it by."""
     runs: Mapping[int, str]
-    """Id of a run whose team goes by a pseudonym -> what it is called."""
+    """Id of a run whose team has a pseudonym -> its public name."""
     at: str
     """When the task was published, which replaces hidden dates."""
     masked_teams: frozenset[int]
     masked_uploads: frozenset[int]
     marked: frozenset[int]
-    """Runs of which everybody reads that their teams chose them."""
+    """Runs that are publicly marked as chosen by their teams."""
 
     def shown(self, table: RecordTable, record: Record, row_id: int) -> Record:
         """A row as visitors know it; row_id: its own on the site."""
@@ -361,7 +361,7 @@ def rankings_only(blocks: Iterable[Block], tag: str) -> Iterator[bytes]:
                     zip(ordered.docnos, ordered.scores.tolist(), strict=True), start=1
                 )
             )
-            # Packed at once: a file of many topics is sorted without being held whole.
+            # Packed at once: a file of many topics is sorted without being in memory as a whole.
             packed = "".join(lines).encode("utf-8", "surrogateescape")
             topics[ranking.topic] = gzip.compress(packed, mtime=0)
     for topic in sorted(topics):
@@ -377,7 +377,7 @@ def _public_teams(task_id: int) -> Any:
 
 
 def _first_run(team: Any, task_id: int) -> ColumnElement[int]:
-    """Runs come in an order that everybody reads; of teams that go by pseudonyms no one else learns more."""
+    """Runs are in a public order; of teams that go by pseudonyms no one else learns more."""
     return select(func.min(Run.id)).where(Run.team_id == team, _public_runs(task_id)).scalar_subquery()
 
 
@@ -412,6 +412,6 @@ _ROWS: dict[str, dict[str, Any]] = {
     },
     "editions": {"of_task": lambda task: (Edition.task_id == task) & Edition.state.in_(("current", "past"))},
 }
-"""Table -> its rows that everybody reads, where these are not all of the task."""
+"""Table -> its public rows, if these are not all of the task."""
 PUBLIC_TABLES = tuple(_public(table) for table in TABLES if table.name in PUBLIC_COLUMNS)
 """In the order in which they are stored."""

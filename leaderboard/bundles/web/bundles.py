@@ -1,4 +1,4 @@
-"""A whole task as one archive: all of it for its organisers, and for everybody what is shown."""
+"""A whole task as one archive: all of it for its organisers, and the public part for others."""
 
 import hashlib
 import os
@@ -25,7 +25,7 @@ from leaderboard.web.session import applied, database, finish_reading, reading, 
 blueprint = Blueprint("bundles", __name__)
 
 AN_HOUR = 20
-"""Exports that an account may ask for an hour: each reads all of a task."""
+"""Exports that an account may request per hour: each reads all of a task."""
 AT_ONCE = 2
 _turns = threading.BoundedSemaphore(AT_ONCE)
 # Of their own: however many visitors ask, organisers get their exports.
@@ -36,7 +36,7 @@ _public_turns = threading.BoundedSemaphore(AT_ONCE)
 @rule(SIGNED_IN)
 @hands_out_judgments
 def export(slug: str) -> ResponseReturnValue:
-    """The whole task as plain files; it is written whole before the first byte goes out."""
+    """The whole task as plain files; it is completely written before the first byte is sent."""
     return whole(slug)
 
 
@@ -57,7 +57,7 @@ def whole(slug: str) -> Response:
 @blueprint.get("/tasks/<slug>/task.zip")
 @rule(PUBLIC, is_computed=True)
 def public(slug: str) -> ResponseReturnValue:
-    """The public data of a task as plain files, once nothing of it is held back."""
+    """The public data of a task as plain files, once none of it is hidden."""
     finish_reading()
     with _made(_public_turns) as file:
         made = archived(file, is_zip=True, at=NO_TIME)
@@ -76,13 +76,13 @@ def public(slug: str) -> ResponseReturnValue:
 def _made(turns: threading.Semaphore = _turns) -> Iterator[IO[bytes]]:
     """A file to write an export into, which stays open where all went well.
 
-    On the disk, not in memory; without a name, so that nothing is left of it whatever happens.
+    On the disk, not in memory; without a name, so that nothing remains of it in any case.
     """
     require_room(settings(), 0)
-    with _turn(turns), ExitStack() as held:
-        file = held.enter_context(tempfile.TemporaryFile(dir=tempfile.gettempdir()))
+    with _turn(turns), ExitStack() as stack:
+        file = stack.enter_context(tempfile.TemporaryFile(dir=tempfile.gettempdir()))
         yield file
-        held.pop_all()
+        stack.pop_all()
 
 
 def _as_zip(file: IO[bytes], slug: str) -> Response:
@@ -106,7 +106,7 @@ def _turn(turns: threading.Semaphore = _turns) -> Iterator[None]:
 
 
 def _pieces(file: IO[bytes]) -> Iterator[bytes]:
-    """The file from its beginning; closed at the end, or where nobody takes the rest."""
+    """The file from its beginning; closed at the end, or if the client stops reading."""
     with file:
         file.seek(0)
         while piece := file.read(CHUNK_BYTES):

@@ -30,7 +30,7 @@ blueprint = Blueprint("imports", __name__)
 
 MOST_FILES = 2000
 AT_ONCE = 1
-"""Imports that are read or stored at a time: each may take minutes, and SQLite lets one write."""
+"""Imports that are read or stored at a time: each may take minutes, and SQLite allows one writer."""
 ENDINGS = (".zip", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst", ".tar")
 WORDS = ("name", "slug", "topics", "qrels", "team")
 """Fields that both pages have."""
@@ -86,7 +86,7 @@ def make() -> ResponseReturnValue:
     assert account_id is not None, "the rule lets in accounts only"
     finish_reading()
     try:
-        with turn(), opening.held(settings().data, account_id, token, bounds()) as files:
+        with turn(), opening.kept_bundle(settings().data, account_id, token, bounds()) as files:
             words = _words("", is_export=files.is_bundle)
             try:
                 slug = made(files, words)

@@ -117,7 +117,7 @@ def labels(
     """Compare a judge's labels with the reference's on the documents that both judged."""
     from leaderboard.cli.files.judged_labels import as_facts, in_words
     from leaderboard.cli.files.judged_labels import table as table_of
-    from leaderboard.judges.ops.labels.held import LabelPlan, hold_labels
+    from leaderboard.judges.ops.labels.comparison import LabelPlan, hold_labels
     from leaderboard.tables.record import csv_lines
     from leaderboard.trec.boards.judge_labels import read_judge_labels
 

@@ -186,7 +186,7 @@ def _tell(report: Report, form: str, text: Callable[[], str]) -> None:
 
 
 def _fix(run: Path, report: Report, rules: Rules, out: Path, by_rank: bool) -> Report:
-    """Write the file with its fixes, say what was changed, and give the report of what was written."""
+    """Write the fixed file, print the changes, and return the report on the new file."""
     names = {"ranks"} if by_rank else set[str]()
     while True:
         fixing = Fixing(rules, names | {problem.fix for problem in report.problems if problem.fix})

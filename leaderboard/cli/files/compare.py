@@ -161,7 +161,7 @@ def _two_in_words(files: "ScoredFiles", facts: dict[str, Any], digits: int) -> s
 
 
 def _undecided(facts: dict[str, Any]) -> list[str]:
-    """That the two cannot be told apart, and what more topics would do."""
+    """That the two do not differ significantly, and what more topics would do."""
     from leaderboard.scoring.ops.statistics.standings import undecided_pair
     from leaderboard.stats.pairs.corrections import LEVEL
 
@@ -211,7 +211,7 @@ def _many_in_words(compared: "ComparedFiles", facts: dict[str, Any], dialect: in
 
 
 def _rows(compared: "ComparedFiles", facts: dict[str, Any], digits: int) -> list[list[str]]:
-    """The runs with their means, and letters or what is said of them against the baseline."""
+    """The runs with their means, and letters or their comparison with the baseline."""
     from leaderboard.scoring.ops.statistics.standings import needed_words
 
     heads = ["run", facts["measure"]]
@@ -259,7 +259,7 @@ def _p(p: float | None) -> str:
 
 
 class _Progress:
-    """Says on a terminal how far long work is, on one line that goes away."""
+    """Shows the progress of long work on a terminal, in one line that is erased at the end."""
 
     def __enter__(self) -> Callable[[float], None]:
         self._start = self._told = time.monotonic()

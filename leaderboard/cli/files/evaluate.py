@@ -24,8 +24,8 @@ OF_RANKINGS = (
     "no_summary", "level", "dialect", "depth", "judged_only", "complete", "collection_size",
     "second_column", "preferences", "documents", "dissimilarities", "leave_out_query", "mapping", "threads",
 )  # fmt: skip
-HELD_BYTES = 2**23
-"""Of output, before it goes to a file until all runs were read."""
+MEMORY_BYTES = 2**23
+"""Output kept in memory; more is written to a file until all runs are read."""
 BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 
 
@@ -165,8 +165,8 @@ def evaluate(
     qrels, *runs = files
     if not runs:
         raise click.UsageError("Missing argument 'RUN...'.", context)
-    beside = (collection_size, preferences, documents, dissimilarities, second_column or "")
-    inputs = Inputs(qrels, *beside, leave_out, changed_docnos, asked(mapping), leave_out_query)
+    extras = (collection_size, preferences, documents, dissimilarities, second_column or "")
+    inputs = Inputs(qrels, *extras, leave_out, changed_docnos, asked(mapping), leave_out_query)
     counted = (level, int(dialect), depth, judged_only, complete, threads)
     options = Options(names or _usual(layout), *counted, as_trec_eval=layout == "trec")
     pieces = _text(layout, per_topic, not no_summary, inputs, runs, options)
@@ -188,33 +188,33 @@ def _print(pieces: Iterator[str] | Iterator[bytes], *, are_there: bool = False) 
 
 
 def _load_numpy() -> None:
-    """Import numpy with one thread of its linear algebra, of which others would only wait, by spinning."""
+    """Import numpy with one linear algebra thread; others would only spin and wait."""
     before = os.environ.get(BLAS_THREADS)
     os.environ.setdefault(BLAS_THREADS, "1")
     import numpy  # noqa: F401
 
     if before is None:
-        # What is started from here decides for itself.
+        # Child processes decide for themselves.
         del os.environ[BLAS_THREADS]
 
 
 def _once_all_are_there(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """The pieces, none before the last was made; many are not held in memory."""
-    held: list[bytes] = []
+    """The pieces, none before the last was made; large output is not kept in memory."""
+    buffer: list[bytes] = []
     for piece in pieces:
-        held.append(piece)
-        if sum(map(len, held)) > HELD_BYTES:
+        buffer.append(piece)
+        if sum(map(len, buffer)) > MEMORY_BYTES:
             break
     else:
-        yield b"".join(held)
+        yield b"".join(buffer)
         return
     # Imported for a large output only: it takes longer than a small run.
     from tempfile import TemporaryFile
 
     with TemporaryFile() as file:
-        file.writelines(chain(held, pieces))
+        file.writelines(chain(buffer, pieces))
         file.seek(0)
-        while piece := file.read(HELD_BYTES):
+        while piece := file.read(MEMORY_BYTES):
             yield piece
 
 

@@ -24,7 +24,7 @@ def scored_text(
     layout: str,
     per_topic: bool,
 ) -> Iterator[str]:
-    """The scores of every run in a layout; what to know of them goes to standard error."""
+    """The scores of every run in a layout; notes on them are printed to standard error."""
     scored, notes = score_answers(read_judgments(files), runs, names, missing)
     for note in (*notes, *(note for run_scores in scored for note in run_scores.notes)):
         click.echo(f"warning: {note}", err=True)

@@ -46,7 +46,7 @@ class JudgeFiles:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgedBoards:
-    """The judges' board with what is circular and whom each judge over-rates, in the order of its rows."""
+    """The judges' board with circularity and the runs each judge over-rates, in the order of its rows."""
 
     board: JudgesBoard
     circular: tuple[CircularAgreement, ...]
@@ -139,7 +139,7 @@ def _part(record: object, *names: str) -> dict[str, Any] | None:
 
 
 def _measures(files: JudgeFiles, boards: Sequence[BoardFile], plan: AgreementPlan) -> Sequence[str]:
-    """The measure of each judge, "" where it was not said."""
+    """The measure of each judge, "" if not given."""
     if len(files.measures) not in (0, 1, len(boards)):
         raise Invalid(
             f"There are {len(files.measures)} measures for {len(boards)} judges. Name one for all, or one "

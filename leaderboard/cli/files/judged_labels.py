@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
-from leaderboard.judges.ops.labels.held import COEFFICIENTS, JudgedLabels
+from leaderboard.judges.ops.labels.comparison import COEFFICIENTS, JudgedLabels
 from leaderboard.stats.judges import LabelAgreement
 from leaderboard.tables.aligned import aligned, four_decimals
 from leaderboard.tables.record import counted

@@ -11,14 +11,14 @@ from leaderboard.tables.record import counted
 
 MOST_RUNS = 10
 """Maximum runs shown for a judge."""
-TOLD = (
+SCOPE = (
     "These coefficients describe these topics and runs. "
     "Differences between judges are tested on their agreement by topic."
 )
 
 
 def in_words(judged: JudgedBoards) -> str:
-    """One judge with all that is said of it, or the judges' board."""
+    """One judge in full, or the judges' board."""
     lines = _of_one(judged) if len(judged.board.rows) == 1 else _of_many(judged)
     return "\n".join([*lines, *_warnings(judged), ""])
 
@@ -31,7 +31,7 @@ def _of_many(judged: JudgedBoards) -> Iterator[str]:
     yield ""
     yield from table_lines(judges_table(board, judged.circular))
     yield ""
-    yield TOLD
+    yield SCOPE
     if board.too_few:
         yield board.too_few
     if board.verdicts is not None:

@@ -105,7 +105,7 @@ def compare_files(qrels: Path, original: Sequence[Path], other: Sequence[Path], 
 
 
 def level_table(of: Reproduced) -> Table[LevelRow]:
-    """One row a number, by level."""
+    """One row per number, by level."""
     return Table(
         "reproduction",
         f"{of.measure.key}: {of.baseline.original}, {of.advanced.original}, and their reproductions.",

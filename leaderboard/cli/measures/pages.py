@@ -43,7 +43,7 @@ def markdown(sections: Iterable[Section], pages: Iterable[MeasurePage]) -> str:
 
 
 def prose(text: str) -> str:
-    """Text that Markdown shows as it is, with what stands between backticks as code.
+    """Text that Markdown shows literally, with code between backticks.
 
     >>> prose("a * b, max_rel and `x*y`")
     'a \\\\* b, max_rel and `x*y`'

@@ -1,4 +1,4 @@
-"""Both ends of a broker: what a web process sends by, and an evaluator that messages tell what to do."""
+"""Both ends of a broker: the sender of a web process, and an evaluator driven by messages."""
 
 import logging
 import signal

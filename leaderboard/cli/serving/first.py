@@ -1,4 +1,4 @@
-"""The first account of an empty site out of the environment and files, for starts that nobody watches."""
+"""The first account of an empty site from the environment and files, for unattended starts."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

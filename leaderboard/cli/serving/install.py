@@ -55,8 +55,8 @@ def program() -> Path:
 
 
 def units(program: Path, user: str) -> Mapping[str, str]:
-    """Name -> text of each unit, in which the command of that path is run by that account of the machine."""
-    # What is under /home can be read where homes are read-only, and cannot be found where they are hidden.
+    """Name -> text of each unit, which runs the command at that path as that system account."""
+    # Files under /home can be read where homes are read-only, and are not found where they are hidden.
     is_in_a_home = any(program.is_relative_to(home) for home in ("/home", "/root", "/run/user"))
     values = {"program": _quoted(program), "user": user, "home": "read-only" if is_in_a_home else "yes"}
     return {

@@ -98,5 +98,5 @@ def _remove_rests(folder: Path) -> None:
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
-    # Raised wherever it is, so that a backup half made is removed on the way out.
+    # Raised anywhere, so that an unfinished backup is removed on the way out.
     raise SystemExit(0)

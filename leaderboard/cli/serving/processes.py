@@ -25,7 +25,7 @@ class StopSignals:
     """Whether a signal asked this process to stop; made in its main thread.
 
     threading.Event would not do: its set() holds a lock, for which a second signal that comes while the first
-    one is handled would wait for ever. Putting into a SimpleQueue may be interrupted by itself.
+    one is handled would wait for ever. SimpleQueue.put is reentrant.
     """
 
     def __init__(self, *numbers: signal.Signals) -> None:
@@ -43,7 +43,7 @@ class StopSignals:
         return self._is_asked
 
     def wait(self, seconds: float) -> bool:
-        """Wait until a signal comes, so many seconds at most; whether one came."""
+        """Wait for a signal, at most this many seconds; whether one came."""
         if not self._is_asked:
             try:
                 self._signals.get(timeout=seconds)
@@ -53,7 +53,7 @@ class StopSignals:
 
 
 def in_a_process(function: Callable[..., Result], *arguments: Any) -> Result:
-    """Call the function in a process of its own, which takes its imports with it.
+    """Call the function in a separate process, which ends with its imports.
 
     Raises ClickException where the process ended without a word.
     """
@@ -104,7 +104,7 @@ def follow_parent() -> None:
 def loading() -> Iterator[None]:
     """Modules of a process of its own are loaded here: garbage is not looked for among what stays to its end.
 
-    That takes a fifth of the time in which a web process starts, and finds nothing.
+    That takes a fifth of a web process's start, and finds nothing.
     """
     gc.disable()
     try:
@@ -125,7 +125,7 @@ def traced() -> Iterator[None]:
 
 
 def limit_memory(limit: int) -> None:
-    """Let this process have so many bytes of address space; 0: any number."""
+    """Limit the address space of this process to this many bytes; 0: no limit."""
     if limit and sys.platform != "win32":
         import resource
 

@@ -109,7 +109,7 @@ def _load_demo(database: "Database") -> None:
 
 
 SHORTEST_TOKEN = 20
-"""Characters of a token that nobody guesses; nothing counts the tries."""
+"""Characters of an unguessable token; nothing counts the tries."""
 
 
 @click.command()
@@ -188,7 +188,7 @@ def _drain(data: Path | None) -> int:
 
 
 def require_safe(settings: Settings) -> None:
-    """Raise Invalid where starting would show others what is theirs to hide."""
+    """Raise Invalid where starting would expose protected data."""
     if os.name == "posix" and settings.data.is_dir() and settings.data.stat().st_mode & 0o077:
         raise Invalid(
             f"Other users of this machine can read the folder {settings.data}. Run `chmod 700 "

@@ -40,7 +40,7 @@ LOOK_S = 0.2
 GRACE_S = 10.0
 READ_BYTES = 65_536
 QUICK_DEATH_S = 5.0
-"""A child that dies sooner than this is not restarted at once, lest it spin."""
+"""A child that dies sooner than this is restarted with a delay, to avoid a busy loop."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 30.0
 """Before a child that died quickly is started again; each quick death in a row doubles the pause."""
 
@@ -66,7 +66,7 @@ class Child:
     quick_deaths: int = 0
     """Consecutive quick deaths."""
     may_start: Callable[[], bool] = lambda: True
-    """Asked before its first start; it is started again whatever the others do."""
+    """Asked before its first start; it is restarted regardless of the others."""
 
     def start(self) -> None:
         """Spawn the process; where the system has no room for one, it is tried again later."""
@@ -110,8 +110,8 @@ class Child:
 class Supervisor:
     """Keeps children running until it is asked to stop, then stops them cleanly.
 
-    It never asks the database, so that no trouble with one can reach it; an evaluator that starts gives back
-    what its predecessor held.
+    It never asks the database, so that no trouble with one can reach it; an evaluator that starts releases
+    the leases of its predecessor.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -142,7 +142,7 @@ class Supervisor:
         return partial(logs.count_lost, self.counters, number)
 
     def add_web(self, listening: socket.socket) -> None:
-        """Prepare the web processes, which all take connections from a socket that is bound already."""
+        """Prepare the web processes, which all accept connections from one bound socket."""
         count = self.settings.web_slots
         memory = shared.memory(count) if count > 1 else None
         for number in range(count):
@@ -169,7 +169,7 @@ class Supervisor:
                 for child in self.children:
                     self._look_after(child)
         finally:
-            # Whatever went wrong: without this, Python would wait for the children for ever.
+            # Whatever the error: without this, Python would wait for the children for ever.
             self._stop_all()
 
     def _look_after(self, child: Child) -> None:
@@ -259,7 +259,7 @@ def serve_forever(
     counted: logs.Counters,
     number: int,
 ) -> None:
-    """A web process: answers on the given socket until SIGTERM; memory is None where there is one of them."""
+    """A web process: answers on the given socket until SIGTERM; memory is None for a single one."""
     with loading():
         from leaderboard.server import serve
 

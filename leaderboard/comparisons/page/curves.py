@@ -76,7 +76,7 @@ class CurvesPage(TaskHead):
     averaged: int
     """Number of topics averaged."""
     depth: int
-    said: str
+    why_empty: str
     """Why there is nothing to show; otherwise empty."""
 
     @property
@@ -121,7 +121,7 @@ def curves_page(session: Session, viewer: Viewer, slug: str, choice: Choice) -> 
         topic=choice.topic,
         averaged=len(drawn.places) if drawn else 0,
         depth=choice.depth,
-        said="" if has_curves else _nothing(task, shown, kind, choice, rows),
+        why_empty="" if has_curves else _nothing(task, shown, kind, choice, rows),
     )
 
 
@@ -153,7 +153,7 @@ def facts(page: CurvesPage) -> dict[str, Any]:
         ],
         "ideal": None if page.ideal is None else list(page.ideal),
         "left_out": list(page.left_out),
-        "said": page.said,
+        "said": page.why_empty,
     }
 
 

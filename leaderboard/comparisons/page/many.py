@@ -116,7 +116,7 @@ class ManyComparison(TaskHead):
     basis: Basis
     measure: MeasureColumn
     measures: tuple[MeasureColumn, ...]
-    """Measures by which runs can be compared."""
+    """Measures that can compare runs."""
     method: Method
     choices: tuple[Method, ...]
     topics: int

@@ -9,12 +9,12 @@ from leaderboard.stats.standing import POWER
 
 def sentences(found: Gated, run: str, baseline: str, digits: int) -> list[str]:
     """The verdict, what it rests on, and what more topics would do."""
-    said = (
+    texts = (
         verdict_sentence(found, run, baseline),
         evidence_sentence(found, digits),
         power_sentences(found, baseline),
     )
-    return [sentence for sentence in said if sentence]
+    return [sentence for sentence in texts if sentence]
 
 
 def verdict_sentence(found: Gated, run: str, baseline: str) -> str:

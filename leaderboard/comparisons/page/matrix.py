@@ -73,7 +73,7 @@ class MatrixPage(TaskHead):
 
 
 def matrix_page(session: Session, viewer: Viewer, slug: str, choice: MatrixChoice) -> MatrixPage:
-    """Return the matrix of a board; raises NotFound while comparisons are held back."""
+    """Return the matrix of a board; raises NotFound while comparisons are hidden."""
     shown = board.board(session, viewer, slug, choice.measure)
     require_details(shown.access)
     rows = tuple(row for row in shown.rows if row.scores.get(shown.sorted_by) is not None)
@@ -138,7 +138,7 @@ def _correlations(standing: Standing) -> FloatArray:
 
 
 def _by_topics(alike: FloatArray) -> list[int]:
-    """An order in which runs that do well on the same topics stand together: average linkage.
+    """An order that groups runs that do well on the same topics: average linkage.
 
     alike: (n, n), the runs best first; of two groups that join, the one with the better best run is first.
     Source: Sokal and Michener 1958.

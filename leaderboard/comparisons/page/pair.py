@@ -266,7 +266,7 @@ class PairPage(TaskHead):
     basis: Basis
     measure: MeasureColumn
     measures: tuple[MeasureColumn, ...]
-    """Measures by which runs can be compared."""
+    """Measures that can compare runs."""
     first: ComparedRun
     second: ComparedRun
     scores: TwoRuns
@@ -306,7 +306,7 @@ class PairPage(TaskHead):
 
     @property
     def from_0_to_1(self) -> bool:
-        """Whether scores lie in [0, 1], so that the region of practical equivalence applies."""
+        """Whether scores are in [0, 1], so that the region of practical equivalence applies."""
         return _is_from_0_to_1(self.measure.key)
 
     @property

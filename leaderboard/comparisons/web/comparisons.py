@@ -37,7 +37,7 @@ from leaderboard.web.session import reading, viewer
 LARGEST, SMALLEST, ACROSS = 30, 8, 1150
 """Sides of a cell in pixels, and how wide all cells may be together."""
 NAMED_FROM = 11
-"""From this side of a cell on, names stand above the columns too."""
+"""From this cell size on, names are also shown above the columns."""
 LETTER = 0.62
 
 

@@ -19,7 +19,7 @@ FIELD = "field_"
 def command(
     action: Action, *, say: Callable[..., str] | None = None, asks: Callable[..., str] | None = None
 ) -> click.Command:
-    """The command of an action; what is not given of a record that is there already stays as it is.
+    """The command of an action; fields that are not given keep their values in an existing record.
 
     say: what is printed if not what was done, if that has words, of the outcome and the names of what it was
     done to; asks: what has to be confirmed first unless `--yes` says so, of these names.
@@ -68,7 +68,7 @@ def _flat(record: type) -> list[Asked]:
 
 
 def _parameter(each: Asked, *, has_more: bool) -> Any:
-    """The argument or option of a field; has_more: what is not given is known from elsewhere."""
+    """The argument or option of a field; has_more: other values come from elsewhere."""
     about, name = each.about, f"{FIELD}{each.name}"
     if about.is_argument and not has_more:
         return click.argument(name, metavar=each.name.upper(), type=int if each.kind == "number" else str)

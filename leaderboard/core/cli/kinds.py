@@ -36,7 +36,7 @@ MAPPING = mapping_option("QRELS")
 
 
 def pattern(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
-    """The value of an option that is a regular expression; raises BadParameter where it is none."""
+    """The value of an option that is a regular expression; raises BadParameter for an unknown one."""
     try:
         re.compile(value or "")
     except re.error as error:

@@ -1,7 +1,7 @@
 """Selection of jobs to send to evaluators through a broker, and when to resend them.
 
-A message may get lost, come late or come twice: what was sent and not begun is sent again. A worker that
-gets a job that is no longer queued finds nothing to claim.
+A message may be lost, late or duplicated, so messages of jobs that did not start are sent again. A worker
+that gets a job that is no longer queued finds nothing to claim.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from leaderboard.db.tables import Job
 from leaderboard.settings import Settings
 
 AGAIN = timedelta(seconds=30)
-"""After what time a job that was sent and not begun is sent again."""
+"""Delay after which a job that was sent but not started is sent again."""
 MOST_ON_THE_WAY = 200
 """Messages of one urgency that are out at once: of 50,000 runs to score again, the rest stay in the table."""
 
@@ -32,8 +32,8 @@ class CarriedJob:
 def take(session: Session, settings: Settings) -> list[CarriedJob]:
     """Mark the jobs that are to be sent now as sent, the most urgent first.
 
-    The marks are committed before the messages go out: nobody waits for a broker inside a transaction. What
-    is not sent after all is taken again after AGAIN.
+    The marks are committed before the messages go out: no transaction waits for a broker. Jobs that are not
+    sent after all are selected again after AGAIN.
     """
     at = now(session)
     if session.scalar(select(Job.id).where(_waits(at)).limit(1)) is None:

@@ -1,4 +1,4 @@
-"""Whether the site does its work: it takes writes, and evaluators look for jobs."""
+"""Whether the site does its work: it accepts writes, and evaluators poll for jobs."""
 
 import logging
 import threading
@@ -21,7 +21,7 @@ KEPT = timedelta(hours=1)
 
 
 def worker_seen(session: Session, owner: str) -> None:
-    """Note that an evaluator looks for work now."""
+    """Record that an evaluator polls for jobs now."""
     at = now(session)
     forget_gone(session)
     insert = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
@@ -31,7 +31,7 @@ def worker_seen(session: Session, owner: str) -> None:
 
 
 def forget_gone(session: Session) -> None:
-    """Drop the rows of evaluators that are gone for long."""
+    """Delete the rows of evaluators that stopped long ago."""
     session.execute(delete(Worker).where(~_within(now(session), KEPT)))
 
 
@@ -67,8 +67,8 @@ UNWRITABLE = "The database does not accept writes."
 class JobHealth:
     """queued, running and failed count jobs; oldest_queued_s is how long the first one that is due waits.
 
-    left counts jobs whose evaluator is gone for over a minute and that no other has taken; workers is how
-    many evaluators were seen lately, worker_seen_s when the last one was, None where none was in an hour.
+    left counts jobs whose evaluator has been silent for over a minute and that no other has taken; workers is
+    how many evaluators were seen lately, worker_seen_s when the last one was, None where none was in an hour.
     """
 
     queued: int
@@ -124,7 +124,7 @@ def _oldest_s(session: Session, at: datetime) -> float | None:
 
 
 class WriteCheck:
-    """Whether the database takes writes, tried now and then, and for how long this process runs."""
+    """Whether the database accepts writes, tested regularly, and for how long this process runs."""
 
     def __init__(self) -> None:
         self._began = time.monotonic()

@@ -28,12 +28,12 @@ def sweep(session: Session, lease_s: int) -> list[Job]:
 
 
 def free(session: Session, owner: str) -> list[Job]:
-    """Give back what a worker that is known to be dead still holds: queued again, or failed."""
+    """Release the leases of a worker that is known to be dead: queued again, or failed."""
     return _release(session, _leased(session, Job.owner == owner))
 
 
 def put_off(session: Session, claimed: Claim, message: str) -> None:
-    """Give back a job that met an object store that is away; the attempt counts as not made.
+    """Release a job that found the object store unavailable; the attempt counts as not made.
 
     Other files that wait to be moved would wait for the same store, while runs wait for evaluators.
     """
@@ -53,7 +53,7 @@ def put_off(session: Session, claimed: Claim, message: str) -> None:
 
 
 def return_unspent(session: Session, owner: str) -> int:
-    """Give back what a worker that lost the database holds; its attempts count as not made."""
+    """Release the leases of a worker that lost the database; its attempts count as not made."""
     jobs = _leased(session, Job.owner == owner)
     for job in jobs:
         queue.give_back(job, "The database was unavailable; the job is retried.", again=True)

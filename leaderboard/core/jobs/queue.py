@@ -87,7 +87,7 @@ def enqueue(
     edition_id: int | None = None,
     after: datetime | None = None,
 ) -> None:
-    """Queue a job in the caller's transaction; one that is queued or running already is left as it is.
+    """Queue a job in the caller's transaction; one that is already queued or running is unchanged.
 
     after: before when it is not done, at most LONGEST_WAIT_S from now.
     """
@@ -142,7 +142,7 @@ def is_due(at: datetime) -> ColumnElement[bool]:
 
 
 def claim(session: Session, owner: str, settings: Settings, *which: ColumnElement[bool]) -> Claim | None:
-    """Take the most urgent job that is due, for as long as the settings allow; None where none is.
+    """Claim the most urgent job that is due, for as long as the settings allow; None if no job is due.
 
     which: what jobs have to be, for an evaluator that does not do all.
     """
@@ -181,7 +181,7 @@ def left_out(settings: Settings) -> list[str]:
 
 
 def limits(settings: Settings) -> dict[str, int]:
-    """The kinds of which so many jobs are done at once, lest none is left for runs; the others have none."""
+    """How many jobs of a kind may run at once, to leave evaluators for runs; other kinds have no limit."""
     return {COMPARE: settings.comparisons_at_once, MAIL: 1, WEBHOOK: WEBHOOKS_AT_ONCE, MOVE: 1}
 
 
@@ -336,7 +336,7 @@ def scoring_states(session: Session, run_ids: Collection[int]) -> dict[int, str]
 
 
 def run_state(session: Session, run: Run) -> RunState:
-    """The state of one run that is at hand; one statement, and another while it is queued."""
+    """The state of one run; one statement, and another while it is queued."""
     if run.withdrawn_at is not None:
         return RunState("withdrawn", message=run.withdrawn_why)
     is_its_job = (Job.edition_id == Edition.id) & (Job.kind == EVALUATE) & (Job.subject_id == run.id)
@@ -498,7 +498,7 @@ class JobCount:
 
 
 def unfinished(session: Session, task_id: int | None = None) -> tuple[JobCount, ...]:
-    """Unfinished jobs by kind and state, of one task (mail is of none) or of all."""
+    """Unfinished jobs by kind and state, of one task (mail belongs to none) or of all."""
     query = (
         select(Job.kind, Job.state, func.count(), func.min(Job.created_at))
         .where(Job.state.in_(UNFINISHED))

@@ -37,14 +37,14 @@ from leaderboard.trec.boards.packing import KeptBoard, KeptReference, pack_board
 
 def compute(database: Database, run_id: int, plan: Plan) -> RunScores:
     """All missing scores of the run, by the measures of a plan; raises Damaged."""
-    reference, board = _both(plan, _said(database, run_id, plan), RunSource(database))
+    reference, board = _both(plan, _sent(database, run_id, plan), RunSource(database))
     made = pack_board(board) if plan.lacks_hits and board is not None else None
     return RunScores(scores(reference, board, [measure["key"] for measure in plan.missing]), made)
 
 
 def again(database: Database, run_id: int, plan: Plan, stored: bytes | None) -> tuple[Sequence[str], Again]:
     """The problem with the stored board of labels, and a function to compute scores again; raises Damaged."""
-    reference, board = _both(plan, _said(database, run_id, plan), RunSource(database))
+    reference, board = _both(plan, _sent(database, run_id, plan), RunSource(database))
 
     def of(bound: BoundMeasure) -> tuple[FloatArray, FloatArray | None]:
         measure_scores = scores(reference, board, [bound.key])[bound.key]
@@ -110,7 +110,7 @@ def _unknown(bound: BoundMeasure, reference: Reference) -> MeasureScores:
     return MeasureScores(nothing, np.zeros(shape) if bound.measure.parts is not None else None)
 
 
-def _said(database: Database, run_id: int, plan: Plan) -> store.Sent:
+def _sent(database: Database, run_id: int, plan: Plan) -> store.Sent:
     """A judge's submission.
 
     For labels of runs on another site, this is the board that they made there.

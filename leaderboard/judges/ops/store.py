@@ -236,7 +236,7 @@ def reference(
     """A reference without ids of this site; raises Damaged.
 
     names: public names of its runs in an anonymous export; then neither its source nor declared
-    facts are included, because their teams would lead to their names.
+    facts are included, because their teams would reveal their names.
     """
     kept = sending.of_revision(session, revision_id)
     if names is not None:
@@ -271,7 +271,7 @@ class ExportedJudge:
     names: Mapping[str, str] = field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:
-        """The fields of its record besides the columns: its files, and the digest of rewritten contents."""
+        """The fields of its record that are not columns: its files, and the digest of rewritten contents."""
         sent = self._sent()
         made: dict[str, Any] = {}
         if self.tag is not None:

@@ -129,7 +129,7 @@ def judges_page(session: Session, viewer: Viewer, slug: str, rank_by: str = "") 
 def seen_reference(session: Session, viewer: Viewer, slug: str, rank_by: str = "") -> SeenReference:
     """The reference of judges; a few statements.
 
-    Raises NotFound for a task that takes no boards and while the reference is hidden, Invalid for
+    Raises NotFound for a task that accepts no boards and while the reference is hidden, Invalid for
     an unknown ranking of judges.
     """
     task, access = policy.visible_task(session, viewer, slug)

@@ -11,7 +11,7 @@ from leaderboard.boards.ops.rows import Row, read_rows
 from leaderboard.core.policy import Viewer
 from leaderboard.errors import Forbidden, Invalid, NotFound
 from leaderboard.judges.ops import store
-from leaderboard.judges.ops.labels.held import (
+from leaderboard.judges.ops.labels.comparison import (
     COEFFICIENTS,
     DocumentDifference,
     JudgedLabels,
@@ -20,7 +20,7 @@ from leaderboard.judges.ops.labels.held import (
     on_scale,
 )
 from leaderboard.judges.ops.labels.reference import (
-    HeldNugget,
+    ComparedNugget,
     NuggetsOfTopic,
     ReferenceLabels,
     hold_nuggets,
@@ -85,12 +85,12 @@ class LabelsHead(ReferencePage):
 class LabelsPage(LabelsHead):
     """The agreement over all topics, by topic, and the documents with the largest differences.
 
-    held: None if no document is included, because none was judged by both. labels, confident: number of the
-    judge's labels on these topics, and of labels with a confidence. nuggets: of the judge and the judgments
-    by topic, if both have some and assignments are shown.
+    judged_labels: None if no document is included, because none was judged by both. labels, confident: number
+    of the judge's labels on these topics, and of labels with a confidence. nuggets: of the judge and the
+    judgments by topic, if both have some and assignments are shown.
     """
 
-    held: JudgedLabels | None
+    judged_labels: JudgedLabels | None
     labels: int
     confident: int
     nuggets: tuple[NuggetsOfTopic, ...] = ()
@@ -131,7 +131,7 @@ def labels_page(
     seen = _of_run(session, viewer, slug, run_id, part)
     return LabelsPage(
         **_head(seen, plan),
-        held=_held(seen, plan),
+        judged_labels=_judged_labels(seen, plan),
         labels=sum(map(len, seen.labels.judgments.values())),
         confident=sum(map(len, seen.labels.confidence.values())),
         nuggets=_nuggets(seen),
@@ -146,7 +146,7 @@ def labelled_topic_page(
     topics = list(seen.judgments.labels.judgments)
     if topic_id not in topics:
         raise NotFound(f"No judgments of topic {topic_id[:40]!r} are shown here.")
-    at, judged_labels = topics.index(topic_id), _held(seen, plan)
+    at, judged_labels = topics.index(topic_id), _judged_labels(seen, plan)
     return LabelledTopicPage(
         **_head(seen, plan),
         topic_id=topic_id,
@@ -168,7 +168,7 @@ def summary(
     if not isinstance(sent, SentLabels):
         return None, None
     try:
-        return _held(_seen(session, viewer, reference, row, sent, ""), LabelPlan()), sent
+        return _judged_labels(_seen(session, viewer, reference, row, sent, ""), LabelPlan()), sent
     except (NotFound, Forbidden):
         return None, sent
 
@@ -252,7 +252,7 @@ def _head(seen: _Seen, plan: LabelPlan) -> dict[str, Any]:
     }
 
 
-def _held(seen: _Seen, plan: LabelPlan) -> JudgedLabels | None:
+def _judged_labels(seen: _Seen, plan: LabelPlan) -> JudgedLabels | None:
     if not _is_comparable(seen.judgments.labels.judgments, seen.labels.judgments, plan):
         return None
     keys = seen.judgments.key, seen.sent.sha256
@@ -353,7 +353,7 @@ def which(page: LabelsHead) -> str:
 
 def coefficients_table(page: LabelsPage) -> Table[Coefficient]:
     """Single-number coefficients over all grades."""
-    judged_labels = page.held
+    judged_labels = page.judged_labels
     rows = (
         [
             Coefficient(key, getattr(judged_labels.overall, key), *judged_labels.means[key])
@@ -392,7 +392,7 @@ def levels_table(page: LabelsPage | LabelledTopicPage) -> Table[LevelAgreement]:
 
 def topics_table(page: LabelsPage) -> Table[TopicRow]:
     """The agreement within each topic."""
-    judged_labels = page.held
+    judged_labels = page.judged_labels
     return Table(
         f"{page.name}-topics",
         f"Labels of {page.judge.name} by topic: {which(page)}.",
@@ -409,7 +409,7 @@ def topics_table(page: LabelsPage) -> Table[TopicRow]:
 
 def differences_table(page: LabelsPage) -> Table[DocumentDifference]:
     """The documents judged by both with the largest differences."""
-    judged_labels = page.held
+    judged_labels = page.judged_labels
     return Table(
         f"{page.name}-differences",
         f"{page.unit}s judged by both, largest differences first.".capitalize(),
@@ -465,19 +465,19 @@ def nuggets_table(page: LabelsPage) -> Table[NuggetsOfTopic]:
     )
 
 
-def nugget_words_table(page: LabelsPage) -> Table[HeldNugget]:
+def nugget_words_table(page: LabelsPage) -> Table[ComparedNugget]:
     """Every nugget of either side with its importance."""
     return Table(
         f"{page.name}-nugget-words",
         "Text of every nugget; a dash where a side does not have it.",
-        columns_from(HeldNugget),
+        columns_from(ComparedNugget),
         [nugget for of_topic in page.nuggets for nugget in of_topic.nuggets],
     )
 
 
 def labels_facts(page: LabelsPage) -> dict[str, Any]:
     """The agreement of labels as plain values."""
-    judged_labels = page.held
+    judged_labels = page.judged_labels
     return {
         **_label_tables_head(page),
         "labels": page.labels,
@@ -546,7 +546,7 @@ def _label_tables_head(page: LabelsHead) -> dict[str, Any]:
 def _agreement(page: LabelsPage | LabelledTopicPage) -> LabelAgreement | None:
     if isinstance(page, LabelledTopicPage):
         return page.agreement
-    return page.held.overall if page.held else None
+    return page.judged_labels.overall if page.judged_labels else None
 
 
 def _coefficient(key: str) -> Column[TopicRow]:

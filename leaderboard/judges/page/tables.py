@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from leaderboard.core.policy import Viewer
 from leaderboard.errors import NotFound
 from leaderboard.judges.ops.field import GroupRating, by_family, by_team
-from leaderboard.judges.ops.labels.held import JudgedLabels
+from leaderboard.judges.ops.labels.comparison import JudgedLabels
 from leaderboard.judges.page import labels as label_pages
 from leaderboard.judges.page.board import (
     JudgeLine,
@@ -61,7 +61,7 @@ class JudgePage(ReferencePage):
     families: tuple[GroupRating, ...]
     labels: label_pages.SentLabels | None = None
     """The judge's submission, if it is labels."""
-    held: JudgedLabels | None = None
+    judged_labels: JudgedLabels | None = None
     """Its labels compared with the reference's judgments, if visible to the viewer."""
 
     @property
@@ -107,7 +107,7 @@ def judge_page(session: Session, viewer: Viewer, slug: str, run_id: int) -> Judg
         teams=by_team(agreement, judged.facts),
         families=by_family(agreement, judged.facts),
         labels=labels,
-        held=judged_labels,
+        judged_labels=judged_labels,
     )
 
 

@@ -2,7 +2,7 @@
 
 from flask import Blueprint, render_template, request
 
-from leaderboard.judges.ops.labels.held import LabelPlan
+from leaderboard.judges.ops.labels.comparison import LabelPlan
 from leaderboard.judges.page import labels as tables
 from leaderboard.judges.page.labels import LabelledTopicPage, LabelsPage
 from leaderboard.stats.judges import LabelAgreement
@@ -29,7 +29,7 @@ def _show_html(page: LabelsPage) -> str:
         which=tables.which(page),
         tables=found,
         nuggets=nuggets if "all" in request.args else nuggets[:MOST_ROWS],
-        cells=_cells(page.held.overall if page.held else None),
+        cells=_cells(page.judged_labels.overall if page.judged_labels else None),
         args=kept(STATE),
     )
 

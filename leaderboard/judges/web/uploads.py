@@ -10,7 +10,7 @@ from leaderboard.web.session import reading, viewer
 
 
 def prepared(takes: str, slug: str, form: "MultiDict[str, str]") -> PreparedReference | None:
-    """The reference in a form, None for a task that takes no judges; raises Invalid, Conflict, NotFound."""
+    """The reference in a form, None for a task that accepts no judges; raises Invalid, Conflict, NotFound."""
     if takes != KIND:
         return None
     file, declared = received("board"), received("declared")

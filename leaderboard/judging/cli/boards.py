@@ -167,11 +167,11 @@ def caption(shown: Board) -> str:
     basis = shown.basis
     if basis is None:
         return f"{shown.task}: no judgments yet; runs are unranked."
-    beside = f"; {basis.left_out}" if basis.left_out else ""
+    left_out = f"; {basis.left_out}" if basis.left_out else ""
     dialect = f", as trec_eval {basis.dialect}" if basis.dialect else ""
     return (
         f"{shown.task}: by {shown.sorted_by}, qrels revision {basis.revision} ({basis.origin} judgments), "
-        f"{basis.topics} topics{dialect}{beside}."
+        f"{basis.topics} topics{dialect}{left_out}."
     )
 
 

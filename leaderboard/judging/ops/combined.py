@@ -549,7 +549,7 @@ def depth_of(bound: BoundMeasure) -> int:
 
 
 def top_of(bound: BoundMeasure) -> int:
-    """Ranks of which all but a small share must be in the pool for a run to be ranked."""
+    """Top ranks that must be in the pool, except for a small share, for a run to be ranked."""
     cutoff = bound.params.get("cutoff")
     return cutoff if isinstance(cutoff, int) else DEPTH
 
@@ -624,9 +624,9 @@ def _computed(session: Session, sample: JudgedSample, bound: BoundMeasure, run_i
 
 def _add_weight(weight: FloatArray, rankings: IntArray) -> None:
     """Add the discount of its rank to each document that the rankings hold."""
-    is_held = rankings != NOWHERE
+    is_ranked = rankings != NOWHERE
     np.add.at(
-        weight, rankings[is_held], np.broadcast_to(discounts(rankings.shape[-1]), rankings.shape)[is_held]
+        weight, rankings[is_ranked], np.broadcast_to(discounts(rankings.shape[-1]), rankings.shape)[is_ranked]
     )
 
 
@@ -636,7 +636,7 @@ def _scores(labels: Labels, rankings: IntArray, bound: BoundMeasure) -> FloatArr
 
 
 def _given(bound: BoundMeasure, rankings: IntArray) -> dict[str, object]:
-    """The measure's parameters; without a cutoff it looks at all ranks that are there."""
+    """The measure's parameters; without a cutoff it covers all ranks."""
     given: dict[str, object] = {name: value for name, value in bound.params.items() if name not in _PLAIN}
     if given.get("cutoff", 0) is None:
         given["cutoff"] = rankings.shape[-1]

@@ -268,7 +268,7 @@ Place = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """A person or machine that has labels or was asked for them."""
+    """A person or machine with labels, or asked for them."""
 
     id: int
     name: Annotated[str, Shown(key="assessor")]

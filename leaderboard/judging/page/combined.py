@@ -211,8 +211,8 @@ def plan_of(
     by_document = [np.zeros(len(sample.labels.people)) for _ in runs]
     for documents, ranking in zip(by_document, scores.rankings_of(runs), strict=True):
         places = ranking[:, : weights.shape[1]]
-        is_held = places != NOWHERE
-        documents[places[is_held]] = weights[is_held]
+        is_ranked = places != NOWHERE
+        documents[places[is_ranked]] = weights[is_ranked]
     contrast = Contrast(scores.combined[first] - scores.combined[second], by_document[0] - by_document[1])
     level = ALPHA / max(1, len(scores.combined) - 1)
     return MachinePlan(*names, plan(sample.labels, contrast, value_of, _larger(sample, scores), level=level))
@@ -254,7 +254,7 @@ def _larger(sample: JudgedSample, scores: CombinedScores) -> list[LabelsFloatArr
 BoolArray = npt.NDArray[np.bool_]
 
 MOST_OUTSIDE = 0.05
-"""Maximum share of the weight of a run's top that may lie outside the pool, where nothing was drawn."""
+"""Maximum share of the weight of a run's top ranks outside the pool, where nothing was drawn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

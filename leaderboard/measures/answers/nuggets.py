@@ -48,8 +48,8 @@ def nugget_recall(answers: JudgedAnswers, *, set: str, strict: int = 0) -> Float
         if labels is None:
             return NOT_JUDGED
         weights = [_WEIGHTS[set](importance) for importance in answer.importances]
-        held = sum(weight * values[label] for weight, label in zip(weights, labels, strict=True))
-        return ratio_of(held, sum(weights))
+        credit = sum(weight * values[label] for weight, label in zip(weights, labels, strict=True))
+        return ratio_of(credit, sum(weights))
 
     return scores(answers, score)
 

@@ -31,7 +31,7 @@ def support_precision(answers: JudgedAnswers, *, hard: int = 0, citations: str =
 
     A segment's value is 1 where its first citation bears all of it out, 1/2 where some of it, else 0; with
     hard=1 only 1 or 0; with citations=all the mean over those of its citations that were judged. The mean
-    over segments with a judged citation. Where an answer cites and nothing of that was judged, there is no
+    over segments with a judged citation. Where an answer has citations and none was judged, there is no
     score: the official program writes 0.
 
     Six segments with labels 2 0, 1, none, -1 2, 0 1 2, -1: (1 + 1/2 + 0)/3.

@@ -9,7 +9,7 @@ from leaderboard.measures.record import REL, Measure
 def ap_missed_next(judged: Judged, *, rel: int = 1) -> FloatArray:
     """Average precision if all relevant documents not retrieved came right below the ranking, (topics,).
 
-    float64, from 0 to 1; the largest it can be however the ranking goes on.
+    float64, from 0 to 1; the largest possible for any continuation of the ranking.
     0 where a topic has no relevant document.
 
     One relevant document at rank 1 of 3, one missed, so at rank 4: (1 + 2/4) / 2.

@@ -17,7 +17,7 @@ from leaderboard.measures.record import CUTOFF, Measure, Parameter
 
 
 def lowest_ndcg(judged: Judged, *, max_rel: int, dcg: str = "log2", cutoff: int | None = None) -> FloatArray:
-    """The smallest nDCG the unjudged documents could lead to, float64 (topics,), from 0 to 1.
+    """The smallest nDCG possible with the unjudged documents, float64 (topics,), from 0 to 1.
 
     Each document of the ranking that is not in the qrels, and each of grade -1 retrieved or not, is
     taken to have any grade of 0 to max_rel, whichever way the score gets lowest.
@@ -48,7 +48,7 @@ def lowest_ndcg(judged: Judged, *, max_rel: int, dcg: str = "log2", cutoff: int 
 
 
 def highest_ndcg(judged: Judged, *, max_rel: int, dcg: str = "log2", cutoff: int | None = None) -> FloatArray:
-    """The largest nDCG the unjudged documents could lead to, float64 (topics,), from 0 to 1.
+    """The largest nDCG possible with the unjudged documents, float64 (topics,), from 0 to 1.
 
     Each document of the ranking that is not in the qrels, and each of grade -1 retrieved or not, is
     taken to have any grade of 0 to max_rel, whichever way the score gets highest.

@@ -47,7 +47,7 @@ def highest_reciprocal_rank(judged: Judged, *, rel: int = 1, cutoff: int | None 
 
 
 def lowest_average_precision(judged: Judged, *, rel: int = 1, cutoff: int | None = None) -> FloatArray:
-    """The smallest average precision the unjudged documents could lead to, float64 (topics,), 0 to 1.
+    """The smallest average precision possible with the unjudged documents, float64 (topics,), 0 to 1.
 
     Each document of the ranking that is not in the qrels, and each of grade -1 retrieved or not, is
     taken as relevant or not, whichever way the score gets lowest: a relevant document far down adds
@@ -80,7 +80,7 @@ def lowest_average_precision(judged: Judged, *, rel: int = 1, cutoff: int | None
 
 
 def highest_average_precision(judged: Judged, *, rel: int = 1, cutoff: int | None = None) -> FloatArray:
-    """The largest average precision the unjudged documents could lead to, float64 (topics,), 0 to 1.
+    """The largest average precision possible with the unjudged documents, float64 (topics,), 0 to 1.
 
     Each document of the ranking that is not in the qrels, and each of grade -1 retrieved or not, is
     taken as relevant or not, whichever way the score gets highest.

@@ -93,7 +93,7 @@ def gaps(judged: Judged, cutoff: int | None) -> Gaps:
 
 
 def first_rise(value: Callable[[IntArray], FloatArray], most: IntArray) -> IntArray:
-    """The first number of 0 to most, (topics,), from which value falls no further.
+    """The first number of 0 to most, (topics,), from which value no longer falls.
 
     value gives (topics,) for one number each, and must fall first and then rise, or do only one of both.
     """

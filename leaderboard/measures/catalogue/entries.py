@@ -182,7 +182,7 @@ class MeasurePage:
     """A measure in full.
 
     anchor: where its family begins in the list; written: the form of it that was asked about, empty
-    where none was; facts: what there is to know of its scores, each under its heading; low, high: the
+    where none was; facts: notes on its scores, each under its heading; low, high: the
     range of a topic's score, None where unbounded; explanation: the worked example as text.
     """
 
@@ -223,7 +223,7 @@ def most_used() -> tuple[Entry, ...]:
 def find(name: str) -> tuple[str, str]:
     """The canonical name of a measure and the form of it meant: `ndcg_cut_10` gives nDCG and nDCG@10.
 
-    The form is empty where the name says no more than the measure. Raises NotFound, with the nearest
+    The form is empty where the name is the same as the measure. Raises NotFound, with the nearest
     known name where there is one.
 
     >>> find("ndcg_cut_10"), find("MAP"), find("P")

@@ -89,7 +89,7 @@ class Ranking:
 
     @property
     def lines(self) -> tuple[tuple[str, str], ...]:
-        """Every place and what is there."""
+        """Every place and its item."""
         nothing = "not in the judgments"
         return tuple(
             (place.name, place.document.words if place.document else nothing) for place in self.places

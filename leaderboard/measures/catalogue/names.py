@@ -17,8 +17,8 @@ RANKS = 10
 class TrecForm:
     """A name printed by trec_eval and its counterpart here.
 
-    k is a rank and x another number; option: how trec_eval is asked for it with other
-    values, empty where it takes none; only: the version that alone has it, 0 where all do.
+    k is a rank and x another number; option: how trec_eval names it with other values, empty if it has no
+    parameters; only: the version that alone has it, 0 where all do.
     """
 
     name: str

@@ -11,7 +11,7 @@ from leaderboard.measures.record import CUTOFF_REQUIRED, Measure, Parameter
 from leaderboard.measures.scaled import MAX_REL, scaled_gains
 
 LARGEST_CUTOFF = 1000
-"""Dissimilarities of the top k are k² numbers a topic."""
+"""Dissimilarities of the top k are k² numbers per topic."""
 
 
 def diversity(
@@ -19,10 +19,10 @@ def diversity(
 ) -> FloatArray:
     """Weighed sum of the relevance and the dissimilarities in the top cutoff, float64 (topics,), 0 or more.
 
-    lam weighs relevance, a document's grade over max_rel, against dissimilarity. pairs: whether each
-    pair counts once (from the upper document to the lower, where the two directions differ) or in
-    both orders. Neither sum is divided by anything. Goes topic by topic, as the matrices differ in
-    size. Source: Gollapudi and Sharma 2009, max-sum diversification, with other weights.
+    lam weighs relevance, a document's grade over max_rel, against dissimilarity. pairs: whether each pair
+    counts once (from the upper document to the lower, where the two directions differ) or in both orders.
+    Neither sum is divided by anything. Computed topic by topic, as the matrices differ in size. Source:
+    Gollapudi and Sharma 2009, max-sum diversification, with other weights.
 
     Relevance 1 and 1/2, dissimilarity 0.2: 0.6 · 1.5 + 0.4 · 0.2.
 

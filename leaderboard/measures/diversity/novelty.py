@@ -87,7 +87,7 @@ def nerr_ia(judged: Judged, *, rel: int = 1, alpha: float = 0.5, cutoff: int | N
 
 
 def nrbp(judged: Judged, *, rel: int = 1, alpha: float = 0.5, beta: float = 0.5) -> FloatArray:
-    """Novelty by a reader who goes on with probability beta, over all they could gain, (topics,).
+    """Novelty by a reader who continues with probability beta, over all they could gain, (topics,).
 
     float64, from 0 to 1. A document gains (1 - alpha)^n for each of its subtopics, where n documents
     above it have that subtopic too, and rank i weighs beta^(i - 1). The divisor is the gain of endlessly
@@ -107,7 +107,7 @@ def nrbp(judged: Judged, *, rel: int = 1, alpha: float = 0.5, beta: float = 0.5)
 
 
 def nnrbp(judged: Judged, *, rel: int = 1, alpha: float = 0.5, beta: float = 0.5) -> FloatArray:
-    """Novelty by a reader who goes on with probability beta, over that of an ideal ranking, (topics,).
+    """Novelty by a reader who continues with probability beta, over that of an ideal ranking, (topics,).
 
     float64. As for NRBP; the ideal ranking is that of alpha_nDCG: a score can be above 1, though never
     above e / (e - 1). 0 where no document is relevant to a subtopic. Source: ndeval `nNRBP`.

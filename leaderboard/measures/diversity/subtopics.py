@@ -149,7 +149,7 @@ def _subtopics(judgments: Judgments) -> Subtopics:
 def _greedy(judgments: Judgments, rel: int, alpha: float, cutoff: int | None) -> FloatArray:
     """The gains of the ideal rankings, one topic after the other.
 
-    Goes rank by rank, all topics at once: what is best next depends on what was taken above.
+    Computed rank by rank, all topics at once: what is best next depends on what was taken above.
     """
     rows = relevant_rows(judgments, rel)
     size = np.diff(rows.bounds)

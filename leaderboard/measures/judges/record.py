@@ -25,7 +25,7 @@ class AgreedTopics:
 class JudgeMeasure(Measure):
     """A measure whose compute takes AgreedTopics in place of a judged ranking.
 
-    agreement: of the boards, that is of the means over topics, or within each topic.
+    agreement: of the boards, that is, the means over topics, or within each topic.
     """
 
     agreement: Literal["boards", "topics"] = "topics"

@@ -11,9 +11,8 @@ from leaderboard.measures.running import bounds_of, running
 def preference_precision(judged: Judged, *, cutoff: int | None = None) -> FloatArray:
     """The share of the preferences the top cutoff ranks decide that they fulfil, float64 (topics,), 0 to 1.
 
-    The top ranks decide a preference if one of its documents is among them, and fulfil it if the better
-    one is above the worse, wherever that is. 0 where they decide none.
-    Source: Carterette and Bennett 2008, ppref.
+    The top ranks decide a preference if one of its documents is among them, and fulfil it if the better one
+    is above the worse, at any rank. 0 where they decide none. Source: Carterette and Bennett 2008, ppref.
 
     The top two decide all but one, and fail one of three: c above a.
 
@@ -29,7 +28,7 @@ def preference_precision(judged: Judged, *, cutoff: int | None = None) -> FloatA
 def preference_recall(judged: Judged, *, cutoff: int | None = None) -> FloatArray:
     """The share of all preferences that the top cutoff ranks fulfil, float64 (topics,), between 0 and 1.
 
-    They fulfil one if the better document is among them and above the worse, wherever that is. 0 where a
+    They fulfil one if the better document is among them and above the worse, at any rank. 0 where a
     topic has no preference. Source: Carterette and Bennett 2008, rpref.
 
     Two of four in the top two:

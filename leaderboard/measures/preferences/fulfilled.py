@@ -36,9 +36,9 @@ def preferences_simple(judged: Judged, *, retrieved: str = "any") -> FloatArray:
 def preferences_by_pair(judged: Judged, *, retrieved: str = "any") -> FloatArray:
     """The mean over pairs of documents of the share of preferences that is fulfilled, float64 (topics,).
 
-    Between 0 and 1. As for PrefsSimp, but what judges say of the same two documents, in either
-    direction, is taken together first. 0 where no preference counts.
-    Source: trec_eval `prefs_pair`, `prefs_pair_imp`, `prefs_pair_ret`.
+    Between 0 and 1. As for PrefsSimp, but the preferences for the same two documents, in either direction,
+    are first combined. 0 where no preference counts. Source: trec_eval `prefs_pair`, `prefs_pair_imp`,
+    `prefs_pair_ret`.
 
     Two judges of three prefer a to b, all prefer a to c: (2/3 + 0) / 2.
 
@@ -64,9 +64,9 @@ def preferences_by_pair(judged: Judged, *, retrieved: str = "any") -> FloatArray
 def preferences_by_judge(judged: Judged, *, retrieved: str = "any") -> FloatArray:
     """The mean over judges of the share of their preferences that is fulfilled, float64 (topics,), 0 to 1.
 
-    As for PrefsSimp, but a judge with many preferences has no more say than one with few. A judge none of
-    whose preferences counts has a share of 0; so has a topic without judges. Source: trec_eval
-    `prefs_avgjg`, `prefs_avgjg_imp`, `prefs_avgjg_ret`.
+    As for PrefsSimp, but a judge with many preferences has no more weight than one with few. A judge without
+    preferences that count has a share of 0; so has a topic without judges. Source: trec_eval `prefs_avgjg`,
+    `prefs_avgjg_imp`, `prefs_avgjg_ret`.
 
     The first judge's one preference is failed, one of the second's two is not: (0 + 1/2) / 2.
 

@@ -51,11 +51,11 @@ class TieEffect:
 def effect(ties: Tied, key: str, *, seed: int = SEED) -> TieEffect:
     """The effect of ties on a run's score, by name of the measure.
 
-    Exact for precision, recall, F and success in the top k, R-precision, the break-even point, CG, DCG,
-    nDCG, RBP, gRBP, RR, AP and GMAP (by topic), and for what does not depend on the order; by 100 drawn
-    orders, the same for the same seed, for all others. Measures of the documents' text cannot be had.
-    Raises UnknownMeasure, MissingInput as the measure does, and ValueError for one whose scores are no
-    numbers. Source: McSherry and Najork 2008.
+    Exact for precision, recall, F and success in the top k, R-precision, the break-even point, CG, DCG, nDCG,
+    RBP, gRBP, RR, AP and GMAP (by topic), and for what does not depend on the order; by 100 drawn orders, the
+    same for the same seed, for all others. Measures of the documents' text cannot be had. Raises
+    UnknownMeasure, MissingInput as the measure does, and ValueError for one whose scores are not numbers.
+    Source: McSherry and Najork 2008.
 
     A relevant document shares ranks 1 to 3 with two others: its precision is 1, 1/2 or 1/3.
 
@@ -85,7 +85,7 @@ def _exact(ties: Tied, bound: BoundMeasure) -> TieEffect:
     best = seen.best(value)
     lowest, highest = bound.compute(seen.worst(value)), bound.compute(best)
     expectation = EXPECTED[bound.measure.name]
-    # Both are the score but for the same factor: that of the best order is known, as it has no ties.
+    # Both are the score up to the same factor: that of the best order is known, as it has no ties.
     sure = Tied(best, ties.groups, best.rank, np.ones_like(best.rank))
     share = ratio(expectation(seen, **given), expectation(sure, **given))
     # Where no order matters the last bit is to be that of the score.

@@ -165,4 +165,4 @@ EXPECTED: dict[str, Callable[..., FloatArray]] = {
     "RR": reciprocal_rank,
     "Success": success,
 }
-"""Measure -> something whose score it is but for a factor of the topic; takes the measure's parameters."""
+"""Measure -> something equal to its score up to a factor of the topic; takes the measure's parameters."""

@@ -121,7 +121,7 @@ class Tied:
         order = np.lexsort((judged.document, -worth, ~above, group))
         start = np.flatnonzero(np.diff(group, prepend=-1))
         nth = np.arange(len(order)) - start[group[order]]
-        # What is worth nothing goes to the end of its group, unjudged documents stay in between.
+        # Documents without value go to the end of their group, unjudged ones stay in between.
         room = self.size - np.bincount(group, minlength=len(start))[group]
         ranks = np.empty_like(judged.rank)
         ranks[order] = (self.first + np.where(above, 0, room))[order] + nth
@@ -164,7 +164,7 @@ def _group_of(topic: IntArray, first: IntArray) -> IntArray:
 
 
 def _with_ranks(judged: Judged, rank: IntArray) -> Judged:
-    """The run with other ranks of its hits; what is known of its first documents' text is left out."""
+    """The run with other ranks of its hits; known text of its first documents is left out."""
     order = np.lexsort((rank, judged.topic))
     return replace(
         judged,

@@ -37,8 +37,8 @@ def rank_biased_of_topic_scale(judged: Judged, *, p: float = 0.9) -> FloatArray:
 def rank_biased_residual(judged: Judged, *, p: float = 0.9) -> FloatArray:
     """Residual of rank-biased precision: its possible rise if unjudged hits were relevant, float64 (topics,).
 
-    From 0 to 1: the weight of the retrieved documents that are not judged or of a negative grade, and
-    of all ranks below the last one. 0 where all that was retrieved is judged, though what is below is not.
+    From 0 to 1: the weight of the retrieved documents that are not judged or of a negative grade, and of all
+    ranks below the last one. 0 where all retrieved documents are judged, although lower ranks are unknown.
     Source: trec_eval 10 `rbp_resid`, after Moffat and Zobel 2008.
 
     Judged documents at ranks 1 and 3 of three: the weights of rank 2 and of all below 3, 1/4 + 1/8.

@@ -1,8 +1,8 @@
 """A request to a webhook's address: only to allowed networks, and never following a redirect.
 
 No database here. Anyone who makes a webhook chooses where this site connects to, so the address is looked up
-once, checked, and the connection made to the very address that was checked: a name that is looked up again
-may lead elsewhere by then.
+once, checked, and the connection made to the very address that was checked: a name resolved again may have
+another address by then.
 """
 
 import socket
@@ -25,9 +25,9 @@ SLOW_WAIT_S = 5.0
 """The same after an attempt that took as long: a slow listener holds a place for less time."""
 READ_BYTES = 4096
 """Bytes read of a response; only its beginning is shown."""
-SAID_CHARACTERS = 200
+RESPONSE_CHARACTERS = 200
 MOST_ADDRESSES = 4
-"""Of one name, that are tried one after the other."""
+"""Addresses of one name, tried one after the other."""
 ADDRESS_CHARACTERS = 500
 TAKEN, REFUSED, GONE = "taken", "refused", "gone"
 """Outcome of a request: a 2xx; anything else; 410, after which nothing more is sent there."""
@@ -59,12 +59,12 @@ class WebhookRequest:
 
 @dataclass(frozen=True, slots=True)
 class WebhookAnswer:
-    """Outcome of a request: status None without a response, then said gives the reason."""
+    """Outcome of a request: status None without a response, then text gives the reason."""
 
     state: str
     status: int | None
     milliseconds: int
-    said: str
+    text: str
 
 
 class _NotAllowedError(Exception):
@@ -72,7 +72,7 @@ class _NotAllowedError(Exception):
 
 
 def networks(text: str) -> Networks:
-    """The networks of a setting, separated by commas; raises Invalid for what is none."""
+    """The networks of a setting, separated by commas; raises Invalid for other texts."""
     try:
         return [ip_network(part.strip()) for part in text.split(",") if part.strip()]
     except ValueError as error:
@@ -80,7 +80,7 @@ def networks(text: str) -> Networks:
 
 
 def is_allowed(address: Address, allowed: Networks = (), *, is_tls: bool = True) -> bool:
-    """Whether a webhook may lead to an address: a public one by TLS, or one in a network that is allowed.
+    """Whether a webhook may use an address: a public one by TLS, or one in a network that is allowed.
 
     >>> [is_allowed(ip_address(text)) for text in ("8.8.8.8", "10.0.0.1", "::ffff:127.0.0.1")]
     [True, False, False]
@@ -92,7 +92,7 @@ def is_allowed(address: Address, allowed: Networks = (), *, is_tls: bool = True)
     if not is_tls:
         return False
     if isinstance(address, IPv6Address) and (address not in PUBLIC_V6 or address in SIX_TO_FOUR):
-        # Elsewhere lie addresses that represent IPv4 ones, such as 64:ff9b::/96; 2002::/16 does, too.
+        # Other ranges contain addresses that represent IPv4 ones, such as 64:ff9b::/96; 2002::/16 does, too.
         return False
     is_cloud = any(address in network for network in HOSTS_OF_CLOUDS)
     return address.is_global and not address.is_multicast and not is_cloud
@@ -101,7 +101,7 @@ def is_allowed(address: Address, allowed: Networks = (), *, is_tls: bool = True)
 def checked_address(text: str, allowed: Networks) -> str:
     """The normalised address of a webhook; raises Invalid if no delivery could ever go there.
 
-    What its name leads to is checked before each attempt, not here: that may change any day.
+    The address of its name is checked before each attempt, not here: that may change any day.
     """
     text = text.strip()
     why = _why_not(text, allowed)
@@ -133,24 +133,24 @@ def _why_not(text: str, allowed: Networks) -> str:
 
 
 def post(request: WebhookRequest, allowed: Networks) -> WebhookAnswer:
-    """Send a request and say what was answered; no error of the network or the other side is raised."""
+    """Send a request and return the response; no error of the network or the other side is raised."""
     started = time.monotonic()
     status: int | None = None
     try:
-        status, said = _exchange(request, allowed)
+        status, text = _exchange(request, allowed)
     except (OSError, HTTPException, ValueError, _NotAllowedError) as error:
-        said = str(error) or type(error).__name__
+        text = str(error) or type(error).__name__
     spent = time.monotonic() - started
     if status is None and spent >= request.wait_s:
-        said = f"No answer within {request.wait_s:.0f} seconds."
+        text = f"No answer within {request.wait_s:.0f} seconds."
     state = GONE if status == 410 else TAKEN if status is not None and 200 <= status < 300 else REFUSED
-    return WebhookAnswer(state, status, round(spent * 1000), _shown(said))
+    return WebhookAnswer(state, status, round(spent * 1000), _shown(text))
 
 
-def _shown(said: str) -> str:
-    """The beginning of a text in one line, without what is not to be printed."""
-    plain = "".join(letter if letter.isprintable() else " " for letter in said)
-    return " ".join(plain.split())[:SAID_CHARACTERS]
+def _shown(text: str) -> str:
+    """The beginning of a text in one line, without unprintable characters."""
+    plain = "".join(letter if letter.isprintable() else " " for letter in text)
+    return " ".join(plain.split())[:RESPONSE_CHARACTERS]
 
 
 def _exchange(request: WebhookRequest, allowed: Networks) -> tuple[int, str]:
@@ -163,11 +163,11 @@ def _exchange(request: WebhookRequest, allowed: Networks) -> tuple[int, str]:
         connection.request("POST", path, request.body, {**headers, **request.headers})
         answer = connection.getresponse()
         try:
-            said = answer.read(READ_BYTES).decode("utf-8", "replace")
+            body = answer.read(READ_BYTES).decode("utf-8", "replace")
         except (OSError, HTTPException):
-            # The status is what counts; the text behind it was cut off, or came too slowly.
-            said = ""
-        return answer.status, said
+            # The status is what counts; the text after it was cut off, or came too slowly.
+            body = ""
+        return answer.status, body
 
 
 @contextmanager
@@ -198,7 +198,7 @@ def _connected(url: SplitResult, allowed: Networks, ends: float) -> Iterator[HTT
 
 
 def _reached(addresses: Sequence[Address], port: int, ends: float) -> socket.socket:
-    """A connection to the first of the addresses that takes one: often not all of a name's work."""
+    """A connection to the first address that accepts one: often not all of a name's work."""
     for number, address in enumerate(addresses, start=1):
         # Half of the remaining time, so that a silent address leaves time for the next.
         left_s = max(0.1, ends - time.monotonic()) / (1 if number == len(addresses) else 2)
@@ -216,7 +216,7 @@ def _reached(addresses: Sequence[Address], port: int, ends: float) -> socket.soc
 def _wrapped(plain: socket.socket, host: str) -> ssl.SSLSocket:
     try:
         context = ssl.create_default_context()
-        # The certificate has to be for the name, whatever address it led to.
+        # The certificate has to be for the name, regardless of the address.
         return context.wrap_socket(plain, server_hostname=host, do_handshake_on_connect=False)
     except BaseException:
         plain.close()

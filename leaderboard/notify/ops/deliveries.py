@@ -1,6 +1,6 @@
 """Deliveries to webhooks: sent by jobs, at least once, under the same id each time, tried again, given up.
 
-Where an evaluator dies between the answer and the note of it, the delivery goes out again; receivers drop
+If an evaluator dies between the response and recording it, the delivery is sent again; receivers drop
 what they know by its id.
 """
 
@@ -34,7 +34,7 @@ PAUSES = (
     timedelta(minutes=30),
     *(timedelta(hours=hours) for hours in (2, 5, 10, 14, 20, 24)),
 )
-"""After each attempt but the last; source: Standard Webhooks 1.0.0, "Deliverability and reliability"."""
+"""After each attempt except the last; source: Standard Webhooks 1.0.0, "Deliverability and reliability"."""
 LONGEST_PAUSE = PAUSES[-1] * 1.2
 JITTER = 0.1
 WHILE_TRIED = timedelta(minutes=2)
@@ -55,7 +55,7 @@ def queue_due(session: Session) -> None:
 def take(session: Session, delivery_id: int, site: str) -> WebhookRequest | None:
     """The request to send now, counted as an attempt; None if there is nothing to do.
 
-    That is: it was sent or put off, or its webhook is paused, gone, or answered for by nobody. site is the
+    That is: it was sent or put off, or its webhook is paused, gone, or without an owner. site is the
     address that paths are under.
     """
     of = select(WebhookDelivery.webhook_id).where(WebhookDelivery.id == delivery_id).scalar_subquery()
@@ -121,7 +121,7 @@ def store(session: Session, request: WebhookRequest, answer: WebhookAnswer) -> N
             at=at,
             status=answer.status,
             milliseconds=answer.milliseconds,
-            said=answer.said,
+            said=answer.text,
         )
     )
     if row.state != WAITING:
@@ -145,7 +145,7 @@ def _taken(session: Session, webhook: Webhook, row: WebhookDelivery, at: datetim
 def _failed(
     session: Session, webhook: Webhook, row: WebhookDelivery, answer: WebhookAnswer, at: datetime
 ) -> None:
-    """Put the delivery off, or give it up; and pause the webhook where nothing more is to be hoped for."""
+    """Put the delivery off, or give it up; and pause the webhook if it has no chance of success."""
     webhook.failures += 1
     webhook.failing_since = webhook.failing_since or at
     if row.attempts > len(PAUSES) or answer.state == GONE:
@@ -159,7 +159,7 @@ def _failed(
         webhook.paused_at, webhook.paused_why = at, "It answered 410 Gone: it accepts no more events."
     elif at - webhook.failing_since >= FAILING_FOR:
         webhook.paused_at = at
-        webhook.paused_why = f"All deliveries failed for {FAILING_FOR.days} days: {answer.said}"
+        webhook.paused_why = f"All deliveries failed for {FAILING_FOR.days} days: {answer.text}"
 
 
 def _pause(attempts: int) -> timedelta:
@@ -169,7 +169,7 @@ def _pause(attempts: int) -> timedelta:
 
 
 def _put_off(session: Session, webhook: Webhook, until: datetime, which: ColumnElement[bool]) -> None:
-    """Let the deliveries that were never tried wait until then."""
+    """Postpone the deliveries that were never tried until then."""
     waiting = (
         WebhookDelivery.webhook_id == webhook.id,
         WebhookDelivery.state == WAITING,
@@ -199,7 +199,7 @@ def send_test(session: Session, viewer: Viewer, webhook_id: int) -> str:
 
 
 def send_again(session: Session, viewer: Viewer, webhook_id: int, message: str) -> None:
-    """Send a delivery once more, under its id, whatever its outcome; raises as `send_test`, and NotFound."""
+    """Send a delivery again, under its id, regardless of its outcome; raises as `send_test`, and NotFound."""
     webhook = webhooks.own(session, viewer, webhook_id)
     wanted = select(WebhookDelivery).where(
         WebhookDelivery.webhook_id == webhook.id, WebhookDelivery.message == message
@@ -230,7 +230,7 @@ def forget(session: Session) -> None:
 
 
 def _sending(settings: Settings) -> dict[str, Any]:
-    """The networks that webhooks may lead to, None on a site that sends none."""
+    """The networks that webhooks may use, None on a site that sends none."""
     return {"allowed": calls.networks(settings.webhook_networks) if settings.webhooks else None}
 
 

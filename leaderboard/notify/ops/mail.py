@@ -1,9 +1,9 @@
 """Mail: addresses, the outbox and delivery to the mail server.
 
-A letter is sent at least once: where an evaluator dies between the server's yes and the note of it, it goes
-out again, under the same Message-ID. Once its success is noted it never does.
+A letter is sent at least once: if an evaluator dies between the server's acceptance and recording it, it is
+sent again with the same Message-ID. Once its success is noted it never does.
 
-Nothing here depends on whether another account has the address, so no answer tells who has one.
+Nothing here depends on whether another account has the address, so no answer reveals who has one.
 """
 
 import hashlib
@@ -54,7 +54,7 @@ WAIT_S = 20
 AGAIN, AWAY, FAILED, BOUNCED = "again", "away", "failed", "bounced"
 """Outcome of an undelivered mail: refused temporarily; no server reached; refused permanently; unknown
 address."""
-SAID_CHARACTERS = 500
+RESPONSE_CHARACTERS = 500
 URL, FROM = "LEADERBOARD_SMTP_URL", "LEADERBOARD_MAIL_FROM"
 
 
@@ -74,7 +74,7 @@ class MailServer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Letter:
-    """One mail as it is to be sent; number makes its Message-ID, the same however often it is tried."""
+    """One mail ready to be sent; number makes its Message-ID, the same however often it is tried."""
 
     number: int
     written_at: datetime
@@ -88,14 +88,14 @@ class MailResult:
     """Outcome of a mail, and the server's response."""
 
     state: str
-    said: str
+    response: str
 
 
 def server_of(settings: Settings) -> MailServer | None:
-    """The mail server that is set, None where none is.
+    """The configured mail server, None if not configured.
 
-    Raises Invalid for an address of a server, or of the sender, that cannot be meant, for a password that
-    would cross a network in the clear, and where links in mail would lead nowhere.
+    Raises Invalid for an address of a server, or of the sender, that cannot be right, for a password that
+    would cross a network in the clear, and where links in mail would not work.
     """
     if not settings.smtp_url:
         return None
@@ -126,14 +126,14 @@ def server_of(settings: Settings) -> MailServer | None:
 
 
 def _starttls(query: str, host: str) -> bool:
-    said = parse_qs(query).get("starttls", ["none" if is_loopback(host) else "required"])[-1]
-    if said not in ("required", "none"):
-        raise Invalid(f"{URL} has starttls={said[:20]}; it must be required or none.")
-    return said == "required"
+    mode = parse_qs(query).get("starttls", ["none" if is_loopback(host) else "required"])[-1]
+    if mode not in ("required", "none"):
+        raise Invalid(f"{URL} has starttls={mode[:20]}; it must be required or none.")
+    return mode == "required"
 
 
 def mail_message(server: MailServer, letter: Letter) -> EmailMessage:
-    """The letter as it goes over the wire.
+    """The letter in its transmitted form.
 
     A header cannot be smuggled in: the library refuses line ends in one, and none is left in the subject.
     """
@@ -156,9 +156,9 @@ def send_mail(server: MailServer, letter: Letter) -> MailResult:
         with _connected(server) as connection:
             return _handed_over(connection, server, letter)
     except smtplib.SMTPResponseException as error:
-        return MailResult(AWAY, _said(error.smtp_code, error.smtp_error))
+        return MailResult(AWAY, _response(error.smtp_code, error.smtp_error))
     except (OSError, smtplib.SMTPException, ValueError) as error:
-        return MailResult(AWAY, f"{type(error).__name__}: {error}"[:SAID_CHARACTERS])
+        return MailResult(AWAY, f"{type(error).__name__}: {error}"[:RESPONSE_CHARACTERS])
 
 
 @contextmanager
@@ -182,23 +182,23 @@ def _connected(server: MailServer) -> Iterator[smtplib.SMTP]:
 
 def _handed_over(connection: smtplib.SMTP, server: MailServer, letter: Letter) -> MailResult:
     connection.ehlo_or_helo_if_needed()
-    code, said = connection.mail(server.sender)
+    code, reply = connection.mail(server.sender)
     if code >= 400:
         # The server refuses the sender, not this receiver: no mail is sent until the operator has fixed it.
-        return MailResult(AWAY, _said(code, said))
-    code, said = connection.rcpt(letter.to)
+        return MailResult(AWAY, _response(code, reply))
+    code, reply = connection.rcpt(letter.to)
     if code >= 400:
-        return MailResult(_refused(code, said), _said(code, said))
+        return MailResult(_refused(code, reply), _response(code, reply))
     try:
-        code, said = connection.data(mail_message(server, letter).as_bytes())
+        code, reply = connection.data(mail_message(server, letter).as_bytes())
     except smtplib.SMTPDataError as error:
-        code, said = error.smtp_code, bytes(str(error.smtp_error), "utf-8", "replace")
+        code, reply = error.smtp_code, bytes(str(error.smtp_error), "utf-8", "replace")
     if code < 400:
-        return MailResult(SENT, _said(code, said))
-    return MailResult(AGAIN if code < 500 else FAILED, _said(code, said))
+        return MailResult(SENT, _response(code, reply))
+    return MailResult(AGAIN if code < 500 else FAILED, _response(code, reply))
 
 
-def _refused(code: int, said: bytes) -> str:
+def _refused(code: int, reply: bytes) -> str:
     """The outcome for a refused address: 4xx temporary, 5.7.x not permitted, else unknown address.
 
     >>> _refused(450, b"4.2.0 busy"), _refused(554, b"5.7.1 relay denied"), _refused(550, b"5.1.1 unknown")
@@ -206,12 +206,12 @@ def _refused(code: int, said: bytes) -> str:
     """
     if code < 500:
         return AGAIN
-    return FAILED if said.lstrip().startswith(b"5.7.") else BOUNCED
+    return FAILED if reply.lstrip().startswith(b"5.7.") else BOUNCED
 
 
-def _said(code: int, said: bytes | str) -> str:
-    words = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
-    return prose.one_line(f"{code} {words}")[:SAID_CHARACTERS]
+def _response(code: int, reply: bytes | str) -> str:
+    words = reply.decode("utf-8", "replace") if isinstance(reply, bytes) else str(reply)
+    return prose.one_line(f"{code} {words}")[:RESPONSE_CHARACTERS]
 
 
 MOST_ATTEMPTS = 14
@@ -311,7 +311,7 @@ def store_mail(session: Session, letter: Letter, result: MailResult) -> None:
     if mail is None or mail.state != WAITING:
         return
     at = now(session)
-    mail.error = "" if result.state == SENT else result.said
+    mail.error = "" if result.state == SENT else result.response
     if result.state in (AGAIN, AWAY):
         throttles.give_back(session, _hour_of(mail.address))
         _put_off(session, mail, result, at)
@@ -337,7 +337,7 @@ def _put_off(session: Session, mail: Mail, result: MailResult, at: datetime) -> 
 
 
 def _bounce(session: Session, mail: Mail, at: datetime) -> None:
-    """Note that there is no such address: nothing goes there until the account has another one."""
+    """Note that there is no such address: no mail is sent there until the account has another one."""
     session.execute(
         update(Account)
         .where(Account.id == mail.account_id, Account.email == mail.address)
@@ -353,7 +353,7 @@ def _bounce(session: Session, mail: Mail, at: datetime) -> None:
 def try_again(session: Session, viewer: Viewer, mail_id: int | None = None) -> int:
     """Retry one failed mail, or all; returns their number. For operators only.
 
-    Raises NotFound for a letter that has not failed. One to an address that is given up stays as it is.
+    Raises NotFound for a letter that has not failed. One to an abandoned address is unchanged.
     """
     policy.require_operator(viewer)
     at = now(session)
@@ -391,7 +391,7 @@ class MailToConfirm:
 def give_address(session: Session, viewer: Viewer, address: str) -> str:
     """Give the viewer's account an address; the token that confirms it, to be sent there by `ask_address`.
 
-    Raises Invalid for what is no address, OverQuota after 5 a day of the account or 3 of the address.
+    Raises Invalid for an invalid address, OverQuota after 5 per day of the account or 3 of the address.
     """
     account_id, wanted = require_account(viewer), address.strip()
     if not is_address(wanted):
@@ -504,7 +504,7 @@ PLACE = "{token}"
 def count_lost(session: Session, viewer: Viewer, name: str) -> None:
     """Count one request for a name, whether it exists or not; commit before `send_link`.
 
-    Raises OverQuota after 5 a day for one name, 30 from one network.
+    Raises OverQuota after 5 per day for one name, 30 from one network.
     """
     throttles.spend(session, f"lost password {sessions.digest(names.canonical(name))}", ASKED_A_DAY, DAY)
     network = throttles.network(viewer.ip)
@@ -515,7 +515,7 @@ def send_link(session: Session, viewer: Viewer, name: str, address: str) -> None
     """Queue the mail if the account with this name has a confirmed address; else do nothing.
 
     address is the link's, with PLACE in it. The link does what a password does: a second factor is still
-    asked for. Call it once the answer is sent, so that the time it takes tells nobody whether there was one.
+    required. Call it once the answer is sent, so that timing does not reveal whether there was one.
     """
     account = session.scalar(
         select(Account).where(Account.canonical == names.canonical(name), accounts.reachable())

@@ -1,7 +1,7 @@
 """Webhooks of tasks, created by organisers, and of teams, created by members.
 
-Who made one answers for it: once it organises the task, or is in the team, no more, nothing is sent until
-somebody who does takes it over by resuming it. So nobody who has left goes on reading along.
+Who made one answers for it: once it no longer organises the task or belongs to the team, nothing is sent
+until an account that does resumes it. So accounts that left receive nothing more.
 
 Events are thin: ids and addresses. Anyone who looks there is shown what it may see then; so no event
 of a blind or sealed task says a score, and a team's webhook hears of its own runs alone.
@@ -60,7 +60,7 @@ def new_message() -> str:
 
 
 def headers(message: str, at: datetime, body: bytes, signing: Iterable[str]) -> dict[str, str]:
-    """The headers of one attempt; with two secrets, while one takes over, there is a signature by each.
+    """The headers of one attempt; with two secrets, during a rotation, there is a signature by each.
 
     Source: Standard Webhooks 1.0.0, "Signature scheme" and "Webhook headers": HMAC-SHA256 of id, timestamp
     in whole seconds and body, joined by full stops.
@@ -152,7 +152,7 @@ def of_task(session: Session, viewer: Viewer, slug: str) -> WebhookOwner:
 
 
 def of_team(viewer: Viewer, team_id: int) -> WebhookOwner:
-    """The team as an owner, for its members; raises SignInNeeded or NotFound, as where there is no team.
+    """The team as an owner, for its members; raises SignInNeeded or NotFound, as for an unknown team.
 
     Raises Forbidden for a token that is for one task: a team's webhook hears of all.
     """
@@ -198,9 +198,8 @@ def make(
 ) -> WebhookSecret:
     """Create a webhook of an owner from `of_task` or `of_team`; its secret is shown once.
 
-    allowed: None where the site sends no webhooks, which raises Conflict. Raises Invalid for an address that
-    none may have and for events that the owner may not see, OverQuota for more than five, or twenty made
-    in a day.
+    allowed: None where the site sends no webhooks, which raises Conflict. Raises Invalid for a forbidden
+    address and for events that the owner may not see, OverQuota for more than five, or twenty made in a day.
     """
     account_id = policy.require_account(viewer)
     if allowed is None:
@@ -239,7 +238,7 @@ def _events(owner: WebhookOwner, events: Collection[str]) -> list[str]:
 
 
 def own(session: Session, viewer: Viewer, webhook_id: int) -> Webhook:
-    """A webhook of the viewer's team or task, its row held; raises SignInNeeded, or NotFound as for none."""
+    """A webhook of the viewer's team or task, with its row locked; raises SignInNeeded or NotFound."""
     policy.require_account(viewer)
     row = session.get(Webhook, webhook_id, with_for_update=True, populate_existing=True)
     if row is None or not is_owner(viewer, row):
@@ -256,7 +255,7 @@ def is_owner(viewer: Viewer, webhook: Webhook) -> bool:
 
 
 def not_found(webhook_id: int) -> NotFound:
-    """The error for what is not there, and for what is others'."""
+    """The error for a missing one, and for one of others."""
     return NotFound(f"You have no webhook {webhook_id}.", webhook=webhook_id)
 
 
@@ -310,7 +309,7 @@ def stop(session: Session, viewer: Viewer, webhook_id: int) -> None:
 
 
 def host_of(address: str) -> str:
-    """The host that a webhook leads to, with its port."""
+    """The host of a webhook, with its port."""
     return urlsplit(address).netloc
 
 
@@ -346,7 +345,7 @@ def run_scored(session: Session, run_id: int, edition_id: int) -> None:
 
 
 def edition_shown(session: Session, edition: Edition) -> None:
-    """Tell that the board shows an edition: teams only where it shows scores at all."""
+    """Send that the board shows an edition; to teams only where it shows scores at all."""
     task = session.get_one(Task, edition.task_id)
     shows = policy.access_of(session, policy.ANONYMOUS, task).means
     teams = _entered(session, task) if shows else ()
@@ -355,19 +354,19 @@ def edition_shown(session: Session, edition: Edition) -> None:
 
 
 def dates_changed(session: Session, task: Task, phase: Phase) -> None:
-    """Tell that a phase opens or closes at another time."""
+    """Send that a phase opens or closes at another time."""
     path = f"/tasks/{task.slug}/phases"
     _tell(session, WebhookEvent.DATES_CHANGED, task, path, {"phase": phase.name}, _entered(session, task))
 
 
 def announced(session: Session, task: Task, announcement: Announcement, team_ids: Collection[int]) -> None:
-    """Tell of an announcement that is for these teams."""
+    """Send an announcement to these teams."""
     path = f"/tasks/{task.slug}/news#announcement-{announcement.id}"
     _tell(session, WebhookEvent.ANNOUNCEMENT, task, path, {"announcement": announcement.id}, team_ids)
 
 
 def job_failed(session: Session, job_id: int) -> None:
-    """Tell a task's organisers that a check or an evaluation was given up; other work is no task's."""
+    """Notify a task's organisers that a check or an evaluation was given up; other jobs have no task."""
     job = session.get_one(Job, job_id)
     if job.kind == queue.EVALUATE:
         task_id, facts = session.get_one(Run, job.subject_id).task_id, {"run": job.subject_id}

@@ -61,7 +61,7 @@ def give() -> ResponseReturnValue:
 @blueprint.post("/account/address/remove")
 @rule(SIGNED_IN)
 def remove() -> ResponseReturnValue:
-    """Take the account's address away."""
+    """Remove the account's address."""
     require_mail()
     asker = viewer()
     with writing() as session:
@@ -88,7 +88,7 @@ def confirm(token: str) -> ResponseReturnValue:
 @blueprint.get("/lost-password")
 @rule(PUBLIC)
 def ask_for_link() -> ResponseReturnValue:
-    """The form that asks for a link by mail."""
+    """The form that requests a link by mail."""
     require_mail()
     require_safe_sign_in()
     return render_template("notify/lost_password.html", asked=False, error=None)

@@ -66,7 +66,7 @@ def _webhook(webhook_id: int, error: LeaderboardError | None = None, **_: object
 @blueprint.post("/webhooks/<id:webhook_id>/delete")
 @rule(SIGNED_IN)
 def delete(webhook_id: int) -> ResponseReturnValue:
-    """Take the webhook away, and show those that are left."""
+    """Delete the webhook, and show the remaining ones."""
     asker = viewer()
     page = pages.webhook_page(reading(), asker, webhook_id)
     with writing() as session:

@@ -97,8 +97,8 @@ def add(
     newest judgments stay and only distractors or documents left out change; with --earlier, only new
     judgments are used.
     """
-    beside = (distractors, no_distractors, leave_out, leave_out_query, no_leave_out, earlier)
-    if file is None and not any(beside):
+    options = (distractors, no_distractors, leave_out, leave_out_query, no_leave_out, earlier)
+    if file is None and not any(options):
         raise click.UsageError("Give a file of judgments, --distractors, --leave-out or --earlier.")
     with opened(data) as (database, _):
         with database.read() as session:
@@ -113,8 +113,8 @@ def add(
             query=leave_out_query,
         )
         with database.write() as session:
-            beside_it = partial(revisions.keep_draft, distractors=others, left_out=leaving_out, line=line)
-            by = partial(beside_it, origin=origin, origin_name=origin_name)
+            keep = partial(revisions.keep_draft, distractors=others, left_out=leaving_out, line=line)
+            by = partial(keep, origin=origin, origin_name=origin_name)
             token = by(session, OPERATOR, slug, prepared, note or "a preview")
         with database.read() as session:
             preview = rank_changes.preview(session, OPERATOR, slug, token)

@@ -15,9 +15,9 @@ from leaderboard.reproductions.ops import KIND, ReproductionLink, RunSide
 
 @dataclass(frozen=True, slots=True)
 class MentionedRun:
-    """The other run of a reproduction; slug is of the reproducing run's task, empty where no page has it.
+    """The other run of a reproduction; slug is that of the reproducing run's task, empty if no page shows it.
 
-    reproduction_id: the number of the run that reproduces, by which the page goes.
+    reproduction_id: the number of the reproducing run, which is in the page's address.
     """
 
     run_id: int

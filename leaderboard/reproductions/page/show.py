@@ -137,7 +137,7 @@ def readable_runs(
 ) -> ReadableRuns:
     """The runs by a measure; own: the scores of the task whose page it is, which were read already.
 
-    A task whose scores by topic are held back from the viewer is left out, and one it may not know of.
+    A task whose scores by topic are hidden from the viewer is left out, and one it may not know of.
     """
     stored = {row.run_id: row for row in _stored(session, set(run_ids))}
     tasks: dict[tuple[int, int], ReadableTask] = {}
@@ -192,7 +192,7 @@ def _own(session: Session, viewer: Viewer, table: ScoreTable) -> ReadableTask:
 
 
 def _other(session: Session, viewer: Viewer, row: _StoredRun, measure: str) -> ReadableTask | None:
-    """The phase of another task that a run is of; None where the viewer sees no scores by topic of it."""
+    """A run's phase of another task; None where the viewer sees no scores by topic of it."""
     asking = replace(viewer, phase=row.phase, edition=None)
     try:
         task, access = policy.visible_task(session, asking, row.slug)
@@ -216,7 +216,7 @@ def _readable(names: ShownNames, table: ScoreTable) -> ReadableTask:
 
 
 Orders = Mapping[str, DocumentOrder | WaitingResult]
-"""Digest of what is asked -> the order of documents, or how far it is."""
+"""Digest of the request -> the order of documents, or its progress."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,8 +255,7 @@ def pair_rows(
     """A row for each link whose runs the viewer can compare, by names; own: the scores of the page's task.
 
     with_orders: the runs whose document rankings are also compared. A replication is left out where the
-    viewer knows
-    one of its runs by a pseudonym only: the name of the other may tell whose it is.
+    viewer knows one of its runs by a pseudonym only: the name of the other may reveal whose it is.
     """
     ids = {run_id for link in links for pair in link.pairs for run_id in pair}
     runs = readable_runs(session, viewer, ids, own.measure.key, own)
@@ -499,7 +498,7 @@ def reproduction_page(
 ) -> ReproductionPage:
     """The reproduction that a run is, by a measure.
 
-    Raises NotFound where the run is of another task or reproduces nothing that the viewer may compare it
+    Raises NotFound where the run belongs to another task or reproduces nothing that the viewer may compare it
     with, else as compared_task.
     """
     of = compared_task(session, viewer, slug, measure)
@@ -573,12 +572,12 @@ def _metadata(session: Session, original: NamedRun, run: NamedRun) -> tuple[Diff
     rows = session.execute(select(Run.id, Run.details).where(Run.id.in_(ids)))
     details = {row.id: row.details for row in rows}
     is_masked = original.is_masked or run.is_masked
-    one, two = (_said(details[run_id], is_masked=is_masked) for run_id in ids)
+    one, two = (_metadata_of(details[run_id], is_masked=is_masked) for run_id in ids)
     both = ((key, one.get(key, ""), two.get(key, "")) for key in dict.fromkeys([*one, *two]))
-    return tuple(DifferingFact(*said) for said in both if said[1] != said[2])
+    return tuple(DifferingFact(*fact) for fact in both if fact[1] != fact[2])
 
 
-def _said(details: Mapping[str, Any], *, is_masked: bool) -> dict[str, str]:
+def _metadata_of(details: Mapping[str, Any], *, is_masked: bool) -> dict[str, str]:
     if is_masked:
         return {fact.title: fact.text for fact in facts.nameless(facts.facts(details))}
     return {".".join(path): text for path, text in leaves(facts.header_of(details))}

@@ -28,7 +28,7 @@ _NUMBERS = {"ktu": ("KTU", 2), "nrmse": ("nRMSE", 3), "er": ("ER", 2), "p": ("p"
 
 
 def reproductions(page: ReproductionsPage) -> Table[PairRow]:
-    """One row a reproduction: of each level the word and the number that decides it."""
+    """One row per reproduction: of each level the word and the number that decides it."""
     return Table(
         f"{page.slug}-reproductions",
         f"{page.task}: reproductions by {page.measure.key}, {_under(page)}.",
@@ -52,7 +52,7 @@ def reproductions(page: ReproductionsPage) -> Table[PairRow]:
 
 
 def levels(page: ReproductionPage) -> Table[LevelRow]:
-    """One row a number, by level, as `leaderboard reproduce` has them."""
+    """One row per number, by level, as in `leaderboard reproduce`."""
     run = page.row.run.name
     has_baseline = page.row.levels is not None and page.row.levels.baseline is not None
     of_two = Place.EVERYWHERE if has_baseline else Place.DATA

@@ -27,21 +27,21 @@ OF_UPLOAD = "reproduces-"
 @rule(SIGNED_IN)
 def form(run_id: int) -> ResponseReturnValue:
     """The form that sets the reproduced run."""
-    original_runs = reproductions.said(reading(), viewer(), run_id)
+    original_runs = reproductions.originals_of(reading(), viewer(), run_id)
     return _page(run_id, {} if original_runs is None else original_runs.named)
 
 
 @blueprint.post("/runs/<id:run_id>/reproduces")
 @rule(SIGNED_IN)
 def save(run_id: int) -> ResponseReturnValue:
-    """Say what the run reproduces; without an original, take it back."""
+    """Say what the run reproduces; without an original, remove it."""
     asker = viewer()
     try:
         of = given(request.form)
         with writing() as session:
             if of is not None:
                 reproductions.link(session, asker, run_id, of)
-            elif reproductions.said(session, asker, run_id) is not None:
+            elif reproductions.originals_of(session, asker, run_id) is not None:
                 reproductions.unlink(session, asker, run_id)
     except Invalid as error:
         return _page(run_id, request.form, error), status_of(error)

@@ -141,7 +141,7 @@ def append_to_upload(slug: str, token: str) -> Reply:
     refused then, for instance as over quota, send an empty piece at its end to try again.
     """
     _require_version()
-    with _held(slug, token) as (mine, path, file):
+    with _locked(slug, token) as (mine, path, file):
         # What came of a piece is kept before anything is written to the database.
         meet_condition()
         if mine.upload_id is None:
@@ -169,7 +169,7 @@ def drop_upload(slug: str, token: str) -> Reply:
     The received bytes are discarded; a run created from the upload stays.
     """
     _require_version()
-    with _held(slug, token) as (mine, path, _), writing() as session:
+    with _locked(slug, token) as (mine, path, _), writing() as session:
         partial_uploads.drop(session, mine.id)
     partial_uploads.remove_partial_files(path)
     return Reply(answer=None, status=204, headers={})
@@ -224,11 +224,11 @@ def _begun(slug: str, wanted: PartialRequest) -> Partial:
 
 
 @contextmanager
-def _held(slug: str, token: str) -> Iterator[tuple[Partial, Path, IO[bytes]]]:
+def _locked(slug: str, token: str) -> Iterator[tuple[Partial, Path, IO[bytes]]]:
     """A file of the viewer's own that no other request changes meanwhile; raises NotFound and Conflict."""
     partial_uploads.own(reading(), viewer(), slug, token)
     path = partial_uploads.path_of(settings().data, token)
-    with partial_uploads.held(path) as file:
+    with partial_uploads.locked(path) as file:
         # What another request did before this one had the file.
         finish_reading()
         mine = partial_uploads.own(reading(), viewer(), slug, token)

@@ -120,8 +120,8 @@ def send_run(slug: str, name: str, query: SendQuery, file: Path) -> Reply:
         report = submission.report
         problems = report.problems if report else ()
         left = limits.rejections_left(reading(), sender.account_id)
-        said = f"The file was rejected. {limits.rejections_in_words(left)}".strip()
-        raise Invalid(said, problems, upload=submission.upload_id)
+        message = f"The file was rejected. {limits.rejections_in_words(left)}".strip()
+        raise Invalid(message, problems, upload=submission.upload_id)
     if submission.state == "accepted":
         return Reply(answer=answer, status=201, headers=_left(sender, slug, query))
     address = url_for("api.upload", upload_id=submission.upload_id)

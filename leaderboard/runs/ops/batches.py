@@ -1,7 +1,7 @@
 """Many files sent together: planned as a whole, then each a separate upload with its own verdict.
 
 What cannot be an upload, a file of no team for instance, is kept with the batch as a sentence. A batch that
-is sent again, because its answer was lost, goes on where it was.
+is sent again, because its answer was lost, continues where it stopped.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ HELD_FOR = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class OpenBatch:
-    """A batch that takes files: its id, and the teams that they are for."""
+    """A batch that accepts files: its id, and the teams that they are for."""
 
     id: int
     team_ids: Mapping[str, int]
@@ -127,7 +127,7 @@ def receive(
 ) -> None:
     """Store the files one by one, each in its own transaction with the job that checks it.
 
-    What is refused, for instance by a quota, is kept as a verdict of the batch and does not stop the others.
+    A refused file, for instance by a quota, is kept as a verdict of the batch and does not stop the others.
     """
     for place, file_request in enumerate(planned.files):
         file = prepare.unchecked(file_request.path, file_request.file_name)
@@ -176,49 +176,50 @@ def own_batch(session: Session, viewer: Viewer, batch_id: int) -> tuple[UploadBa
 
 
 def send_held(session: Session, viewer: Viewer, batch_id: int) -> int:
-    """Send what was held: it is checked once more and becomes runs; how many files.
+    """Submit the held files: they are checked again and become runs; returns their number.
 
-    Raises Closed where the task takes no runs any more.
+    Raises Closed where the task no longer accepts runs.
     """
     batch, task = own_batch(session, viewer, batch_id)
     lock_row(session, UploadBatch, batch.id)
-    held = _held(session, batch.id)
-    for phase_id in {upload.phase_id for upload in held}:
+    held_uploads = _held_uploads(session, batch.id)
+    for phase_id in {upload.phase_id for upload in held_uploads}:
         limits.require_taken(session, viewer, task, session.get_one(Phase, phase_id).name)
-    for team_id in {upload.team_id for upload in held} if not policy.organises(viewer, task.id) else ():
-        policy.require_member(viewer, team_id)
-    for upload in held:
+    if not policy.organises(viewer, task.id):
+        for team_id in {upload.team_id for upload in held_uploads}:
+            policy.require_member(viewer, team_id)
+    for upload in held_uploads:
         upload.state = "received"
         queue.enqueue(session, queue.CHECK, upload.id, priority=queue.FRESH)
-    audit.record(session, viewer, "batch.send_held", f"batch:{batch.id}", files=len(held))
-    return len(held)
+    audit.record(session, viewer, "batch.send_held", f"batch:{batch.id}", files=len(held_uploads))
+    return len(held_uploads)
 
 
 def drop_held(session: Session, viewer: Viewer, batch_id: int) -> int:
-    """Throw away what was held; how many files."""
+    """Discard the held files; returns their number."""
     batch, _ = own_batch(session, viewer, batch_id)
     lock_row(session, UploadBatch, batch.id)
-    held = _held(session, batch.id)
-    for upload in held:
+    held_uploads = _held_uploads(session, batch.id)
+    for upload in held_uploads:
         uploads.reject(session, upload, "Discarded by its sender after review.")
-    audit.record(session, viewer, "batch.drop_held", f"batch:{batch.id}", files=len(held))
-    return len(held)
+    audit.record(session, viewer, "batch.drop_held", f"batch:{batch.id}", files=len(held_uploads))
+    return len(held_uploads)
 
 
-def _held(session: Session, batch_id: int) -> Sequence[Upload]:
-    held = select(Upload).where(Upload.batch_id == batch_id, Upload.state == "held").order_by(Upload.id)
-    return session.scalars(held.with_for_update()).all()
+def _held_uploads(session: Session, batch_id: int) -> Sequence[Upload]:
+    statement = select(Upload).where(Upload.batch_id == batch_id, Upload.state == "held").order_by(Upload.id)
+    return session.scalars(statement.with_for_update()).all()
 
 
 def expire(session: Session) -> None:
-    """Drop files that waited a week for their sender: held ones, and rejected ones kept for a fix.
+    """Discard files that waited a week for their sender: held ones, and rejected ones kept for a fix.
 
     What waits for the organisers, an agent's, does so until they have decided.
     """
     is_old = Upload.checked_at < now(session) - HELD_FOR
-    held = select(Upload).where(is_old, Upload.state == "held", Upload.batch_id.is_not(None))
+    expired = select(Upload).where(is_old, Upload.state == "held", Upload.batch_id.is_not(None))
     # One that its sender sends in this moment is not waited for, and not dropped.
-    for upload in session.scalars(held.with_for_update(skip_locked=True)).all():
+    for upload in session.scalars(expired.with_for_update(skip_locked=True)).all():
         uploads.reject(session, upload, "Held for a week and not submitted.")
     session.flush()
     fixed = select(Upload.fixed_from_id).where(Upload.fixed_from_id.is_not(None))

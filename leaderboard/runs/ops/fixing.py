@@ -85,7 +85,7 @@ def wrong_digest(upload_id: int) -> Damaged:
 
 
 class _Pieces(RawIOBase):
-    """The stored pieces one after the other; a file that is moved meanwhile is followed to where it went."""
+    """The stored pieces one after the other; a file that is moved at the same time is followed."""
 
     def __init__(self, database: Database, upload_id: int) -> None:
         self._database = database
@@ -169,13 +169,13 @@ def is_kept(session: Session, upload_id: int) -> bool:
 
 
 def ask(session: Session, viewer: Viewer, upload_id: int, names: Sequence[str]) -> Submission:
-    """Queue an upload with fixes applied; a held one makes room for it. What was asked before is given again.
+    """Queue an upload with fixes applied; a held one makes room for it. Repeats return the same upload.
 
     Raises NotFound for all but its team and the organisers, Invalid for fixes that are not offered, and what
     sending a file raises.
     """
     upload, task = _own(session, viewer, upload_id)
-    # Team and account come first, as wherever files are counted.
+    # Team and account are locked first, as everywhere files are counted.
     limits.hold(session, upload.team_id, viewer.account_id)
     lock_row(session, Upload, upload.id)
     session.refresh(upload)
@@ -218,7 +218,7 @@ def ask(session: Session, viewer: Viewer, upload_id: int, names: Sequence[str]) 
     if new.batch_id is None:
         uploads.queue_check(session, new)
     else:
-        # Its sender looks at one file of the batch, and waits for it.
+        # Its sender views one file of the batch, and waits for it.
         queue.enqueue(session, queue.CHECK, new.id, priority=queue.FRESH)
     audit.record(session, viewer, "upload.fix", f"upload:{new.id}", fixed_from=upload.id, fixes=chosen)
     return Submission(new.id, None, new.state, None)

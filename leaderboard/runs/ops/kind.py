@@ -40,7 +40,7 @@ from leaderboard.trec.runs.packing import RunPacker, read_index, unpack_topic
 
 MOST_UNKNOWN = 0.01
 """Maximum share of unknown documents in a blind task: a higher share indicates a probe."""
-# A check of damage looks at all runs of a revision, one after the other.
+# A damage check reads all runs of a revision, one after the other.
 _compiled = lru_cache(maxsize=1)(compiled_inputs)
 
 
@@ -81,7 +81,7 @@ def _with_probe_problems(report: Report, run: Checked, rules: UploadRules) -> Re
         )
     if run.unknown > MOST_UNKNOWN * run.entries:
         problems.append("has more than 1% documents that are not in the collection.")
-    # Runs like these are probes: their scores would tell what is judged.
+    # Runs like these are probes: their scores would reveal what is judged.
     remedy = "Submit the complete run; this task accepts only complete runs until it closes."
     probes = [Problem(rule, remedy, field="run") for rule in problems]
     return replace(report, problems=(*report.problems, *probes))

@@ -45,7 +45,7 @@ TAKES_TURNS = (
     f"{REJECTED_AN_HOUR} of your files were rejected within an hour, so your files are now checked one at a "
     "time"
 )
-SAID_FROM = 5
+ANNOUNCED_FROM = 5
 """Number of remaining rejections from which the limit is announced."""
 
 
@@ -181,7 +181,7 @@ def _quota(found: Sequence[tuple[int, int, str, str]], next_at: datetime) -> Quo
 
 
 def hold(session: Session, team_id: int, account_id: int | None) -> None:
-    """Hold the rows of team and account, in this order, so that what is counted for them stays true."""
+    """Hold the rows of team and account, in this order, so that their counts stay true."""
     lock_row(session, Team, team_id)
     if account_id is not None:
         lock_row(session, Account, account_id)
@@ -203,7 +203,7 @@ def require_still_room(session: Session, phase: Phase, upload: Upload) -> None:
         return
     hold(session, upload.team_id, upload.account_id)
     team = session.get_one(Team, upload.team_id)
-    # Only what came before it: nothing that others send later takes the place of a file that had one.
+    # Only what came before it: files that others send later never displace one that has a place.
     before = Upload.id < upload.id
     senders = _senders(phase, team, upload.account_id, upload.agent)
     _require_room(session, senders, phase, upload.created_at, before)
@@ -212,7 +212,7 @@ def require_still_room(session: Session, phase: Phase, upload: Upload) -> None:
 def count_check(session: Session, account_id: int | None, ip: str = "") -> bool:
     """Count a file as rejected before its check; return whether it may be checked at once.
 
-    Commit this first, so that none is checked for free; `count_accepted` takes it back. Not at once, and
+    Commit this first, so that none is checked for free; `count_accepted` undoes it. Not at once, and
     uncounted, where 20 files of the account or 100 of a network were rejected within an hour: such a file
     waits for its turn (`turn_of`). Without an account nothing is counted.
     """
@@ -234,8 +234,8 @@ def count_check(session: Session, account_id: int | None, ip: str = "") -> bool:
 def turn_of(session: Session, upload: Upload) -> datetime:
     """The time from which a file may be checked after too many rejected files of its account.
 
-    That is a minute after the check before. A good file is taken like this too, and no more work is done than
-    one check a minute. Raises OverQuota while another file of the account waits: it is checked first.
+    That is a minute after the check before. A good file is accepted this way too, with at most one check per
+    minute. Raises OverQuota while another file of the account waits: it is checked first.
     """
     own = Upload.account_id == upload.account_id, Upload.batch_id.is_(None), Upload.id != upload.id
     waiting = session.scalar(select(Upload.file_name).where(*own, Upload.state == "received").limit(1))
@@ -251,7 +251,7 @@ def turn_of(session: Session, upload: Upload) -> datetime:
 
 
 def take_turn(session: Session, account_id: int | None) -> None:
-    """As `turn_of`, for what is checked while its sender waits; raises OverQuota within the minute."""
+    """As `turn_of`, for a file checked while its sender waits; raises OverQuota within the minute."""
     throttles.spend(session, f"turn account:{account_id}", 1, BETWEEN_TURNS, TAKES_TURNS)
 
 
@@ -270,7 +270,7 @@ def rejections_in_words(left: int) -> str:
     >>> rejections_in_words(1)
     'After 1 more rejected file within this hour your files are checked one at a time, at most one a minute.'
     """
-    if left > SAID_FROM:
+    if left > ANNOUNCED_FROM:
         return ""
     if left == 0:
         return f"{TAKES_TURNS}, at most one a minute."
@@ -337,7 +337,7 @@ def _count(session: Session, phase: Phase, sender: _Sender, *which: ColumnElemen
 
 
 def _senders(phase: Phase, team: Team, account_id: int | None, is_agent: bool) -> list[_Sender]:
-    """The team, and the account with all its teams, so that another team gives an account no more runs.
+    """The team, and the account with all its teams, so that another team does not give an account more runs.
 
     For an agent the same two again, with what their agents sent.
     """
@@ -443,7 +443,7 @@ def admit(
     *,
     any_team: bool = False,
 ) -> tuple[Task, Team, Phase]:
-    """Deadline, team, kind and limits, with the rows of team and account held so that counts stay true.
+    """Deadline, team, kind and limits, with the rows of team and account locked so that counts stay true.
 
     any_team: whether organisers may name a team that they are not in.
     """
@@ -468,7 +468,7 @@ def admit(
 
 
 def _require_in_time(session: Session, task: Task, phase: Phase) -> None:
-    """Raise Closed where the phase has closed: only organisers come here then, and say nothing of it."""
+    """Raise Closed where the phase has closed: only organisers get here then, without a note on it."""
     if is_over(session, phase.id):
         raise Closed(
             f"{task.name} closed at {utc_time(phase.closes_at)}, so a run submitted now is late. Submit it "
@@ -482,7 +482,7 @@ def public_rules(
 ) -> UploadRules:
     """The rules for any file of a size in a task visible to the viewer, for every sender.
 
-    Nothing of it depends on a team; the phase and its maximum size are those of a run submitted now. Raises
+    None of it depends on a team; the phase and its maximum size are those of a run submitted now. Raises
     Closed for a draft: its rules may still change.
     """
     task, _ = policy.visible_task(session, viewer, slug)
@@ -493,7 +493,7 @@ def public_rules(
 
 
 def require_size(phase: Phase, size: int) -> None:
-    """Raise TooLarge for a file that is larger than those the phase takes."""
+    """Raise TooLarge for a file over the phase's maximum size."""
     if phase.largest_bytes is not None and size > phase.largest_bytes:
         raise TooLarge(
             f"The phase {phase.name} accepts files of at most {phase.largest_bytes:,} bytes as submitted; "
@@ -515,7 +515,7 @@ def _open(
 
 
 def require_taken(session: Session, viewer: Viewer, task: Task, phase_name: str = "") -> Phase:
-    """The phase that takes the viewer's runs; raises Closed where none does."""
+    """The phase that accepts the viewer's runs; raises Closed where none does."""
     _require_published(task)
     if task.archived_at is not None:
         raise Closed(f"{task.name} is archived and accepts no runs.")

@@ -51,7 +51,7 @@ def path_of(data: Path, partial_id: str) -> Path:
 
 
 def offset(path: Path) -> int:
-    """Bytes that came so far; 0 where the file is gone, as after a restored backup."""
+    """Bytes that came so far; 0 if the file is missing, as after restoring a backup."""
     try:
         return path.stat().st_size
     except FileNotFoundError:
@@ -59,7 +59,7 @@ def offset(path: Path) -> int:
 
 
 @contextmanager
-def held(path: Path) -> Iterator[IO[bytes]]:
+def locked(path: Path) -> Iterator[IO[bytes]]:
     """The file, to be appended to; raises Conflict while another request has it."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with path.open("ab") as file:
@@ -104,7 +104,7 @@ def remove_partial_files(path: Path) -> None:
 
 
 def sweep(data: Path, known: Collection[str]) -> None:
-    """Remove the files whose rows are gone."""
+    """Remove files without rows."""
     before = time.time() - ORPHANED_AFTER_S
     for path in (data / FOLDER).glob("*"):
         if path.name not in known and path.stat().st_mtime < before:
@@ -132,7 +132,7 @@ class PartialRequest:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Bytes: of the largest upload, and those that files in pieces may take of the disk together."""
+    """Bytes: of the largest upload, and the total that files in pieces may use on disk."""
 
     largest: int
     free: int
@@ -195,7 +195,7 @@ def own_list(session: Session, viewer: Viewer, slug: str) -> tuple[Partial, ...]
 
 
 def settle(session: Session, partial_id: str, upload_id: int) -> None:
-    """Say which upload it became; nothing where it expired meanwhile."""
+    """Say which upload it became; nothing if it has expired."""
     row = session.get(PartialUpload, partial_id)
     if row is not None:
         row.upload_id = upload_id
@@ -228,7 +228,7 @@ def _require_readable(wanted: PartialRequest, room: Room) -> None:
 
 
 def _require_room(session: Session, account_id: int, size: int, free: int) -> None:
-    # Two files that are begun at once by different accounts would both be given the last room.
+    # Two files started at once by different accounts would both get the last space.
     lock_key(session, "partial uploads")
     is_open = PartialUpload.upload_id.is_(None), PartialUpload.expires_at > now(session)
     sizes = select(func.count(), func.coalesce(func.sum(PartialUpload.bytes), 0)).where(*is_open)

@@ -173,8 +173,8 @@ class RunList:
     rows: tuple[ListRow, ...]
 
     def row_of(self, names: Collection[str]) -> ListRow | None:
-        """The row of the file that goes by these names, the most telling first; None without one."""
-        # A list may name files with endings that were taken off since, or the other way round.
+        """The row of the file with one of these names, the most specific first; None without one."""
+        # A list may name files with suffixes that were removed later, or the other way round.
         by_run = {suggested_name(row.run): row for row in self.rows} | {row.run: row for row in self.rows}
         rows = (by_run.get(name) for name in names)
         return next((row for row in rows if row is not None), None)
@@ -197,7 +197,7 @@ def read_list(text: str) -> RunList:
     """The list in a text: columns run, team and perhaps kind and reproduces, by commas, tabs or semicolons.
 
     Raises Invalid with up to 25 problems: a column or a cell that is missing, an unknown kind, an original
-    that is no number, a run twice.
+    that is not a number, a run twice.
     """
     rows = [[cell.strip() for cell in row] for row in _cells(text.removeprefix("\ufeff"))]
     head = [cell.lower() for cell in rows[0]] if rows else []
@@ -258,7 +258,7 @@ BY_LIST, BY_FOLDER = "list", "folder"
 
 @dataclass(frozen=True, slots=True)
 class BatchFile:
-    """A file of a batch: where it lies and the name it came by, or why no archive would give it."""
+    """A file of a batch: its path and original name, or why no archive would contain it."""
 
     name: str
     path: Path | None

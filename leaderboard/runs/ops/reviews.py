@@ -19,7 +19,7 @@ from leaderboard.runs.ops import uploads
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
-    """Whether a held run is accepted; why: needed for a no."""
+    """Whether a held run is accepted; why: required for a rejection."""
 
     accept: Annotated[bool, Field(title="Accept the run", option="accept/--reject")]
     why: Annotated[str, Field(title="Reason (shown to the team)", longest=uploads.LONGEST_REASON)] = ""
@@ -37,7 +37,7 @@ def require_reviewer(session: Session, viewer: Viewer, upload_id: int) -> tuple[
 
 
 def review(session: Session, viewer: Viewer, upload_id: int, asked: Review) -> str:
-    """Let a held run be checked once more and scored, or reject it with a reason; its state from now on.
+    """Queue a held run for another check and scoring, or reject it with a reason; its state from now on.
 
     Raises as `require_reviewer` does, Conflict where it is not held for review, Invalid without a reason.
     """

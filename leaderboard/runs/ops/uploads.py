@@ -44,12 +44,12 @@ IMAGE, COMMIT = re.compile("sha256:[0-9a-f]{64}"), re.compile("[0-9a-f]{7,64}")
 def sending(
     session: Session, viewer: Viewer, slug: str, team_id: int, image: str, commit: str
 ) -> tuple[Viewer, Mapping[str, str]]:
-    """As whom a token submits a run for a team, and what is kept of its execution.
+    """As whom a token submits a run for a team, and the stored facts of its execution.
 
     A runner sends for each team that has entered its task itself, as a member would: the team's limits hold.
-    All others send as they are, and nothing is kept. Raises Forbidden for a digest that no runner gives and
-    for a runner whose owner organises the task no more, SecondFactorNeeded where that is for want of one,
-    Invalid for a bad digest or none, NotFound for a team that is not in the task.
+    All others send as themselves, and nothing is kept. Raises Forbidden for a digest that no runner gives and
+    for a runner whose owner no longer organises the task, SecondFactorNeeded where that is due to a missing
+    one, Invalid for a bad digest or none, NotFound for a team that is not in the task.
     """
     token = session.get(ApiToken, viewer.token_id) if viewer.token_id is not None else None
     if token is None or token.kind != RUNNER:
@@ -64,8 +64,8 @@ def sending(
     entered = select(Entry.id).where(Entry.task_id == task.id, Entry.team_id == team_id, entries.takes_part())
     if session.scalar(entered) is None:
         raise NotFound(f"There is no team {team_id} in {task.name}.", team=team_id)
-    said = {"by": token.label, "image": image, "commit": commit}
-    return replace(viewer, team_ids=frozenset({team_id})), {key: text for key, text in said.items() if text}
+    stated = {"by": token.label, "image": image, "commit": commit}
+    return replace(viewer, team_ids=frozenset({team_id})), {key: text for key, text in stated.items() if text}
 
 
 def _require_digests(image: str, commit: str) -> None:
@@ -97,7 +97,7 @@ BATCH = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Delivery:
-    """A run file as it is sent: by whom, to which task, for which team, and what the run is to be."""
+    """A submitted run file: its sender, task and team, and the requested run."""
 
     sender: Viewer
     slug: str
@@ -162,7 +162,7 @@ def queue_check(session: Session, upload: Upload) -> None:
         priority = queue.UNHURRIED if is_slow else queue.OF_MANY
         queue.enqueue(session, queue.CHECK, upload.id, priority=priority)
     elif limits.count_check(session, upload.account_id):
-        # What somebody sent alone, and waits for, is checked before the next file of a batch.
+        # A single file, whose sender waits, is checked before the next file of a batch.
         queue.enqueue(session, queue.CHECK, upload.id, priority=queue.FRESH)
     else:
         turn = limits.turn_of(session, upload)
@@ -178,7 +178,7 @@ def stored(session: Session, upload_id: int) -> tuple[str, str, int]:
 
 
 def decide(session: Session, upload_id: int, prepared: PreparedUpload) -> Submission:
-    """Accept or reject a received upload once it was checked; one decided before stays as it is."""
+    """Accept or reject a received upload once it was checked; one decided before is unchanged."""
     upload = session.get_one(Upload, upload_id)
     if upload.state != "received":
         run_id = session.scalar(select(Run.id).where(Run.upload_id == upload_id))
@@ -318,7 +318,7 @@ def _decide(session: Session, checked: _Checked) -> Submission:
 def _waits_for_a_look(session: Session, checked: _Checked) -> bool:
     """Whether the first check of a file is to be followed by a review: by its sender, or the organisers.
 
-    A sender asks for one of a whole batch; no agent sends batches.
+    A sender requests one per batch; no agent sends batches.
     """
     upload = checked.upload
     if upload.checked_at is not None:
@@ -381,9 +381,9 @@ def _with_name_problem(run_request: RunRequest, alike: str | None, report: Repor
 def _name_for(session: Session, task: Task, team_id: int, name: str) -> tuple[str, str | None]:
     """The name for a run, and the name of the run it conflicts with, if any.
 
-    That of a withdrawn run is free, with a number behind it: `bm25 (2)`. While nobody may know of other
-    teams' runs, only the team's own are checked: a refusal would tell. For the same reason runs of masked
-    teams are known by what others read.
+    That of a withdrawn run is free, followed by a number: `bm25 (2)`. While nobody may know of other
+    teams' runs, only the team's own are checked: a refusal would reveal one. For this reason masked teams'
+    runs are known by the names that others read.
     """
     lock_key(session, f"run names {task.id}")
     known = select(Run.id, Run.name, Run.withdrawn_at).where(Run.task_id == task.id)
@@ -454,7 +454,7 @@ def add_numbered(
 
 
 def reject(session: Session, upload: Upload, why: str) -> None:
-    """Reject a file that was held, with the reason as its report; its pieces go."""
+    """Reject a file that was held, with the reason as its report; its pieces are deleted."""
     upload.state = "rejected"
     upload.report = Report((Problem(why),)).as_json()
     drop_pieces(session, upload.id)

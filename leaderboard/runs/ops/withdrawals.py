@@ -30,12 +30,12 @@ def mark_run(session: Session, viewer: Viewer, run_id: int, why: str = "") -> No
     rank (withdrawn or not official) and where as many are marked as may be, Closed once the choice is final;
     an operator may change it then and says why.
     """
-    run, task = _marks_held(session, viewer, run_id, why)
+    run, task = _run_to_mark(session, viewer, run_id, why)
     if run.withdrawn_at is not None or run.kind != RANKED_KIND:
         raise Conflict(f"{run.name} is unranked, so it cannot represent its team; choose an official run.")
     if run.final_at is not None:
         return
-    others = marked_besides(session, run)
+    others = others_marked(session, run)
     if len(others) >= most_marked(task):
         if most_marked(task) > 1:
             names = ", ".join(other.name for other in others)
@@ -50,15 +50,15 @@ def mark_run(session: Session, viewer: Viewer, run_id: int, why: str = "") -> No
 
 
 def unmark_run(session: Session, viewer: Viewer, run_id: int, why: str = "") -> None:
-    """Take the mark of a run back; raises as `mark_run` does, and changes nothing of a run without a mark."""
-    run, task = _marks_held(session, viewer, run_id, why)
+    """Remove the mark of a run; raises as `mark_run` does, and changes nothing of a run without a mark."""
+    run, task = _run_to_mark(session, viewer, run_id, why)
     if run.final_at is None:
         return
     run.final_at = run.final_by = None
     audit.record(session, viewer, "run.unmark", f"run:{run.id}", task=task.slug, **_reason(why))
 
 
-def marked_besides(session: Session, run: Run) -> list[Run]:
+def others_marked(session: Session, run: Run) -> list[Run]:
     """The other runs of its team in its phase that are marked and not withdrawn, in order of arrival."""
     others = select(Run).where(
         Run.phase_id == run.phase_id,
@@ -71,7 +71,7 @@ def marked_besides(session: Session, run: Run) -> list[Run]:
 
 
 def hold_marks(session: Session, run: Run) -> None:
-    """Hold what a team has marked in a task, and the run itself as it is now, until the transaction ends."""
+    """Lock a team's marks in a task, and refresh the run itself, until the transaction ends."""
     # Two members who mark at once would both find room for one more.
     lock_key(session, f"marks {run.task_id} {run.team_id}")
     lock_row(session, Run, run.id)
@@ -81,7 +81,7 @@ def _reason(why: str) -> dict[str, str]:
     return {"why": why.strip()} if why.strip() else {}
 
 
-def _marks_held(session: Session, viewer: Viewer, run_id: int, why: str) -> tuple[Run, Task]:
+def _run_to_mark(session: Session, viewer: Viewer, run_id: int, why: str) -> tuple[Run, Task]:
     run, task, _ = policy.visible_run(session, viewer, run_id)
     policy.require_member(viewer, run.team_id)
     hold_marks(session, run)
@@ -122,12 +122,12 @@ def rules_of(viewer: Viewer, run: Any, task: Task, *, is_closed: bool, by_its_te
 
 
 def withdraw(session: Session, viewer: Viewer, run_id: int, why: str) -> str:
-    """Take a run off the board with a reason, and what it is now: its file and scores are kept for later.
+    """Withdraw a run with a reason; returns its new state. Its file and scores are kept for later.
 
     Its team may do so until the task closes, unless teams may not withdraw there; organisers always. Raises
     Forbidden for all others, Closed after the close, Conflict where it is withdrawn already.
     """
-    run, task = _held(session, viewer, run_id)
+    run, task = _locked_run(session, viewer, run_id)
     if not policy.organises(viewer, task.id):
         if not task.may_withdraw:
             raise Forbidden(f"Teams cannot withdraw runs from {task.name}; ask its organisers.")
@@ -151,7 +151,7 @@ def restore(session: Session, viewer: Viewer, run_id: int) -> None:
     Its team may do so until the task closes, where one of its members withdrew it; organisers always. The
     mark that it had is kept unless the team marked others in its place. Raises as `withdraw` does.
     """
-    run, task = _held(session, viewer, run_id)
+    run, task = _locked_run(session, viewer, run_id)
     if not policy.organises(viewer, task.id):
         if run.withdrawn_at is not None and not withdrawn_by_its_team(session, [run]):
             raise Forbidden(f"An organiser withdrew {run.name}; ask the organisers of {task.name}.")
@@ -160,7 +160,7 @@ def restore(session: Session, viewer: Viewer, run_id: int) -> None:
         raise Conflict(f"Run {run.name} is not withdrawn.")
     why = run.withdrawn_why
     run.withdrawn_at, run.withdrawn_by, run.withdrawn_why = None, None, ""
-    if run.final_at is not None and len(marked_besides(session, run)) >= most_marked(task):
+    if run.final_at is not None and len(others_marked(session, run)) >= most_marked(task):
         run.final_at = run.final_by = None
     session.flush()
     editions.queue_run(session, run)
@@ -178,8 +178,8 @@ def withdrawn_by_its_team(session: Session, runs: list[Any]) -> frozenset[int]:
     return frozenset(run.id for run in runs if (run.team_id, run.withdrawn_by) in members)
 
 
-def _held(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Task]:
-    """A run of the viewer's team or task, held so that withdrawing, restoring and marking take turns."""
+def _locked_run(session: Session, viewer: Viewer, run_id: int) -> tuple[Run, Task]:
+    """A run of the viewer's team or task, locked so that withdrawing, restoring and marking take turns."""
     run, task = policy.own_run(session, viewer, run_id)
     hold_marks(session, run)
     return run, task
@@ -207,7 +207,7 @@ class Choice:
 
 
 def choose(session: Session, viewer: Viewer, run_id: int, asked: Choice) -> str:
-    """Mark a run or take its mark back; raises as these do. What it is now."""
+    """Mark a run or remove its mark; raises as these do. What it is now."""
     is_chosen = asked.by == "mark" if asked.by else asked.chosen
     (mark_run if is_chosen else unmark_run)(session, viewer, run_id)
     return "chosen" if is_chosen else "not chosen"

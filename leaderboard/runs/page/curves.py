@@ -103,8 +103,7 @@ class Point:
 def curves_page(session: Session, scored: ScoredRun) -> CurvesPage:
     """The curves of a run and of the ranked runs.
 
-    What is computed of a run is kept, so a page of another run, or with one run more, reads and computes
-    little.
+    Results of a run are kept, so a page of another run, or with one run more, reads and computes little.
     """
     head = scored.seen.head(by_topic=True)
     return CurvesPage(**head, curves=_curves(session, scored), primary=scored.primary)
@@ -202,7 +201,7 @@ def _at(lines: CurveLines, kind: Kind, place: int) -> float | None:
 
 
 def _curves(session: Session, scored: ScoredRun) -> Curves:
-    """The curves over the topics of the source; those by rank go as far as the run's longest ranking."""
+    """The curves over the topics of the source; those by rank end with the run's longest ranking."""
     source, run_id = scored.source, scored.run.id
     rows = board_rows(session, scored)
     ranked = [row for row in rows if row.rank is not None]

@@ -41,7 +41,7 @@ from leaderboard.trec.read.lines import bytes_of
 
 BoolArray = npt.NDArray[np.bool_]
 
-TOLD = 5
+MOST = 5
 """Maximum documents listed per topic."""
 
 
@@ -95,9 +95,9 @@ def overlooked(
     ranks[judged.document] = judged.rank
     is_overlooked = (compiled.judgments.grades >= level) & (counts > 0) & ((ranks == 0) | (ranks > depth))
     places = {topic: _places(compiled, counts, is_overlooked, topic) for topic in topic_ids}
-    documents = _documents(session, scored, compiled, (ranks, counts), [at[:TOLD] for at in places.values()])
+    documents = _documents(session, scored, compiled, (ranks, counts), [at[:MOST] for at in places.values()])
     return {
-        topic: OverlookedDocuments(len(at), tuple(documents[place] for place in at[:TOLD].tolist()))
+        topic: OverlookedDocuments(len(at), tuple(documents[place] for place in at[:MOST].tolist()))
         for topic, at in places.items()
     }
 

@@ -33,7 +33,7 @@ class RunActions:
     run_id: int
     slug: str
     is_own: bool
-    """Whether the reader is of its team or organises its task."""
+    """Whether the reader is in its team or organises its task."""
     is_marked: bool
     """Whether its team marked it, if visible to the reader."""
     final_runs: int | None
@@ -56,7 +56,7 @@ def actions_of(
     def actions(run: Any, task: Task) -> RunActions:
         is_closed = run.phase_id in closed
         is_own = run.id in own or policy.organises(viewer, task.id)
-        # Which runs a team means to count is nobody else's business until they do.
+        # Others do not see which runs a team chose until the choice counts.
         is_told = is_own or task.final_runs is None or is_closed
         return RunActions(
             run_id=run.id,
@@ -93,12 +93,12 @@ def _note_filed(run: Run, task: str, *, masked: bool, has_accounts: bool) -> str
     """
     if not run.filed:
         return ""
-    said = f"Filed by the organisers of {task}, not submitted by the team"
+    note = f"Filed by the organisers of {task}, not submitted by the team"
     if masked:
-        return f"{said}."
+        return f"{note}."
     if run.agreed_at is not None:
-        return f"{said}; the team agreed to it on {run.agreed_at:%Y-%m-%d}."
-    return f"{said}." if has_accounts else f"{said}, which is a team without accounts."
+        return f"{note}; the team agreed to it on {run.agreed_at:%Y-%m-%d}."
+    return f"{note}." if has_accounts else f"{note}, which is a team without accounts."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +153,7 @@ class SeenRun:
 
     @property
     def is_own(self) -> bool:
-        """Whether the reader is of its team or organises the task."""
+        """Whether the reader is in its team or organises the task."""
         return policy.owns(self.viewer, self.run.team_id) or self.access.organises
 
     @property
@@ -235,7 +235,7 @@ def seen_run(session: Session, viewer: Viewer, run_id: int) -> SeenRun:
 def scores_of_topics(session: Session, seen: SeenRun) -> ScoredRun | None:
     """The run with its scores by topic.
 
-    None while they are held back, and for a run that is withdrawn or not scored by all measures yet.
+    None while they are hidden, and for a run that is withdrawn or not scored by all measures yet.
     """
     edition, source, columns = seen.shown.edition, seen.shown.source, seen.columns
     if edition is None or source is None or not seen.access.details or not source.topics or not columns:

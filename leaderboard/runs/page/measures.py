@@ -38,12 +38,12 @@ from leaderboard.scoring.ops.statistics import requests
 from leaderboard.tables.record import Column, Files, Place, Table, columns_from
 
 EVERY_MEASURE = 1
-"""Version of what is kept of all measures of a run; a new one makes the old unused."""
+"""Version of the cache entries for all measures of a run; a new one makes the old unused."""
 
 
 @dataclass(frozen=True, slots=True)
 class LooseValue:
-    """A run's value by a measure that its board need not have; None where a run has no one number."""
+    """A run's value by a measure that its board need not have; None where a run has no single number."""
 
     column: MeasureColumn
     value: float | None
@@ -108,7 +108,7 @@ def _every_measure(source: Source, judged: Judged, level: int, ranking: str) -> 
     measures = _computable(source, judged, level)
     named = [(bound.key, bound.measure.version) for bound in measures]
     size = judged.judgments.collection_size
-    # The digest holds all that the values depend on, so what is kept under it never goes out of date.
+    # The digest covers all that the values depend on, so entries under it never expire.
     digest = run_digest("every measure", EVERY_MEASURE, source, ranking, named, size)
     kept = requests.kept.get(digest)
     if kept is None:
@@ -271,8 +271,8 @@ def _command(scored: ScoredRun, file_name: str) -> str:
 
 
 def _execution(run_request: Mapping[str, Any], *, masked: bool) -> Mapping[str, str]:
-    said = run_request.get("execution") or {}
-    return {key: text for key, text in said.items() if key == "by" or not masked}
+    execution = run_request.get("execution") or {}
+    return {key: text for key, text in execution.items() if key == "by" or not masked}
 
 
 def _provenance(session: Session, seen: SeenRun) -> Provenance:

@@ -175,7 +175,7 @@ def _places(
     scores: Mapping[int, float],
     ranked: Sequence[Any],
 ) -> Mapping[int, Place]:
-    """The ranges of ranks that the board shows; none where details are held back, or still to be computed."""
+    """The ranges of ranks that the board shows; none if details are hidden or not computed yet."""
     if not of.access.details or not ranked or by.aggregate not in COMPARED_AGGREGATES:
         return {}
     source = evaluations_shown.narrowed(
@@ -189,7 +189,7 @@ def _places(
 
 MOST_UPLOADS = 100
 """Maximum uploads listed, newest first."""
-TOLD = timedelta(days=30)
+LINKS_SHOWN_FOR = timedelta(days=30)
 """Time for which a sign-in link created by others is shown here; the account page lists it longer."""
 
 
@@ -277,7 +277,7 @@ class MyPage:
 def my_page(session: Session, viewer: Viewer) -> MyPage:
     """The account's own page; raises SignInNeeded for a visitor.
 
-    About fifteen statements for any number of tasks; besides these four for each closed task where teams
+    About fifteen statements for any number of tasks, and four more for each closed task where teams
     choose runs, and one for each open board that no one has checked since the site started.
     """
     policy.require_account(viewer)
@@ -292,7 +292,7 @@ def my_page(session: Session, viewer: Viewer) -> MyPage:
         runs=runs,
         uploads=_uploads(session, viewer, tasks),
         filed=entries.waiting_filed(session, viewer.team_ids),
-        links_made=tuple(link for link in made if at - link.at < TOLD),
+        links_made=tuple(link for link in made if at - link.at < LINKS_SHOWN_FOR),
     )
 
 

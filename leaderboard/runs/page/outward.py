@@ -63,7 +63,7 @@ class HubTask:
 
 
 def results(session: Session, viewer: Viewer, run_id: int, at: RunAddresses) -> dict[str, Any]:
-    """The run's scores by the board's measures as Every Eval Ever has them.
+    """The run's scores by the board's measures in the format of Every Eval Ever.
 
     Raises NotFound where the viewer may not know of the run, or it has no score to show.
     """
@@ -96,7 +96,7 @@ def results(session: Session, viewer: Viewer, run_id: int, at: RunAddresses) -> 
             "name": page.name,
             "id": f"{page.team}/{page.name}",
             "developer": page.team,
-            # Required, and of a run nobody says either.
+            # Required, and unknown for runs.
             "additional_details": _texts({fact.key: fact.text for fact in page.facts})
             | {"deployment_type": "unknown", "model_availability": "unknown"},
         },
@@ -187,10 +187,10 @@ def _interval(page: RunPage, row: MeasureValue) -> dict[str, Any]:
 
 
 def metadata(session: Session, viewer: Viewer, run_id: int, at: RunAddresses) -> dict[str, Any]:
-    """The run's ir_metadata: the header of its file where the viewer may read it, and what is known here.
+    """The run's ir_metadata: the header of its file where the viewer may read it, and the site's facts.
 
-    What the file says stands; the site adds what is missing. Raises NotFound where the viewer may not know of
-    the run.
+    The file's values take precedence; the site adds what is missing. Raises NotFound where the viewer may not
+    know of the run.
     """
     page = run_page(session, viewer, run_id)
     task, _ = policy.visible_task(session, viewer, page.slug)
@@ -212,10 +212,10 @@ def metadata(session: Session, viewer: Viewer, run_id: int, at: RunAddresses) ->
     return _joined(known, page.header)
 
 
-def _joined(known: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
-    """Both mappings as one; where both have a value that is no mapping, the second's."""
+def _joined(known: Mapping[str, Any], stated: Mapping[str, Any]) -> dict[str, Any]:
+    """Both mappings as one; where both have a value other than a mapping, the second's."""
     joined = dict(known)
-    for key, value in said.items():
+    for key, value in stated.items():
         here = joined.get(key)
         is_both = isinstance(here, Mapping) and isinstance(value, Mapping)
         joined[key] = _joined(here, value) if is_both else value  # type: ignore[arg-type]

@@ -235,7 +235,7 @@ def _interval(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPage(RunHead):
-    """A run's first page; measures are empty where scores are held back, not there yet or withdrawn."""
+    """A run's first page; measures are empty if scores are hidden, not computed yet or withdrawn."""
 
     description: str
     facts: tuple[Fact, ...]
@@ -286,7 +286,7 @@ class RunPage(RunHead):
 
 
 def run_page(session: Session, viewer: Viewer, run_id: int, measure: str | None = None) -> RunPage:
-    """The run's page, by a measure (the board's primary one unless said otherwise).
+    """The run's page, by a measure (by default the board's primary one).
 
     Raises NotFound if absent or the viewer may not know of it, UnknownMeasure for a measure that
     its board does not show or that has no better and worse.
@@ -320,8 +320,8 @@ def run_page(session: Session, viewer: Viewer, run_id: int, measure: str | None 
         wholes=_wholes(session, seen),
         mentions=tuple(
             part
-            for said in slots.MENTIONS
-            for part in said(session, viewer, run, seen.task, seen.access, seen.names)
+            for parts_of in slots.MENTIONS
+            for part in parts_of(session, viewer, run, seen.task, seen.access, seen.names)
         ),
     )
 

@@ -303,7 +303,7 @@ def _places(
 
 
 def _ordered(places: list[TopicPlace], order: Order, sign: int, listed: list[str]) -> tuple[TopicPlace, ...]:
-    """By topic as the task lists them; else what is best for the run first, equal ones as listed."""
+    """By topic as the task lists them; else the run's best first, equal ones as listed."""
     place = {topic: at for at, topic in enumerate(listed)}
     by_topic = sorted(places, key=lambda row: place.get(row.topic_id, len(place)))
     if order == "difference":
@@ -320,7 +320,7 @@ SAME_SCORE = 1e-5
 OVERLAP = 0.95
 """Minimum mean rank-biased overlap of near-duplicate runs."""
 SCREENED = 0.7
-"""Estimated share of the top ten documents in common below which an overlap that large is out of reach."""
+"""Estimated share of the top ten documents in common below which an overlap that large is unattainable."""
 NEAR_DUPLICATES_MOST = 8
 """Maximum pairs whose overlap is computed on request: the most similar ones."""
 
@@ -354,7 +354,7 @@ def near_duplicates(
 
     measure: the measure whose scores are compared, by default the primary one. A pair of runs of two
     teams may be chance, a shared baseline or copying: that is for the organisers to find out, so others
-    are not told. rows, looked: the board, and the scores by that measure, where they were read before.
+    do not see it. rows, looked: the board, and the scores by that measure, where they were read before.
     """
     source, rows = scored.source, rows or board_rows(session, scored)
     run = next(row for row in rows if row.run_id == scored.run.id)
@@ -412,7 +412,7 @@ def _same_scores(scores: dict[int, FloatArray], run_id: int, other: int) -> bool
 
 
 def _overlap(session: Session, source: Source, run: Row, other: Row) -> float | None:
-    """The mean overlap of two runs' rankings; None where it takes too long and is not there yet."""
+    """The mean overlap of two runs' rankings; None where it takes too long and is not computed yet."""
     pair = sorted((run, other), key=lambda row: row.run_id)
     request = Request(
         procedure=ranking_overlaps.PROCEDURE,

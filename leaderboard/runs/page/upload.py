@@ -30,7 +30,7 @@ from leaderboard.scoring.ops.rankings import alignment
 from leaderboard.scoring.ops.scored_topics import OfTask, is_over
 from leaderboard.tasks.ops import phases
 from leaderboard.trec.runs.check import Report
-from leaderboard.trec.scores.held import missed
+from leaderboard.trec.scores.in_memory import missed
 from leaderboard.trec.scores.report import RunScores, trec
 
 ALL_TREC = "all_trec"
@@ -115,7 +115,7 @@ def trec_eval_text(session: Session, viewer: Viewer, run_id: int, *, all_trec: b
     """A run's scores by topic and over all topics, as trec_eval prints them.
 
     By the board's measures, or by all of trec_eval's. Raises NotFound for an unknown run, for one that ranks
-    no documents, is withdrawn or not scored, and while scores by topic are held back.
+    no documents, is withdrawn or not scored, and while scores by topic are hidden.
     """
     scored = ranked_documents(session, viewer, run_id)
     run, task, source = scored.run, scored.seen.task, scored.source
@@ -200,7 +200,7 @@ def upload_file(session: Session, viewer: Viewer, upload_id: int) -> SentFile:
     upload, *_ = _row(session, viewer, upload_id)
     if not fixing.is_kept(session, upload_id):
         raise NotFound(f"The file of upload {upload_id} was not kept.", upload=upload_id)
-    # What was fixed is plain text, whatever it was made from.
+    # A fixed file is plain text, regardless of its source.
     name = f"{suggested_name(upload.file_name)}.txt" if upload.fixes else upload.file_name
     return sent_as(upload, download_name(name, upload.id))
 
@@ -221,7 +221,7 @@ def _row(session: Session, viewer: Viewer, upload_id: int) -> tuple[Upload, Task
 
 
 SAMPLE_DEPTH = 10
-"""Documents per topic of a sample run: as many as blind tasks ask for."""
+"""Documents per topic of a sample run: as many as blind tasks require."""
 
 
 def sample_run(session: Session, viewer: Viewer, slug: str) -> str:
@@ -247,7 +247,7 @@ class CheckForm(OfTask):
     visibility: str
     """blind where any phase that accepts runs now is."""
     phases: tuple[str, ...]
-    """The phases that take runs now, if several do."""
+    """The phases that accept runs now, if several do."""
     organises: bool
     details: bool
     """Whether scores by topic are shown to the viewer."""

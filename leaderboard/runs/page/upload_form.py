@@ -42,7 +42,7 @@ class EarlierRun:
     run_id: int
     name: str
     team: str
-    said: dict[str, str]
+    values: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +128,13 @@ def upload_form(session: Session, viewer: Viewer, slug: str) -> UploadForm:
 
 
 def _kinds(taking: list[Phase], organises: bool) -> tuple[str, ...]:
-    """The kinds of run that any of the phases takes from the viewer: the form has one list for all."""
+    """The kinds of run that any of the phases accepts from the viewer: the form has one list for all."""
     taken = {kind for phase in taking for kind in phase.kinds or KINDS}
     return tuple(kind for kind in KINDS if kind in taken and (organises or kind not in ORGANISERS_KINDS))
 
 
 def _takes(taking: list[Phase]) -> str:
-    """Sentences on the kinds that the phases take; empty if all take every kind."""
+    """Sentences on the kinds that the phases accept; empty if all accept every kind."""
     limited = [phase for phase in taking if phase.kinds]
     return " ".join(f"{phase.name} accepts only {' and '.join(phase.kinds)} runs." for phase in limited)
 
@@ -178,13 +178,13 @@ def _earlier(session: Session, viewer: Viewer, task: Task) -> tuple[tuple[Earlie
     ).all()
     newest: dict[str, EarlierRun] = {}
     for row in rows:
-        said = _said_again(facts.form_of(row.details))
-        if said and row.team not in newest:
-            newest[row.team] = EarlierRun(row.id, row.name, row.team, said)
+        values = _reusable(facts.form_of(row.details))
+        if values and row.team not in newest:
+            newest[row.team] = EarlierRun(row.id, row.name, row.team, values)
     return tuple(sorted(newest.values(), key=lambda run: run.team)), not rows
 
 
-def _said_again(form: Mapping[str, FactValue]) -> dict[str, str]:
+def _reusable(form: Mapping[str, FactValue]) -> dict[str, str]:
     """The reusable entries: costs are measured per run, and no two runs have the first judging priority."""
     return {
         key: as_written(value, FIELD_OF[key])

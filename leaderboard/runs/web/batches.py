@@ -148,7 +148,7 @@ def show(batch_id: int) -> BatchPage:
 @blueprint.post("/batches/<id:batch_id>/send")
 @rule(SIGNED_IN)
 def send(batch_id: int) -> ResponseReturnValue:
-    """Send the files that were held for a look."""
+    """Submit the files that were held for review."""
     asker = viewer()
     with writing() as session:
         batches.send_held(session, asker, batch_id)
@@ -159,7 +159,7 @@ def send(batch_id: int) -> ResponseReturnValue:
 @blueprint.post("/batches/<id:batch_id>/drop")
 @rule(SIGNED_IN)
 def drop(batch_id: int) -> ResponseReturnValue:
-    """Throw away the files that were held for a look."""
+    """Discard the files that were held for review."""
     asker = viewer()
     with writing() as session:
         batches.drop_held(session, asker, batch_id)

@@ -72,5 +72,5 @@ def run_request(file_name: str, path: Path | None = None) -> RunRequest:
 
 def _page(run_id: int, error: Invalid | None = None) -> str:
     page = run_descriptions.description_page(reading(), viewer(), run_id)
-    typed = request.form if error else {**page.said, "description": page.description}
+    typed = request.form if error else {**page.values, "description": page.description}
     return render_template("runs/facts.html", page=page, error=error, values=typed)

@@ -29,7 +29,7 @@ _turns = threading.BoundedSemaphore(LARGE_AT_ONCE)
 @blueprint.get("/runs/<id:run_id>/file")
 @rule(PUBLIC)
 def file(run_id: int) -> ResponseReturnValue:
-    """The file as submitted, for whom it is open; its digest is compared before the first byte goes out."""
+    """The file as submitted, for whom it is open; its digest is compared before the first byte is sent."""
     return answer(upload.sent_file(reading(), viewer(), run_id))
 
 
@@ -37,13 +37,13 @@ def answer(sent: SentFile) -> Response:
     """A stored file as an answer."""
     of = f"run {sent.run_id}" if sent.run_id is not None else f"upload {sent.upload_id}"
     stored = StoredFile(database(), sent.upload_id)
-    with ExitStack() as held:
+    with ExitStack() as stack:
         if sent.size > LARGE:
-            held.enter_context(_turn())
+            stack.enter_context(_turn())
         with belonging_to(of):
-            file = held.enter_context(stored.whole(sent.sha256))
+            file = stack.enter_context(stored.whole(sent.sha256))
         response = Response(_pieces(file), content_type=sent.media_type)
-        response.call_on_close(held.pop_all().close)
+        response.call_on_close(stack.pop_all().close)
     response.headers.set("Content-Disposition", "attachment", filename=sent.name)
     response.content_length = sent.size
     response.set_etag(sent.sha256)

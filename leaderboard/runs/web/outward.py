@@ -17,7 +17,7 @@ blueprint = Blueprint("run_outward", __name__)
 @blueprint.get("/runs/<id:run_id>/results.json")
 @rule(PUBLIC)
 def results(run_id: int) -> Response:
-    """The run's scores as Every Eval Ever has them."""
+    """The run's scores in the format of Every Eval Ever."""
     return responses.as_json(outward.results(reading(), viewer(), run_id, _addresses(run_id)))
 
 

@@ -29,7 +29,7 @@ MORE_ROWS = 200
 MOST_TEXTS = 50
 """Maximum full texts on one page."""
 WHOLE = "leaderboard.whole"
-"""In the environment of a request, which no header reaches: a mirror asks for all documents of a topic."""
+"""In the environment of a request, which no header reaches: a mirror requests all documents of a topic."""
 DEFINED_BY = {"precision": "P@10", "recall": "R@10", "average_precision": "AP", "ndcg": "nDCG"}
 """Running scores at each rank, and a measure whose page defines each."""
 
@@ -67,7 +67,7 @@ def show(run_id: int, topic_id: str) -> ResponseReturnValue:
 @blueprint.get("/runs/<id:run_id>/topics/<topic:topic_id>.<form:form>")
 @rule(PUBLIC)
 def export(run_id: int, topic_id: str, form: str) -> ResponseReturnValue:
-    """The ranking as a file; in print its first documents, unless ?all asks for all of them."""
+    """The ranking as a file; in print its first documents, or all with ?all."""
     try:
         page = ranking.ranking_page(
             reading(),

@@ -151,7 +151,7 @@ def export(run_id: int, form: str) -> ResponseReturnValue:
 
 
 def topic_order() -> Order:
-    """The order of topics that this address asks for."""
+    """The order of topics that this address requests."""
     return next((order for order in ORDERS if order == request.args.get("sort")), ORDERS[0])
 
 

@@ -45,7 +45,7 @@ def form(slug: str) -> ResponseReturnValue:
 def _form_page(slug: str, error: LeaderboardError | None = None) -> str:
     page = upload_form(reading(), viewer(), slug)
     like = next((run for run in page.earlier if str(run.run_id) == request.args.get("as")), None)
-    sent = request.form if request.method == "POST" or like is None else like.said
+    sent = request.form if request.method == "POST" or like is None else like.values
     return render_template(
         "runs/upload.html",
         page=page,
@@ -135,7 +135,7 @@ def _prepared(
 def _checked(asker: Viewer, slug: str, team_id: int, file: Received, phase: str) -> PreparedUpload | None:
     """The file checked while its sender waits, outside any transaction.
 
-    None where that takes long, and where too many files of the account or network were rejected.
+    None if that takes long, or if too many files of the account or network were rejected.
     """
     rules = limits.rules_for(reading(), asker, slug, team_id, phase)
     with writing() as session:

@@ -63,7 +63,7 @@ class AgreementPlan:
     recompute: bool = False
 
 
-_Held = tuple[AlignedBoard, BoardAgreement | None]
+_Compared = tuple[AlignedBoard, BoardAgreement | None]
 """A judge's board by a measure, and its agreement; None of fewer than three common runs."""
 
 
@@ -133,11 +133,11 @@ def judge_agreement(
     only_ranked: compute only what the judges' board needs, in a fraction of the time, without bounds,
     decided pairs and moves. Raises Invalid as alignment does.
     """
-    held = _by_measure(board, reference, plan)
-    by_measure = _in_order(held)
+    compared = _by_measure(board, reference, plan)
+    by_measure = _in_order(compared)
     chosen = measure or (board.measures[0] if len(board.measures) == 1 else "")
     name = chosen or (by_measure[0].measure if by_measure else board.measures[0])
-    aligned, boards = held[name] if name in held else _held(board, name, reference, plan)
+    aligned, boards = compared[name] if name in compared else _compared(board, name, reference, plan)
     sides = _Sides(reference, aligned)
     has_tests = aligned.is_enough and len(aligned.topics) > 0
     is_whole = has_tests and not only_ranked
@@ -210,21 +210,21 @@ def _least(known: _Sides) -> float | None:
     return at_least(known.scores, aligned.scores, aligned.topics, seed=known.seed)
 
 
-def _by_measure(board: BoardFile, reference: Reference, plan: AgreementPlan) -> dict[str, _Held]:
+def _by_measure(board: BoardFile, reference: Reference, plan: AgreementPlan) -> dict[str, _Compared]:
     """Each of the judge's measures, aligned and compared with the reference."""
-    return {measure: _held(board, measure, reference, plan) for measure in board.measures}
+    return {measure: _compared(board, measure, reference, plan) for measure in board.measures}
 
 
-def _held(board: BoardFile, measure: str, reference: Reference, plan: AgreementPlan) -> _Held:
+def _compared(board: BoardFile, measure: str, reference: Reference, plan: AgreementPlan) -> _Compared:
     aligned = _aligned(board, measure, reference, plan)
     return aligned, _boards(_Sides(reference, aligned), plan) if aligned.is_enough else None
 
 
-def _in_order(held: Mapping[str, _Held]) -> Sequence[MeasureAgreement]:
+def _in_order(compared: Mapping[str, _Compared]) -> Sequence[MeasureAgreement]:
     """The judge's measures for which τ is defined, the best first."""
     agreements = [
         MeasureAgreement(measure, boards.tau_b)
-        for measure, (_, boards) in held.items()
+        for measure, (_, boards) in compared.items()
         if boards and boards.tau_b is not None
     ]
     return sorted(agreements, key=lambda one: -one.tau_b)

@@ -73,7 +73,7 @@ def _unjudged(judged: Judged, source: Source, cutoff: int | None) -> float:
 
 
 SIZE = "collection size"
-BESIDE = frozenset({"subtopics", "preferences"})
+EXTRA_NEEDS = frozenset({"subtopics", "preferences"})
 """Needs that judgments can meet in addition to grades."""
 REMEDIES = {
     "subtopics": "add subtopic judgments first",
@@ -163,7 +163,7 @@ def available(session: Session, task: Task) -> frozenset[str]:
     size = session.get_one(CollectionOfDocuments, task.collection_id).size
     needs = {"graded"} if size is None else {"graded", SIZE}
     revision = files.newest(session, task.id)
-    return frozenset(needs | (BESIDE if revision is None else files.has(session, revision)))
+    return frozenset(needs | (EXTRA_NEEDS if revision is None else files.has(session, revision)))
 
 
 def offered(name: str, level: int, there: Collection[str]) -> str:
@@ -181,7 +181,7 @@ def lacking(shown: ShownEdition) -> tuple[str, ...]:
     if not all(kinds.judged_by(kind).ranks_documents for kind in shown.kinds):
         return _lacking_of_answers(shown.edition, shown.basis.revision)
     bound = {measure["key"]: parse(measure["key"]) for measure in shown.edition.measures}
-    needs = {key: need for key, one in bound.items() if (need := one.measure.needs & BESIDE)}
+    needs = {key: need for key, measure in bound.items() if (need := measure.measure.needs & EXTRA_NEEDS)}
     has = files.needs_met_by(shown.kinds) if needs else frozenset()
     revision = shown.basis.revision
     return tuple(

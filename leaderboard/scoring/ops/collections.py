@@ -273,8 +273,8 @@ def _blocks_of(listed: Callable[[ColumnElement[Any]], FunctionElement[Any]]) -> 
         .limit(1)
         .scalar_subquery()
     )
-    held = DocumentBlock.id.in_(select(block).select_from(wanted))
-    blocks = select(DocumentBlock.first_docno, DocumentBlock.body).where(held)
+    is_needed = DocumentBlock.id.in_(select(block).select_from(wanted))
+    blocks = select(DocumentBlock.first_docno, DocumentBlock.body).where(is_needed)
     return blocks.order_by(DocumentBlock.first_docno.desc())
 
 

@@ -270,8 +270,8 @@ NO_TOP: Top = (np.empty(0, "S1"), np.empty(0))
 
 @dataclass(frozen=True, eq=False)
 class TopicTops:
-    """The tops of all runs for one topic: docnos in byte order, and for each run, in the order asked for,
-    the places of its best documents among them, best first, and their scores."""
+    """The tops of all runs for one topic: docnos in byte order, and for each run, in the requested order, the
+    places of its best documents among them, best first, and their scores."""
 
     docnos: Docnos
     rankings: tuple[IntArray, ...]

@@ -230,7 +230,7 @@ DESCRIPTION_CHARACTERS = 10_000
 class DescriptionPage(OfTask):
     """A run's facts as editable by its team.
 
-    said: form values by key, as typed. header: values of the same fields in the file's header, used if the
+    values: form values by key, as typed. header: values of the same fields in the file's header, used if the
     form is empty.
     """
 
@@ -239,7 +239,7 @@ class DescriptionPage(OfTask):
     team: str
     description: str
     fields: tuple[FactField, ...]
-    said: dict[str, str]
+    values: dict[str, str]
     header: dict[str, Fact]
 
 
@@ -255,7 +255,7 @@ def description_page(session: Session, viewer: Viewer, run_id: int) -> Descripti
         of=task,
         description=run.description,
         fields=FIELDS,
-        said={key: fact_fields.as_written(value, FIELD_OF[key]) for key, value in form.items()},
+        values={key: fact_fields.as_written(value, FIELD_OF[key]) for key, value in form.items()},
         header={fact.key: fact for fact in in_header if fact.key in FIELD_OF},
     )
 

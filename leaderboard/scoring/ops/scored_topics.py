@@ -465,7 +465,7 @@ class TopicHead(TaskHead):
 
     @property
     def narrative(self) -> str:
-        """The narrative: what is relevant and what is not."""
+        """The narrative: the relevant and the others."""
         return self.topic.narrative
 
     @property

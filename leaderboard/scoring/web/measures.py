@@ -54,7 +54,7 @@ def export(form: str) -> ResponseReturnValue:
 @blueprint.get("/measures/<name>")
 @rule(PUBLIC)
 def show(name: str) -> ResponseReturnValue:
-    """One measure; other names of it, and it with parameters, lead to its own page."""
+    """One measure; its aliases, and names with parameters, redirect to its own page."""
     canonical, written = _found(name)
     if canonical in _of_others():
         return _show_of_others(name, canonical, written)

@@ -33,7 +33,7 @@ def file_of(database: Database) -> Path | None:
 
 
 def copy_file(database: Database, path: Path) -> Path:
-    """Copy the database of a file, as it is at one moment, next to it; the copy's path.
+    """Copy the database of a file, at one moment, next to it; the copy's path.
 
     Raises Damaged where the copy is not sound, OSError and sqlite3's errors where it cannot be made; the
     copy has its name only when it is whole.
@@ -44,7 +44,7 @@ def copy_file(database: Database, path: Path) -> Path:
         part.unlink(missing_ok=True)
         os.close(os.open(part, os.O_CREAT | os.O_EXCL, 0o600))
         with database.engine.connect() as connection:
-            # VACUUM refuses to run inside a transaction, and SQLAlchemy has begun one.
+            # VACUUM refuses to run inside a transaction, and SQLAlchemy has started one.
             connection.exec_driver_sql("COMMIT")
             connection.exec_driver_sql("VACUUM INTO ?", (str(part),))
             connection.exec_driver_sql("BEGIN")

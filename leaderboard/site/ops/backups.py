@@ -4,7 +4,7 @@ Tables and the kinds of their columns are read from the database, not from the c
 schema is restored by the same functions.
 
 A record is the length of its JSON (uint32, little-endian), that JSON, and, of a row, the bytes of its binary
-columns, whose lengths stand in their place in the row. First comes a record of the backup; then, for each
+columns, whose lengths take their place in the row. First comes a record of the backup; then, for each
 table, one of its columns, its rows, and one of their number and SHA-256; at last one of the number of tables.
 """
 
@@ -54,7 +54,7 @@ LEFT_OUT = frozenset((VERSION_TABLE, SiteVersion.__tablename__))
 
 @dataclass(frozen=True, slots=True)
 class RowTable:
-    """A table: names and kinds of its columns, and those of its primary key, by which rows are ordered."""
+    """A table: names and types of its columns, and those of its primary key, which orders the rows."""
 
     name: str
     columns: tuple[str, ...]
@@ -63,7 +63,7 @@ class RowTable:
 
     @property
     def at_once(self) -> int:
-        """Number of rows held in memory: pieces of a file are up to a megabyte each."""
+        """Number of rows kept in memory: pieces of a file are up to a megabyte each."""
         return 16 if "bytes" in self.kinds else 500
 
 
@@ -89,7 +89,7 @@ def rows_of(connection: Connection, table: RowTable) -> Generator[Row]:
 
 
 def add_rows(connection: Connection, table: RowTable, rows: Iterable[Row]) -> None:
-    """Store rows as they are; the caller's transaction holds them."""
+    """Store rows unchanged; the caller's transaction holds them."""
     columns = ", ".join(f'"{name}"' for name in table.columns)
     if connection.dialect.name == "postgresql":
         _copy_in(connection, f'COPY "{table.name}" ({columns}) FROM STDIN', rows, table.kinds)
@@ -102,7 +102,7 @@ def add_rows(connection: Connection, table: RowTable, rows: Iterable[Row]) -> No
 
 
 def set_sequences(connection: Connection, tables: Sequence[RowTable]) -> None:
-    """Let PostgreSQL number new rows after the ones that were stored; SQLite does so by itself."""
+    """Make PostgreSQL number new rows after the stored ones; SQLite does so automatically."""
     if connection.dialect.name != "postgresql":
         return
     for table in tables:
@@ -189,7 +189,7 @@ class CountedRows:
         self._digest = hashlib.sha256()
 
     def __iter__(self) -> Iterator[Row]:
-        """The rows as they are."""
+        """The rows unchanged."""
         for row in self._rows:
             self._digest.update(packed_row(row))
             self._number += 1
@@ -360,10 +360,10 @@ class Backup:
 def back_up(
     database: Database, path: Path, *, verify: bool = True, progress: Progress = lambda _: None
 ) -> Backup:
-    """Write all of the database, as it is at one moment, to a file, and note the act in the audit log.
+    """Write a snapshot of the whole database to a file, and note the act in the audit log.
 
-    The site may go on: what it stores meanwhile is not in the backup. With verify, the file is restored to a
-    temporary place first and appears under its name only then. Raises OSError where there is no room.
+    The site may go on: what it stores during the backup is not in it. With verify, the file is restored to a
+    temporary place first and appears under its name only then. Raises OSError without disk space.
     """
     unverified = path.with_name(f"{path.name}.unverified")
     try:
@@ -380,7 +380,7 @@ def back_up(
 
 
 def write(database: Database, path: Path, progress: Progress = lambda _: None) -> tuple[TableCount, ...]:
-    """Write all of the database, at whatever schema it is, to a file that is not tried."""
+    """Write the whole database, with any schema version, to a file that is not verified."""
     at = datetime.now(UTC).isoformat(timespec="seconds")
     with one_moment(database) as connection:
         found = schema.current_on(connection) or ""
@@ -388,7 +388,7 @@ def write(database: Database, path: Path, progress: Progress = lambda _: None) -
         with written(path, head) as archive:
             counts = []
             for table in tables_of(connection):
-                # Rows that are not read to their end, as the disk is full, are let go of before the database.
+                # Rows not read to their end, because the disk is full, are released before the database.
                 with closing(rows_of(connection, table)) as rows:
                     counts.append(archive.add(table, rows))
                 progress(counts[-1])
@@ -396,7 +396,7 @@ def write(database: Database, path: Path, progress: Progress = lambda _: None) -
 
 
 def restore(path: Path, url: str, *, progress: Progress = lambda _: None) -> Backup:
-    """Make a site of a backup in an empty place, at the newest schema; nothing of it is left on failure.
+    """Make a site of a backup in an empty place, at the newest schema; nothing remains on failure.
 
     Raises Damaged for a file that is not as it was written, Conflict where the place holds anything.
     """
@@ -418,7 +418,7 @@ def restore(path: Path, url: str, *, progress: Progress = lambda _: None) -> Bac
 
 @contextmanager
 def one_moment(database: Database) -> Iterator[Connection]:
-    """A connection that reads the database as it is now, whatever is stored meanwhile."""
+    """A connection that reads a snapshot of the database."""
     with database.read() as session:
         if database.is_sqlite:
             yield session.connection()

@@ -1,4 +1,4 @@
-"""Whether everything that is stored is what was written: each kind of data has its check."""
+"""Whether all stored data is what was written: each kind of data has its check."""
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
@@ -67,7 +67,7 @@ class Damage:
 
 
 Look = Callable[[Database, Any], Iterator[str]]
-"""Looks at one of the places of a check and says what is wrong with it; raises Damaged as well."""
+"""Checks one of the places of a check and returns its problems; raises Damaged as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class DamageCheck:
     def damage(self, database: Database, place: Any) -> list[Damage]:
         """Damage at one place; anything that prevents reading it is damage too.
 
-        Raises StoreAway: what could not be asked for just now may be whole.
+        Raises StoreAway: unavailable data may be intact.
         """
         owner = f"{self.owner} {place}" if place is not None else self.owner
         try:
@@ -202,7 +202,7 @@ def _check(
         here = [column == part for column, part in zip(key, parts, strict=True)]
         with database.read() as session:
             row = session.execute(select(*columns).where(*here)).one_or_none()
-        # What is gone was withdrawn since: a pool's draft, a query log.
+        # A missing one has been withdrawn since: a pool's draft, a query log.
         return iter(()) if row is None else look(*row)
 
     return DamageCheck(name, owner, places, look_at)
@@ -263,7 +263,7 @@ def _runs(kind: RunKind, database: Database) -> Sequence[int]:
         return session.scalars(runs.order_by(Run.id)).all()
 
 
-def _said(kind: RunKind, database: Database, run_id: int) -> Iterator[str]:
+def _run_damage(kind: RunKind, database: Database, run_id: int) -> Iterator[str]:
     with database.read() as session:
         run = session.get_one(Run, run_id)
     # Its checksum is all there is to ask: versions had different hashes.
@@ -274,7 +274,7 @@ def _said(kind: RunKind, database: Database, run_id: int) -> Iterator[str]:
 def runs_checks() -> tuple[DamageCheck, ...]:
     """The checks of runs, of each kind in turn."""
     checks = (
-        DamageCheck(kind.stored, "run", partial(_runs, kind), partial(_said, kind))
+        DamageCheck(kind.stored, "run", partial(_runs, kind), partial(_run_damage, kind))
         for kind in map(kinds.of, filter(kinds.is_known, kinds.KINDS))
     )
     return DamageCheck("submitted files", "upload", _uploads, _file), *checks
@@ -352,7 +352,7 @@ def _all_differences(database: Database, key: Key, again: Again) -> Iterator[str
 def _differences(evaluation: Evaluation, again: Again) -> Iterator[str]:
     bound = parse(evaluation.measure)
     if bound.measure.version != evaluation.measure_version:
-        # Scores of an earlier version stay as they are; this program cannot compute them.
+        # Scores of an earlier version are unchanged; this program cannot compute them.
         return
     scores, parts = again(bound)
     if scores.tobytes() != evaluation.scores.tobytes():

@@ -1,7 +1,7 @@
 """Submitted files in an object store: moved there and back, and what is left over removed.
 
-The object is there before its row is, and the row before the pieces are gone: wherever this is cut off, the
-file is whole in one place at least.
+The object is there before its row is, and the row before the pieces are deleted: at any interruption, the
+file is complete in at least one place.
 """
 
 import hashlib
@@ -95,7 +95,7 @@ def put_moved(database: Database, upload_id: int) -> PutObject | None:
         sha256 = _sent(session, upload_id)
     if sha256 is None:
         return None
-    # By chance at the end: an object is one upload's alone, so that removing it takes nothing from another.
+    # Random at the end: an object belongs to one upload only, so that removing it does not affect another.
     key = f"{sha256[:2]}/{sha256}-{secrets.token_hex(8)}{ENDING}"
     digest = hashlib.sha256()
     size = store.put(key, _compressed(StoredFile(database, upload_id), digest))
@@ -122,7 +122,7 @@ def _compressed(sent: StoredFile, digest: "hashlib._Hash") -> Iterator[bytes]:
 
 
 def settle_move(session: Session, done: PutObject) -> bool:
-    """Replace the pieces by the object; False where somebody else moved the file meanwhile."""
+    """Replace the pieces by the object; False if another process has moved the file."""
     lock_row(session, Upload, done.upload_id)
     if _sent(session, done.upload_id) is None:
         return False
@@ -174,7 +174,7 @@ def kept_elsewhere(session: Session) -> list[int]:
 
 
 OURS = re.compile(r"[0-9a-f]{2}/[0-9a-f]{64}-[0-9a-f]{16}\.zst")
-"""Keys that this program makes; what else lies in the bucket is somebody else's."""
+"""Keys that this program makes; other objects in the bucket belong to others."""
 AT_ONCE = 500
 
 
@@ -208,7 +208,7 @@ def _remove_unknown(database: Database, keep: timedelta) -> int:
     store, removed = store_of(database), 0
     with database.read() as session:
         since = now(session) - keep
-    # No transaction is open for as long as that: anyone who put one there has settled it or is gone.
+    # No transaction is open for as long as that: any process that put one there is done or dead.
     old = (each.key for each in store.listed() if each.modified < since and OURS.fullmatch(each.key))
     for some in _batches(old):
         with database.read() as session:

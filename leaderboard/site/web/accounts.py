@@ -1,4 +1,4 @@
-"""An operator's page of accounts: who is there, let in again, closed, made an organiser, invited."""
+"""An operator's page of accounts: list, reopen, close, make organisers, invite."""
 
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
@@ -47,7 +47,7 @@ def link(account_id: int) -> ResponseReturnValue:
 @blueprint.post("/site/accounts/<id:account_id>/organiser")
 @rule(OPERATOR)
 def organiser(account_id: int) -> ResponseReturnValue:
-    """Let an account create tasks, or no more: by the field `organiser`."""
+    """Let an account create tasks, or stop it: by the field `organiser`."""
     asker, wanted = viewer(), request.form.get("organiser") == "yes"
     with writing() as session:
         closing.set_organiser(session, asker, account_id, wanted)

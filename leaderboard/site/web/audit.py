@@ -23,7 +23,7 @@ FIELDS = ("account", "action", "subject", "from", "to")
 @blueprint.get("/site/audit")
 @rule(OPERATOR)
 def show() -> ResponseReturnValue:
-    """The acts that the address asks for, a page at a time."""
+    """The acts that the address requests, a page at a time."""
     try:
         before = whole(request.args.get("before"), digits=len(str(MAX_ID)) - 1)
         return _page(pages.audit_page(reading(), viewer(), _search(), before))
@@ -46,7 +46,7 @@ def _page(page: AuditPage, error: LeaderboardError | None = None) -> str:
 @blueprint.get("/site/audit.<form:form>")
 @rule(OPERATOR)
 def export(form: str) -> ResponseReturnValue:
-    """All acts that the address asks for, as a file."""
+    """All acts that the address requests, as a file."""
     return responses.export(form, pages.AUDIT_FILES, pages.whole_audit(reading(), viewer(), _search()))
 
 

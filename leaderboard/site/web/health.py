@@ -25,7 +25,7 @@ NO_ROOM = "Too little disk space is left, so files are refused."
 @blueprint.get("/healthz")
 @rule(PUBLIC)
 def show() -> ResponseReturnValue:
-    """200 while a run that is sent would be taken and scored, else 503 with the reason.
+    """200 while a submitted run would be accepted and scored, else 503 with the reason.
 
     The queue and the evaluators are shown to local clients and to organisers only: from outside, the
     counts would show how busy a sealed task is.
@@ -56,8 +56,8 @@ def _counts(state: JobHealth) -> dict[str, Any]:
 
 
 def _answer(problem: str, counts: dict[str, Any]) -> Response:
-    said = {"status": "unavailable", "reason": problem} if problem else {"status": "ok"}
-    response = jsonify(said | counts)
+    state = {"status": "unavailable", "reason": problem} if problem else {"status": "ok"}
+    response = jsonify(state | counts)
     response.headers["Cache-Control"] = "no-store"
     if problem:
         response.status_code = 503

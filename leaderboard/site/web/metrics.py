@@ -31,7 +31,7 @@ blueprint = Blueprint("metrics", __name__)
 
 
 PROXIES_SAY = ("Forwarded", "Via", "X-Real-IP", "X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host")
-"""Headers by which a proxy tells that it stands between."""
+"""Headers that reveal a proxy."""
 
 
 MIMETYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -76,8 +76,8 @@ def _has_token(here: Settings) -> bool:
 def _is_this_machine(here: Settings) -> bool:
     """Whether a program of this machine asks directly.
 
-    Through a proxy on this machine everybody seems to be on it. So nobody is where a proxy or a name of the
-    site's own is set, or where a header tells of one.
+    Through a proxy on this machine all requests seem local. So nobody is where a proxy or a name of the
+    site's own is set, or where a header names one.
     """
     return (
         not here.public_url
@@ -99,7 +99,7 @@ class _Told(Collector):
 
     def collect(self) -> Iterable[Family]:
         for metric in self._metrics:
-            # What is written has the ending of a counter again.
+            # The output has the suffix of a counter again.
             family = Family(metric.name.removesuffix("_total"), metric.meaning, metric.kind)
             for sample in metric.samples:
                 family.add_sample(metric.name + sample.suffix, {**sample.labels}, sample.value)

@@ -1,4 +1,4 @@
-"""Pages that a web process makes for nobody before it takes requests, so that no reader waits for them.
+"""Pages that a web process renders before it accepts requests, so that no reader waits for them.
 
 The first page of each kind costs up to three times as much as the next: statements are put into SQL, mappings
 are set up, formulas are parsed. All of that is the same for every task of a site.
@@ -28,7 +28,7 @@ USUAL = ("/", "/api/v1/tasks", "/search?q=a")
 def rehearse(app: Flask, database: Database) -> None:
     """Make one page of each kind that many readers open first: nothing is counted, sent or kept as a page.
 
-    Whatever goes wrong is logged and stops no start: a database that does not answer yet may do so soon.
+    Errors are logged and do not stop the start: a database that does not answer yet may do so soon.
     """
     begun = time.monotonic()
     try:
@@ -48,7 +48,7 @@ def rehearse(app: Flask, database: Database) -> None:
                 app.dispatch_request()
         except (SQLAlchemyError, LeaderboardError, HTTPException) as error:
             log.info("%s was not warmed up: %s", path, error)
-    # What is there by now stays: garbage is looked for among it no more.
+    # Existing objects stay, so garbage collection no longer scans them.
     gc.collect()
     gc.freeze()
     log.info("warmed up %d pages in %.1f s", len(paths), time.monotonic() - begun)

@@ -73,7 +73,7 @@ def storage() -> StoragePage:
 )
 @rule(OPERATOR)
 def mail() -> OutboxPage:
-    """Letters by state, those that did not arrive, and addresses that are none."""
+    """Letters by state, undelivered ones, and invalid addresses."""
     require_mail()
     return mail_pages.outbox_page(reading(), viewer())
 
@@ -81,7 +81,7 @@ def mail() -> OutboxPage:
 @blueprint.post("/site/mail")
 @rule(OPERATOR)
 def send_again() -> ResponseReturnValue:
-    """Try a letter that was given up again, or all of them where none is named."""
+    """Retry a letter that was given up, or all of them if none is named."""
     require_mail()
     asker, letter = viewer(), request.form.get("letter", "")
     mail_id = whole(letter)

@@ -1,9 +1,9 @@
 """A machine's labels of a whole pool, people's labels of a random sample, and their combination.
 
 The difference estimator of survey sampling (Särndal, Swensson and Wretman, Model Assisted Survey Sampling,
-1992, chapter 6), known as prediction-powered inference (Angelopoulos et al., Science 382, 2023). Whatever the
-machine says, its errors are taken out by what people say of the sample: a bad machine makes the result less
-certain, not wrong.
+1992, chapter 6), known as prediction-powered inference (Angelopoulos et al., Science 382, 2023). The
+machine's errors, however large, are removed by people's labels of the sample: a bad machine makes the result
+less certain, not wrong.
 """
 
 from collections.abc import Callable
@@ -35,7 +35,7 @@ class Labels:
     topics: int
 
     def __post_init__(self) -> None:
-        """Raise ValueError where the arrays do not fit each other, or a probability is none."""
+        """Raise ValueError where the arrays do not fit each other, or for an invalid probability."""
         if len({len(self.topic), len(self.machine), len(self.people), len(self.probability)}) > 1:
             raise ValueError("labels are as many topics, grades of both and probabilities as documents")
         if not ((self.probability > 0) & (self.probability <= 1)).all():
@@ -52,8 +52,8 @@ def predicted(labels: Labels, value_of: ValueOf) -> FloatArray:
     """The grade expected from people for each document, (documents,), given its machine grade.
 
     The mean value of the documents of the same machine grade that people judged in other topics, each
-    counted as often as it represents others; of all machine grades where none was judged; else the machine's
-    own. That a topic's own judgments are left out keeps what is made from it unbiased.
+    counted as often as it represents others; of all machine grades if none was judged; else the machine's
+    own. Leaving out a topic's own judgments keeps its results unbiased.
     """
     judged = labels.is_judged
     topic, machine = labels.topic[judged], labels.machine[judged]

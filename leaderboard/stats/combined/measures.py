@@ -1,8 +1,8 @@
 """Scores of runs by people's and a machine's labels together, each an (almost) unbiased estimate of people's.
 
 Sums over ranks and the products of RR and ERR are unbiased, as documents are drawn independently of each
-other and each has one rank. What is divided by an estimate, nDCG and AP, is biased by a hundredth or two,
-alike for all runs: docs/statistics.md.
+other and each has one rank. Ratios to an estimate, nDCG and AP, are biased by a hundredth or two, alike for
+all runs: docs/statistics.md.
 """
 
 import numpy as np
@@ -114,7 +114,7 @@ def ideal_dcg(labels: Labels, cutoff: int | None = None) -> FloatArray:
     for grade in range(highest, 0, -1):
         values = rectified(labels, relevant_from(grade))
         here = np.clip(np.bincount(labels.topic, weights=values, minlength=labels.topics), 0, depth)
-        # Documents of a higher grade are of this one or more, whatever is estimated of these.
+        # Documents of a higher grade have at least this one, whatever their estimate.
         number = np.maximum(number, here)
         estimated += np.interp(number, np.arange(depth + 1), reach)
     ideal: FloatArray = np.maximum(np.maximum(estimated, _judged_ideal(labels, reach)), 1.0)

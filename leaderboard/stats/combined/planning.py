@@ -146,7 +146,7 @@ def on_judged(labels: Labels, rankings: IntArray, weight: FloatArray) -> FloatAr
     0 where a run does not have a document; rankings may be longer than the weights.
     """
     number = int(np.count_nonzero(labels.is_judged))
-    # What is not judged goes to a column of its own, as NOWHERE does, the place of what comes last.
+    # Unjudged documents have their own column, the last, as NOWHERE does.
     column = np.full(len(labels.people) + 1, number)
     column[:-1][labels.is_judged] = np.arange(number)
     placed = np.zeros((len(rankings), number + 1))
@@ -211,7 +211,7 @@ def average_precision(
 
 
 def _cascade(labels: Labels, rankings: IntArray, value_of: ValueOf) -> FloatArray:
-    """Of the reciprocal rank of the stop: what is lost at a rank is what later ranks would have given."""
+    """Of the reciprocal rank of the stop: the loss at a rank is what later ranks would have given."""
     stops = in_rankings(value_of(labels.machine), rankings)
     weight, later = np.empty_like(stops), np.zeros(stops.shape[:-1])
     for rank in range(stops.shape[-1], 0, -1):
@@ -237,7 +237,7 @@ class Prospect:
 class Plan:
     """The sample that separates two runs if their difference is as estimated.
 
-    needed: the smallest of the larger samples that finds it with a power of 80 %, None where none does;
+    needed: the smallest of the larger samples that finds it with a power of 80 %, None if none does;
     all_judged: were everything judged; topics: how many topics would find it then, None where it is 0 or no
     number does.
     """
@@ -303,7 +303,7 @@ def plan(
 
 
 def _more(labels: Labels, probability: FloatArray) -> int:
-    """Documents to judge more, expected: those that are not drawn yet, with the chance to come in now."""
+    """Documents to judge more, expected: those not drawn yet, with the probability of being drawn now."""
     left = ~labels.is_judged & (labels.probability < 1)
     was = labels.probability[left]
     return round(float(((probability[left] - was) / (1 - was)).sum()))

@@ -19,16 +19,16 @@ from leaderboard.stats.pairs.paired_t import ROUNDING
 from leaderboard.stats.reliability import power
 
 LEAST_DIFFERENT = 5
-"""Judged topics on which the people's scores of two runs must differ: of runs that are nearly the same, few
-topics show no spread by chance, and every difference would look certain."""
+"""Judged topics on which the people's scores of two runs must differ: of runs that are nearly the same, a few
+topics may show no spread by chance, and every difference would look certain."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WholeTopics:
     """Scores by people of the judged topics, (runs, judged), and by the machine of all, (runs, topics).
 
-    judged: where the people's topics stand among all, (judged,). Raises ValueError for fewer than two topics
-    that are judged, or scores that do not fit each other.
+    judged: the positions of the people's topics among all, (judged,). Raises ValueError for fewer than two
+    topics that are judged, or scores that do not fit each other.
     """
 
     people: FloatArray
@@ -72,8 +72,8 @@ class Estimates:
 def believed(scores: WholeTopics) -> float:
     """The weight of the machine's scores, from 0 to 1, by their correlation with people's.
 
-    The slope of people's scores on the machine's, on the judged topics, with the means of runs and of topics
-    taken out.
+    The slope of people's scores on the machine's, on the judged topics, after removing the means of runs and
+    of topics.
     """
     people, machine = _centred(scores.people), _centred(scores.machine[:, scores.judged])
     squares = float((machine * machine).sum())

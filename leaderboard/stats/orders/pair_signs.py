@@ -8,9 +8,9 @@ from leaderboard.memory import keep
 FloatArray = NDArray[np.float64]
 SignArray = NDArray[np.int8]
 SAME = 1e-10
-"""Relative difference below which values are equal but for rounding."""
+"""Relative difference below which values are equal up to rounding."""
 FEW = 32
-"""Orders of which all pairs are taken at once."""
+"""Orders whose pairs are all processed at once."""
 
 
 def pair_signs(scores: FloatArray) -> SignArray:
@@ -27,7 +27,7 @@ def pair_signs(scores: FloatArray) -> SignArray:
         first, second = _pairs(runs)
         return signs(scores[:, first] - scores[:, second], peak)
     of_pairs, at = np.empty((orders, runs * (runs - 1) // 2), np.int8), 0
-    # A run against all behind it at once: the differences of all pairs together would not stay in the cache.
+    # A run against all after it at once: the differences of all pairs together would not stay in the cache.
     for run in range(runs - 1):
         behind = runs - 1 - run
         of_pairs[:, at : at + behind] = signs(scores[:, run : run + 1] - scores[:, run + 1 :], peak)
@@ -36,7 +36,7 @@ def pair_signs(scores: FloatArray) -> SignArray:
 
 
 def pair_signs_alone(scores: FloatArray) -> SignArray:
-    """The same where each order has its own scale: what is rounding in one may count in another.
+    """The same where each order has its own scale: a rounding difference in one may count in another.
 
     >>> pair_signs_alone(np.array([[1e12, 0.0], [2.0, 1.0]]))
     array([[1],
@@ -53,7 +53,7 @@ def _pairs(runs: int) -> tuple["np.ndarray[tuple[int], np.dtype[np.intp]]", ...]
 
 
 def signs(differences: FloatArray, peak: float | FloatArray) -> SignArray:
-    """The signs of differences of numbers up to peak, 0 for what is rounding."""
+    """The signs of differences of numbers up to peak, 0 for rounding differences."""
     above, below = differences > SAME * peak, differences < -SAME * peak
     signed: SignArray = above.view(np.int8) - below.view(np.int8)
     return signed

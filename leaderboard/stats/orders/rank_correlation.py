@@ -66,7 +66,7 @@ def tau_ap_a(estimate: FloatArray, truth: FloatArray) -> float | None:
     For an estimate compared with a true order; None also where the truth has ties. Without ties it is
     tau_ap. Source: Urbano and Marrero, The Treatment of Ties in AP Correlation, ICTIR 2017.
 
-    Tied, the two last runs stand in the true order half of the time:
+    Tied, the last two runs are in the true order half of the time:
 
     >>> tau_ap_a(np.array([3.0, 1.0, 1.0]), np.array([3.0, 1.0, 2.0]))
     0.75
@@ -79,7 +79,7 @@ def tau_ap_a(estimate: FloatArray, truth: FloatArray) -> float | None:
     tied = (rank[:, None] == rank).sum(axis=1)
     agreeing = (above & _above(truth)).sum(axis=1)
     harmonic = np.concatenate(([0.0], np.cumsum(1 / np.arange(1, n + 1))))
-    # A tied run stands at each of its group's ranks equally often, with half of those above it rightly so.
+    # A tied run is at each of its group's ranks equally often, with half of those above it rightly so.
     group = harmonic[rank + tied - 2] - harmonic[np.maximum(rank - 2, 0)]
     within = (tied - 1) - (rank - 1) * (harmonic[rank + tied - 2] - harmonic[rank - 1])
     agreeing_above = np.where(rank > 1, agreeing * group, 0.0) + within / 2
@@ -89,7 +89,7 @@ def tau_ap_a(estimate: FloatArray, truth: FloatArray) -> float | None:
 def tau_ap_b(first: FloatArray, second: FloatArray) -> float | None:
     """AP correlation with ties in either order; symmetric, the mean of both directions.
 
-    For two orders neither of which is the true one. A run is compared with those strictly above its ties.
+    For two orders, where neither is the true one. A run is compared with those strictly above its ties.
     Source: Urbano and Marrero, The Treatment of Ties in AP Correlation, ICTIR 2017.
 
     >>> tau_ap_b(np.array([3.0, 2.0, 1.0]), np.array([3.0, 2.0, 2.0]))

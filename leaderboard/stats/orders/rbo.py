@@ -1,6 +1,6 @@
-"""Rank-biased overlap of two rankings of which only the top is known, ties counted in three ways.
+"""Rank-biased overlap of two rankings with only their tops known, ties counted in three ways.
 
-Of an endless ranking a reader goes on from one rank to the next with probability p; RBO is the expected
+A reader of an infinite ranking continues from one rank to the next with probability p; RBO is the expected
 agreement of the part read: (1 - p)/p times the sum over depths d of p^d A_d, A_d the share of the top d
 both have. Webber, Moffat and Zobel, A Similarity Measure for Indefinite Rankings, ACM Transactions on
 Information Systems 28(4), 2010; uneven lengths and ties after Corsi and Urbano, The Treatment of Ties in
@@ -31,8 +31,8 @@ _NONE: FloatArray = np.zeros(1)
 class Rbo:
     """Rank-biased overlap of two prefixes, each from 0 to 1.
 
-    ext extrapolates the agreement seen to what lies below; min and max bound it whatever lies below, as
-    long as that has no ties. An empty ranking shows no agreement and leaves all open: ext 0, min 0, max 1.
+    ext extrapolates the observed agreement to the ranks below; min and max bound it for any ranks below, as
+    long as they have no ties. An empty ranking shows no agreement and leaves all open: ext 0, min 0, max 1.
     """
 
     ext: float
@@ -41,7 +41,7 @@ class Rbo:
 
     @property
     def res(self) -> float:
-        """The residual: how much of the overlap what lies below could still decide."""
+        """The residual: the part of the overlap that ranks below could still decide."""
         return self.max - self.min
 
 
@@ -50,7 +50,7 @@ def rbo(first: Ranking, second: Ranking, p: float = 0.9) -> Rbo:
 
     Raises ValueError where p is not between 0 and 1 or a ranking has a document twice.
 
-    Agreement 0 at depth 1, then 1: with p = 1/2 half of the weight lies below depth 1.
+    Agreement 0 at depth 1, then 1: with p = 1/2 half of the weight is below depth 1.
 
     >>> rbo("ab", "ba", 0.5).ext
     0.5
@@ -62,9 +62,8 @@ def rbo_with_ties(first: TiedRanking, second: TiedRanking, p: float = 0.9, ties:
     """The rank-biased overlap of rankings given as groups of tied documents, best first.
 
     ties says what a tie means: "a" that the order is not known (for lists of one length the mean over all
-    orders), "w" that the documents share a rank, "b" as "a", but a ranking agrees with itself fully for
-    all its ties. Raises ValueError where p is not between 0 and 1, a group is empty or a document stands
-    twice.
+    orders), "w" that the documents share a rank, "b" as "a", but a ranking agrees with itself fully for all
+    its ties. Raises ValueError where p is not between 0 and 1, a group is empty or a document occurs twice.
 
     >>> [round(rbo_with_ties(["ab"], ["ba"], 0.5, ties).ext, 6) for ties in ("a", "w", "b")]
     [0.75, 1.0, 1.0]
@@ -75,7 +74,7 @@ def rbo_with_ties(first: TiedRanking, second: TiedRanking, p: float = 0.9, ties:
 
 
 def rbo_within(first: Ranking, second: Ranking, p: float = 0.9) -> float:
-    """The rank-biased overlap of what is there alone: the weights of its depths sum to 1.
+    """The rank-biased overlap of the known ranks alone: the weights of its depths sum to 1.
 
     For orders of one finite set, such as the runs of a board, below which there is nothing to guess. Raises
     ValueError as rbo does, and for two empty rankings.
@@ -105,7 +104,7 @@ def shared_places(first: Ranking, second: Ranking) -> IntArray:
 def tie_groups(ranking: Ranking, scores: Scores) -> list[tuple[Hashable, ...]]:
     """A ranking as groups of documents of equal score.
 
-    Raises ValueError where the scores do not descend, or are not one a document.
+    Raises ValueError where the scores do not descend, or are not one per document.
 
     >>> tie_groups("abc", [2.0, 1.0, 1.0])
     [('a',), ('b', 'c')]
@@ -149,8 +148,8 @@ class RankedPair:
     """Two rankings as overlap sees them: which documents they share, and which of their documents are tied.
 
     places are those of shared_places; first and second how many documents each tie has, from the best on.
-    What does not depend on p and on what a tie means is worked out once. Raises ValueError where a tie is
-    of no document.
+    Values independent of p and of the meaning of ties are computed once. Raises ValueError for a tie without
+    documents.
     """
 
     def __init__(self, places: IntArray, first: IntArray, second: IntArray) -> None:
@@ -220,7 +219,7 @@ class RankedPair:
         return overlap
 
     def _whole(self, ties: Ties) -> FloatArray:
-        """By depth, the overlap that is full agreement, (l,); an ended ranking goes on without ties."""
+        """By depth, the overlap that is full agreement, (l,); an ended ranking continues without ties."""
         if ties == "a" or not self._has_ties:
             return self._depth
         full = ((top, self._share(top, ties)) for top in self._tops)
@@ -271,7 +270,7 @@ def _depths(sizes: IntArray, depth: FloatArray) -> _Depths:
     above = within - np.repeat(sizes, sizes)
     beyond = len(depth) - len(within)
     if beyond:
-        # Past the end nothing is cut; what stands above the last group is what stood there.
+        # Past the end nothing is cut; the part above the last group is unchanged.
         within = np.concatenate((within, np.full(beyond, ends[-1] if len(ends) else 0)))
         above = np.concatenate((above, np.full(beyond, ends[-1] - sizes[-1] if len(ends) else 0)))
     share = np.ones(len(depth))

@@ -48,11 +48,11 @@ def rbo_of_all_pairs(
 ) -> FloatArray:
     """The mean extrapolated overlap of every pair of runs, (m,) in the order of np.triu_indices(n, 1).
 
-    documents has one array (n runs, k ranks) a topic: any whole numbers from 0 that tell the documents of
-    that topic apart, best first, -1 behind the last where a run has fewer than k. On every topic a pair
+    documents has one array (n runs, k ranks) per topic: any whole numbers from 0 that identify the documents
+    of that topic, best first, -1 behind the last where a run has fewer than k. On every topic a pair
     gets what `rbo` gives for its two lists, be they of different length; one empty list gives 0, and the
     mean is over the topics on which either run has documents (0 without any). Only one topic's
-    array is in use at a time, so documents may load them as they are asked for.
+    array is in use at a time, so documents may load them on request.
 
     progress is called with the share of topics done. Raises ValueError if p is not between 0 and 1, no topic
     is given, a run has a document twice on a topic, or one behind a -1.

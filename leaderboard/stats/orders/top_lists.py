@@ -1,8 +1,8 @@
 """Agreement of the top k of two rankings: overlap, Spearman's footrule, Kendall's distance.
 
-A document of one list that the other's top k lacks stands there at rank k + 1 (Fagin, Kumar and
-Sivakumar, Comparing Top k Lists, SIAM Journal on Discrete Mathematics 17(1), 2003). With
-absent='actual' it stands at its rank further down, or one below the end of the ranking.
+A document of one list that the other's top k lacks gets rank k + 1 there (Fagin, Kumar and Sivakumar,
+Comparing Top k Lists, SIAM Journal on Discrete Mathematics 17(1), 2003). With absent='actual' it has its
+actual rank further down, or one below the end of the ranking.
 
 A ranking shorter than k ends where it ends: nothing fills its place. Every function raises ValueError
 where k is below 1 or a ranking has a document twice.
@@ -19,7 +19,7 @@ IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 Ranking = Sequence[Hashable]
 FEW = 64
-"""Documents whose pairs are compared in a matrix: it is there before the bits are gone through."""
+"""Documents whose pairs are compared in a matrix: it is there before the bits are scanned."""
 Absent = Literal["k+1", "actual"]
 
 
@@ -82,7 +82,7 @@ def footrule_per_document(first: Ranking, second: Ranking, k: int, *, absent: Ab
 def kendall(first: Ranking, second: Ranking, k: int, *, p: float = 0.0, absent: Absent = "k+1") -> float:
     """Kendall's distance: how many pairs of documents of both top k the lists order oppositely.
 
-    A pair of which one list says nothing, as it has neither, counts p: Fagin's K^(p), optimistic with
+    A pair on which one list says nothing, as it has neither, counts p: Fagin's K^(p), optimistic with
     p = 0, neutral with 1/2. From 0 to k² + pk(k - 1); no metric.
 
     Opposite are ab, and cd, of which each list has one; of cd and ef in the longer lists, one says
@@ -163,7 +163,7 @@ def _moved(ranks: IntArray) -> int:
 
 
 def _opposite_pairs(ranks: IntArray) -> int:
-    # What one list ties goes in the other's order, so that no tie looks opposite.
+    # Ties of one list follow the other's order, so that no tie looks opposite.
     return _inversions(ranks[1, np.lexsort((ranks[1], ranks[0]))])
 
 

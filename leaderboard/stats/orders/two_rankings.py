@@ -56,13 +56,13 @@ def compare_rankings(
     - kendall_fagin(p=0.5)@10: Fagin's K^(p), the number of opposite pairs, where a pair on which one list
       is silent counts p (penalty), from 0 to k² + pk(k - 1).
 
-    Fagin's forms are sums, not shares of their largest value. A document that the other's top k lacks
-    stands there at rank k + 1. Topics without documents in either
-    ranking are left out. Where one ranking is empty, overlap, ao, rbo_ext and rbo_min are 0, rbo_max and
-    rbo_res 1; the footrule moves all documents of the other from rank k + 1. The Kendall distances find no
-    opposite pair, as an empty list orders none: kendall_slide is 0, and in Fagin's each pair counts p.
+    Fagin's forms are sums, not shares of their largest value. A document that the other's top k lacks gets
+    rank k + 1 there. Topics without documents in either ranking are left out. Where one ranking is empty,
+    overlap, ao, rbo_ext and rbo_min are 0, rbo_max and rbo_res 1; the footrule moves all documents of the
+    other from rank k + 1. The Kendall distances find no opposite pair, as an empty list orders none:
+    kendall_slide is 0, and in Fagin's each pair counts p.
 
-    shared are the shared_places of each topic's rankings, for who has them.
+    shared are the shared_places of each topic's rankings, if already computed.
 
     Raises ValueError where the numbers of topics differ, no topic is left, k or curve_depth is below 1, p
     is not between 0 and 1, or a ranking has a document twice.
@@ -100,10 +100,10 @@ def compare_tied_rankings(
 ) -> dict[str, FloatArray]:
     """The extrapolated rank-biased overlap with documents of equal score tied, float64 (t,) each.
 
-    For the topics of compare_rankings, under the keys rbo_ext(p=0.9,ties=a), ties=w and ties=b; what they
-    mean is said at rbo_with_ties. The scores are one per document, in the order of the rankings; shared is
-    as for compare_rankings. Raises
-    ValueError as compare_rankings does, and where scores do not descend or are not one per document.
+    For the topics of compare_rankings, under the keys rbo_ext(p=0.9,ties=a), ties=w and ties=b; for their
+    meaning see rbo_with_ties. The scores are one per document, in the order of the rankings; shared is as for
+    compare_rankings. Raises ValueError as compare_rankings does, and where scores do not descend or are not
+    one per document.
 
     >>> compare_tied_rankings(["ab"], ["ba"], [[1.0, 1.0]], [[2.0, 1.0]], p=0.5)["rbo_ext(p=0.5,ties=a)"]
     array([0.75])

@@ -26,15 +26,15 @@ class Anova:
     runs_mean_square: float
     topics_mean_square: float
     residual_mean_square: float
-    """Variance explained neither by run nor by topic; 0 where it is no more than rounding."""
+    """Variance explained neither by run nor by topic; 0 if it is only rounding."""
     f: float
-    """The runs' mean square over the residual's; infinite where nothing is left to explain."""
+    """The runs' mean square over the residual's; infinite without residual variance."""
     p: float
     """Of the hypothesis that all runs are alike, from 0 to 1."""
 
 
 def anova(scores: FloatArray) -> Anova:
-    """The analysis of scores (runs, topics). Raises ValueError where there is no run or no topic.
+    """The analysis of scores (runs, topics). Raises ValueError without runs or topics.
 
     >>> scores = np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5], [0.3, 0.5, 0.4, 0.2, 0.3]])
     >>> analysis = anova(scores)

@@ -25,7 +25,7 @@ class AgainstBaseline:
     verdicts: NDArray[np.int8]
     """1 where the run is better than the baseline, -1 where it is worse, 0 if undecided."""
     reachable: bool
-    """Whether any run could have been told apart from the baseline."""
+    """Whether any run could have differed significantly from the baseline."""
 
 
 def against_baseline(
@@ -34,7 +34,7 @@ def against_baseline(
     """The n - 1 pairs of a table that have the baseline in them, scores (n, topics) those of the table.
 
     The p of the tests are corrected again, over n - 1 pairs instead of n(n - 1)/2. Tukey's, which are test
-    and correction in one, stay corrected for all pairs. Raises ValueError where there is no such run.
+    and correction in one, stay corrected for all pairs. Raises ValueError for an unknown run.
 
     >>> from leaderboard.stats.pairs.methods import all_pairs, method
     >>> scores = np.array([[0.9, 0.8, 0.9, 0.7], [0.1, 0.3, 0.2, 0.1], [0.2, 0.2, 0.3, 0.1]])

@@ -19,7 +19,7 @@ from leaderboard.stats.seeds import numbers, stream
 FloatArray = NDArray[np.float64]
 
 AT_ONCE = 2**20
-"""Counts of topics held at once: 8 MB."""
+"""Counts of topics in memory at once: 8 MB."""
 DRAWN_AT_ONCE = 15_000
 """Numbers of topics at once: 120 KB, so that the memory that was just used serves again."""
 FEW_RUNS = 4
@@ -27,7 +27,7 @@ FEW_RUNS = 4
 
 
 class Bootstrap(NamedTuple):
-    """One value a pair, each (pairs,)."""
+    """One value per pair, each (pairs,)."""
 
     p: FloatArray
     """Two-sided, above 0 and at most 1."""
@@ -180,7 +180,7 @@ def _ends(
     bias = ndtri(np.clip(below, least, 1 - least))
     ends = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
     moved = bias[:, None] + ndtri(ends)
-    # Beyond where this reaches 0 lies all of the distribution.
+    # The whole distribution is beyond the point where this reaches 0.
     slowed = np.maximum(1 - acceleration[:, None] * moved, 1e-9)
     corrected = ndtr(bias[:, None] + moved / slowed)
     shares = np.hstack((np.broadcast_to(ends, corrected.shape), corrected))

@@ -11,7 +11,7 @@ FloatArray = NDArray[np.float64]
 Kind = TypeVar("Kind", bound=np.generic)
 
 BLOCK = 2**18
-"""Differences held at once: 2 MB, which fits a core's own cache."""
+"""Differences in memory at once: 2 MB, which fits a core's own cache."""
 
 
 def pairs(n: int) -> tuple[IntArray, IntArray]:
@@ -27,9 +27,9 @@ def pairs(n: int) -> tuple[IntArray, IntArray]:
 def square(
     condensed: NDArray[Kind], n: int, *, mirrored: Literal[-1, 1], diagonal: float = 0.0
 ) -> NDArray[Kind]:
-    """One value a pair, (n(n-1)/2,), as a matrix (n, n) of the same type.
+    """One value per pair, (n(n-1)/2,), as a matrix (n, n) of the same type.
 
-    Below the diagonal stands the value of the pair seen from its other run: with mirrored=1 the same,
+    Below the diagonal is the value of the pair seen from its other run: with mirrored=1 the same,
     as of a p; with mirrored=-1 its negative, as of a difference. Raises ValueError where the number of
     values is not that of the pairs of n runs.
 
@@ -51,9 +51,9 @@ def differences(scores: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
     """The differences by topic of all pairs of runs, first less second, a block of pairs at a time.
 
     Each block comes with the slice of the pairs it holds; it is (pairs in it, topics) and the caller's to
-    change until the next one, which takes its place in memory: to map and clear room for each block takes as
-    long as all that is done with it. Formed as they are, not by way of covariances, which loses digits for
-    runs nearly the same.
+    change until the next one, which replaces it in memory: allocating and clearing memory for each block
+    takes as long as its computation. Formed directly, not from covariances, which loses digits for runs
+    nearly the same.
 
     >>> for block, difference in differences(np.array([[3.0, 1.0], [2.0, 2.0]])):
     ...     print(block, difference)

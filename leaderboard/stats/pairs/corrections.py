@@ -1,7 +1,7 @@
 """p-values of several tests, corrected for there being several.
 
-Each function takes p from 0 to 1, (tests,), and gives the adjusted p in the same order: what is below
-a level then is significant.
+Each function takes p from 0 to 1, (tests,), and gives the adjusted p in the same order: those below a level
+are then significant.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 
 LEVEL = 0.025
-"""Pairs whose adjusted p is below it can be told apart: half of 5 %, as half is for who may be the best."""
+"""Pairs with an adjusted p below it differ significantly: half of 5 %; half is for the best runs."""
 
 
 def bonferroni(p: FloatArray) -> FloatArray:

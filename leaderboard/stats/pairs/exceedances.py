@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Draw = Callable[[int], FloatArray]
-"""Number of a block -> its resampled sums, (runs, BLOCK); of the last block only what is needed counts."""
+"""Number of a block -> its resampled sums, (runs, BLOCK); only the needed part of the last block counts."""
 Progress = Callable[[float], None]
 
 LANES = 255
@@ -29,7 +29,7 @@ TIE = 1e-10
 def whole_numbers(scores: FloatArray, largest_sum: float) -> FloatArray:
     """Scores (runs, topics) as whole numbers whose sums, up to the scores' largest_sum, are exact.
 
-    So a sum is the same whatever its order, which differs between linear algebra libraries and their
+    So a sum is the same in any order, which differs between linear algebra libraries and their
     numbers of threads. The factor is a power of two.
     """
     factor = 2.0 ** np.floor(np.log2(EXACT / largest_sum)) if largest_sum > 0 else 1.0
@@ -40,8 +40,8 @@ def whole_numbers(scores: FloatArray, largest_sum: float) -> FloatArray:
 def exceedances(draw: Draw, resamples: int, least: FloatArray, progress: Progress) -> IntArray:
     """In how many of the resamples each pair of runs differs by at least its least, (pairs,).
 
-    least is (pairs,), in the order of pairs(); to count ties in spite of rounding, it is taken TIE of the
-    largest sum lower by the caller. progress is called with the share done after each block.
+    least is (pairs,), in the order of pairs(); to count ties despite rounding, the caller lowers it by TIE of
+    the largest sum. progress is called with the share done after each block.
     """
     counts = np.zeros(len(least), dtype=np.int64)
     differ, large = np.empty((ROWS, BLOCK)), np.zeros((ROWS, BLOCK), dtype=np.bool_)

@@ -33,7 +33,7 @@ FloatArray = NDArray[np.float64]
 
 
 class GuardedT(NamedTuple):
-    """One value a pair, each (pairs,)."""
+    """One value per pair, each (pairs,)."""
 
     t: FloatArray
     """Johnson's: (m + m3 / (6 s^2 T) + m3 m^2 / (3 s^4)) sqrt(T) / s, of mean m, variance s^2 and m3."""
@@ -45,7 +45,7 @@ def guarded_t(scores: FloatArray, t: PairedT) -> GuardedT:
     """The guarded test of all pairs of runs: scores (runs, topics), and their paired t.
 
     The third moment m3 is the mean of the cubed deviations. A difference that is the same on every topic has
-    no skew: there the paired t stands, as with one topic.
+    no skew: there the paired t is used, as with one topic.
 
     >>> from leaderboard.stats.pairs.paired_t import paired_t
     >>> scores = np.array([[0.5, 0.4, 0.6, 0.4, 0.35], [0.2, 0.2, 0.3, 0.1, 0.3]])
@@ -262,12 +262,12 @@ class PairTable:
     p: FloatArray
     """Of the test; where test and correction are one, the adjusted p."""
     single: FloatArray
-    """Of this pair by itself: p, or the paired t's where test and correction are one."""
+    """Of this pair alone: p, or the paired t's where test and correction are one."""
     adjusted: FloatArray
     resamples: int | None
     """Number of resamples drawn; None where the result is exact."""
     reachable: bool
-    """Whether any pair could have been told apart, had one of its runs been better on every topic."""
+    """Whether any pair could have differed significantly, had one of its runs been better on every topic."""
 
 
 class _Tested(NamedTuple):
@@ -279,8 +279,8 @@ class _Tested(NamedTuple):
 def method(name: str | tuple[str, str]) -> Method:
     """The method of a key, such as t+holm or tukey, or of the names of test and correction.
 
-    Where the correction is test in one, the test is ignored. Raises ValueError, naming the choices, where
-    there is no such method.
+    Where the correction is test in one, the test is ignored. Raises ValueError, naming the choices, for an
+    unknown method.
 
     >>> method("t+holm").title, method(("t", "tukey")).key
     ('paired t, Holm', 'tukey')
@@ -301,7 +301,7 @@ def method(name: str | tuple[str, str]) -> Method:
 def resamples_needed(by: Method, pairs: int, level: float = LEVEL) -> int | None:
     """Number of resamples that a method draws for n pairs of runs; None where it draws none.
 
-    Holm and Bonferroni look for a p of level / pairs, which takes 20 pairs / level resamples to see.
+    Holm and Bonferroni need a p of level / pairs, which takes 20 pairs / level resamples.
 
     >>> resamples_needed(method("randomisation+holm"), 8256), resamples_needed(method("t+holm"), 8256)
     (6604800, None)

@@ -19,7 +19,7 @@ ROUNDING = 16 * np.finfo(np.float64).eps
 
 
 class PairedT(NamedTuple):
-    """One value a pair, first run less second, each (pairs,)."""
+    """One value per pair, first run less second, each (pairs,)."""
 
     difference: FloatArray
     """Of the means."""
@@ -37,8 +37,8 @@ def paired_t(scores: FloatArray, *, confidence: float = 0.95) -> PairedT:
     """The paired t test of all pairs of runs: scores (runs, topics), pairs as pairs() has them.
 
     Runs with the same scores have t 0 and p 1. A difference that is the same on every topic has an
-    infinite t and p 0. One topic says nothing of the spread: t 0, p 1 and an interval without ends.
-    Raises ValueError where there is no topic or the confidence is not between 0 and 1.
+    infinite t and p 0. One topic does not show the spread: t 0, p 1 and an interval without ends.
+    Raises ValueError without topics, or if the confidence is not between 0 and 1.
 
     >>> result = paired_t(np.array([[0.5, 0.4, 0.7, 0.2, 0.6], [0.4, 0.4, 0.5, 0.1, 0.5]]))
     >>> [round(float(values[0]), 6) for values in result]

@@ -19,13 +19,13 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 EXACT_TOPICS = 14
-"""Up to as many topics all 2^topics flips are gone through instead of some drawn."""
+"""Up to this number of topics all 2^topics flips are enumerated instead of sampled."""
 TOPICS = 256
-"""Topics whose coins are held at once: 17 MB."""
+"""Topics whose coins are in memory at once: 17 MB."""
 
 
 class Randomisation(NamedTuple):
-    """One value a pair, each (pairs,)."""
+    """One value per pair, each (pairs,)."""
 
     p: FloatArray
     """Two-sided, above 0 and at most 1."""

@@ -20,7 +20,7 @@ from leaderboard.stats.seeds import numbers, orders, stream
 FloatArray = NDArray[np.float64]
 
 LIBRARY = 2000
-"""Random orders that are made from each topic's scores; every resample takes one of them a topic.
+"""Random orders that are made from each topic's scores; every resample uses one of them per topic.
 
 A single resample is as random as with fresh orders. Two share a topic's order with a chance of 1 in 2,000,
 which adds at most p(1 - p) / 2,000 to the variance of a p.
@@ -34,7 +34,7 @@ AT_ONCE = 1024
 
 
 class RandomisedTukey(NamedTuple):
-    """One value a pair, and how many resamples it rests on."""
+    """One value per pair, and how many resamples it rests on."""
 
     p: FloatArray
     """Adjusted, (pairs,), above 0 and at most 1."""

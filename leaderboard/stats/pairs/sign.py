@@ -16,7 +16,7 @@ IntArray = NDArray[np.int64]
 
 
 class Sign(NamedTuple):
-    """One value a pair, each (pairs,)."""
+    """One value per pair, each (pairs,)."""
 
     wins: IntArray
     """Topics the first run wins."""

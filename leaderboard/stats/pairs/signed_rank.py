@@ -15,7 +15,7 @@ FloatArray = NDArray[np.float64]
 
 
 class SignedRank(NamedTuple):
-    """One value a pair, each (pairs,)."""
+    """One value per pair, each (pairs,)."""
 
     positive: FloatArray
     """The sum of the ranks of the topics the first run wins."""
@@ -30,8 +30,8 @@ def signed_rank(scores: FloatArray, *, correction: bool = False) -> SignedRank:
 
     As SciPy's wilcoxon with method="asymptotic", zero_method="wilcox", correction=False: topics without a
     difference are left out, differences of the same size share their mean rank, and the sum of ranks is
-    taken for normal. Runs with the same scores have p 1. With correction a half is taken off the sum's
-    distance from the middle, for it only takes steps: R's wilcox.test does so by default.
+    treated as normal. Runs with the same scores have p 1. With correction a half is subtracted from the sum's
+    distance from the middle, because it is discrete: R's wilcox.test does so by default.
 
     >>> result = signed_rank(np.array([[0.5, 0.4, 0.7, 0.2], [0.25, 0.5, 0.2, 0.2]]))
     >>> float(result.positive[0]), round(float(result.p[0]), 6)
@@ -53,7 +53,7 @@ def _of_block(difference: FloatArray, step: float) -> tuple[FloatArray, FloatArr
     rank = _mean_ranks(size) - zeros[:, None]
     rank[size == 0] = 0.0
     positive = (rank * won).sum(axis=1)
-    # The variance of a sum of ranks, each of which counts or does not, is a quarter of that of their squares.
+    # The variance of a sum of ranks, where each counts or does not, is a quarter of that of their squares.
     error = np.sqrt(np.einsum("pt,pt->p", rank, rank)) / 2
     count = size.shape[1] - zeros
     middle = count * (count + 1) / 4

@@ -24,7 +24,7 @@ AT_ONCE = 4096
 
 
 class Tukey(NamedTuple):
-    """One value a pair, each (pairs,)."""
+    """One value per pair, each (pairs,)."""
 
     q: FloatArray
     """The size of the difference over the standard error of a mean."""
@@ -101,7 +101,7 @@ def _normal_range_sf(width: FloatArray, runs: int) -> FloatArray:
     step = 0.1
     chance = np.zeros_like(width)
     for offset in np.arange(-12.0, 12.0 + step, step):
-        # The ends of a wide range lie at about half the width on either side of 0.
+        # The ends of a wide range are at about half the width on either side of 0.
         least = offset - width / 2
         above, beyond = ndtr(-least), ndtr(-least - width)
         outside = -np.expm1((runs - 1) * np.log1p(-np.minimum(beyond / above, 1 - 1e-16)))

@@ -79,7 +79,7 @@ def seen_rbo(reproduced: Ranking, original: Ranking, depth: int = DEPTH, p: floa
 
 
 def bounded_rbo(reproduced: Ranking, original: Ranking, depth: int = DEPTH, p: float = P) -> Rbo:
-    """Rank-biased overlap of endless rankings of which these are the tops: what is likely, least and most.
+    """Rank-biased overlap of infinite rankings with these tops: likely, lowest and highest.
 
     >>> bounds = bounded_rbo("abcde", "abcde")
     >>> bounds.ext, round(bounds.min, 3), bounds.max

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import inf, isfinite
 
 ROUNDING = 1e-12
-"""Means nearer than this share of the larger one are equal but for rounding."""
+"""Means closer than this share of the larger one are equal up to rounding."""
 
 
 def ratio(numerator: float, denominator: float) -> float | None:

@@ -41,7 +41,7 @@ class Threshold:
 class Thresholds:
     """Limits of the words: distances of KTU and ER from 1, of nRMSE and DRI from 0; and those of the test.
 
-    The test says the same where the difference lies within the margin (TOST at alpha) or is 0 throughout,
+    The test says the same where the difference is within the margin (TOST at alpha) or is 0 throughout,
     off where p is below alpha, close where it cannot decide.
     """
 
@@ -130,7 +130,7 @@ class Levels:
 
 
 def worst(words: Sequence[Word | None]) -> Word | None:
-    """The farthest of the words that are there; None where none is.
+    """The farthest of the given words; None without any.
 
     >>> worst(["same", None, "close"]), worst([None])
     ('close', None)
@@ -151,7 +151,7 @@ def reproduced(
 
 
 def same_topics(original: FloatArray, other: FloatArray, documents: DocumentOrder | None) -> RunLevels:
-    """As `reproduced`, with what is known of the order of documents; None where that is not known yet."""
+    """As `reproduced`, with the known order of documents; None where that is not known yet."""
     return RunLevels(
         documents=documents,
         rmse=rmse(original, other),

@@ -27,7 +27,7 @@ _ORDERS = {
 class LevelRow:
     """One number; both is for what is one number of both runs together, word only for the deciding number.
 
-    baseline is None where none is named.
+    baseline is None if none is named.
     """
 
     level: Annotated[str, Shown("level")]
@@ -39,7 +39,7 @@ class LevelRow:
 
 
 def level_rows(levels: Levels) -> list[LevelRow]:
-    """One row a number: documents and topics where both runs are of the same topics, effects, test."""
+    """One row per number: documents and topics where both runs have the same topics, effects, test."""
     return [*_documents(levels), *_topics(levels), *_effects(levels), *_test(levels)]
 
 

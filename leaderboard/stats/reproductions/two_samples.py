@@ -1,6 +1,6 @@
 """Whether two means differ, and whether they are the same within a margin: paired and unpaired t tests.
 
-A large p is no proof of sameness; the interval of the difference says how large it may be, and two one-sided
+A large p does not prove equality; the interval of the difference says how large it may be, and two one-sided
 tests whether it is within a margin. Student, The Probable Error of a Mean, Biometrika 6(1), 1908; Schuirmann,
 A Comparison of the Two One-Sided Tests Procedure, Journal of Pharmacokinetics and Biopharmaceutics 15(6),
 1987.
@@ -22,8 +22,8 @@ FloatArray = NDArray[np.float64]
 class Difference:
     """A difference of two means, other less original, with its standard error and degrees of freedom.
 
-    freedom is 0 where the scores cannot tell the error: of one topic nothing is known. is_same: whether all
-    scores are equal but for rounding, topic by topic.
+    freedom is 0 where the scores do not give the error, as with one topic. is_same: whether all
+    scores are equal up to rounding, topic by topic.
     """
 
     mean: float
@@ -101,7 +101,7 @@ def unpaired(original: FloatArray, other: FloatArray) -> Difference:
 
 
 def _error(by_topic: FloatArray, scores: FloatArray) -> float:
-    """The standard error of the mean difference; 0 where it is the same on every topic but for rounding."""
+    """The standard error of the mean difference; 0 where it is the same on every topic up to rounding."""
     topics = len(by_topic)
     sd = float(by_topic.std(ddof=min(1, topics - 1)))
     return 0.0 if sd <= _rounding(scores) else sd / sqrt(topics)

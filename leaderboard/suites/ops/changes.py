@@ -193,7 +193,7 @@ def create(session: Session, viewer: Viewer, draft: SuiteDraft) -> str:
     """Create a suite; return its slug.
 
     Raises Forbidden unless the viewer organises all of its tasks or operates the site, Invalid with up to 25
-    problems, Conflict for a slug that is taken.
+    problems, Conflict for a slug in use.
     """
     require_maker(session, viewer)
     tasks = _checked(session, viewer, draft)
@@ -234,7 +234,7 @@ def change(session: Session, viewer: Viewer, slug: str, draft: SuiteDraft) -> No
 
 
 def withdraw(session: Session, viewer: Viewer, slug: str) -> None:
-    """Take a suite off the site; the runs of its members stay where they are. Twice changes nothing."""
+    """Withdraw a suite from the site; the runs of its members stay where they are. Twice changes nothing."""
     _show(session, viewer, slug, is_shown=False)
 
 
@@ -269,9 +269,9 @@ def _show(session: Session, viewer: Viewer, slug: str, *, is_shown: bool) -> Non
 
 
 def _settings(draft: SuiteDraft) -> dict[str, Any]:
-    said = {key: getattr(draft, key) for key in DRAFTS_SETTINGS}
-    tidy = {key: said[key].replace("\r\n", "\n").strip() for key in ("title", "description", "baseline")}
-    return said | tidy
+    values = {key: getattr(draft, key) for key in DRAFTS_SETTINGS}
+    tidy = {key: values[key].replace("\r\n", "\n").strip() for key in ("title", "description", "baseline")}
+    return values | tidy
 
 
 def _place(session: Session, suite: Suite, draft: SuiteDraft, tasks: Sequence[Task]) -> None:

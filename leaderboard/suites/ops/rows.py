@@ -87,7 +87,7 @@ class ChangeRow:
 
 @dataclass(frozen=True, slots=True)
 class PairRow:
-    """Two runs by the aggregate, the first less the second; ends are None where they are not known."""
+    """Two runs by the aggregate, the first less the second; unknown ends are None."""
 
     a: str
     b: str
@@ -107,7 +107,7 @@ class PairRow:
 def suite_board(scores: SuiteScores, asked: SuiteBoardRequest) -> SuiteBoard:
     """The board of the members that the groups leave.
 
-    Raises Invalid where none is left, measures do not go together, or what is asked does not.
+    Raises Invalid if none is left, or if measures or requests are incompatible.
     """
     members = _members(scores, asked.groups)
     lower = _lower_is_better(scores, members)
@@ -302,7 +302,7 @@ def _require_sense(scores: SuiteScores, asked: SuiteBoardRequest) -> None:
 
 
 def _changing(of: SuiteBoard) -> list[str]:
-    """The members that changes lead to: those that count, but the reference, and are measured as it is."""
+    """The members that changes lead to: those that count, but the reference, and are measured like it."""
     reference, measures = of.scores.suite.reference, of.scores.measures
     names = [member.name for member in of.members if member.name != reference]
     return [name for name in names if measures[name].key == measures[reference].key]

@@ -1,6 +1,6 @@
 """The runs of a suite with their scores in each member, as the members' own boards show them to a viewer.
 
-Nothing is read round the boards: a member whose scores are held back from the viewer is left out, runs that
+Nothing is read round the boards: a member whose scores are hidden from the viewer is left out, runs that
 are not on a member's board for the viewer are not here, and teams have the names that they have there.
 """
 
@@ -405,7 +405,7 @@ class KeptBoard:
 
 
 def kept_board(known: KnownSuite, seen: SeenSuite, asked: SuiteBoardRequest) -> KeptBoard:
-    """The board of what is seen of a suite; raises Invalid as `rows.suite_board` does."""
+    """The board of the visible part of a suite; raises Invalid as `rows.suite_board` does."""
     key = (seen.sha256, asked)
     return _kept.get(key) or _kept.put(key, _made(known, seen, asked))
 
@@ -464,6 +464,6 @@ def _rows(of: SuiteBoard, runs: Sequence[SeenRun]) -> list[BoardRow]:
 
 
 def _without_rank(row: BoardRow) -> BoardRow:
-    """A run that takes no part in ranks: its means only, as points and ranks are among those that do."""
+    """A run without a rank: its means only, as points and ranks are among those that do."""
     values = {name: value if name in MEANS else None for name, value in row.values.items()}
     return replace(row, rank=None, low=None, high=None, may_be_best=False, values=values)

@@ -85,8 +85,8 @@ def prepared(
 ) -> PreparedSubmission:
     """An archive checked member by member; the files stay in the folder until they are stored.
 
-    Needs no session. Raises Invalid for what is no archive or a damaged one, TooLarge beyond the limits; all
-    else that is wrong is among its problems, 25 at most.
+    Needs no session. Raises Invalid for a file that is not an archive or is damaged, TooLarge beyond the
+    limits; all else that is wrong is among its problems, 25 at most.
     """
     submission = Submission(path, rules.names, limits, names=(*RUNS, *ANSWERS), called=file_name)
     files: dict[str, PreparedUpload] = {}
@@ -208,7 +208,7 @@ def _runs(
     """Member -> id of the run that its task has from now on; raises Invalid unless all tasks take theirs."""
     runs: dict[str, int] = {}
     problems: list[Problem] = []
-    # In one order for all suites: what is locked for a task is never waited for crosswise.
+    # In one order for all suites: so that locks of tasks never deadlock.
     for member_task in sorted(known.members, key=lambda one: one.task.id):
         member = member_task.member.name
         if member not in submission.files:
@@ -317,7 +317,7 @@ def fill_in(
 
 
 def withdraw_parts(session: Session, viewer: Viewer, slug: str, suite_run_id: int) -> None:
-    """Take a suite run off the suite's board; its runs stay in their tasks. Twice changes nothing."""
+    """Withdraw a suite run from the suite's board; its runs stay in their tasks. Twice changes nothing."""
     _, suite_run = own_suite_run(session, viewer, slug, suite_run_id)
     if suite_run.withdrawn_at is None:
         suite_run.withdrawn_at = now(session)
@@ -352,7 +352,7 @@ def may_change(viewer: Viewer, known: KnownSuite, team_id: int) -> bool:
     """Whether the viewer may change the suite runs of a team."""
     if policy.owns(viewer, team_id):
         return True
-    # Not who only operates the site: what is held back in a task is not told by its suite.
+    # Not operators: a suite does not reveal what its tasks hide.
     return known.may_change and all(policy.organises(viewer, member.task.id) for member in known.members)
 
 

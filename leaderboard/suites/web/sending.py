@@ -38,14 +38,14 @@ PART = "part-"
 @blueprint.get("/suites/<suite>/submit")
 @rule(SIGNED_IN)
 def form(suite: str) -> ResponseReturnValue:
-    """The form that takes a suite run."""
+    """The form that submits a suite run."""
     return _form_page(suite)
 
 
 @blueprint.post("/suites/<suite>/submit")
 @rule(SIGNED_IN, Body.UPLOAD)
 def send(suite: str) -> ResponseReturnValue:
-    """Take an archive, or say only what would become of it."""
+    """Accept an archive, or only preview the result."""
     try:
         file = received("file")
         if file is None:
@@ -154,7 +154,7 @@ def _team() -> int:
 
 
 def _chosen() -> dict[str, int]:
-    """Member -> run id, of the fields that are not empty; raises Invalid for what is no id."""
+    """Member -> run id, of the fields that are not empty; raises Invalid for an invalid id."""
     given = {
         field.removeprefix(PART): text
         for field, text in request.form.items()

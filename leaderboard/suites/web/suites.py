@@ -129,7 +129,7 @@ def settings(suite: str) -> ResponseReturnValue:
 
 
 def _form(suite: str = "", error: LeaderboardError | None = None) -> str:
-    """The form of a suite, or of a new one; what was refused is shown again."""
+    """The form of a suite, or of a new one; refused values are shown again."""
     known = seen.own_suite(reading(), viewer(), suite) if suite else None
     draft = settling.draft_of(known) if known else None
     stored = {**fields.texts(draft), "members": settling.member_lines(draft.members)} if draft else {}

@@ -167,9 +167,9 @@ def _leader(leader: LeaderOfTask) -> LeaderAnswer:
 
 def _phase(row: PhaseRow) -> PhaseAnswer:
     most = settings().upload_bytes
-    said = {"state": row.state, "topics": row.topics, "visibility": row.visibility}
-    said |= {"largest_bytes": min(row.plan.largest_bytes or most, most)}
-    return msgspec.convert(fields.values(row.plan) | said, PhaseAnswer)
+    computed = {"state": row.state, "topics": row.topics, "visibility": row.visibility}
+    computed |= {"largest_bytes": min(row.plan.largest_bytes or most, most)}
+    return msgspec.convert(fields.values(row.plan) | computed, PhaseAnswer)
 
 
 def _board(shown: Board) -> BoardAnswer:
@@ -419,15 +419,15 @@ def make_task(slug: str, query: NewTask, file: Path) -> OwnTask:
     policy.require_creator(asker)
     finish_reading()
     template = drafts.find_template(query.template)
-    said = asdict(query)
-    said |= {
-        "topics_name": base_name(said.pop("file_name")),
-        "topic_fields": said.pop("fields"),
+    values = asdict(query)
+    values |= {
+        "topics_name": base_name(values.pop("file_name")),
+        "topic_fields": values.pop("fields"),
         "visibility": query.visibility or drafts.usual_visibility(query.kind, template),
         "template": template.key,
         "primary": next(iter(query.measures), None),
     }
-    prepared = drafts.prepare(TaskDraft(slug=slug, topics=file, **said))
+    prepared = drafts.prepare(TaskDraft(slug=slug, topics=file, **values))
     with writing() as session:
         drafts.create(session, asker, prepared)
     return OwnTask(task=slug, name=query.name.strip(), state="draft", topics=str(prepared.topics))

@@ -51,12 +51,12 @@ def _command(kind: PictureKind, about: str) -> click.Command:
             with database.write() as session:
                 if remove:
                     pictures.remove(session, OPERATOR, slug, picture_request)
-                    said = f"{slug} no longer has a {kind.name}."
+                    message = f"{slug} no longer has a {kind.name}."
                 else:
                     picture = pictures.put(session, OPERATOR, slug, picture_request)
                     size = f"{picture.width} x {picture.height} pixels"
-                    said = f"{slug} has a {kind.name} of {size}: {picture.alt}"
-            click.echo(said)
+                    message = f"{slug} has a {kind.name} of {size}: {picture.alt}"
+            click.echo(message)
 
     return command
 
@@ -257,7 +257,7 @@ def group(slug: str, name: str, teams: tuple[str, ...], runs: tuple[int, ...], d
             if not teams and not runs:
                 gone = next((each.id for each in known.groups if each.name == name), 0)
                 board.remove_group(session, OPERATOR, slug, gone)
-                said = f"{slug} no longer has the group {name}."
+                message = f"{slug} no longer has the group {name}."
             else:
                 ids = {team: team_id for team_id, team in known.teams.items()}
                 if unknown := [team for team in teams if team not in ids]:
@@ -265,8 +265,8 @@ def group(slug: str, name: str, teams: tuple[str, ...], runs: tuple[int, ...], d
                 chosen = [ids[team] for team in teams]
                 made = board.declare_group(session, OPERATOR, slug, name, teams=chosen, runs=runs)
                 tested = "tested within" if made.is_early else "declared after the first score: no verdicts"
-                said = f"{name}: {len(made.members)} {made.kind}, {tested}."
-        click.echo(said)
+                message = f"{name}: {len(made.members)} {made.kind}, {tested}."
+        click.echo(message)
 
 
 @task.command("list")

@@ -47,7 +47,7 @@ class AnnouncementDraft:
 
 @dataclass(frozen=True, slots=True)
 class AnnouncedAccount:
-    """One person an announcement is for; why is its team or role, is_mailed whether a letter goes out too."""
+    """One person an announcement is for; why is its team or role, is_mailed whether it is also mailed."""
 
     account_id: int
     name: Annotated[str, Shown("Account")]
@@ -93,7 +93,7 @@ def teams_without_run(session: Session, task_id: int) -> dict[int, str]:
 
 
 def _entered(task_id: int) -> Select[Team]:
-    # A team of which every file was rejected has no entry where a task asks for none, and needs help most.
+    # A team with only rejected files has no entry if the task requires none, and needs help most.
     entered = select(Entry.team_id).where(Entry.task_id == task_id, entries.takes_part())
     sender = (Member.team_id == Upload.team_id) & (Member.account_id == Upload.account_id)
     tried = select(Upload.team_id).join(Member, sender).where(Upload.task_id == task_id)
@@ -178,7 +178,7 @@ def send(
     """Send an announcement to its counted recipients; return its id.
 
     link is None without mail. Raises Conflict if the recipients have changed since the count, or if it
-    was just sent; OverQuota after 20 a day of a task.
+    was just sent; OverQuota after 20 per day of a task.
     """
     task = policy.own_task(session, viewer, slug)
     # Held so that a second press of the button sees the first one's row.

@@ -14,7 +14,7 @@ from leaderboard.db.tables import Task
 from leaderboard.tables.yaml import yaml_text
 
 FRAMEWORK = "ir-leaderboard"
-"""The name of this program where an evaluation framework is asked for."""
+"""The name of this program as an evaluation framework."""
 _SPDX = re.compile(r"[A-Za-z0-9.+-]+")
 _CC = re.compile(r"CC[ -](BY(?:-(?:SA|NC|ND|NC-SA|NC-ND))?|0)[ -]?(\d\.\d)?", re.IGNORECASE)
 _BIBTEX = str.maketrans({letter: f"\\{letter}" for letter in "&%$#_{}"} | {"\\": r"\textbackslash{}",
@@ -40,7 +40,7 @@ class TaskCitation:
 
 
 def cff(of: TaskCitation) -> str:
-    """The citation as CITATION.cff; its strings are those of JSON, which YAML reads as they are.
+    """The citation as CITATION.cff; its strings are JSON strings, which are valid YAML.
 
     https://github.com/citation-file-format/citation-file-format/blob/1.2.0/schema-guide.md
     """

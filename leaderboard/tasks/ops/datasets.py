@@ -42,7 +42,7 @@ class DatasetRequest:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DatasetTask:
-    """A dataset that was read, ready to be stored; documents: None where none are wanted or there."""
+    """A dataset that was read, ready to be stored; documents: None if not wanted or not available."""
 
     task: PreparedTask
     collection: str
@@ -140,7 +140,7 @@ def _judgments(dataset: Any, folder: Path) -> Path | None:
 
 
 def _topic(query: Any) -> dict[str, Any]:
-    """A query as a topic: its title, or the text by which it is usually asked."""
+    """A query as a topic: its title, or the text usually used as the query."""
     parts = [{"number": part.number, "text": part.text, "type": part.type} for part in _parts(query)]
     return {
         "id": query.query_id,

@@ -111,7 +111,7 @@ def hold_slug(session: Session, slug: str) -> None:
 
 
 def require_free(session: Session, viewer: Viewer, slug: str) -> None:
-    """Raise Conflict where a task that the viewer may know of has the slug, or had it; hold it before."""
+    """Raise Conflict if a task that the viewer may know of has or had the slug; hold it before."""
     if policy.known_tasks(session, viewer, slug):
         raise Conflict(f"The slug {slug!r} is already in use; choose another slug.", field="slug")
     if session.get(FormerSlug, slug) is not None:
@@ -333,7 +333,7 @@ def _measures(draft: TaskDraft, judged: PreparedQrels | None) -> tuple[tuple[str
     there = {board_measures.SIZE} if draft.documents or draft.collection else set()
     if judged is None:
         # Judgments that are still to come may be of any kind.
-        there |= board_measures.BESIDE
+        there |= board_measures.EXTRA_NEEDS
     elif judged.kind == "subtopic":
         there.add("subtopics")
     return board_measures.for_board(wanted, primary, draft.level, there)
@@ -409,12 +409,12 @@ def create(session: Session, viewer: Viewer, prepared: PreparedTask) -> CreatedT
 
 
 def publish(session: Session, viewer: Viewer, slug: str) -> None:
-    """Show the task to everybody and take runs from now on; publishing twice changes nothing.
+    """Publish the task and accept runs from now on; publishing twice changes nothing.
 
     Raises Conflict where another organiser's task has been published under the slug.
     """
     task = policy.own_task(session, viewer, slug)
-    # A revision that comes in this moment finds the task published, or is found here.
+    # A revision added at this moment finds the task published, or is found here.
     lock_row(session, Task, task.id)
     if task.published_at is not None:
         return

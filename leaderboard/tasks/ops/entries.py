@@ -1,7 +1,7 @@
 """Entering a task: freely, by an organiser's approval or by a code, with an agreement if the task has one.
 
-A free task without an agreement is entered by the first run. What a new version of the agreement changes is
-asked for before the next run; runs that were sent stay.
+A free task without an agreement is entered by the first run. A new version of the agreement must be accepted
+before the next run; runs that were sent stay.
 
 Filed runs are on the board and say so on their own pages. The team's page shows them once a member
 has agreed, or at once if the team has no accounts.
@@ -66,7 +66,7 @@ class TeamEntering(EntryRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryDecision:
-    """Whether a team that asked may enter; why: needed for a no."""
+    """Whether a team that asked may enter; why: required for a refusal."""
 
     accept: Annotated[bool, Field(title="Accept the team")]
     why: Annotated[str, Field(title="Reason (shown to the team)")] = ""
@@ -88,7 +88,7 @@ def require_entered(session: Session, task: Task, team: Team) -> None:
 
 
 def takes_part() -> ColumnElement[bool]:
-    """Whether a row of Entry is of a team that was entered by a member and may submit runs.
+    """Whether a row of Entry belongs to a team that was entered by a member and may submit runs.
 
     Organisers can put any team into their task by filing a run for it: that gives them no right over its
     members, neither to see their names nor to let anyone in as one of them.
@@ -114,7 +114,7 @@ def ensure(session: Session, task: Task, team_id: int, entered_by: int | None) -
 def count_code(session: Session, viewer: Viewer, slug: str) -> None:
     """Count one try of a code: commit this before `enter`, so that wrong ones cost.
 
-    Raises OverQuota after 10 an hour of an account, 50 of a network.
+    Raises OverQuota after 10 per hour of an account, 50 of a network.
     """
     account_id = require_account(viewer)
     task, _ = policy.visible_task(session, viewer, slug)
@@ -128,8 +128,8 @@ def count_code(session: Session, viewer: Viewer, slug: str) -> None:
 def enter(session: Session, viewer: Viewer, slug: str, team_id: int, asked: EntryRequest) -> EntryState:
     """Enter one of the viewer's teams, or ask to, or agree to a new version of the agreement.
 
-    Raises NotFound for a team of others, Closed where the task takes no runs any more, Forbidden for a wrong
-    code or a team that was refused, Invalid where the agreement as it is now was not agreed to.
+    Raises NotFound for a team of others, Closed where the task no longer accepts runs, Forbidden for a wrong
+    code or a team that was refused, Invalid where the current agreement was not accepted.
     """
     account_id = require_account(viewer)
     task, _ = policy.visible_task(session, viewer, slug)

@@ -216,8 +216,8 @@ def _copy_phases(session: Session, task: Task, made: Task, sets: Mapping[int | N
 
 def _copy_judgments(session: Session, viewer: Viewer, slug: str, revision: QrelsRevision) -> None:
     """Copy the judgments of a revision, and related data, as first revisions of the clone."""
-    beside = judgments.companions(session, revision).values()
-    for each in (revision, *(session.get_one(QrelsRevision, other) for other in beside)):
+    companions = judgments.companions(session, revision).values()
+    for each in (revision, *(session.get_one(QrelsRevision, other) for other in companions)):
         line = session.get_one(Qrels, each.qrels_id)
         new = NewRevision(
             prepared=lines.stored(session, each),
@@ -286,7 +286,7 @@ class ScoredTopics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskArchiving:
-    """Into the archive, or out of it."""
+    """Archive or unarchive it."""
 
     back: Annotated[bool, Field(title="Restore", help="Restore the task.")] = False
 
@@ -311,12 +311,12 @@ def set_dates(
     zones.require_zone(zone)
     lock_row(session, Task, task.id)
     phase = phases.of_task(session, task.id)[0]
-    # Read before the lock came, it may have been changed by anyone who held it.
+    # Read before it was locked, it may have been changed by an earlier holder of the lock.
     session.refresh(phase)
     before = setting_values.described_dates(phase)
     if seen not in ("", setting_values.stamp(before)):
-        said = setting_values.who_changed(session, viewer, task, {f"dates of {phase.name}"}, "dates")
-        raise Conflict(f"{said} {setting_values.SAVE_AGAIN}")
+        sentence = setting_values.who_changed(session, viewer, task, {f"dates of {phase.name}"}, "dates")
+        raise Conflict(f"{sentence} {setting_values.SAVE_AGAIN}")
     setting_values.require_reason(task, phase, span[1], reason)
     (phase.opens_at, phase.closes_at), phase.zone = span, zone
     opens, closes = (moment.isoformat() if moment else "" for moment in span)
@@ -325,7 +325,7 @@ def set_dates(
 
 
 def exclude_topic(session: Session, viewer: Viewer, slug: str, topic_id: str, reason: str) -> None:
-    """Leave a topic of a draft out of all means, with the reason; an empty reason takes it back in."""
+    """Leave a topic of a draft out of all means, with the reason; an empty reason includes it again."""
     task = policy.own_task(session, viewer, slug)
     if task.published_at is not None:
         raise Conflict("Topics can be excluded only before the task is published.")

@@ -161,7 +161,7 @@ class PhasePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseChange:
-    """All of a phase as it is to be, and why."""
+    """All settings of a phase, and the reason for the change."""
 
     phase: Annotated[PhasePlan, Field(title="Phase", help="The complete new phase.")]
     reason: Annotated[
@@ -232,7 +232,7 @@ def change(session: Session, viewer: Viewer, slug: str, name: str, plan: PhasePl
     task = policy.own_task(session, viewer, slug)
     lock_row(session, Task, task.id)
     phase = find(session, task, name)
-    # Read before the lock came, it may have been changed by anyone who held it.
+    # Read before it was locked, it may have been changed by an earlier holder of the lock.
     session.refresh(phase)
     _refuse_unseen(session, viewer, task, phase, plan.seen)
     before = setting_values.described_dates(phase)
@@ -256,8 +256,8 @@ def _refuse_unseen(session: Session, viewer: Viewer, task: Task, phase: Phase, s
     if seen in ("", stamp(phase, topics)):
         return
     whats = {f"{what} {phase.name}" for what in ("phase", "dates of", "scores of")}
-    said = setting_values.who_changed(session, viewer, task, whats, f"phase {phase.name}")
-    raise Conflict(f"{said} {setting_values.SAVE_AGAIN}", changed=phase.name)
+    sentence = setting_values.who_changed(session, viewer, task, whats, f"phase {phase.name}")
+    raise Conflict(f"{sentence} {setting_values.SAVE_AGAIN}", changed=phase.name)
 
 
 def stamp(phase: Phase, topics: TopicSet | None) -> str:
@@ -267,7 +267,7 @@ def stamp(phase: Phase, topics: TopicSet | None) -> str:
 
 
 def remove(session: Session, viewer: Viewer, slug: str, name: str) -> None:
-    """Take a phase away; raises Conflict where it has runs or is the only one."""
+    """Delete a phase; raises Conflict where it has runs or is the only one."""
     task = policy.own_task(session, viewer, slug)
     lock_row(session, Task, task.id)
     phase = find(session, task, name)
@@ -312,8 +312,8 @@ def find(session: Session, task: Task, name: str) -> Phase:
 def for_runs(session: Session, viewer: Viewer, task: Task, name: str = "") -> Phase:
     """The phase of a run submitted now: the named phase, else the open phase.
 
-    Raises Closed where that one, or every phase, takes none now; Invalid where several do and none is named.
-    An organiser may send to any phase at any time.
+    Raises Closed where that one, or every phase, accepts none now; Invalid where several do and none is
+    named. An organiser may send to any phase at any time.
     """
     at = now(session)
     phases = of_task(session, task.id)
@@ -544,8 +544,8 @@ def _has_uploads(session: Session, phase: Phase) -> bool:
 def _described(session: Session, phase: Phase) -> str:
     """The description of a phase as text, without its dates."""
     kinds = ", ".join(phase.kinds) or "every kind of run"
-    held = {title: getattr(phase, name) for name, title in LIMITS.items()}
-    limits = [f"{limit} {title[0].lower()}{title[1:]}" for title, limit in held.items() if limit is not None]
+    values = ((getattr(phase, name), title) for name, title in LIMITS.items())
+    limits = [f"{limit} {title[0].lower()}{title[1:]}" for limit, title in values if limit is not None]
     shown = phase.visibility or "as for the task"
     close = (
         f", sealed after its close until {phase.reveal_at or 'a button'}"
@@ -553,9 +553,9 @@ def _described(session: Session, phase: Phase) -> str:
         else ""
     )
     ranked = "ranked" if phase.ranked else "not ranked"
-    held_back = ["runs by agents held for review"] if phase.agent_review else []
+    review = ["runs by agents held for review"] if phase.agent_review else []
     topics = name_of_set(session, phase)
-    return "; ".join([phase.name, f"{shown}{close}", f"topics {topics}", kinds, ranked, *limits, *held_back])
+    return "; ".join([phase.name, f"{shown}{close}", f"topics {topics}", kinds, ranked, *limits, *review])
 
 
 def _rescore(session: Session, task: Task) -> None:

@@ -60,7 +60,7 @@ def _told(session: Session, account_id: int, viewer: Viewer, by: str) -> str:
 
 
 def members(task_id: int) -> Select[Account]:
-    """Open accounts in teams that take part in a task by their own doing."""
+    """Open accounts in teams that entered a task themselves."""
     return (
         select(Account)
         .join(Member, Member.account_id == Account.id)

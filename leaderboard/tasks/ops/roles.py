@@ -36,7 +36,7 @@ def give(session: Session, viewer: Viewer, slug: str, account_name: str, role: s
 
 def put(session: Session, viewer: Viewer, slug: str, account_id: int, role: str) -> None:
     """The same for an account's id. Raises Conflict where the task would be left without an organiser."""
-    task = _held(session, viewer, slug)
+    task = _locked_task(session, viewer, slug)
     _check(role)
     if session.get(Account, account_id) is None:
         raise NotFound("This account does not exist.")
@@ -51,8 +51,8 @@ def put(session: Session, viewer: Viewer, slug: str, account_id: int, role: str)
 
 
 def remove(session: Session, viewer: Viewer, slug: str, account_id: int) -> None:
-    """Take an account's role away; raises NotFound where it has none, Conflict for the last organiser."""
-    task = _held(session, viewer, slug)
+    """Remove an account's role; raises NotFound if it has none, Conflict for the last organiser."""
+    task = _locked_task(session, viewer, slug)
     before = _of(session, task.id, account_id)
     if not before:
         raise NotFound(f"That account has no role in {task.name}.")
@@ -80,7 +80,7 @@ def adopt(session: Session, viewer: Viewer) -> int:
     return len(orphans)
 
 
-def _held(session: Session, viewer: Viewer, slug: str) -> Task:
+def _locked_task(session: Session, viewer: Viewer, slug: str) -> Task:
     task = policy.own_task(session, viewer, slug)
     # Of two organisers who remove each other at once, one stays.
     lock_row(session, Task, task.id)

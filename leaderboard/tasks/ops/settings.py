@@ -369,7 +369,7 @@ def change_settings(
     reason: str = "",
     seen: Mapping[str, str] | None = None,
 ) -> tuple[str, ...]:
-    """Give settings of a task other values; the names of those that changed. What is left out stays.
+    """Give settings of a task other values; the names of those that changed. Omitted ones stay.
 
     Where scores depend on them, a new edition of the board is built, once. All of it is done or nothing:
     raises Invalid with every problem, Conflict where it is too late for a setting, NotFound for a collection
@@ -380,7 +380,7 @@ def change_settings(
     lock_row(session, Task, task.id)
     before = current(session, task)
     values = read_settings(given)
-    # A text that reads as what is there is no change, however it is written.
+    # A text with the same meaning as the stored value is not a change.
     others = {key: value for key, value in values.items() if value != _value(before, key)}
     changing = _Changing(session, viewer, task)
     _refuse_unseen(changing, before, [key for key in SETTINGS if key in others], seen or {})
@@ -406,10 +406,10 @@ def _refuse_unseen(
     if not lost:
         return
     words, asked = [_words(SETTINGS[key]) for key in lost], (changing.session, changing.viewer, changing.task)
-    said = " ".join(setting_values.who_changed(*asked, {word}, word) for word in words)
+    sentences = " ".join(setting_values.who_changed(*asked, {word}, word) for word in words)
     values = ((key, SETTINGS[key].about.choices.get(before[key], before[key])) for key in lost)
     at_fields = {key: f"Stored value: {value or 'nothing'}" for key, value in values}
-    raise Conflict(f"{said} {setting_values.SAVE_AGAIN}", changed=lost, at_fields=at_fields)
+    raise Conflict(f"{sentences} {setting_values.SAVE_AGAIN}", changed=lost, at_fields=at_fields)
 
 
 def _words(setting: Asked) -> str:

@@ -145,7 +145,7 @@ def _teams(session: Session, task_id: int, sent: dict[int, _Sent]) -> tuple[Team
 
 
 def day_table(page: ActivityPage) -> Table[DayCount]:
-    """Files a day, newest first."""
+    """Files per day, newest first."""
     columns: list[Column[DayCount]] = [
         Column("day", lambda row: row.day.isoformat(), "Day (UTC)"),
         Column(ACCEPTED, lambda row: row.accepted, "Accepted", digits=0),

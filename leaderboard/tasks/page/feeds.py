@@ -22,7 +22,7 @@ BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedEntry:
-    """One thing that happened; key names it for ever, path is the page that shows it."""
+    """One thing that happened; key is its permanent name, path the page that shows it."""
 
     key: str
     title: str

@@ -185,7 +185,7 @@ class LandingRow:
             return "archived"
         if self.task.published_at is None:
             return "draft"
-        return "; ".join(date.said for date in self.dates) or "accepts runs"
+        return "; ".join(date.text for date in self.dates) or "accepts runs"
 
     @property
     def runs(self) -> int | None:
@@ -244,7 +244,7 @@ def front_page(session: Session, viewer: Viewer, number: int = 1) -> FrontPage:
     if not 1 <= number <= pages:
         raise NotFound(f"There is no task page {number}; the last page is {pages}.")
     rows = landing(session, viewer, ordered[PAGE * (number - 1) : PAGE * number])
-    parts = tuple(part for said in slots.FRONT for part in said(session, viewer))
+    parts = tuple(part for parts_of in slots.FRONT for part in parts_of(session, viewer))
     return FrontPage(rows, number, pages, len(ordered), parts)
 
 
@@ -344,7 +344,7 @@ def about(session: Session, viewer: Viewer, slug: str) -> AboutPage:
         frames=tuple(task.frames.split()),
         is_public=task.published_at is not None and _is_open(session, viewer, slug),
         changes=setting_values.of_task(session, task.id),
-        parts=tuple(part for said in slots.ABOUT for part in said(session, task.id)),
+        parts=tuple(part for parts_of in slots.ABOUT for part in parts_of(session, task.id)),
     )
 
 

@@ -101,7 +101,7 @@ def news(session: Session, viewer: Viewer, slug: str) -> NewsPage:
 
 def _row(row: Announcement, organises: bool, names: dict[int, str], letters: str) -> AnnouncementRow:
     kind, team_ids = row.recipients["kind"], row.recipients.get("teams", ())
-    # A team that it is for is not told which others it is for: some go by a pseudonym.
+    # A receiving team does not see the other receivers: some go by a pseudonym.
     to = FOR_ORGANISERS[kind] if organises else FOR_READERS.get(kind, "you")
     teams = ", ".join(names.get(team_id, "a team that has left") for team_id in team_ids)
     return AnnouncementRow(
@@ -136,7 +136,7 @@ def _letters(session: Session, rows: Iterable[Announcement]) -> dict[int, str]:
 def _changes(session: Session, task: Task, organises: bool) -> tuple[TaskChange, ...]:
     wanted = select(TaskChange).where(TaskChange.task_id == task.id)
     if not organises:
-        # What a draft was before anybody could see it is nobody's news.
+        # Changes of a draft before publication are not news.
         wanted = wanted.where(TaskChange.created_at >= task.published_at)
     return tuple(session.scalars(wanted.order_by(TaskChange.id.desc()).limit(MOST_CHANGES)))
 

@@ -37,7 +37,7 @@ class TeamEntry:
 class EntryForm(TaskHead):
     """The page that enters a task: its rule, its agreement, and the viewer's teams."""
 
-    said: str
+    rule: str
     """The entry rule, as a sentence."""
     teams: tuple[TeamEntry, ...]
     takes_entries: bool
@@ -90,7 +90,7 @@ def entry_form(session: Session, viewer: Viewer, slug: str) -> EntryForm:
     return EntryForm(
         of=task,
         access=access,
-        said=RULES[task.entry_rule],
+        rule=RULES[task.entry_rule],
         teams=tuple(TeamEntry(row.id, row.name, entries.state_of(session, task, row.id)) for row in rows),
         takes_entries=not closed,
     )

@@ -59,7 +59,7 @@ class DateRow:
     days: int
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         """The strip entry as text, in UTC."""
         name = f"{self.name}: " if self.name else ""
         return f"{name}{self.words}" + (f" {utc_time(self.at)}" if self.at else "")
@@ -153,9 +153,9 @@ def _limits(row: PhaseRow) -> str:
         (row.plan.account_runs_in_all, "per account in total"),
         (row.plan.agent_runs_per_day, "by agents per team per day"),
     )
-    said = [f"{limit} runs {words}" for limit, words in limits if limit is not None]
-    said += ["runs by agents held for review"] if row.plan.agent_review else []
-    return "; ".join(said) or "none"
+    phrases = [f"{limit} runs {words}" for limit, words in limits if limit is not None]
+    phrases += ["runs by agents held for review"] if row.plan.agent_review else []
+    return "; ".join(phrases) or "none"
 
 
 def _row(

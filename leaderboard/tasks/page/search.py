@@ -59,8 +59,8 @@ def topics(session: Session, tasks: Mapping[int, Any], words: Sequence[str], mos
         .limit(READ * most)
     )
     for word in others:
-        beside = aliased(TopicWord)
-        of_topic = exists().where(beside.topic_id == Topic.id, begins(beside.word, word))
+        other = aliased(TopicWord)
+        of_topic = exists().where(other.topic_id == Topic.id, begins(other.word, word))
         selected = selected.where(of_topic.correlate(Topic))
     rows = sorted(set(session.execute(selected)), key=lambda row: (-row.task_id, row.position))
     return [
@@ -84,7 +84,7 @@ LEAST, MOST = 2, 100
 USUAL, AT_MOST = 20, 1000
 """Default and maximum number of rows of each kind."""
 KINDS = ("tasks", "suites", "runs", "teams", "topics", "documents")
-"""What is searched, in the order in which a page shows it."""
+"""Kinds of results, in the order of the page."""
 PARTS = 20
 """Maximum additional reads to find visible runs."""
 SEARCHED = (*(Run.id, Run.name, Run.team_id, Run.task_id, Run.phase_id, Run.kind, Run.description), Run.tag)
@@ -176,11 +176,11 @@ def search_page(session: Session, viewer: Viewer, query: str, most: int = USUAL)
     """The results that contain all words of a query, up to a maximum per kind; an empty page for an empty
     query.
 
-    A run, team or topic is found by how the words of its texts begin, whatever their case; a document by its
-    id alone, exactly as typed. Raises Invalid for a query that is too short or too long. What is held back is
-    searched in no form: a run of a team that goes by a pseudonym is found by the pseudonym. A token for one
-    task finds what is in it, no suite of several. At most twelve statements, and three for all tasks that
-    mask names, whose runs are gone through.
+    A run, team or topic is found by the beginnings of the words of its texts, in any case; a document by its
+    id alone, exactly as typed. Raises Invalid for a query that is too short or too long. Hidden data is never
+    searched: a run of a team with a pseudonym is found by the pseudonym. A token for one task finds its
+    contents only, not suites of several. At most twelve statements, and three for all tasks that mask names,
+    whose runs are scanned.
     """
     text = " ".join(query.split())
     if not text:
@@ -298,8 +298,8 @@ def _named_runs(
 ) -> dict[int, FoundRun]:
     """Runs of tasks that mask no names, by a word of theirs or of their team: the longest, and all others.
 
-    They are read in the order of an index and no further than needed, a part at a time: of some that are
-    read the viewer may not know all that was found in them.
+    They are read in the order of an index and no further than needed, a part at a time: the viewer may not
+    know all matches in some of them.
     """
     driver, *others = sorted(searched.words, key=len, reverse=True)
     selected = select(*SEARCHED, Team.name.label("team")).join(Team, Team.id == Run.team_id)
@@ -311,8 +311,8 @@ def _named_runs(
         selected = selected.join(RunWord, RunWord.run_id == Run.id).where(begins(RunWord.word, driver))
         selected = selected.order_by(RunWord.word, RunWord.run_id)
     for word in others:
-        beside = aliased(RunWord)
-        of_run = exists().where(beside.run_id == Run.id, begins(beside.word, word)).correlate(Run)
+        other = aliased(RunWord)
+        of_run = exists().where(other.run_id == Run.id, begins(other.word, word)).correlate(Run)
         selected = selected.where(or_(of_run, Run.team_id.in_(teams[word])) if teams[word] else of_run)
     selected = selected.where(searched.may_be_shown(viewer))
     found: dict[int, FoundRun] = {}

@@ -66,7 +66,7 @@ def team_page(session: Session, viewer: Viewer, team_id: int) -> TeamPage:
 
     Its members and the organisers of its tasks can see the page. Others need a visible run under its name:
     the page of a team with pseudonyms everywhere would reveal its name.
-    Raises NotFound, or SignInNeeded for a visitor, who may be a member: both as where there is no team.
+    Raises NotFound, or SignInNeeded for a visitor, who may be a member: both as for an unknown team.
     """
     team = session.get(Team, team_id)
     if team is not None and team.merged_into_id is not None:

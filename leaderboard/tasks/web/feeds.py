@@ -77,7 +77,7 @@ def _moment(at: datetime) -> str:
 
 
 def _text(parent: Element, name: str, text: str) -> None:
-    # XML has no way at all to write most control characters: the library would make a file nobody can read.
+    # XML has no way at all to write most control characters: the library would write an unreadable file.
     SubElement(parent, name).text = "".join(letter for letter in text if _is_xml(letter))
 
 

@@ -19,7 +19,7 @@ from leaderboard.web.session import memo, reading, viewer
 
 
 def register(app: Flask) -> None:
-    """Let templates ask for it."""
+    """Make it available to templates."""
     app.jinja_env.globals.update(
         head_of=head_of,
         takes=takes,
@@ -34,7 +34,7 @@ def register(app: Flask) -> None:
 class PageHead:
     """The first line of a task's pages: its name, its state and the date that matters now.
 
-    state: `draft`, `open`, `soon` or `closed`; visibility: `blind` or `sealed` while scores are held back.
+    state: `draft`, `open`, `soon` or `closed`; visibility: `blind` or `sealed` while scores are hidden.
     """
 
     name: str
@@ -57,10 +57,10 @@ def head_of(slug: str) -> PageHead | None:
     state, chosen = phases.at_present(rules, at)
     if task.published_at is None:
         state = "draft"
-    held = task.visibility if task.visibility != "open" and state != "closed" else ""
+    visibility = task.visibility if task.visibility != "open" and state != "closed" else ""
     dates = phases.strip((chosen,) if chosen else (), at)
     organises = policy.organises(viewer(), task.id)
-    return PageHead(task.name, state, held, dates[0] if dates else None, len(rules), organises)
+    return PageHead(task.name, state, visibility, dates[0] if dates else None, len(rules), organises)
 
 
 def takes(slug: str) -> RunKind:

@@ -75,7 +75,7 @@ def _draft() -> AnnouncementDraft:
     chosen = (whole(text) for text in sent.getlist("team"))
     return AnnouncementDraft(
         title=sent.get("title", "").strip(),
-        # Browsers send lines with two characters at their ends; what is stored has one.
+        # Browsers send lines with two characters at their ends; stored data has one.
         body=sent.get("body", "").replace("\r\n", "\n").strip(),
         kind=sent.get("recipients", ""),
         teams=frozenset(team_id for team_id in chosen if team_id is not None),

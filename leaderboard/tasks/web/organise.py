@@ -1,4 +1,4 @@
-"""An organiser's pages: a new task, its draft, and what goes on in it once it is published."""
+"""An organiser's pages: a new task, its draft, and its management once it is published."""
 
 import re
 from dataclasses import asdict, dataclass
@@ -35,7 +35,7 @@ def _filled(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewTask:
-    """What the form of a new task asks for next to its kinds and files; empty texts mean the usual."""
+    """The fields of the form of a new task, next to its kinds and files; empty texts mean the usual."""
 
     name: Annotated[str, Field(title="Name", longest=200, read=_filled)]
     topic_fields: Annotated[
@@ -198,7 +198,7 @@ def _draft() -> TaskDraft:
     new_task = _asked(has_topics=topics is not None)
     template = drafts.find_template(form.get("template") or drafts.LIVING)
     kind = form.get("kind") or "rankings"
-    said = asdict(new_task) | {
+    values = asdict(new_task) | {
         "slug": new_task.slug or suggested_slug(new_task.name),
         "collection": new_task.collection or None,
         "dialect": int(new_task.dialect),
@@ -210,9 +210,9 @@ def _draft() -> TaskDraft:
         "documents": documents and documents.path,
     }
     if judged is not None:
-        said |= {"qrels": judged.path, "qrels_name": judged.name}
+        values |= {"qrels": judged.path, "qrels_name": judged.name}
     assert topics is not None, "the form was refused without them"
-    return TaskDraft(topics=topics.path, topics_name=topics.name, template=template.key, kind=kind, **said)
+    return TaskDraft(topics=topics.path, topics_name=topics.name, template=template.key, kind=kind, **values)
 
 
 def _asked(*, has_topics: bool) -> NewTask:

@@ -44,7 +44,7 @@ def _page(slug: str, error: LeaderboardError | None = None, link: str = "") -> s
 @blueprint.post("/tasks/<slug>/people/<id:account_id>")
 @rule(SIGNED_IN)
 def change(slug: str, account_id: int) -> ResponseReturnValue:
-    """Give another role, or take it away."""
+    """Change a role, or remove it."""
     asker, role = viewer(), request.form.get("role", "")
     try:
         with writing() as session:

@@ -54,7 +54,7 @@ def _page(slug: str, error: LeaderboardError | None = None) -> str:
     # A refused form is shown again as it was typed; the page's other forms have no field `name`.
     typed = request.form.get("phase", "") if error and "name" in request.form else None
     if typed is not None:
-        # But for its stamp: what is saved again was seen as it is now.
+        # But for its stamp: a repeated save is based on the current values.
         seen = shown.get(typed, shown[""])["seen"]
         shown[typed] = {**shown[""], **actions.sent(PhaseChange), "seen": seen}
     return render_template(

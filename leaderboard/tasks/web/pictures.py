@@ -27,7 +27,7 @@ def show(slug: str, digest: str) -> Response:
 @blueprint.post("/tasks/<slug>/settings/pictures/<kind>")
 @rule(SIGNED_IN, Body.PICTURE)
 def save(slug: str, kind: str) -> ResponseReturnValue:
-    """Set a logo or picture, give it another text, or take it away."""
+    """Set a logo or picture, change its text, or remove it."""
     asker, file = viewer(), received("file")
     policy.own_task(reading(), asker, slug)
     finish_reading()

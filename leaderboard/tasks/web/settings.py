@@ -101,7 +101,7 @@ def refused(slug: str, error: LeaderboardError, section: str) -> ResponseReturnV
 @blueprint.get("/tasks/<slug>/settings/measures")
 @rule(SIGNED_IN)
 def measures(slug: str) -> ResponseReturnValue:
-    """Measures to tick, found by a search; what is ticked is kept from one search to the next."""
+    """Measures to tick, found by a search; ticked boxes stay ticked from one search to the next."""
     query = request.args.get("q", "").strip()[:LONGEST_QUERY]
     chosen = request.args.getlist("measures")[:200]
     page = pages.measures(reading(), viewer(), slug, query, chosen)

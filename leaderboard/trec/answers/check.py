@@ -86,14 +86,14 @@ class Findings:
 
 TYPES = ("manual", "automatic")
 OPTIONAL = ("narrative", "prompt", "type")
-"""Fields that TREC RAG 2025 asks for but does not require."""
+"""Fields that TREC RAG 2025 requests but does not require."""
 
 
 @dataclass(frozen=True)
 class AnswerLine:
     """An answer, with the parts of its line that checks of the whole file need.
 
-    official: the topic's text as the line has it, None where it has none; stated: the length it claims.
+    official: the topic's text in the line, None if absent; stated: the length it claims.
     """
 
     answer: Answer
@@ -157,7 +157,7 @@ class LineReader:
             self.find("type", rule, "Write one of the two.", "metadata.type", str(facts["type"]))
 
     def _references(self, record: dict[str, Any]) -> tuple[str, ...] | None:
-        """The references in order, numbers as text; None where a dialect that goes without has none."""
+        """The references in order, numbers as text; None if absent in a dialect that does not need one."""
         if "references" not in record and self.dialect.severity("no references") != "error":
             rule = "The line has no references; the cited documents are used instead."
             self.find("no references", rule, "List the documents the answer rests on.", "references")
@@ -345,7 +345,7 @@ def _once(line: CitedLine, cited: Iterable[Citation], segment: int) -> Iterator[
 NAMED = 20
 """Maximum number of topics that a message names."""
 MOST_TOPICS = 100_000
-"""Topics of a file, all of which are remembered; the largest tasks have 7,000."""
+"""Topics of a file, all remembered; the largest tasks have 7,000."""
 
 
 @dataclass(frozen=True)
@@ -402,7 +402,7 @@ class _Check:
         self._pattern = re.compile(rules.docno_pattern) if rules.docno_pattern else None
 
     def read(self, path: Path) -> None:
-        """Check every line, then what is missing."""
+        """Check every line, then missing parts."""
         for number, line in numbered_lines(path, LONG_LINES):
             if line.strip():
                 self._line(number, line)

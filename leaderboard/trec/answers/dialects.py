@@ -55,11 +55,11 @@ _TABLE: Mapping[Finding, str] = {
 class Dialect:
     """One way of writing answers.
 
-    column: its place in the table of findings. topic_keys: where the topic's id may stand, all of which must
+    column: its place in the table of findings. topic_keys: where the topic's id may be, all of which must
     agree; top_level: the facts are next to the answer instead of under `metadata`. required: texts that must
     be there; official: the key of the topic's official text. positions, docnos, maps: what citations may be;
-    mixed: whether one answer may have both of the first two. most_references: more are too many; over:
-    what happens to what is too long unless the task says otherwise.
+    mixed: whether one answer may have both of the first two. most_references: more are too many; over: the
+    default for what is too long.
     """
 
     name: str

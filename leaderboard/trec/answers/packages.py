@@ -1,4 +1,4 @@
-"""Files of answers as they are sent: plain or compressed lines, or LongEval's zip of lines and metadata."""
+"""Submitted files of answers: plain or compressed lines, or LongEval's zip of lines and metadata."""
 
 import re
 from collections.abc import Iterator
@@ -23,8 +23,8 @@ _BIOGEN = re.compile(rb'\A\s*\{\s*"(?:team_id|run_name|contact_email|results)"\s
 def opened(path: Path, allowed: tuple[str, ...] = ()) -> Iterator[tuple[Path, Dialect]]:
     """The lines of a file of answers, and their dialect: the only one allowed, or the one of the first line.
 
-    A zip is unpacked into a folder that is gone afterwards. Raises Invalid for what is not such a file, or is
-    in a dialect that is not allowed (empty: all are), TooLarge beyond the limits of files.
+    A zip is unpacked into a temporary folder. Raises Invalid for another kind of file, or one in a dialect
+    that is not allowed (empty: all are), TooLarge beyond the limits of files.
     """
     if kind_of(path, LONG_LINES) != "zip":
         _refuse_biogen(path)

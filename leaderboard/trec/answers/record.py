@@ -40,7 +40,7 @@ def read_answer_topics(path: Path) -> dict[str, AnswerTopic]:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A document that a segment cites; confidence is None where the dialect or the line gives none."""
+    """A document that a segment cites; confidence is None if the dialect or the line gives none."""
 
     docno: str
     confidence: float | None = None

@@ -1,1 +1,1 @@
-"""Board files: one value a run, topic and measure, as judges and evaluation tools write them."""
+"""Board files: one value per run, topic and measure, as judges and evaluation tools write them."""

@@ -1,8 +1,8 @@
 """A judge's board aligned with a reference: runs by topics, and missing values.
 
-Means are computed from the lines of topics: an `all` line may be a sum, or over other topics. What a judge
-leaves out is never taken for 0, which would reward leaving out bad runs; autojudge-evaluate's ways are there
-to have its numbers.
+Means are computed from the lines of topics: an `all` line may be a sum, or over other topics. Values that a
+judge leaves out never count as 0, which would reward leaving out bad runs; autojudge-evaluate's ways are
+there to have its numbers.
 """
 
 import math
@@ -25,7 +25,7 @@ Missing = Literal["", "error", "warn", "skip", "default"]
 FEWEST_RUNS = 3
 """With fewer common runs nothing is computed."""
 FAR = 0.001
-"""By how much an `all` line may differ from the mean before that is said."""
+"""By how much an `all` line may differ from the mean without a warning."""
 DIGITS = 12
 """Means that differ only beyond are equal: the rest is rounding."""
 
@@ -71,7 +71,7 @@ class AlignedBoard:
 def reference_of(board: BoardFile, measure: str = "") -> Reference:
     """The reference that a board file is, by the measure named or its only one.
 
-    Raises Invalid where that measure is not there or not said, and where a run lacks a topic.
+    Raises Invalid where that measure is missing or not given, and where a run lacks a topic.
     """
     chosen = measure_of(board, measure)
     values, totals = board.values.get(chosen, {}), board.totals.get(chosen, {})

@@ -34,7 +34,7 @@ class KeptAnswerLabels:
 
     @property
     def sha256(self) -> str:
-        """The digest of all labels, whatever the order of the lines."""
+        """The digest of all labels, in any order of the lines."""
         return packing.sha256(self.answers)
 
     @property
@@ -67,7 +67,7 @@ class KeptAnswerLabels:
 
 
 def pack_answer_labels(kept: KeptAnswerLabels) -> bytes:
-    """Labels as they are stored."""
+    """Labels in their stored form."""
     return packing.packed(kept.answers)
 
 
@@ -169,10 +169,10 @@ def _unknown_questions(judgments: AnswerJudgments) -> Iterator[Problem]:
 
 
 def as_grades(answers: PackedAnswers, part: Part, names: Mapping[str, str]) -> dict[str, dict[bytes, int]]:
-    """Topic -> what was labelled -> its label as a grade; names: run as labels call it -> its name.
+    """Topic -> labelled item -> its label as a grade; names: run as labels call it -> its name.
 
     Of assignments a nugget of an answer: 2 held, 1 in part, 0 not; those that Auto-ARGUE made from nuggets
-    count. Of support labels a citation: 2, 1 or 0. A label that failed, or was not given, is none.
+    count. Of support labels a citation: 2, 1 or 0. A failed or missing label does not count.
     """
     grades: dict[str, dict[bytes, int]] = {}
     for run, topic, what, grade in _GRADED[part](answers.judgments) if part in _GRADED else ():
@@ -203,7 +203,7 @@ _GRADED: Mapping[Part, Callable[[AnswerJudgments], Iterator[tuple[str, str, str,
     "assignments": _of_nuggets,
     "support": _of_citations,
 }
-"""Part -> run, topic, what was labelled and its grade."""
+"""Part -> run, topic, labelled item and its grade."""
 
 
 def _named(run: str, what: str) -> bytes:
@@ -211,7 +211,7 @@ def _named(run: str, what: str) -> bytes:
 
 
 def _require_known(record: dict[str, Any], runs: Collection[str], topics: Collection[str]) -> None:
-    """Raise Fault where an object is of a run or a topic that is not known."""
+    """Raise Fault where an object has an unknown run or topic."""
     facts = record
     for within in ("report", "metadata"):
         if isinstance(facts.get(within), dict):
@@ -224,7 +224,7 @@ def _require_known(record: dict[str, Any], runs: Collection[str], topics: Collec
 
 
 def _require_topic(facts: dict[str, Any], topics: Collection[str]) -> None:
-    """Raise Fault where an object, or the metadata of a nugget bank, is of a topic that is not known."""
+    """Raise Fault where an object, or the metadata of a nugget bank, has an unknown topic."""
     if "nugget_bank" in facts and "query_id" not in facts and isinstance(facts.get("metadata"), dict):
         facts = facts["metadata"]
     keys = ("qid", "query_id", "narrative_id", "topic_id", "request_id")

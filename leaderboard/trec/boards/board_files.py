@@ -1,4 +1,4 @@
-"""Board files to values by measure, run and topic, in whichever order their columns stand."""
+"""Board files to values by measure, run and topic, for any order of their columns."""
 
 import json
 import math
@@ -62,7 +62,7 @@ def heading(cells: Sequence[str]) -> tuple[str, ...]:
 
 
 def order_of(lines: Sequence[Line], topics: Collection[str], head: tuple[str, ...] = ()) -> str:
-    """The name of the order that the lines, all as long, stand in.
+    """The name of the column order of the lines, all of one length.
 
     A column fits if more than half of its cells are known topics or `all`; where none does, if any is. One
     that fits is the topics' column; where several do or none does, the heading says. Raises Invalid where
@@ -151,7 +151,7 @@ class BoardFile:
 def read_board(
     path: Path, known: Known | None = None, order: str = "", limits: Limits = DEFAULT_LIMITS
 ) -> BoardFile:
-    """A board file, or a folder of them; columns stand in the order named, or in the one that is found.
+    """A board file, or a folder of them; columns are in the order named, or in the one that is found.
 
     Blank lines, `#` comments and a heading are ignored. `True` and `False` are 1 and 0; any other value
     that is not a number makes its measure unusable, which is a warning. Raises Invalid, with up to 25
@@ -190,7 +190,7 @@ class _Reader:
             self.add(line, columns, run)
 
     def add(self, line: Line, columns: tuple[str, ...], run: str) -> None:
-        """Take a line whose columns hold this; run is that of a file whose lines do not name theirs."""
+        """Add a line with these columns; run is that of a file whose lines do not name theirs."""
         if len(line.cells) != len(columns):
             rule = f"Lines of this file have {len(columns)} columns; this one has {len(line.cells)}."
             self.problems.add(Problem(rule, "Use the same columns on all lines.", line.number))
@@ -278,7 +278,7 @@ def _run_of(path: Path, runs: Collection[str]) -> str:
 
 
 def _bare(path: Path) -> str:
-    """The name of a file less that of its form, and of a folder as it is."""
+    """The name of a file without that of its form, and of a folder unchanged."""
     return path.name if path.is_dir() else Path(path.name.removesuffix(".gz")).stem
 
 
@@ -321,8 +321,7 @@ _REMEDY = 'Write {"run_id": ..., "topic_id": ..., "measure": ..., "value": ...}.
 class Cells:
     """The lines of a file but blank ones, comments and the heading.
 
-    head: what the columns hold by the heading, () without one; of JSON lines the cells stand in the order
-    `jsonl`.
+    head: what the columns hold by the heading, () without one; cells of JSON lines are in the order `jsonl`.
     """
 
     lines: list[Line]

@@ -105,7 +105,7 @@ def split_parts(path: Path, first: Part, folder: Path, limits: Limits) -> dict[P
     """The parts of answers' labels in a file of JSON lines: the file itself, or where it has several, files.
 
     Each of these has its lines where they were, so that their numbers are the same. first: what the first
-    line is; lines that are no part are of the part before them, whose reader says what is wrong.
+    line is; other lines belong to the part before them, whose reader reports errors.
     """
     lines = replace(limits, line_bytes=LONG_LINES.line_bytes)
     parts = list(dict.fromkeys(part for _, part, _ in _parted(path, first, lines)))

@@ -37,7 +37,7 @@ def read_judge_labels(
 ) -> JudgeLabels:
     """The labels of a file of `topic 0 docno label`, or `topic Q0 docno label confidence run`.
 
-    A label is a number, of which the part before the point counts, or True or False, which are 1 and 0.
+    A label is a number, whose integer part counts, or True or False, which are 1 and 0.
     Blank lines and `#` comments are skipped. Raises Invalid, with up to 25 problems, for a line of
     another length, a label or confidence that is not a number, a document with two labels, and a topic that
     is not among those given, if any are.
@@ -59,7 +59,7 @@ class _Reader:
     cut: list[int] = field(default_factory=list)
 
     def add(self, number: int, fields: list[bytes]) -> None:
-        """Take the fields of a line."""
+        """Add the fields of a line."""
         if len(fields) not in _FORMS:
             rule = f"A judgment has four fields, or six with confidence and run; this line has {len(fields)}."
             self.problems.add(Problem(rule, "Write topic 0 docno label.", number))
@@ -132,7 +132,7 @@ class KeptLabels:
 
     @property
     def sha256(self) -> str:
-        """The digest of labels, confidence and the name in the file, whatever the order of its lines."""
+        """The digest of labels, confidence and the name in the file, in any order of its lines."""
         return hashlib.sha256(text(self)).hexdigest()
 
     @property
@@ -142,12 +142,12 @@ class KeptLabels:
 
 
 def are_labels(stored: bytes) -> bool:
-    """Whether what is stored is labels of documents."""
+    """Whether the stored data are labels of documents."""
     return stored.startswith(_LABELS)
 
 
 def pack_labels(kept: KeptLabels) -> bytes:
-    """Labels as they are stored, without the notes on their file."""
+    """Labels in their stored form, without the notes on their file."""
     return compressed(_LABELS, text(kept), _LEVEL)
 
 
@@ -173,7 +173,7 @@ def labels_in(record: dict[str, Any]) -> KeptLabels:
 
 
 def text(kept: KeptLabels) -> bytes:
-    """All labels as one JSON text, which their digest is of."""
+    """All labels as one JSON text, which is hashed."""
     labels = kept.labels
     record: dict[str, Any] = {
         "run": labels.run,

@@ -1,4 +1,4 @@
-"""References and boards of judges as they are stored: JSON, compressed, with a checksum."""
+"""The stored form of references and boards of judges: JSON, compressed, with a checksum."""
 
 import hashlib
 import json
@@ -52,8 +52,8 @@ class KeptReference:
     """A reference as it was when it was chosen.
 
     source: where it is from, as text. facts: run -> what it declares. is_machine: whether it rests on
-    judgments of a machine. origin: None of a board file, and of references that were chosen before origins
-    were kept. elsewhere: of a board whose task is on another site, that the reference was brought from.
+    judgments of a machine. origin: None for a board file, and for references chosen before origins were
+    stored. elsewhere: of a board whose task is on another site, that the reference was brought from.
     """
 
     reference: Reference
@@ -78,7 +78,7 @@ class KeptBoard:
 
     @property
     def sha256(self) -> str:
-        """The digest of its values and of what counts, whatever the file's order and form."""
+        """The digest of its values and of what counts, for any order and form of the file."""
         return hashlib.sha256(text(self)).hexdigest()
 
 
@@ -95,7 +95,7 @@ class BoardRules:
 
 
 def pack_reference(kept: KeptReference) -> bytes:
-    """A reference as it is stored."""
+    """A reference in its stored form."""
     return compressed(_REFERENCE, text(kept), _LEVEL)
 
 
@@ -128,7 +128,7 @@ def is_board(stored: bytes) -> bool:
 
 
 def pack_board(kept: KeptBoard) -> bytes:
-    """A judge's board as it is stored, without the warnings about its file."""
+    """A judge's board in its stored form, without the warnings about its file."""
     return compressed(BOARD_MAGIC, text(kept), _LEVEL)
 
 

@@ -70,7 +70,7 @@ def _answer_labels(text: bytes) -> KeptAnswerLabels:
     kept = KeptAnswerLabels(answers_of(text))
     judgments = kept.answers.judgments
     assigned, argued = judgments.assignments is not None, bool(judgments.argued.cells)
-    # Both label nuggets, so a judge sends one of them; support labels stand alone or with either.
+    # Both label nuggets, so a judge sends one of them; support labels come alone or with either.
     are_of_a_judge = assigned != argued or (not assigned and bool(judgments.support.cells))
     are_alone = not kept.answers.notes and not kept.answers.made_by and not kept.answers.leaves_out
     names = {*_names(kept.labelled("answers")), *judgments.nuggets.topics}

@@ -1,7 +1,7 @@
 """Query logs as CSV or JSON lines: one row for each document that was shown to a user.
 
-Nothing that stands in a row is ever repeated in a message, only its line: a row tells of a person, and a
-column that is out of place may hold what names them.
+Messages never repeat the contents of a row, only its line: a row is about a person, and a misplaced column
+may contain what identifies them.
 """
 
 import csv
@@ -54,7 +54,7 @@ _REMEDIES = {
 
 
 class ClickRow(NamedTuple):
-    """One document shown to a user; texts are empty and time is None where the row has none."""
+    """One document shown to a user; texts are empty and time is None if absent in the row."""
 
     line: int
     user: str
@@ -73,7 +73,7 @@ class ClickLog:
     """A log to be read once, row by row: iterating raises Invalid with up to 25 problems, at the latest
     at the end, and TooLarge after MAX_ROWS rows.
 
-    problems is where the consumer of the rows adds what is wrong with them together; ignored names
+    problems collects errors that the consumer finds in several rows; ignored names
     columns that are not known.
     """
 
@@ -185,7 +185,7 @@ class ClickLog:
             yield number, cells
 
     def _row(self, number: int, cells: Mapping[str, str]) -> ClickRow | None:
-        """The row, or None after saying what is wrong with it."""
+        """The row, or None after reporting its error."""
         docno, clicked = cells.get("document", ""), _CLICKED.get(cells.get("clicked", "").lower())
         rank, time = _RANKS.get(cells.get("rank", "")), self._time(cells.get("time", ""))
         topic, query = cells.get("topic", ""), cells.get("query", "")

@@ -23,7 +23,7 @@ HASH_BYTES = 16
 PAUSE_S = 30 * 60
 """Time without a row after which the same user's next row begins a session."""
 MOST_OPEN = 50_000
-"""Sessions that wait for more rows; beyond that the one begun first is done."""
+"""Sessions that wait for more rows; beyond that the oldest one ends."""
 LISTED = 100
 """Topics and queries that are listed where they match none of the task's."""
 
@@ -82,11 +82,11 @@ def keyed_hash(key: bytes, user: str) -> bytes:
 def read_sessions(log: ClickLog, topic_of: Callable[[str], str | None], key: bytes | None) -> SessionsRead:
     """The sessions of a log.
 
-    topic_of: text of a topic or query -> the task's topic id, None if unknown; a row's topic is
-    asked for first, then its query. key: users are hashed with it; None drops them once their rows are
-    told apart. Rows of one session name in the log are one session; without one a session ends where a
-    rank or document comes again, after half an hour, and, where users are not known, where the rank
-    does not rise. Raises what reading the log raises.
+    topic_of: text of a topic or query -> the task's topic id, None if unknown; a row's topic is looked up
+    first, then its query. key: users are hashed with it; None drops them once their rows are told apart. Rows
+    of one session name in the log are one session; without one a session ends where a rank or document comes
+    again, after half an hour, and, where users are not known, where the rank does not rise. Raises what
+    reading the log raises.
     """
     maker = _Maker(log.problems, key)
     resolved: dict[tuple[str, str], str | None] = {}
@@ -146,7 +146,7 @@ class _Maker:
         self._open: dict[tuple[str, int, str], _Open] = {}
 
     def add(self, topic: str, row: ClickRow) -> None:
-        """Take a row of a topic."""
+        """Add a row of a topic."""
         growing = self._topics.setdefault(topic, _Growing())
         document = growing.docnos.setdefault(row.docno, len(growing.docnos))
         user = self._users.setdefault(row.user, len(self._users)) if row.user else -1
@@ -194,7 +194,7 @@ class _Maker:
         growing = self._topics[session.topic]
         shown_at = sorted(session.places, key=session.places.__getitem__)
         clicked = session.clicked
-        # Clicks of one moment, or of no known one, are told apart by rank: the lowest was the last.
+        # Clicks at the same time, or without one, are ordered by rank: the lowest was the last.
         last = max(((clicked[document], session.places[document]) for document in clicked), default=(0.0, 0))[
             1
         ]

@@ -15,9 +15,9 @@ from leaderboard.errors import Invalid, Problem
 
 BLOCK_BYTES = 64 * 1024
 SORTED_AT_ONCE = 64 * 2**20
-"""Bytes of text sorted in memory; more goes through sorted temporary files."""
+"""Bytes of text sorted in memory; more is sorted in temporary files."""
 SPOOL_BYTES = 16 * 2**20
-"""Compressed bytes of a collection up to which they are held in memory."""
+"""Maximum compressed bytes of a collection kept in memory."""
 
 _MAGIC = b"LBD1"
 _LEVEL = 9
@@ -26,7 +26,7 @@ _DECODER = json.JSONDecoder()
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One document of a collection, as it is shown."""
+    """One document of a collection, as shown."""
 
     docno: str
     title: str
@@ -47,7 +47,7 @@ class SpooledBlocks:
     """Blocks on their way to the database: what they hold is in memory while it is little, else on disk."""
 
     def __init__(self, blocks: Iterable[DocumentBlock]) -> None:
-        """Take them all; each is let go before the next one comes."""
+        """Add them all; each is let go before the next one comes."""
         self._found_by: list[tuple[str, str, int, int]] = []
         self._file = SpooledTemporaryFile(max_size=SPOOL_BYTES)  # noqa: SIM115 (closed with this)
         finalize(self, self._file.close)

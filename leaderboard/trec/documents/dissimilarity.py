@@ -47,7 +47,7 @@ class Dissimilarities:
 
 
 def from_pairs(supplied: Dissimilarities, top: Mapping[str, Sequence[bytes]]) -> tuple[FloatArray, ...]:
-    """The matrices of every topic's top documents, in the order of top, as Judged takes them."""
+    """The matrices of every topic's top documents, in the order of top, as in Judged."""
     return tuple(supplied.matrix(topic, docnos) for topic, docnos in top.items())
 
 
@@ -124,7 +124,7 @@ class _Reader:
         self.lines: dict[tuple[str, Pair], int] = {}
 
     def add(self, number: int, line: bytes) -> None:
-        """Take a line that is neither blank nor a comment."""
+        """Add a line that is neither blank nor a comment."""
         if problem := unfit_text(number, line):
             self.problems.add(problem)
             return
@@ -140,7 +140,7 @@ class _Reader:
         self._keep(number, text_of(topic[0]) if topic else "", _pair(first, second), float(text))
 
     def dissimilarities(self) -> Dissimilarities:
-        """All pairs taken; raises Invalid where there were problems."""
+        """All pairs added; raises Invalid where there were problems."""
         if not self.pairs and not self.problems.found:
             remedy = "Write one line each: topic docno docno value."
             self.problems.add(Problem("The file has no dissimilarities.", remedy))

@@ -1,4 +1,4 @@
-"""A bit filter of a collection's docnos: 12 bits a docno tell which ones are surely not among them."""
+"""A bit filter of a collection's docnos: 12 bits per docno show which ones are certainly not among them."""
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
@@ -15,7 +15,7 @@ from leaderboard.trec.read.numpy_words import loaded, words_of
 
 BITS_A_DOCNO = 12
 PROBES = 8
-"""The number of bits checked per docno; with 12 bits a docno about 3 in 1,000 unknown ones pass."""
+"""The number of bits checked per docno; with 12 bits per docno about 3 in 1,000 unknown ones pass."""
 
 _MAGIC, _UNCHECKED = b"LBF2", b"LBF1"
 _CHUNK = 65536
@@ -56,7 +56,7 @@ class DocnoFilter:
 
 
 class DocnoFilterBuilder:
-    """Takes docnos as they come; what is known of them waits on disk, as bits need their number first."""
+    """Collects docnos; what is known of them waits on disk, as bits need their number first."""
 
     def __init__(self) -> None:
         self._waiting: list[bytes] = []
@@ -71,12 +71,12 @@ class DocnoFilterBuilder:
             self._hash()
 
     def build(self) -> bytes:
-        """The filter of all that were taken; a byte a bit while it is made, which 8 million docnos fit."""
+        """The filter of all docnos added; a byte a bit while it is made, which 8 million docnos fit."""
         self._hash()
         bits = np.zeros(max(8, -(-self._count * BITS_A_DOCNO // 8) * 8), np.bool_)
         self._file.seek(0)
         while chunk := self._file.read(2 * 8 * _CHUNK):
-            # Each docno's two hashes lie together here.
+            # Each docno's two hashes are adjacent here.
             for places in _probes(np.frombuffer(chunk, np.uint64).reshape(-1, 2).T, len(bits)):
                 bits[places] = True
         return with_checksum(_MAGIC + np.packbits(bits).tobytes())
@@ -89,7 +89,7 @@ class DocnoFilterBuilder:
 
 
 def _laid_out(docnos: Sequence[bytes]) -> tuple[bytes, Int32, Int32]:
-    """Docnos as one buffer, and where each lies."""
+    """Docnos as one buffer, and the position of each."""
     length = np.array(list(map(len, docnos)), np.int32)
     return b"".join(docnos) + bytes(SLACK), np.cumsum(length, dtype=np.int32) - length, length
 

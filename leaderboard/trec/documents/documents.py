@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 DOCUMENT_LIMITS = Limits(plain_bytes=64 * 2**30, line_bytes=16 * 2**20)
-"""A whole document may stand on one line, and collections are larger than runs."""
+"""A whole document may be on one line, and collections are larger than runs."""
 ID_KEYS = ("_id", "docno", "docid", "id")
 TEXT_KEYS = ("text", "contents", "body", "abstract")
 
@@ -54,7 +54,7 @@ def read_documents(path: Path, limits: Limits = DOCUMENT_LIMITS) -> Iterator[Doc
     """The documents of a file as they come; the first line that says something decides the format.
 
     Docnos are one word of at most 255 bytes, as a run's columns need. After the first problem no more
-    documents come; the rest is only checked, and Invalid raised with up to 25 problems.
+    documents follow; the rest is only checked, and Invalid raised with up to 25 problems.
     """
     lines = numbered_lines(path, limits)
     first = next((line for line in lines if line[1].strip()), None)

@@ -49,7 +49,7 @@ class _Match(NamedTuple):
 
 
 def terms(*texts: str) -> frozenset[str]:
-    """The words of a topic's title and description to mark, as `stem` has them.
+    """The words of a topic's title and description to mark, stemmed by `stem`.
 
     Stop words are left out, unless there is nothing else. Of Chinese, Japanese and Korean these are the
     pairs of neighbouring characters, without those of hiragana alone, which are endings.
@@ -103,7 +103,7 @@ def marked(text: str, topic_terms: frozenset[str]) -> tuple[Piece, ...]:
 def snippet(text: str, topic_terms: frozenset[str], length: int = SNIPPET) -> tuple[Piece, ...]:
     """The part of a text with most different words of the topic, in about `length` characters, marked.
 
-    The first such part; the beginning where none has any. Cut between words where there are spaces,
+    The first such part; the beginning if none has any. Cut between words where there are spaces,
     with an ellipsis at either end that is not the text's own; runs of white space are one space.
 
     >>> pieces = snippet("Much else comes first. Then a cat chases a dog.", terms("cat, dog"), 26)

@@ -34,7 +34,7 @@ class AssignedNuggets:
 
 @dataclass(frozen=True)
 class Assignments:
-    """The assignments of all runs by (run, topic), and the nugget set they are of."""
+    """The assignments of all runs by (run, topic), and their nugget set."""
 
     nuggets: NuggetSet
     cells: Mapping[tuple[str, str], AssignedNuggets] = field(default_factory=dict)

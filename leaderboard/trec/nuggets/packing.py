@@ -53,7 +53,7 @@ class PackedAnswers:
     """All judgments of one revision, each run known by the digest of its answers.
 
     made_by: who made each part that is there. leaves_out: whether topics without vital nuggets are left out
-    of measures of vital nuggets, where they would be 0. notes are no part of the digest.
+    of measures of vital nuggets, where they would be 0. notes are not part of the digest.
     """
 
     judgments: AnswerJudgments
@@ -76,7 +76,7 @@ class PackedAnswers:
 
     @property
     def without_vital(self) -> tuple[str, ...]:
-        """The topics that have nuggets, none of them vital."""
+        """The topics with nuggets but no vital ones."""
         return tuple(
             topic
             for topic, nuggets in self.judgments.nuggets.topics.items()
@@ -97,7 +97,7 @@ class PackedAnswers:
 
 
 def packed(answers: PackedAnswers) -> bytes:
-    """The judgments as they are stored; the same judgments give the same text, see `sha256`."""
+    """The judgments in their stored form; the same judgments give the same text, see `sha256`."""
     return checksums.compressed(_MAGIC, text(answers), _LEVEL)
 
 
@@ -155,7 +155,7 @@ def _body(answers: PackedAnswers) -> dict[str, Any]:
 
 
 def _rows(cells: Mapping[tuple[str, str], Any], of: Any) -> dict[str, dict[str, Any]]:
-    """Run -> topic -> what is kept of a cell."""
+    """Run -> topic -> the stored part of a cell."""
     rows: dict[str, dict[str, Any]] = {}
     for (run, topic), cell in cells.items():
         rows.setdefault(run, {})[topic] = of(cell)

@@ -54,8 +54,8 @@ class JudgmentFiles:
 class AnswerScores:
     """One run's scores: per measure its topics and float64 (topics,), nan where unjudged.
 
-    parts: what an aggregate is made from, float64 (k, topics), for the measures that have any. zeros: what
-    nobody judged counts as 0, as programs count that leave no topic out.
+    parts: what an aggregate is made from, float64 (k, topics), for the measures that have any. zeros:
+    unjudged ones count as 0, as in programs that leave no topic out.
     """
 
     run: str
@@ -80,7 +80,7 @@ class AnswerScores:
         counts = ~np.isnan(scores)
         if not counts.any():
             return None
-        # What is not judged adds nothing to a sum over topics, but its part of the divisor is known.
+        # Unjudged items add nothing to a sum over topics, but their part of the divisor is known.
         return measure.aggregate(scores[counts], None if parts is None else np.nan_to_num(parts[:, counts]))
 
 
@@ -190,7 +190,7 @@ def _read(reader: Callable[[Path], Read], path: Path) -> Read:
 
 
 def read_answers(path: Path, rules: AnswerRules | None = None) -> tuple[str, dict[str, Answer]]:
-    """The run a file is of, and its answers by topic in the file's order, without the lines they came on.
+    """A file's run, and its answers by topic in the file's order, without their line numbers.
 
     Nothing is cut or refused for its length unless the rules say so. Raises Invalid with the check's errors.
     """
@@ -222,7 +222,7 @@ def trec(scored: Iterable[AnswerScores], *, per_topic: bool = False) -> Iterator
 
 
 def tsv(scored: Iterable[AnswerScores], *, per_topic: bool = False) -> Iterator[str]:
-    """A heading and one line a score: run, measure, topic (`all` for the mean), value in full."""
+    """A heading and one line per score: run, measure, topic (`all` for the mean), value in full."""
     yield "run\tmeasure\ttopic\tvalue\n"
     for run_scores in scored:
         if per_topic:

@@ -65,7 +65,7 @@ class NuggetSet:
 
 
 def read_nuggets(path: Path) -> NuggetSet:
-    """The nugget set in a file of JSON lines, one per topic, of any of the three forms, told apart by keys.
+    """The nugget set in a file of JSON lines, one per topic, in any of the three forms, recognised by keys.
 
     Raises Invalid with up to 25 problems: keys that are missing, a nugget or topic that is there twice.
     """
@@ -191,7 +191,7 @@ def _named(topics: list[str], most: int = 10) -> str:
 
 RELEVANT, ATTESTED, ANSWERS = "CITED_DOCUMENT_RELEVANCE", "SENTENCE_ATTESTED", "SENTENCE_ANSWERS_QUESTION"
 REQUIRES, FIRST = "requires_citation", "is_first_instance"
-"""Answers about a sentence without citations, whatever the judgment's type is called."""
+"""Answers about a sentence without citations, for any name of the judgment's type."""
 
 
 @dataclass(frozen=True)
@@ -267,7 +267,7 @@ def is_counted(record: dict[str, Any]) -> bool:
 
 
 def _kept(record: dict[str, Any]) -> ArguedAnswer:
-    """An answer's counts and the answers found by question, as they are."""
+    """An answer's counts and the answers found by question, unchanged."""
     by_question = {
         text_value(question, "matched"): frozenset(
             text_value(answer, "each of matched") for answer in list_in(matched, question, "matched.")

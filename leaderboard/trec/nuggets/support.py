@@ -48,10 +48,10 @@ class SupportLabels:
         return {*self.answers, *self.pairs}
 
     def of(self, run: str, topic: str, answer: Answer | None) -> tuple[tuple[int, ...], ...] | None:
-        """The labels of every segment of an answer, None where it has none.
+        """The labels of every segment of an answer, None if it has none.
 
-        A citation without a label is not judged. Raises Fault where a label is of a place that the answer
-        does not have.
+        A citation without a label is not judged. Raises Fault where a label has a place that the answer does
+        not have.
         """
         whole = self.answers.get((run, topic))
         if whole is not None:

@@ -24,7 +24,7 @@ def of_text(text: bytes) -> PackedAnswers:
 
 
 def _sound(of: PackedAnswers) -> Iterator[bool]:
-    """Whether each value is of its kind: what follows trusts what is stored."""
+    """Whether each value has its type: what follows trusts what is stored."""
     yield isinstance(of.leaves_out, bool)
     yield of.made_by.keys() <= set(PARTS)
     yield all(maker.kind in get_args(Maker) and isinstance(maker.name, str) for maker in of.made_by.values())

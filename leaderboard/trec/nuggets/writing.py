@@ -15,8 +15,7 @@ Names = Mapping[str, str]
 def lines_of(judgments: AnswerJudgments, part: Part, names: Names) -> Iterator[str]:
     """The lines of one part, by topic in byte order; empty if the part is missing.
 
-    What is read of them is what was written. Of Auto-ARGUE's judgments counts alone are kept, and a line says
-    them.
+    Reading them gives the same judgments. Only counts are kept of Auto-ARGUE's judgments, in their own lines.
     """
     for record in _WRITERS[part](judgments, names):
         yield json.dumps(record, ensure_ascii=False) + "\n"
@@ -82,7 +81,7 @@ def _argued(judgments: AnswerJudgments, names: Names) -> Iterator[dict[str, Any]
 
 
 def _cells(cells: Mapping[tuple[str, str], Any], names: Names) -> Iterator[tuple[str, str, Any]]:
-    """Name of the run, topic and what is said of it, by topic and run."""
+    """Name of the run, topic and value of each cell, by topic and run."""
     ordered = sorted((topic.encode(), names[run], run, topic) for run, topic in cells if run in names)
     for _, name, run, topic in ordered:
         yield name, topic, cells[run, topic]

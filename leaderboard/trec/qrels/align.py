@@ -44,7 +44,7 @@ class DocumentsByTopic:
 
 
 def remaining(block: Block, left_out: DocumentsByTopic) -> Block:
-    """A block without what is left out of its topics; a topic with nothing else is gone."""
+    """A block without the documents left out of its topics; a topic with nothing else is dropped."""
     columns = block.columns
     place = np.array([left_out.index.get(topic, -1) for topic in block.topics], np.int32)
     every = np.arange(len(columns.at), dtype=np.int32)
@@ -94,7 +94,7 @@ class CompiledJudgments:
     index: topic as bytes -> its place in judgments.topics; documents: the judged documents of each
     topic in that order, docnos ascending as bytes: judgments.grades has their grades. distractors: the
     documents known not to be relevant to any topic, as one topic's; None if absent. left_out:
-    documents that are taken out of every ranking before ranks are counted; None if absent.
+    documents removed from every ranking before ranks are counted; None if absent.
     """
 
     judgments: Judgments
@@ -145,10 +145,10 @@ def order(ranking: Ranking, dialect: int) -> IntArray:
 
 
 class Aligner:
-    """Takes the blocks of one run and reduces it to its judged hits.
+    """Reduces the blocks of one run to its judged hits.
 
     Topics without judgments are skipped; depth keeps that many documents of each ranking, the best
-    (None: all). Documents that the judgments leave out are taken out of a block first, and counted in
+    (None: all). Documents that the judgments leave out are first removed from a block, and counted in
     `left_out`. Holds the hits only, and the docnos of the best `top` documents of each topic where that is
     not 0.
     """
@@ -203,7 +203,7 @@ class Aligner:
             inside &= rank <= self._depth
         topic, rank = topic[inside], rank[inside]
         document = self._compiled.judgments.starts[topic]
-        # The topic's own judgment of a document goes before the judgment that holds for all topics.
+        # The topic's own judgment of a document takes precedence over the judgment for all topics.
         topics, ranks, documents = (
             np.concatenate(pair) for pair in zip(hits, (topic, rank, document), strict=True)
         )

@@ -33,9 +33,9 @@ def read_judgments(
 ) -> CompiledJudgments:
     """The judgments of a qrels file, ready to be aligned with runs.
 
-    Plain four-column files are read in bulk; any other goes through `read_qrels`, whose rules and
-    errors these are, and subtopics are kept, as second says. What bulk reading takes, `read_qrels` takes too.
-    say takes what is to be known of the file.
+    Plain four-column files are read in bulk; any other is read by `read_qrels`, whose rules and errors these
+    are, and subtopics are kept, as second says. `read_qrels` accepts whatever bulk reading accepts. say
+    receives notes on the file.
     """
     try:
         if second != "subtopics" and not asked.columns:

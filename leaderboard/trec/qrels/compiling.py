@@ -15,8 +15,8 @@ from leaderboard.trec.read.lines import bytes_of
 def compile_qrels(qrels: Qrels, preferences: PreferenceJudgments | None = None) -> CompiledJudgments:
     """The judgments ready to be aligned with runs, with the subtopics of qrels of that kind.
 
-    Documents and topics that only preferences speak of are added, pooled but not judged: a run finds
-    them, and no measure of grades takes them for relevant.
+    Documents and topics that occur only in preferences are added, pooled but not judged: a run finds
+    them, and no measure of grades treats them as relevant.
 
     >>> subtopics = {"1": {"1": {b"a": 1}, "2": {b"b": 2}}}
     >>> qrels = Qrels({"1": {b"a": 1, b"b": 2}}, "subtopic", subtopics=subtopics)
@@ -46,7 +46,7 @@ def subtopics_of(
 
     topics, starts: those of the Judgments; docnos: the judged documents of each topic in their order,
     among them all that by_topic has. Subtopics that are numbers come first, by value, as in ndeval. One
-    that no document is relevant to is kept: it has no part in any score, whatever the level. Topics that
+    that no document is relevant to is kept: it has no part in any score, at any level. Topics that
     are not in topics are left out.
 
     >>> by_topic = {"7": {"10": {b"a": 1}, "9": {b"a": 0, b"b": 2}}}

@@ -18,7 +18,7 @@ Ratings = Iterator[tuple[str, dict[str, int]]]
 
 
 def by_query(titles: Mapping[str, str]) -> dict[str, str]:
-    """Query as a topic id -> topic, of the topics whose title is no other's and no topic's id.
+    """Query as a topic id -> topic, of the topics whose title is unique and not a topic's id.
 
     >>> by_query({"1": "red dress", "2": "jeans", "3": "jeans", "4": ""})
     {'red_dress': '1'}

@@ -21,7 +21,7 @@ from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, Problems, bytes_
 NONE = b"N/A"
 """BRIGHT's word for no document."""
 PLAIN, JUDGED = 2, 4
-"""Columns of a list, and of judgments, all of which are left out."""
+"""Columns of a list, and of judgments, which are all left out."""
 
 C = TypeVar("C", bound=Consumer)
 
@@ -70,9 +70,9 @@ def read_left_out(
 ) -> LeftOut:
     """The documents left out by all of the files together.
 
-    A file has lines `topic docno`, where the docno N/A means none; or lines of qrels, of which every
-    judged document is left out whatever its grade; or lines of JSON with id and excluded_ids, as BRIGHT's
-    topics. renamed leads from docnos in the files to those of today. Raises Invalid with up to 25 problems.
+    A file has lines `topic docno`, where the docno N/A means none; or lines of qrels, where every judged
+    document is left out regardless of its grade; or lines of JSON with id and excluded_ids, as BRIGHT's
+    topics. renamed maps docnos in the files to those of today. Raises Invalid with up to 25 problems.
     """
     by_topic: dict[bytes, set[bytes]] = {}
     is_residual, repeated = False, 0
@@ -99,7 +99,7 @@ def read_renamed(path: Path, limits: Limits = DEFAULT_LIMITS) -> dict[bytes, byt
     """Docnos that changed: old -> what it is today, from lines `old new`.
 
     A document that changed more than once is followed to its last docno. Raises Invalid with up to 25
-    problems, also where docnos lead round in a circle.
+    problems, also where renamed docnos form a cycle.
     """
     problems, pairs = Problems("list of changed docnos"), dict[bytes, bytes]()
     for number, line in raw_lines(path, limits):
@@ -160,7 +160,7 @@ def lines_naming(
 
 
 class Leaving(Generic[C]):
-    """Takes the blocks of a run, and gives a consumer what is left of them: ranks close up."""
+    """Passes the rest of a run's blocks to a consumer: ranks close up."""
 
     def __init__(self, consumer: C, left_out: DocumentsByTopic) -> None:
         self.consumer = consumer
@@ -179,7 +179,7 @@ def compiled_left_out(left_out: LeftOut) -> DocumentsByTopic:
 
 
 def without_relevant(compiled: CompiledJudgments, level: int = 1) -> list[str]:
-    """The topics that no document is relevant to, which score 0 whatever a run does.
+    """The topics without relevant documents, which score 0 for any run.
 
     >>> without_relevant(compile_judgments({"1": {b"a": 1}, "2": {b"a": 0}}))
     ['2']
@@ -189,7 +189,7 @@ def without_relevant(compiled: CompiledJudgments, level: int = 1) -> list[str]:
 
 
 class _Reader:
-    """Reads one file into what is left out by topic."""
+    """Reads one file into the documents left out by topic."""
 
     def __init__(self, by_topic: dict[bytes, set[bytes]], renamed: Mapping[bytes, bytes]) -> None:
         self.columns = 0
@@ -199,7 +199,7 @@ class _Reader:
         self._problems = Problems("list of documents left out")
 
     def read(self, path: Path, limits: Limits) -> None:
-        """Take all lines of the file; raises Invalid with its name and up to 25 problems."""
+        """Read all lines of the file; raises Invalid with its name and up to 25 problems."""
         try:
             for number, line in raw_lines(path, limits):
                 self.take(number, line)
@@ -265,7 +265,7 @@ def _require_none_relevant(qrels: Qrels, left_out: LeftOut) -> None:
 
 
 def _last(docno: bytes, pairs: Mapping[bytes, bytes]) -> bytes:
-    """End of a docno's chain of changes; raises Invalid where it leads back."""
+    """End of a docno's chain of changes; raises Invalid for a cycle."""
     seen = {docno}
     while (following := pairs.get(docno)) is not None and following != docno:
         if following in seen:

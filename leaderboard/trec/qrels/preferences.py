@@ -133,7 +133,7 @@ def with_documents(
 ) -> dict[str, dict[bytes, int]]:
     """The judgments (topic -> docno -> grade) and, pooled but not judged, documents only preferences name.
 
-    Measures that tell documents in the pool from others, infAP, RelString and Judged, see them as such.
+    Measures that distinguish pooled documents from others, infAP, RelString and Judged, see them as such.
 
     >>> given = PreferenceJudgments({"1": {"": {(b"a", b"b"): 1.0}}})
     >>> with_documents({"1": {b"a": 2}}, given)
@@ -189,7 +189,7 @@ class _Reader:
         self.count = 0
 
     def add(self, number: int, line: bytes) -> None:
-        """Take a line that is neither blank nor a comment."""
+        """Add a line that is neither blank nor a comment."""
         if problem := unfit_text(number, line):
             self.problems.add(problem)
             return
@@ -208,7 +208,7 @@ class _Reader:
             self._add_pair(number, fields)
 
     def preferences(self) -> PreferenceJudgments:
-        """All preferences taken; raises Invalid where there were problems."""
+        """All preferences added; raises Invalid where there were problems."""
         if not self.pairs and not self.levels.groups and not self.problems.found:
             remedy = "Write one line each: topic, better docno, worse docno."
             self.problems.add(Problem("The file has no preferences.", remedy))

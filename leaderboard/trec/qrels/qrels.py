@@ -116,7 +116,7 @@ class _Reader:
             self.problems.add(hidden_entries(number, line))
 
     def add(self, number: int, line: bytes) -> None:
-        """Take a line that is neither blank nor a comment."""
+        """Add a line that is neither blank nor a comment."""
         if not self.columns and self._is_header(line):
             return
         fields = self._fields(number, line)
@@ -148,7 +148,7 @@ class _Reader:
             self.problems.add(Problem(rule, "Keep one of the two lines.", number, "docno", shown(key[2])))
 
     def qrels(self) -> Qrels:
-        """The qrels of all lines taken; raises Invalid where there were problems."""
+        """The qrels of all lines added; raises Invalid where there were problems."""
         if not self.grades and not self.problems.found:
             remedy = "Write one line each: topic 0 docno grade."
             self.problems.add(Problem("The file has no judgments.", remedy))
@@ -182,7 +182,7 @@ class _Reader:
         return True
 
     def _parted(self, line: bytes) -> Fields | None:
-        """The fields as they stand, or None where their number is wrong."""
+        """The fields unchanged, or None where their number is wrong."""
         parts = [part.strip() for part in line.split(b"\t")] if self.tabs else line.split()
         if len(parts) != self.columns:
             return None

@@ -54,10 +54,10 @@ class RevisionInputs:
 def compiled_inputs(inputs: RevisionInputs) -> CompiledJudgments:
     """The judgments with all further inputs.
 
-    Documents and topics that only subtopics or preferences speak of are added as `leaderboard evaluate`
-    adds them: pooled but not judged, so that no measure of grades takes them for relevant. A distractor
-    among them is of grade 0. What is left out of a topic is not judged for it. Raises Damaged, by the name of
-    the inputs, where any of them is.
+    Documents and topics that occur only in subtopics or preferences are added as `leaderboard evaluate` adds
+    them: pooled but not judged, so that no measure of grades treats them as relevant. A distractor among them
+    has grade 0. Documents left out of a topic are not judged for it. Raises Damaged, by the name of the
+    inputs, where any of them is.
     """
     with belonging_to(inputs.name):
         return _compiled(inputs)
@@ -87,7 +87,7 @@ def _leaving(compiled: CompiledJudgments, packed: bytes, distractors: frozenset[
 
 
 def _without_documents(inputs: RevisionInputs) -> CompiledJudgments:
-    """The topics of judgments of answers or of a reference, none of which judges a document by itself."""
+    """The topics of judgments of answers or of a reference, none of which judges single documents."""
     topics: Collection[str]
     if inputs.kind == "board":
         from leaderboard.trec.boards.packing import unpack_reference

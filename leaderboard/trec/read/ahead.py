@@ -37,8 +37,8 @@ def in_order(
 ) -> Generator[Result]:
     """The results of work on the items, in order; after the first few it runs in this number of threads.
 
-    The caller takes the items, as many as there are threads before a result is given. An exception of
-    work comes in place of its result, one of items after all results before it.
+    The caller takes the items, as many as there are threads before a result is given. An exception of work
+    replaces its result, one of items after all results before it.
     """
     yield from map(work, islice(items, alone))
     with _Team(work, threads) as team:
@@ -56,7 +56,7 @@ class _Outcome(Generic[Result]):
 class _Team(Generic[Item, Result]):
     """Threads, started with the first items; all have ended at the end of the context.
 
-    concurrent.futures has the same and loads so much that a whole small run could be read meanwhile.
+    concurrent.futures offers the same, but importing it takes as long as reading a small run.
     """
 
     def __init__(self, work: Callable[[Item], Result], threads: int) -> None:
@@ -103,7 +103,7 @@ class _Team(Generic[Item, Result]):
         while task := self._tasks.get():
             item, answer = task
             answer.put(self._outcome(item))
-            # While the thread waits, no one else needs the large objects.
+            # While the thread waits, nothing else needs the large objects.
             del task, item, answer
 
     def _outcome(self, item: Item) -> _Outcome[Result]:

@@ -12,15 +12,15 @@ BLOCK_BYTES = 2**17
 RATIO_FLOOR = 2**20
 """Plain bytes up to which the ratio is not checked: tiny files of one repeated line compress very well."""
 MEMBERS = 100_000
-"""Maximum members of an archive; each costs a copy of what is left of a read."""
+"""Maximum members of an archive; each costs a copy of the rest of a read."""
 
 
 @dataclass(frozen=True)
 class Limits:
     """Limits of a file: plain_bytes in all, ratio of plain to compressed, line_bytes a line.
 
-    memory: most bytes a decoder may ask for; `xz -9` needs half of the usual ones. buffer_bytes: most that
-    lines of one topic may take at a time, None for any; beyond it TooSlow is raised.
+    memory: most bytes a decoder may request; `xz -9` needs half of the usual ones. buffer_bytes: most for the
+    lines of one topic at a time, None for any; beyond it TooSlow is raised.
     """
 
     plain_bytes: int = 2 * 2**30
@@ -63,7 +63,7 @@ class Source(Protocol):
 
 
 def any_blocks(path: Source, limits: Limits = DEFAULT_LIMITS) -> Iterator[bytes]:
-    """The plain bytes of a file whatever they are, as `plain_blocks` gives them: for readers of archives."""
+    """The plain bytes of any file, as `plain_blocks` gives them: for readers of archives."""
     with path.open("rb") as file:
         yield from raw(file, file.peek(8)[:8], limits)
 

@@ -19,10 +19,10 @@ class Known:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Complete rankings of a run; body and columns are those of the next block once that is asked for.
+    """Complete rankings of a run; body and columns become those of the next block once it is requested.
 
-    topics: (groups,) ids; lines: (groups,) line of the file on which each begins. known: what was worked
-    out of them so far.
+    topics: (groups,) ids; lines: (groups,) line of the file on which each begins. known: what was computed
+    from them so far.
     """
 
     body: bytes | bytearray
@@ -49,7 +49,7 @@ class Block:
         return np.diff(self.columns.group_start)
 
     def doubled(self) -> int:
-        """The first group that has a document twice, -1 where none has."""
+        """The first group that has a document twice, -1 if none has."""
         if self.known.doubled is None:
             self.known.doubled = kernel.doubled(self.body, self.columns)
         return self.known.doubled
@@ -64,7 +64,7 @@ class Consumer(Protocol):
     """A consumer of the blocks of a run, in order."""
 
     def add(self, block: Block) -> None:
-        """Take a block; nothing of it may be kept without copying."""
+        """Take a block; no part of it may be kept without copying."""
 
 
 def block_in(body: bytes | bytearray, columns: Columns) -> Block:

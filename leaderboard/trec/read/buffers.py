@@ -17,9 +17,9 @@ class TooLong(Exception):
 class Buffer:
     """Yields itself filled: body[:end] is whole lines, SLACK bytes follow; final says it was the last time.
 
-    The reader sets taken to how many bytes it has done with; the rest stays for the next time, and
-    the buffer grows where nothing was taken. Who keeps the body for longer sets following to another
-    one as long, which is filled the next time. marked: whether the file began with a byte order mark.
+    The reader sets taken to the number of bytes it has consumed; the rest stays for the next time, and the
+    buffer grows where nothing was consumed. Who keeps the body for longer sets following to another one as
+    long, which is filled the next time. marked: whether the file began with a byte order mark.
     """
 
     def __init__(self, path: Source, limits: Limits) -> None:

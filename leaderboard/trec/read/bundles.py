@@ -52,7 +52,7 @@ _ZIP_ERRORS = (
 class BundledFile:
     """A member of an archive: its name there, to be shown, and where it was unpacked, or why it was not.
 
-    leads_outside: whether its name as it came is absolute or goes up; it was unpacked under ours all the
+    leads_outside: whether its original name is absolute or contains `..`; it was unpacked under ours all the
     same.
     """
 
@@ -74,7 +74,7 @@ def kind_of(path: Path, limits: Limits) -> str:
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a file is one that systems leave in folders, such as .DS_Store; no one means to submit it."""
+    """Whether a file is one that systems leave in folders, such as .DS_Store, not for submission."""
     return _HIDDEN.search(name) is not None
 
 
@@ -83,8 +83,8 @@ def unbundled(
 ) -> Iterator[BundledFile]:
     """Unpack an archive into files of the folder, named by numbers; hidden files and folders are skipped.
 
-    Members that are no plain files come with a problem, and so do archives, unless they may be in it as they
-    are. Raises Invalid for a damaged archive or one of too many members, TooLarge beyond the limits.
+    Members that are not plain files come with a problem, and so do archives, unless nesting is allowed.
+    Raises Invalid for a damaged archive or one of too many members, TooLarge beyond the limits.
     """
     members = (_zipped if kind == "zip" else _tarred)(path, folder, limits, most)
     for member in members:
@@ -173,7 +173,7 @@ def is_larger(path: Path, plain_bytes: int, limits: Limits) -> bool:
 
 
 def member_name(name: str) -> str:
-    """A file's name with its folders, fit for a page: no way out of a folder, no control characters.
+    """A file's name with its folders, fit for a page: no path out of a folder, no control characters.
 
     >>> member_name("../../etc/passwd"), member_name("C:\\\\runs\\\\a.txt")
     ('etc/passwd', 'C:/runs/a.txt')
@@ -184,7 +184,7 @@ def member_name(name: str) -> str:
 
 
 def leads_outside(name: str) -> bool:
-    """Whether a name in an archive is absolute or goes up, on any system.
+    """Whether a name in an archive is absolute or contains `..`, on any system.
 
     >>> [leads_outside(name) for name in ("a/b", "./a", "../a", "/a", "C:\\a", "a..b")]
     [False, False, True, True, True, False]
@@ -240,7 +240,7 @@ def _zipped(path: Path, folder: Path, limits: Limits, most: int) -> Iterator[Bun
 
 
 def _require_short_directory(path: Path, most: int) -> None:
-    """Raise TooLarge where a zip's list of members is long: reading it would take memory without end."""
+    """Raise TooLarge where a zip's list of members is long: reading it would use unlimited memory."""
     with path.open("rb") as file:
         _require_short_file(file, most)
 
@@ -277,7 +277,7 @@ def _unzipped(
 
 
 def _fault_of(info: zipfile.ZipInfo, limits: Limits) -> tuple[str, str] | None:
-    """Rule and remedy where a member is not taken."""
+    """Rule and remedy where a member is not accepted."""
     if stat.S_ISLNK(info.external_attr >> 16):
         return "This is a link, not a file.", "Put the file itself into the archive."
     if info.flag_bits & 1:
@@ -341,7 +341,7 @@ def _tarred(path: Path, folder: Path, limits: Limits, most: int) -> Iterator[Bun
 
 
 def _tar_members(path: Path, limits: Limits) -> Iterator[tuple[str, bytes, Iterator[bytes]]]:
-    """Name, kind and bytes of the members of a tar but folders and hidden files; the bytes are to be taken.
+    """Name, kind and bytes of the members of a tar but folders and hidden files; the bytes are to be used.
 
     The standard library's reader would hold headers of any length in memory.
     """

@@ -42,19 +42,19 @@ _TIERS = (
 
 @dataclass(eq=False)
 class Converted:
-    """A source whose plain bytes are in the usual form; what was made from the file is in `notes` once read.
+    """A source whose plain bytes are in the usual form; how the file was read is in `notes` afterwards.
 
     guessed: words that were given numbers unasked, as WORD=NUMBER; tagged: whether its entries have a tag.
     """
 
     rows: Callable[[], Iterator[bytes]]
     kind: Kind
-    said: tuple[Problem, ...]
+    column_notes: tuple[Problem, ...]
     grades: "_Grades"
     numbered: bool = True
     tagged: bool = True
     columns: tuple[str, ...] = ()
-    """Guessed meanings of the columns, where neither a heading nor the usual number decides."""
+    """Guessed meanings of the columns, if neither a heading nor the usual number decides."""
 
     def open(self, mode: Literal["rb"]) -> io.BufferedReader:
         """The lines from the beginning."""
@@ -71,7 +71,7 @@ class Converted:
     @property
     def notes(self) -> tuple[Problem, ...]:
         """Notes for the sender on how the file was read."""
-        return (*self.said, *self.grades.notes())
+        return (*self.column_notes, *self.grades.notes())
 
 
 class _Stream(io.RawIOBase):
@@ -94,7 +94,7 @@ class _Stream(io.RawIOBase):
 
 
 class _Grades:
-    """Grades as they are written, made whole numbers; counts what was read otherwise than it stands."""
+    """Written grades as whole numbers; counts what was read otherwise than it stands."""
 
     def __init__(self, asked: Asked) -> None:
         self.words = dict(asked.words)
@@ -166,7 +166,7 @@ def proposed(words: list[bytes]) -> dict[bytes, int] | None:
 
 
 def converted(source: Source, head: Head, kind: Kind, limits: Limits, asked: Asked) -> Converted | None:
-    """The file as lines of the usual form; None where it is of no form that can be turned into it."""
+    """The file as lines of the usual form; None where it has no convertible form."""
     start = head.block.lstrip()[:1]
     if start in (b"{", b"["):
         return _json_lines(source, head, kind, limits, asked) or _json(source, kind, limits, asked)
@@ -183,13 +183,13 @@ class _Columns:
     roles: tuple[str, ...]
     separator: bytes | None
     heading: bool
-    said: str = ""
+    has_nbsp: bool = False
     queries: bool = False
     """Whether topics are named by the text of their query, as Quepid does."""
 
     def parted(self, line: bytes) -> list[bytes]:
         if self.separator is None:
-            return line.replace(NBSP, b" ").split() if NBSP in line and self.said == "nbsp" else line.split()
+            return line.replace(NBSP, b" ").split() if NBSP in line and self.has_nbsp else line.split()
         if self.queries:
             text, separator = line.decode("utf-8", "surrogateescape"), self.separator.decode()
             cells = next(csv.reader([text], delimiter=separator), [])
@@ -219,7 +219,7 @@ def _columns(head: Head, kind: Kind, asked: Asked) -> _Columns | None:
     has_nbsp = any(NBSP in line for line in head.lines)
     if kind == "run" and has_nbsp and all(len(line.replace(NBSP, b" ").split()) == 6 for line in head.lines):
         roles = ("topic", "iteration", "docno", "rank", "score", "tag")
-        return _Columns(roles, None, heading=False, said="nbsp")
+        return _Columns(roles, None, heading=False, has_nbsp=True)
     return None
 
 
@@ -341,7 +341,7 @@ def _table(source: Source, columns: _Columns, kind: Kind, limits: Limits, asked:
         yield from _spaced((number, _line(row, places, kind, grades, asked)) for number, row in rows())
 
     is_guess = kind == "qrels" and len(names) > 4 and not (columns.heading or asked.columns)
-    notes = _said(columns, kind, asked)
+    notes = _column_notes(columns, kind, asked)
     return Converted(lines, kind, notes, grades, tagged="tag" in places, columns=names if is_guess else ())
 
 
@@ -417,8 +417,8 @@ def _names(roles: tuple[str, ...]) -> str:
     return " ".join(role or "-" for role in roles)
 
 
-def _said(columns: _Columns, kind: Kind, asked: Asked) -> tuple[Problem, ...]:
-    if columns.said == "nbsp":
+def _column_notes(columns: _Columns, kind: Kind, asked: Asked) -> tuple[Problem, ...]:
+    if columns.has_nbsp:
         rule = "The columns are separated by no-break spaces (U+00A0)."
         return (Problem(rule, "They were read as blanks; trec_eval refuses them."),)
     if columns.separator is None and columns.roles == ("topic", "iteration", "docno", "grade"):
@@ -551,7 +551,7 @@ def _json(source: Source, kind: Kind, limits: Limits, asked: Asked) -> Converted
         loaded = json.loads(text, object_pairs_hook=_Object)
     except json.JSONDecodeError as error:
         if error.msg == "Extra data":
-            # One value a line, of another kind.
+            # One value per line, of another kind.
             return None
         problem = not_json(error, text).problem(None)
         raise Invalid(f"The {forms.NAMES[kind]} cannot be read: {problem}", [problem]) from error

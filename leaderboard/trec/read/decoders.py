@@ -26,7 +26,7 @@ class Decoder(Protocol):
 
     @property
     def needs_input(self) -> bool:
-        """Whether there is nothing left of what was given."""
+        """Whether all input was consumed."""
         ...
 
     @property
@@ -35,7 +35,7 @@ class Decoder(Protocol):
         ...
 
     def decompress(self, data: bytes, max_length: int = -1) -> bytes:
-        """The next plain bytes, of what is given and was given before."""
+        """The next plain bytes, of this and earlier input."""
         ...
 
 

@@ -65,7 +65,7 @@ def is_rank(text: bytes) -> bool:
 
 
 def hides_entries(line: bytes, count: int, columns: int) -> bool:
-    """Whether a line of which something is ignored, a comment or fields beyond the columns, has a bare CR."""
+    """Whether a line with an ignored part, a comment or fields beyond the columns, has a bare CR."""
     return (line.startswith(b"#") or count > columns) and has_bare_cr(line)
 
 
@@ -90,7 +90,7 @@ def unfit_text(number: int, line: bytes) -> Problem | None:
 def explain(
     path: Source, limits: Limits, strict: bool, suspects: Collection[bytes], dialect: int = 10
 ) -> Never:
-    """Raise Invalid with up to 25 problems of a run file that bulk reading could not take.
+    """Raise Invalid with up to 25 problems of a run file that bulk reading could not read.
 
     suspects: topics known to have a document twice; of other topics only neighbouring lines are compared.
     """

@@ -20,7 +20,7 @@ _WHOLE = re.compile(rb"[+-]?\d+")
 SAMPLED_BYTES = 2**16
 SAMPLED_LINES = 50
 RANK_NOT_GRADE = 5
-"""From which a number that counts up is taken for a rank in a file that was sent as judgments."""
+"""From this number on, ascending numbers count as ranks in a file submitted as judgments."""
 
 ROLES: Mapping[str, Collection[str]] = {
     "topic": ("topic", "topicid", "queryid", "qid", "query", "q", "topicno", "topicnumber", "tid"),
@@ -44,7 +44,7 @@ ROLES: Mapping[str, Collection[str]] = {
 class Asked:
     """Options for reading a file: the version of trec_eval, and the sender's mapping of grades and columns.
 
-    dialect: 9 takes a line that begins with `#` for an entry where it has the fields of one; 10 skips it.
+    dialect: 9 reads a line that begins with `#` as an entry if it has the fields of one; 10 skips it.
     words: grade as written -> number; columns: names of the columns in order, `-` for one to ignore;
     grade: the grade of all documents in a file that has none.
     """
@@ -73,11 +73,11 @@ def asked(texts: Collection[str], dialect: int = 10) -> Asked:
         parts = [text] if text.strip().startswith("columns=") else re.split(r"[,;]", text)
         for part in parts:
             if part.strip():
-                mapping = _said(mapping, part.strip())
+                mapping = _with_part(mapping, part.strip())
     return mapping
 
 
-def _said(mapping: Asked, part: str) -> Asked:
+def _with_part(mapping: Asked, part: str) -> Asked:
     name, sign, value = (word.strip() for word in part.rpartition("="))
     if name == "columns":
         columns = tuple(re.split(r"[,\s]+", value))
@@ -104,7 +104,7 @@ class Head(NamedTuple):
 
     @classmethod
     def of(cls, block: bytes) -> "Head":
-        """The head of a file that begins with a block; it has no lines where it is no text."""
+        """The head of a file that begins with a block; it has no lines if it is not text."""
         block = block[:SAMPLED_BYTES].removeprefix(BOM)
         if b"\0" in block or block.startswith((b"\xff\xfe", b"\xfe\xff")):
             return cls(block, [])

@@ -138,7 +138,7 @@ def text_value(value: object, name: str) -> str:
 
 
 def id_value(value: object, name: str) -> str:
-    """A value that names something, as text: whole numbers are taken as they are written; raises Fault."""
+    """A value that names something, as text: whole numbers are read as written; raises Fault."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str):

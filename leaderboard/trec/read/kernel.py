@@ -1,7 +1,7 @@
 """The inner loops of reading runs and qrels, in C where that was built, else in numpy: the same bits.
 
-Everything works on a block: a buffer of whole lines with SLACK readable bytes behind them, and
-`Columns`, where each entry's docno lies in the buffer, its hash and its score, grouped by topic.
+Everything works on a block: a buffer of whole lines followed by SLACK readable bytes, and `Columns`, the
+position of each entry's docno in the buffer, its hash and its score, grouped by topic.
 """
 
 from collections.abc import Mapping
@@ -108,8 +108,8 @@ def name() -> str:
 
 
 class Parsed(NamedTuple):
-    """Result of `columns`: ok is 0 where some line could not be read; consumed and lines are what was
-    taken of the block; the tag is the last line's, in qrels its iteration."""
+    """Result of `columns`: ok is 0 where some line could not be read; consumed and lines count what was read
+    of the block; the tag is the last line's, in qrels its iteration."""
 
     ok: int
     entries: int
@@ -151,7 +151,7 @@ def order(body: bytes | bytearray, block: Columns, dialect: int) -> tuple[Int32,
 
 
 def doubled(body: bytes | bytearray, block: Columns) -> int:
-    """The first group that has a docno twice, -1 where none has."""
+    """The first group that has a docno twice, -1 if none has."""
     search = (native or _numpy()).doubled
     group: int = search(body, block.at, block.length, block.hash, block.group_start, len(block.group_at))
     return group
@@ -171,7 +171,7 @@ class Gathered(NamedTuple):
 def gathered(topics: list[Mapping[str, float]], id_bytes: int) -> Gathered | None:
     """The documents (docno -> score) of all topics, in their order; None where one breaks a rule.
 
-    Docnos are text of at most so many bytes; scores are finite numbers.
+    Docnos are text of at most `id_bytes` bytes; scores are finite numbers.
     """
     entries = sum(map(len, topics))
     at, length = np.empty(entries, np.int32), np.empty(entries, np.int32)
@@ -179,7 +179,7 @@ def gathered(topics: list[Mapping[str, float]], id_bytes: int) -> Gathered | Non
     arrays = (at, length, hashed, score)
     letters = None if native is None else native.gathered(topics, id_bytes, *arrays)
     if letters is None:
-        # Also for what is right and unusual, such as scores of numpy's types.
+        # Also for valid but unusual values, such as scores of numpy's types.
         letters = _numpy().gathered(topics, id_bytes, *arrays)
     return None if letters is None else Gathered(letters, *arrays)
 
@@ -233,7 +233,7 @@ def match(
 def among(
     body: bytes | bytearray, at: Int32, length: Int32, hashed: Words, which: Int32, index: Index
 ) -> IntArray:
-    """The places in which of the docnos that an index of one topic has, ascending, (hits,).
+    """The positions in which of docnos that are in the index of one topic, ascending, (hits,).
 
     at, length, hashed: of each docno of the body; which: those to look up, any number of times.
     """
@@ -252,10 +252,10 @@ def among(
 def printed(
     heads: list[bytes], topics: list[bytes], values: FloatArray, digits: Int32, texts: dict[int, list[bytes]]
 ) -> bytes:
-    """For every topic a line for each head: head, topic, tab, and the value to so many digits.
+    """For every topic a line for each head: head, topic, tab, and the value to its number of digits.
 
-    values: (lines, topics); digits: (lines,), with which a number takes six characters at least, with 0 as
-    many as it needs. texts: line -> what stands there for every topic instead of a number.
+    values: (lines, topics); digits: (lines,), where a number takes at least six characters, with 0 as
+    many as it needs. texts: line -> the text for every topic instead of a number.
     """
     written: bytes = (native or _numpy()).printed(heads, topics, values, digits, texts)
     return written

@@ -73,7 +73,7 @@ def shown(text: bytes | str, length: int = SHOWN_CHARACTERS) -> str:
 
 
 def text_of(value: bytes) -> str:
-    """Text of an id; trec_eval takes any bytes, so those that are not UTF-8 survive as escapes."""
+    """Text of an id; trec_eval accepts any bytes, so those that are not UTF-8 survive as escapes."""
     return value.decode("utf-8", "surrogateescape")
 
 
@@ -88,7 +88,7 @@ def starts_with_mark(path: Source, limits: Limits = DEFAULT_LIMITS) -> bool:
 
 
 def has_bare_cr(line: bytes) -> bool:
-    """Whether a CR stands elsewhere than at the end of a line."""
+    """Whether a CR is elsewhere than at the end of a line."""
     return b"\r" in line.rstrip()
 
 

@@ -67,7 +67,7 @@ def _shown(comment: str) -> str:
 
 
 def _first(lines: Sequence[str]) -> list[str]:
-    """The lines that fit into what is kept of a header."""
+    """The lines that fit into the stored part of a header."""
     kept, size = [], 0
     for line in lines:
         size += len(line)

@@ -1,6 +1,6 @@
 """The functions of _kernel.c with numpy alone, for machines without a compiler: the same bits, slower.
 
-`columns` refuses more than the C kernel does: the reader then goes line by line.
+`columns` refuses more than the C kernel does: the reader then reads line by line.
 """
 
 from collections.abc import Mapping
@@ -128,7 +128,7 @@ def doubled(
 def gathered(
     topics: list[Mapping[str, float]], id_bytes: int, at: Int32, length: Int32, hash_: Words, score: Floats
 ) -> bytes | None:
-    """As kernel.gathered, for any mappings and numbers; bytes that are not UTF-8 stand as escapes."""
+    """As kernel.gathered, for any mappings and numbers; bytes that are not UTF-8 are escaped."""
     docnos = [docno for documents in topics for docno in documents]
     values = [value for documents in topics for value in documents.values()]
     is_text = all(isinstance(docno, str) for docno in docnos)
@@ -344,7 +344,7 @@ def numbers_of(text: Bytes, start: Places, size: Places) -> Floats | None:
 
 
 def _plain_numbers(text: Bytes, start: Places, size: Places) -> tuple[Floats, NDArray[np.bool_]]:
-    """Numbers of digits and a point, all at once, and which ones are of another form."""
+    """Numbers of digits and a point, all at once, and which ones have another form."""
     mantissa = np.zeros(len(start), np.uint64)
     digits, point = np.zeros(len(start), np.int64), np.full(len(start), -1, np.int64)
     first = text[start]
@@ -386,7 +386,7 @@ def _long_quotients(mantissa: Words, places: Places) -> tuple[Floats, NDArray[np
 
 
 def _odd_numbers(text: Bytes, start: Places, size: Places) -> Floats | None:
-    """Numbers one by one; float() alone would also take underscores, nan and infinity."""
+    """Numbers one by one; float() alone would also accept underscores, nan and infinity."""
     width = int(size.max())
     table = text[np.minimum(start[:, None] + np.arange(width), len(text) - 1)]
     table[np.arange(width) >= size[:, None]] = 0

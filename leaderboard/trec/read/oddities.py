@@ -31,7 +31,7 @@ class Doubtful(Exception):
 
 
 class Entries(NamedTuple):
-    """The entries taken of a block: where they lie in body, how many bytes and lines they were."""
+    """The entries read from a block: their positions in body, and their numbers of bytes and lines."""
 
     body: bytes | bytearray
     columns: Columns
@@ -41,7 +41,7 @@ class Entries(NamedTuple):
 
 @dataclass
 class Oddities:
-    """Collects a run's tags, comments, and notes on what is odd, each with the first line it was seen on."""
+    """Collects a run's tags, comments, and notes on oddities, each with the first line it was seen on."""
 
     strict: bool
     dialect: int = 10
@@ -58,7 +58,7 @@ class Oddities:
         self._fruitless = 0
 
     def look(self, body: bytearray, parsed: Parsed, line: int) -> None:
-        """Take in what the kernel saw in a block that begins on this line of the file."""
+        """Add the kernel's findings in a block that begins on this line of the file."""
         self.form = self.form or Form(6, self.strict)
         if parsed.flags & (BYTES | COMMENTS):
             lines = bytes(body[: parsed.consumed]).split(b"\n")
@@ -216,7 +216,7 @@ def _require_text(lines: list[bytes]) -> None:
 
 
 def _scores(texts: Column) -> FloatArray:
-    """The scores; float() alone would also take underscores, nan and infinity."""
+    """The scores; float() alone would also accept underscores, nan and infinity."""
     if b"".join(texts).translate(None, SCORE_BYTES):
         raise Doubtful
     try:
@@ -237,7 +237,7 @@ def _scores_of_ranks(ranks: Column) -> FloatArray:
 def _laid_out(
     topics: Column, docnos: Column, scores: FloatArray, firsts: list[int], lines: list[int]
 ) -> tuple[bytes, Columns]:
-    """A buffer of the docnos and the groups' topics, and where they lie in it."""
+    """A buffer of the docnos and the groups' topics, and their positions in it."""
     heads = [topics[first] for first in firsts]
     body = b"".join((*docnos, *heads, bytes(kernel.SLACK)))
     length = np.array(list(map(len, docnos)), np.int32)

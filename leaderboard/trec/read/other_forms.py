@@ -159,12 +159,12 @@ _JUDGED = re.compile(
 """Four or three columns with a grade; a word or a fraction as grade; NIST's prels; with a probability."""
 _PAIR = rb'\s*"[^"]*"\s*:\s*[+-]?[\d.eE+-]+'
 _DICTIONARY = re.compile(rb'\s*\{\s*"[^"]*"\s*:\s*\{(' + _PAIR + rb"(?:\s*," + _PAIR + rb")*)")
-"""A JSON dictionary of dictionaries, of which the first begins with numbers."""
+"""A JSON dictionary of dictionaries; the first one begins with numbers."""
 _RANKS = frozenset((*ROLES["rank"], *ROLES["tag"], "sim"))
 _GRADED = frozenset(ROLES["grade"])
 KINDS: tuple[Kind, Kind] = ("run", "qrels")
 A_FEW = 3
-"""Lines in a row of which no title has three words and a number at its end."""
+"""Consecutive lines without a title of three words and a number at its end."""
 
 
 def problem_of(head: Head, sent: Sent) -> Problem | None:
@@ -220,7 +220,7 @@ def kind_of(head: Head, *, tables: bool = True) -> str:
         if all(separator in line and len(line.split()) == 1 for line in lines):
             lines = [line.replace(separator, b"\t") for line in lines]
     rows = [line.split() for line in lines]
-    # One line out of order does not make a run another file: its check says what is wrong with it.
+    # One line out of order does not make a run another file: its check reports errors.
     if sum(map(_is_ranked, rows)) * 2 > len(rows) or looks_ranked(lines, A_FEW):
         return "run"
     if all(map(_LETOR.fullmatch, lines)):

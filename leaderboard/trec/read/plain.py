@@ -27,7 +27,7 @@ _REFUSED = {
 _ZIP = b"PK\x03\x04"
 _PACKED = [codec.magic for codec in CODECS] + list(_REFUSED)
 HEAD_BYTES = 512
-"""In which it is seen that a file is an archive."""
+"""Enough to recognise an archive."""
 
 
 def plain_blocks(path: Source, limits: Limits = DEFAULT_LIMITS) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""A run file as a stream of blocks of whole topics, read once, whatever its size."""
+"""A run file as a stream of blocks of whole topics, read once, for any size."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
@@ -64,9 +64,9 @@ def scan_run(
 ) -> Scanned[C]:
     """Read a run file once and give its blocks, each with distinct documents, to a consumer.
 
-    A file whose topics are not all together is read again and held in memory, and start is called
+    A file whose topics are not contiguous is read again and kept in memory, and start is called
     again. strict and errors are as in `read_run`. ahead: a large file is read by several threads with the
-    kernel in C; one that is irregular is begun again without them, so that nothing said of it differs.
+    kernel in C; an irregular one is read again without them, so that its messages are the same.
     Runs of other forms are read too, as `usual` says. dialect: with 9, entries may begin with `#`.
     """
     source = usual(path, "run", limits, strict=strict)
@@ -162,7 +162,7 @@ class _Reader:
             raise Doubtful from None
 
     def _taken(self, buffer: Buffer, entries: Entries) -> Block:
-        """The entries as a block; what they were of the buffer is marked as taken."""
+        """The entries as a block; their part of the buffer is marked as consumed."""
         buffer.taken = entries.consumed
         return self._counted(block_in(entries.body, entries.columns), entries.lines)
 
@@ -241,7 +241,7 @@ class _AheadReader(_Reader):
             if cut:
                 yield part
                 buffer.taken, buffer.following = cut, self._another(len(buffer.body))
-            # A part of a topic is no block; but blocks are to be those that one thread makes.
+            # A part of a topic is not a block; but blocks are to be those that one thread makes.
             elif self._worked(part)[2] is None:
                 raise Irregular
 
@@ -262,7 +262,7 @@ class _AheadReader(_Reader):
 
 
 class _ScatteredReader(_Reader):
-    """The same for files whose topics are not all together: held in memory, put together at the end."""
+    """The same for files whose topics are not contiguous: kept in memory, joined at the end."""
 
     def blocks(self) -> Iterator[Block]:
         """The blocks, topics in order of arrival, once all of the file was read."""

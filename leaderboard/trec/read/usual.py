@@ -1,8 +1,8 @@
 """The form of a file of runs or judgments, recognised from its first block before its lines are checked.
 
-Every reader of runs and qrels calls `usual`. It gives back the file where its lines are of the usual form, a
-`Converted` one where they can be turned into that form line by line, and raises Invalid with one sentence for
-a file of another kind.
+Every reader of runs and qrels calls `usual`. It returns the file where its lines are of the usual form, a
+`Converted` one where they can be converted to that form line by line, and raises Invalid with one sentence
+for a file of another kind.
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def usual(
     source: Source, kind: Kind, limits: Limits = DEFAULT_LIMITS, asked: Asked = USUAL, *, strict: bool = True
 ) -> "Source | Converted":
-    """The file where it is of the usual form, or the same as lines of that form.
+    """The file if it has the usual form, or its contents as lines of that form.
 
     Raises Invalid with one problem, the form by its name and what to do, for a file of another kind.
     Archives, binary files and damaged ones are left to the reader, which has their sentences.
@@ -47,7 +47,7 @@ def usual(
         or (not asked.columns and _is_usual(head, kind, strict))
     ):
         return source
-    # Few files are of another form, and a short command would wait for what reads these.
+    # Few files have another form, and a short command would wait for the import of their readers.
     if head.lines:
         from leaderboard.trec.read.converted import converted
 
@@ -77,7 +77,7 @@ def unnumbered(source: "Source | Converted") -> Iterator[None]:
 
 
 def _is_usual(head: Head, kind: Kind, strict: bool) -> bool:
-    """Whether a line of the first ones is as a reader of the usual form takes it."""
+    """Whether one of the first lines is readable in the usual form."""
     if not (lines := head.lines):
         return False
     if kind == "run":

@@ -111,11 +111,11 @@ UnknownDocnos = Callable[[bytes | bytearray, Int32, Int32], IntArray]
 class Rules:
     """The rules of a task for a run.
 
-    topics: the ids it may hold, None for any; depth: most documents per topic, None for any;
-    tag_pattern: a regular expression for the whole tag, None or '' for any; unknown_docnos: takes a
-    buffer and where docnos lie in it, gives the places of those not in the collection; judged: topics
-    with judgments, empty where none are; scored: those of the topics that count, None for all of them;
-    dialect: the version of trec_eval, which says whether a line may begin with `#`.
+    topics: the ids it may hold, None for any; depth: most documents per topic, None for any; tag_pattern: a
+    regular expression for the whole tag, None or '' for any; unknown_docnos: takes a buffer and the positions
+    of docnos in it, returns those of docnos not in the collection; judged: topics with judgments, empty if
+    there are none; scored: those of the topics that count, None for all of them; dialect: the version of
+    trec_eval, which says whether a line may begin with `#`.
     """
 
     topics: tuple[str, ...] | None = None

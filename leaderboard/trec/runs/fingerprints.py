@@ -35,7 +35,7 @@ class RankingDigest:
             self._topics[topic] = hashlib.sha256(letters[start:end]).digest()
 
     def hexdigest(self) -> str:
-        """A sha256 over the topics in byte order, whatever their order in the file."""
+        """A sha256 over the topics in byte order, for any order in the file."""
         whole = hashlib.sha256()
         for topic in sorted(self._topics):
             whole.update(topic + b"\n" + self._topics[topic])
@@ -60,7 +60,7 @@ class Sketch:
         self._smallest = np.union1d(self._smallest, hashes)[:SKETCH_SIZE]
 
     def packed(self) -> bytes:
-        """The sketch as it is stored."""
+        """The sketch in its stored form."""
         return with_checksum(self._smallest.astype("<u8").tobytes())
 
 

@@ -1,7 +1,7 @@
 """Fixes of a run file that keep its rankings: each is applied line by line, and counted.
 
-A fix never invents an order: the documents of a topic stay in the order in which they were scored, or, where
-that is what is asked for, in the order of the rank column.
+A fix never invents an order: the documents of a topic stay in the order in which they were scored, or, if
+requested, in the order of the rank column.
 """
 
 from collections.abc import Collection, Iterator
@@ -25,11 +25,11 @@ FIXES = {
     "depth": "Keep the best documents of each topic, up to the task's depth",
     "tag": "Change the tag to one that the task accepts",
 }
-"""Name -> what it does, in the order in which fixes are applied."""
+"""Name -> description, in the order in which fixes are applied."""
 OF_RANKINGS = frozenset({"duplicates", "ranks", "depth"})
 """Fixes that look at all documents of a topic."""
 TOPIC_BYTES = 2**26
-"""Bytes that the lines of one topic may have, as they are held in memory."""
+"""Maximum bytes of the lines of one topic, which are kept in memory."""
 JOINED_BYTES = 2**22
 """The same of a file whose topics are in parts: its short lines take many times that in memory."""
 
@@ -59,7 +59,7 @@ class Fixing:
 
 @dataclass(slots=True)
 class _Entry:
-    """A line of a run: its fields, and the line itself while nothing of it was changed."""
+    """A line of a run: its fields, and the line itself while it is unchanged."""
 
     number: int
     line: bytes
@@ -87,10 +87,10 @@ class _Entry:
 
 
 def fixed(source: Source, fixing: Fixing, limits: Limits = DEFAULT_LIMITS) -> Iterator[bytes]:
-    """The lines of a run file with the fixes applied; comments and what no fix concerns stay as they are.
+    """The lines of a run file with the fixes applied; comments and all else stay unchanged.
 
     Fixes that look at whole rankings put the lines of a topic together first, as the check does. Raises
-    Invalid where a line cannot be read, where two ids would become one, and for more lines than are held.
+    Invalid where a line cannot be read, where two ids would become one, and for too many lines.
     """
     topics = _Topics(fixing)
     source = usual(source, "run", limits)
@@ -155,7 +155,7 @@ def _is_split(source: Source, limits: Limits, dialect: int) -> bool:
 
 
 def _joined(parts: Iterator[list[_Entry]]) -> Iterator[list[_Entry]]:
-    """The lines of each topic together, in the order of the topics' first lines; all are held in memory."""
+    """The lines of each topic together, in the order of the topics' first lines; all are kept in memory."""
     joined: dict[bytes, list[_Entry]] = {}
     size = 0
     for part in parts:
@@ -170,7 +170,7 @@ def _joined(parts: Iterator[list[_Entry]]) -> Iterator[list[_Entry]]:
 
 
 def _parts(source: Source, limits: Limits, dialect: int) -> Iterator[list[_Entry]]:
-    """The lines of one topic after the other, comments with the lines that they stand among."""
+    """The lines of one topic after the other, comments with the lines around them."""
     group: list[_Entry] = []
     topic, size = b"", 0
     columns = 0
@@ -191,7 +191,7 @@ def _parts(source: Source, limits: Limits, dialect: int) -> Iterator[list[_Entry
 
 
 def _reranked(group: list[_Entry], entries: list[_Entry], fixing: Fixing) -> list[_Entry]:
-    """The lines of one topic, without those that are dropped and, where asked for, by rank."""
+    """The lines of one topic, without dropped ones and, if requested, by rank."""
     kept = entries
     if "duplicates" in fixing.counts:
         kept = _without_duplicates(kept, fixing)
@@ -203,7 +203,7 @@ def _reranked(group: list[_Entry], entries: list[_Entry], fixing: Fixing) -> lis
 
 
 def _without_duplicates(entries: list[_Entry], fixing: Fixing) -> list[_Entry]:
-    # By rank the best has the smallest rank, else the highest score; of equals the first line.
+    # By rank the best has the smallest rank, else the highest score; for equals the first line.
     by_rank = "ranks" in fixing.counts
     best: dict[bytes, tuple[float, _Entry]] = {}
     for entry in entries:

@@ -25,11 +25,11 @@ from leaderboard.trec.read.kernel import Columns, Int32
 from leaderboard.trec.runs.runs import Docnos, Ranking
 
 BLOCK_BYTES = 128 * 1024
-"""Plain bytes after which a block is closed; blocks of ordinary topics are of 128 to 256 KB."""
+"""Plain bytes after which a block is closed; blocks of ordinary topics have 128 to 256 KB."""
 PENDING = 8
 """Blocks that may wait for being compressed."""
 SPOOL_BYTES = 8 * 2**20
-"""Compressed bytes of a run up to which they are held in memory."""
+"""Maximum compressed bytes of a run kept in memory."""
 
 _RANKINGS, _INDEX = b"LBR1", b"LBI1"
 _HEAD = struct.Struct("<II")
@@ -72,7 +72,7 @@ class PackedRun:
 
 
 class RunPacker:
-    """Takes the blocks of a run as it is read and packs them."""
+    """Packs the blocks of a run while it is read."""
 
     def __init__(self) -> None:
         self._blocks = PackedBlocks()
@@ -80,7 +80,7 @@ class RunPacker:
         self._waiting = bytearray()
         self._compressor = compressor(_LEVEL)
         # Compressing does not need the interpreter, so it runs in parallel with reading.
-        self._beside = ThreadPoolExecutor(max_workers=1)
+        self._executor = ThreadPoolExecutor(max_workers=1)
         self._pending: deque[Future[bytes]] = deque()
 
     def add(self, block: Block) -> None:
@@ -114,16 +114,16 @@ class RunPacker:
         if self._waiting:
             self._close()
         self._take(0)
-        self._beside.shutdown()
+        self._executor.shutdown()
         return PackedRun(self._blocks, compressed(_INDEX, json.dumps(self._index).encode(), _LEVEL))
 
     def _close(self) -> None:
-        self._pending.append(self._beside.submit(self._compressor.compress, bytes(self._waiting)))
+        self._pending.append(self._executor.submit(self._compressor.compress, bytes(self._waiting)))
         self._waiting.clear()
         self._take(PENDING)
 
     def _take(self, left: int) -> None:
-        """Take compressed blocks in their order until this number is left."""
+        """Store compressed blocks in order until this number is left."""
         while len(self._pending) > left:
             self._blocks.append(framed(_RANKINGS, self._pending.popleft().result()))
 
@@ -165,7 +165,7 @@ def unpack_block(block: bytes) -> Block:
 
 
 def unpack_topic(block: bytes, offset: int, length: int) -> Ranking:
-    """The one ranking that the index says lies there."""
+    """The one ranking that the index locates there."""
     body = plain_bytes(_RANKINGS, block, "rankings")[offset : offset + length]
     topic, lengths, scores, letters = _record_at(body, 0)
     return Ranking(topic.decode(), split(body, lengths, letters), scores.astype(np.float64))
@@ -183,7 +183,7 @@ def _record_at(plain: bytes, offset: int) -> tuple[bytes, Lengths, NDArray[np.fl
 
 
 def split(plain: bytes, lengths: Lengths, offset: int) -> Docnos:
-    """The docnos of these lengths that lie joined from offset on, as an array of equally wide bytes."""
+    """The docnos of these lengths, concatenated from offset on, as an array of equally wide bytes."""
     width = int(lengths.max(initial=1))
     table = np.zeros((len(lengths), width), np.uint8)
     used = np.arange(width) < lengths[:, None]

@@ -53,7 +53,7 @@ class Run:
 def read_run(source: Path, *, strict: bool = True, limits: Limits = DEFAULT_LIMITS, dialect: int = 10) -> Run:
     """The run in a file: six columns, tabs or blanks, `#` comments, plain or .gz, .bz2, .xz, .zst.
 
-    strict also takes MS MARCO's three columns (topic docno rank) and refuses what the upload refuses;
+    strict also accepts MS MARCO's three columns (topic docno rank) and refuses what the upload refuses;
     otherwise only what trec_eval 10 refuses, and scores that are not finite numbers. Raises Invalid
     with up to 25 problems, TooLarge beyond limits.
     """

@@ -12,7 +12,7 @@ from leaderboard.measures.record import Measure
 from leaderboard.measures.trec_lines import Line
 from leaderboard.trec.read import kernel
 from leaderboard.trec.read.lines import bytes_of, text_of
-from leaderboard.trec.scores.held import Missed
+from leaderboard.trec.scores.in_memory import Missed
 
 _TOPICS_AT_A_TIME = 256
 """Topics whose lines make one piece of text: few enough for flat memory, enough for few writes."""
@@ -60,7 +60,7 @@ def trec_bytes(
 ) -> Iterator[bytes]:
     """The lines of every run as trec_eval prints them, several to a piece: those of topics, then of all.
 
-    lines: what is printed, in order; the scores hold a value for the measure of each. summary: not with
+    lines: the printed values, in order; the scores hold a value for the measure of each. summary: not with
     trec_eval's -n.
     """
     by_topic = [each for each in lines if each.per_topic]
@@ -73,7 +73,7 @@ def trec_bytes(
 
 
 def tsv(reports: Iterable[RunScores], *, per_topic: bool = False) -> Iterator[str]:
-    """A heading and one line a score: run, measure, topic (`all` for the mean), value in full."""
+    """A heading and one line per score: run, measure, topic (`all` for the mean), value in full."""
     yield "run\tmeasure\ttopic\tvalue\n"
     for report in reports:
         for measure, scores in report.scores.items():
@@ -94,7 +94,7 @@ def as_json(
 ) -> str:
     """One JSON object: the dialect, and for every run its scores by measure, per topic if asked.
 
-    facts: what else is said of all of them.
+    facts: other statements on all of them.
     """
     runs = [_run_object(report, per_topic) for report in reports]
     whole = {"dialect": f"trec_eval {dialect}", **(facts or {}), "runs": runs}

@@ -1,6 +1,6 @@
-"""Runs scored against judgments, one after the other: files of both, or what is in memory.
+"""Runs scored against judgments, one after the other: from files or from memory.
 
-A command waits for what is imported here, for a small run longer than for all else: what only some measures
+Commands wait for the imports here, for a small run longer than for all else: what only some measures
 need is imported where it is used.
 """
 
@@ -27,7 +27,7 @@ from leaderboard.trec.read.blocks import Block
 from leaderboard.trec.read.forms import USUAL, Asked
 from leaderboard.trec.read.lines import DEFAULT_LIMITS, shown, text_of
 from leaderboard.trec.read.scanning import Ahead, scan_run
-from leaderboard.trec.scores.held import HeldFile, HeldQrels, HeldRun, NamedFile, missed
+from leaderboard.trec.scores.in_memory import HeldFile, HeldQrels, HeldRun, NamedFile, missed
 from leaderboard.trec.scores.report import RunScores
 
 if TYPE_CHECKING:
@@ -69,8 +69,8 @@ class Options:
     """The options of scoring: names of measures, trec_eval's -l, dialect, -M, -J and -c.
 
     as_trec_eval: names are taken as trec_eval takes them after -m, and `Scorer.lines` are what it prints.
-    threads: how many read a large run, None for as many as there are cores, at most 2; of no influence on
-    what is said of it.
+    threads: how many read a large run, None for as many as there are cores, at most 2; without influence on
+    its report.
     """
 
     names: Sequence[str]
@@ -196,7 +196,7 @@ class Scorer:
         }
 
     def left_out_notes(self) -> list[str]:
-        """The same as sentences; none where nothing is left out."""
+        """The same as sentences; none if nothing is left out."""
         if self.left_out is None:
             return []
         notes = [f"{self.left_out.sentence(self.topics)}."]
@@ -246,17 +246,17 @@ class Scorer:
         else:
             from leaderboard.trec.qrels.left_out import Leaving
 
-            # What is left of a block is put in order by itself.
+            # The remaining documents of a block are sorted on their own.
             part = scan(lambda: Leaving(aligner(), absent))
             tag, seen, notes = part.tag, part.consumer.consumer, part.notes
-        # What trec_eval ignores in a line, such as its rank, is not said here.
+        # Fields that trec_eval ignores, such as the rank, are not reported here.
         self.notes += [f"{path}: {note}" for note in notes if not note.field]
         is_named = isinstance(path, NamedFile)
         return path.stem if is_named or not tag else tag, seen
 
 
 class _Aligner(Aligner):
-    """One that keeps the first topics of a run, to show where none is judged."""
+    """One that keeps the first topics of a run, to show them if none is judged."""
 
     first: list[str]
 

@@ -1,4 +1,4 @@
-"""The forms of topics files, by their first bytes; `read.other_forms` has those that are none."""
+"""The forms of topics files, by their first bytes; `read.other_forms` has other files."""
 
 import csv
 import json
@@ -33,7 +33,7 @@ REFUSED: Mapping[str, tuple[str, str]] = {
         "Write an id, a tab and the title on each line.",
     ),
 }
-"""Form -> what to say of it and the step that leads on, for text that holds no topics."""
+"""Form -> its message and the next step, for text without topics."""
 GUESSED = frozenset({COLON, BLANK, IDS, TEXT})
 """Forms that text of any kind may have."""
 _SEEN = 200

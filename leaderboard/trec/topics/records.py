@@ -29,16 +29,16 @@ _NAMES = {"id": _IDS, "title": _TITLES, "description": _DESCRIPTIONS, "narrative
 _OF_A_LANGUAGE = re.compile(r"^[a-z]{2}(?=(?:title|desc|narr)$)")
 """Prefix of field names at CLEF."""
 _KINDS = frozenset({"type", "template", "lang", "language", "category", "source", "task", "time", "date"})
-"""Fields that say of which kind a topic is, not what it asks for."""
+"""Fields with the type of a topic, not its contents."""
 MOST_JOINED = 12
-"""Fields that make a title together where none is one by itself."""
+"""Fields that form a title together where none is one alone."""
 
 
 @dataclass(slots=True)
 class Record:
     """One topic as its file has it: text by the name of the field; line is where it starts.
 
-    unfit: fields whose value is no text and no whole number, so that it is no id.
+    unfit: fields whose value is neither text nor a whole number, so not an id.
     """
 
     line: int
@@ -183,7 +183,7 @@ def _by_name(records: list[Record], names: list[str], part: str) -> tuple[tuple[
             ranks.append((*min(matches), name))
     ranks.sort(key=lambda rank: rank[:2])
     if ranks and ranks[0][0] == 0:
-        # What stands inside of other fields belongs to these.
+        # Nested elements belong to their outer fields.
         ranks = [rank for rank in ranks if rank[0] == 0]
     chosen: list[tuple[str, ...]] = []
     lacking = records
@@ -193,7 +193,7 @@ def _by_name(records: list[Record], names: list[str], part: str) -> tuple[tuple[
             chosen.append((name,))
             lacking = still
     if part == "id" and ranks and not chosen:
-        # It is there and empty: what is wrong is said of this field.
+        # It is present but empty: the problem names this field.
         return ((ranks[0][2],),)
     return tuple(chosen)
 
@@ -201,7 +201,7 @@ def _by_name(records: list[Record], names: list[str], part: str) -> tuple[tuple[
 def _in_place_of_a_title(
     content: Content, names: list[str], chosen: dict[str, tuple[tuple[str, ...], ...]], notes: list[Note]
 ) -> tuple[tuple[str, ...], ...]:
-    """The fields that are shown as title where none is called so; the description first."""
+    """The fields shown as title if none has that name; the description first."""
     for part in ("description", "narrative"):
         if chosen.get(part):
             notes.append(Note(f"No field is called a title: {_names(chosen[part])} is taken as title."))
@@ -236,7 +236,7 @@ def value_of(record: Record, alternatives: tuple[tuple[str, ...], ...]) -> tuple
 
 
 def counted(number: int, what: str, examples: Iterable[str], one: str, many: str = "") -> str:
-    """A number of things with an example, as a sentence; many is what is said of more than one.
+    """A number of things with an example, as a sentence; many is the predicate for more than one.
 
     >>> counted(2, "topic", ["7", "8"], "has no title", "have no title")
     '2 topics have no title (for example 7).'

@@ -1,4 +1,4 @@
-"""Topic files to topics, whatever their form, with the fields that are read."""
+"""Topic files of any form to topics, with the fields that are read."""
 
 import csv
 import json
@@ -54,7 +54,7 @@ _WITH_NUMBER = re.compile(r"[^\s:]+:\d+:\s*\S")
 
 
 def columns(lines: Iterable[Line], form: str, problems: Problems, headings: bool | None = None) -> Content:
-    """The rows of a table; its first line names the columns where it looks so, or where that is said."""
+    """The rows of a table; its first line names the columns if it looks like headings, or if requested."""
     content, quoted = Content([]), list[str]()
     rows = _tabbed(lines, quoted) if form == forms.TABS else _quoted(lines, forms.DELIMITERS[form], problems)
     names: list[str] = []
@@ -360,7 +360,7 @@ def _string(value: Any) -> str:
 EXAMPLES = 3
 SHOWN_FIELDS = 12
 WHOLE_BYTES = 128 * 2**20
-"""Most bytes of a file that is held as a whole to be read."""
+"""Maximum bytes of a file that is read as a whole."""
 WIDE = (forms.JSON, forms.JSON_LINES, forms.XML)
 """Forms whose lines may be long."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -466,7 +466,7 @@ def read(path: Path, fields: str = "", limits: Limits = DEFAULT_LIMITS) -> Topic
     if starts_with_mark(path, limits) and form != forms.XML:
         notes.append(Note(f"{BOM_NOTE.rule} It was ignored.", asks=False))
     sources = sources_of(content, requested.sources, notes) if content.records else {}
-    notes.extend(_said(content, form, sources, requested.sources))
+    notes.extend(_field_notes(content, form, sources, requested.sources))
     topics = _checked(content, sources, problems)
     if not topics and not problems.found:
         problems.add(Problem(*forms.REFUSED[forms.EMPTY]))
@@ -508,7 +508,7 @@ def _bounded(lines: Iterator[Line], form: str) -> Iterator[Line]:
         yield number, line
 
 
-def _said(content: Content, form: str, sources: Sources, given: Sources) -> Iterator[Note]:
+def _field_notes(content: Content, form: str, sources: Sources, given: Sources) -> Iterator[Note]:
     """Notes on the chosen fields and on the unused ones."""
     used = set(all_fields(sources))
     if len(content.columns) > 2 and not given:

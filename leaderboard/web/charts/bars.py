@@ -16,7 +16,7 @@ MOST_BARS = 400
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One bar to draw: what it is about, how much, and where it leads."""
+    """One bar to draw: its subject, amount and link."""
 
     name: str
     value: float
@@ -69,7 +69,7 @@ def bar_chart(values: Sequence[float], labels: Sequence[str]) -> BarChart:
 def signed_bars(differences: Sequence[Difference], *, digits: int = 4) -> BarChart:
     """One bar a difference, largest first; more than 400 as means of as many neighbours as it takes.
 
-    above and below count the differences over and under zero, but for rounding; merged is how many topics
+    above and below count the differences over and under zero, up to rounding; merged is how many topics
     a bar represents.
 
     >>> chart = signed_bars([Difference("1", -0.1), Difference("2", 0.2), Difference("3", 0.0)], digits=2)
@@ -123,7 +123,7 @@ def _bar(difference: Difference, label: str, place: int, count: int, scale: Scal
 
 
 RIGHT = 97.0
-LETTER, BESIDE = 1.9, 4.0
+LETTER, NAME_GAP = 1.9, 4.0
 """Room for a letter of a name in a narrow drawing, and next to the name, in percent of its width."""
 HEAD, FOOT, LINE = 34.0, 8.0, 14.0
 ROOMY, DENSE = 18.0, 14.0
@@ -138,7 +138,7 @@ CELL_WIDTH, CELL_HEIGHT, CELL_MARGIN = 140.0, 16.0, 6.0
 class Spread:
     """The field's lowest value, quartiles, median and highest; which of them is best, and one run's own.
 
-    note is said after the numbers where the row is pointed at.
+    note follows the numbers in the row's tooltip.
     """
 
     name: str
@@ -202,7 +202,7 @@ class StripCell:
 
 
 def strip_chart(spreads: Sequence[Spread], *, highest: float | None = None, digits: int = 4) -> StripChart:
-    """One row a spread, in the order given, on one axis from 0 (or the lowest) to highest (or the largest).
+    """One row per spread, in the order given, on one axis from 0 (or the lowest) to highest (or the largest).
 
     Raises ValueError where a value is not finite.
 
@@ -216,7 +216,7 @@ def strip_chart(spreads: Sequence[Spread], *, highest: float | None = None, digi
     low = min([0.0, *(spread.low for spread in spreads)])
     top = highest if highest is not None else max((_top(spread) for spread in spreads), default=1.0)
     left = round(
-        BESIDE + LETTER * min(LONGEST[1], max((len(spread.name) for spread in spreads), default=0)), 2
+        NAME_GAP + LETTER * min(LONGEST[1], max((len(spread.name) for spread in spreads), default=0)), 2
     )
     scale = Scale(*rounded(low, top, 5), left, RIGHT)
     pitch = ROOMY if len(spreads) <= MOST_ROOMY else DENSE

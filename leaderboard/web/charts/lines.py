@@ -1,4 +1,4 @@
-"""Curves on common axes, told apart by colour, mark and dashes."""
+"""Curves on common axes, distinguished by colour, marker and dashes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -81,7 +81,7 @@ def line_chart(
     x: tuple[float, float] | None = None,
     y: tuple[float, float] | None = (0.0, 1.0),
 ) -> LineChart:
-    """At most 8 curves over the ranges x and y; None takes a range from the points.
+    """At most 8 curves over the ranges x and y; None derives a range from the points.
 
     Raises ValueError for more curves.
 
@@ -138,14 +138,14 @@ HEAD, FOOT = 26.0, 10.0
 LINE = 15.0
 """The height a label needs."""
 CROWDED_HEIGHT = 620.0
-"""Height of the plot where there is no room for a label a run."""
+"""Height of the plot without room for a label per run."""
 MOST_ROOMY = 40
 SLOPES_LONGEST = 18, 8
 
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
-    """A run's rank by the first and by the second measure, 1 the best, and where its name leads."""
+    """A run's rank by the first and by the second measure, 1 the best, and the link of its name."""
 
     name: str
     first: int
@@ -183,10 +183,10 @@ class SlopeChart:
 
 
 def slope_chart(ranks: Sequence[Ranks], *, largest: int = 10) -> SlopeChart:
-    """One line a run; the largest moves are drawn last, over the others.
+    """One line per run; the largest moves are drawn last, over the others.
 
-    Up to 40 runs all are named, beyond that those with the largest moves and nobody else. Of equal
-    moves the run first by the first measure goes before.
+    Up to 40 runs all are named, beyond that only those with the largest moves. Of equal moves the
+    run first by the first measure comes first.
 
     >>> chart = slope_chart([Ranks("a", 1, 2), Ranks("b", 2, 1), Ranks("c", 3, 3)], largest=1)
     >>> [(slope.name.full, slope.kind, slope.move, slope.start, slope.end) for slope in chart.slopes]

@@ -50,8 +50,8 @@ def matrix(
 ) -> Matrix:
     """verdicts[i][j] is 1 where run i is better than run j, -1 where it is worse, 0 where undecided.
 
-    notes (n, n) are said after the verdict when a cell is pointed at, lines (n, n) are written into the
-    cells, hrefs are where the runs' names lead and cell_hrefs where cells do. The diagonal is not read.
+    notes (n, n) follow the verdict in a cell's tooltip, lines (n, n) are written into the
+    cells, hrefs are the links of the runs' names and cell_hrefs those of cells. The diagonal is not read.
     Raises ValueError where the shape is not n by n.
 
     >>> found = matrix(["a", "b"], [[0, 1], [-1, 0]], notes=[["", "p = .01"], ["p = .01", ""]])
@@ -99,7 +99,7 @@ SIDES = 3
 
 
 def heat_step(value: float, low: float, high: float) -> str:
-    """One of ten equal steps from low to high; what lies outside takes the nearer end.
+    """One of ten equal steps from low to high; values outside take the nearer end.
 
     >>> [heat_step(value, 0.0, 1.0) for value in (0.0, 0.55, 1.0)], heat_step(3.0, 3.0, 3.0)
     (['step-0', 'step-5', 'step-9'], 'step-0')

@@ -1,4 +1,4 @@
-"""Reproductions in the plane of DRI and ER, in which a perfect one stands at (0, 1)."""
+"""Reproductions in the plane of DRI and ER, where a perfect one is at (0, 1)."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -14,9 +14,9 @@ from leaderboard.web.charts.scales import (
     Scale,
     Shape,
     Tick,
-    beside,
     extent,
     fixed,
+    labels,
     number,
     outline,
     rounded,
@@ -31,7 +31,7 @@ SCATTER_SHAPE_OF: dict[str, Shape] = {"first": "circle", "second": "triangle", "
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two values of one thing, where its mark leads, and what kind it is, where a chart tells kinds apart."""
+    """Two values of one thing, the link of its mark, and its kind, where a chart distinguishes kinds."""
 
     name: str
     first: float
@@ -170,7 +170,7 @@ class PlaneChart(Plot):
 def plane_chart(reproductions: Sequence[Pair], *, named: int = 8) -> PlaneChart:
     """Pairs of DRI, across, and ER, upwards, of a kind: this, reproduced or replicated.
 
-    Names as far as there is room, the reproduction of the page first.
+    Names are shown where there is room, the reproduction of the page first.
 
     >>> chart = plane_chart([Pair("a", 0.0, 1.0, kind="reproduced")])
     >>> (chart.points[0].x, chart.points[0].y) == (chart.x, chart.y)
@@ -193,7 +193,7 @@ def plane_chart(reproductions: Sequence[Pair], *, named: int = 8) -> PlaneChart:
         across=across.ticks(6, signed=True),
         down=down.ticks(5),
         points=tuple(points),
-        notes=beside(
+        notes=labels(
             [(reproduction.name, point) for reproduction, point in order[:named]], points, LEFT, WIDTH - RIGHT
         ),
         x=x,
@@ -210,7 +210,7 @@ def _point(pair: Pair, across: Scale, down: Scale) -> Point:
 
 PARETO_WIDTH, PLOT, PARETO_LEFT, PARETO_TOP, PARETO_RIGHT, AXIS = 460.0, 290.0, 50.0, 18.0, 12.0, 40.0
 SIDES = ((-7.0, -4.0, "end"), (7.0, -6.0, "start"))
-"""Names stand above the front's line; to the left of it nobody is as good."""
+"""Names are above the front's line; no run to the left of it is as good."""
 WIDE = 20.0
 """Costs that differ by more than this factor are drawn on a logarithmic scale."""
 PARETO_MOST_TICKS = 7
@@ -220,7 +220,7 @@ Direction = Literal["higher", "lower"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParetoChart(Plot):
-    """The front is by place in what was given, cheapest first."""
+    """The front is by position in the input, cheapest first."""
 
     logarithmic: bool
     path: str
@@ -254,7 +254,7 @@ def pareto_chart(
 ) -> ParetoChart:
     """Pairs of a cost, across, and a value, upwards: the front as steps, its runs named where there is room.
 
-    The cost's scale is logarithmic where log says so, or by itself where all costs are above 0 and the
+    The cost's scale is logarithmic where log says so, or automatically where all costs are above 0 and the
     largest is over 20 times the smallest. Raises ValueError for a value or cost that is not finite, or a
     logarithm of none.
 
@@ -297,7 +297,7 @@ def pareto_chart(
         down=down.ticks(5),
         points=points,
         path=_steps([points[at] for at in front], PARETO_TOP + PLOT if direction == "higher" else PARETO_TOP),
-        notes=beside([(runs[at].name, points[at]) for at in named], points, PARETO_LEFT, PARETO_WIDTH, SIDES),
+        notes=labels([(runs[at].name, points[at]) for at in named], points, PARETO_LEFT, PARETO_WIDTH, SIDES),
         front=front,
     )
 
@@ -365,7 +365,7 @@ def means_chart(runs: Sequence[Pair], *, named: int = 6, digits: tuple[int, int]
         across=across.ticks(5),
         down=down.ticks(5),
         points=points,
-        notes=beside(
+        notes=labels(
             [(run.name, point) for run, point in zip(runs[:named], points, strict=False)],
             points,
             SCATTER_LEFT,
@@ -391,7 +391,7 @@ BOARD_MEANS_MOST_TICKS = 4
 
 @dataclass(frozen=True, slots=True)
 class MeanOfRun:
-    """A run's mean with its interval; half_width is None where it has none, as of a baseline."""
+    """A run's mean with its interval; half_width is None if it has none, as for a baseline."""
 
     value: float
     half_width: float | None

@@ -20,12 +20,12 @@ from leaderboard.web.charts.scales import (
 
 TOP, PLOT, BOTTOM = 30.0, 190.0, 6.0
 LETTER, ASIDE = 6.8, 6.0
-"""Pixels that a letter of an upright name takes, and those between axis and name."""
+"""Pixels per letter of a vertical name, and between axis and name."""
 LEFT, RIGHT = 10.5, 99.0
 WIDEST = 7.0
 """The widest step from topic to topic, in percent."""
 TICK = 0.64
-"""The share of a step that a median's tick takes."""
+"""The width of a median's tick as a share of a step."""
 MOST_COLUMNS = 400
 """More topics than this are drawn as means of neighbours."""
 MOST_NAMED = 75
@@ -69,7 +69,7 @@ class RangeColumn:
 
 @dataclass(frozen=True, slots=True)
 class RangeChart:
-    """Columns over a common axis; foot is where the topics' names start, None where there is no room."""
+    """Columns over a common axis; foot is where the topics' names start, None without room."""
 
     height: float
     left: float
@@ -90,7 +90,7 @@ def range_chart(
 ) -> RangeChart:
     """One column a topic, in the order given; more than 400 as means of as many neighbours as it takes.
 
-    better, worse and level count the topics against their medians, but for rounding; merged is how many
+    better, worse and level count the topics against their medians, up to rounding; merged is how many
     topics a column represents. Raises ValueError where a value is not finite.
 
     >>> chart = range_chart([Range("401", 0.0, 0.2, 1.0, 0.5)], digits=2)

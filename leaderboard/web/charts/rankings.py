@@ -32,7 +32,7 @@ class Entry:
     rank: int
     docno: str
     name: Name
-    """Its title, else its docno, as far as there is room."""
+    """Its title, else its docno, shortened to fit."""
     grade: str
     kind: str
     alone: bool

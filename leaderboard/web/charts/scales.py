@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 MINUS = "−"
 STEPS = (1.0, 2.0, 5.0, 10.0)
 TIE = 1e-9
-"""Scores nearer to each other than this are equal but for rounding."""
+"""Scores nearer to each other than this are equal up to rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Values from low to high laid out between two places; what lies outside stands at the nearer end.
+    """Values from low to high laid out between two places; values outside are placed at the nearer end.
 
     >>> across = Scale(0.0, 2.0, start=10.0, end=90.0)
     >>> across(1.0), across(math.inf)
@@ -58,7 +58,7 @@ def rounded(low: float, high: float, most: int) -> tuple[float, float]:
         room = abs(low) / 6 if abs(low) >= TIE else 0.5
         low, high = low - room, high + room
     start, end = _ends(low, high, _step(high - low, most))
-    # Ends that are more steps apart than there may be get ticks of the next step, of which one alone may fit.
+    # Ends that are too many steps apart get ticks of the next step, where only one may fit.
     if len(Scale(start, end, 0.0, 1.0).ticks(most)) < 2:
         start, end = _ends(low, high, _step(end - start, most))
     return start, end
@@ -110,7 +110,7 @@ def spread(places: Sequence[float], gap: float, low: float, high: float) -> list
     The sum of squared moves is the smallest possible: less its rank's gaps, each place is a value of an
     isotonic regression, found by pooling neighbours that collide (J. de Leeuw, K. Hornik and P. Mair, Isotone
     Optimization in R, Journal of Statistical Software 32(5), 2009) and cut at the bounds.
-    Where there is no room for all between low and high they run on beyond high.
+    Without room for all between low and high they continue beyond high.
 
     >>> spread([10, 11, 30], 4, 0, 40)
     [8.5, 12.5, 30.0]
@@ -232,7 +232,7 @@ def _stroke(*points: tuple[float, float]) -> str:
 LETTER, LINE = 9.0, 13.0
 """At most the width of a letter and the height of a line of a label."""
 NEAR = 9.0
-"""Minimum distance of two marks, so that a name between them is not taken for the other's."""
+"""Minimum distance of two marks, so that a name between them is not mistaken for the other's."""
 Side = tuple[float, float, str]
 """Offset of a name to the right of its mark and below it, and its text anchor."""
 LEVEL_WITH: tuple[Side, ...] = ((8.0, 4.0, "start"), (-8.0, 4.0, "end"))
@@ -266,7 +266,7 @@ def extent(note: Note) -> tuple[float, float]:
     return (note.x, note.x + wide) if note.anchor == "start" else (note.x - wide, note.x)
 
 
-def beside(
+def labels(
     named: Sequence[tuple[str, Placed]],
     points: Sequence[Placed],
     left: float,

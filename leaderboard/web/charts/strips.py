@@ -14,7 +14,7 @@ SHORT, LOWEST = 4.0, 10.0
 FEW, MANY = 50, 100
 """Ranks a line: a ranking of at most as many has wider cells."""
 FILL = 0.78
-"""The share of a cell that its bar takes."""
+"""The width of a bar as a share of its cell."""
 ROOM = 20
 """A line of fewer ranks names its first alone."""
 EVERY = 10
@@ -35,9 +35,9 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class RankLine:
-    """A line of ranks; path holds the bars of what is judged and not relevant, in units a rank wide.
+    """A line of ranks; path holds the bars of judged, non-relevant documents, in units one rank wide.
 
-    end is where the last rank is named, in percent, None where there is no room.
+    end is where the last rank is named, in percent, None without room.
     """
 
     first: int
@@ -154,7 +154,7 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """A run: x in percent of the drawing's width, y and name_y (where its name stands, if so) in pixels."""
+    """A run: x in percent of the drawing's width, y and name_y (of its name, if shown) in pixels."""
 
     x: float
     y: float
@@ -229,7 +229,7 @@ def score_strip(
 
 
 def _lines(picked: Sequence[int], places: Sequence[float]) -> dict[int, float]:
-    """The heights of the names: on either half the outermost stands highest, so that no line cuts a name."""
+    """The heights of the names: in each half the outermost is highest, so that no line cuts a name."""
     order = sorted(picked, key=lambda at: -abs(places[at] - MIDDLE))
     return {at: SCORE_STRIPS_TOP + NAME_LINE * (line + 1) - 4 for line, at in enumerate(order)}
 

@@ -123,7 +123,7 @@ def test_what_has_no_intervals_says_so(
     """A sentence, and nothing where a number would be."""
     fill(database, tmp_path, dict(list(RANKS.items())[:runs]), TOPICS[:topics])
     found = page(database, measure)
-    assert said in found.said
+    assert said in found.why_empty
     assert len(found.rows) == runs
     for row in found.rows:
         assert (row.marginal_low, row.first, row.resampled_high) == (None, None, None)
@@ -134,7 +134,7 @@ def test_what_has_no_intervals_says_so(
 def test_a_task_without_judgments_has_no_ranks(database: Database, tmp_path: Path) -> None:
     """It says what is missing."""
     build.task(database, tmp_path, judgments=None)
-    assert "has no judgments yet" in page(database).said
+    assert "has no judgments yet" in page(database).why_empty
 
 
 def test_one_run_a_team_keeps_its_range_among_all(database: Database, tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_one_run_a_team_keeps_its_range_among_all(database: Database, tmp_path: 
     fill(database, tmp_path)
     found = page(database, one_per_team=True)
     assert [(row.name, row.rank_low, row.rank_high) for row in found.rows] == [("strong", 1, 2)]
-    assert found.said.startswith("There is only one ranked run")
+    assert found.why_empty.startswith("There is only one ranked run")
 
 
 def test_an_unknown_measure_is_refused(database: Database, tmp_path: Path) -> None:

@@ -187,7 +187,7 @@ def test_bounds_say_how_often_neighbours_could_change_places(
     # a at rank 3 behind an unjudged and a non-relevant one: 1/3, or (1 + 2/3) / 2 should x be relevant.
     third = view.bounds[filled["third"]]
     assert (third.low, third.high) == pytest.approx((1 / 3, 5 / 6))
-    assert "1 of 2 neighbouring pairs could swap" in view.bounds_said
+    assert "1 of 2 neighbouring pairs could swap" in view.bounds_note
 
 
 @pytest.mark.usefixtures("filled")
@@ -195,7 +195,7 @@ def test_a_measure_without_bounds_says_so(database: Database) -> None:
     """Recall has none; the sentence names the measures that have."""
     _, view = _both(database, measure="R@2", bounds=True)
     assert view.bounds == {}
-    assert "No bounds of R@2 for unjudged documents are available" in view.bounds_said
+    assert "No bounds of R@2 for unjudged documents are available" in view.bounds_note
 
 
 @pytest.mark.usefixtures("filled")

@@ -412,7 +412,7 @@ def test_a_plain_run_is_scored_without_what_it_does_not_need(files: Path) -> Non
 def test_a_large_output_is_that_of_a_small_one(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It waits in a file until all runs were read; where one cannot be, nothing is printed."""
     expected = call(files / "qrels", files / "run", "--per-topic").stdout
-    monkeypatch.setattr(evaluate, "HELD_BYTES", 10)
+    monkeypatch.setattr(evaluate, "MEMORY_BYTES", 10)
     assert call(files / "qrels", files / "run", "--per-topic").stdout == expected
     (files / "broken").write_text("1 Q0 a\n")
     done = call(files / "qrels", files / "run", files / "broken", "--per-topic")

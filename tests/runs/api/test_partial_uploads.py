@@ -181,7 +181,7 @@ def test_one_given_up_is_gone(site: Site, program: Programs) -> None:
     where = _begun(berta, len(RUN))
     _send(berta, where, 0, RUN[:9])
     path = partial_uploads.path_of(site.settings.data, where.rsplit("/", 1)[-1])
-    with partial_uploads.held(path):
+    with partial_uploads.locked(path):
         assert berta.ask("DELETE", where, headers=TUS).status_code == 409
         assert _send(berta, where, 9, RUN[9:]).status_code == 409
     assert path.stat().st_size == 9

@@ -83,7 +83,7 @@ def test_saving_without_a_change_changes_nothing(database: Database, run_id: int
     """The form sent back as it was shown is no act: no record, the same numbers."""
     with database.read() as session:
         page = runs_facts.description_page(session, OPERATOR, run_id)
-    assert _described(database, OPERATOR, run_id, **page.said) == ()
+    assert _described(database, OPERATOR, run_id, **page.values) == ()
     with database.read() as session:
         assert session.scalars(select(Audit).where(Audit.action == "run.describe")).all() == []
     assert runs_facts.cost(_run(database, run_id).details, "latency_ms") == 1 / 3
@@ -128,5 +128,5 @@ def test_the_page_tells_form_and_header_apart(database: Database, run_id: int) -
     """Values as they would be typed, and beside them what the header says of the same fields."""
     with database.read() as session:
         page = runs_facts.description_page(session, OPERATOR, run_id)
-    assert page.said == {"llm": "none", "latency_ms": f"{1 / 3!r} ms"}
+    assert page.values == {"llm": "none", "latency_ms": f"{1 / 3!r} ms"}
     assert {key: each.text for key, each in page.header.items()} == {"type": "automatic"}

@@ -30,8 +30,8 @@ def line_agreement(
 ) -> LineAgreement | None:
     """The agreement of two sides, each with its topics, by the task's test if it is fast.
 
-    Covers runs of both sides on topics of the board; None with fewer than three. RBO takes tied runs in order
-    of submission.
+    Covers runs of both sides on topics of the board; None with fewer than three. RBO orders tied runs by
+    submission.
     """
     common = sorted(board[0].keys() & line[0].keys())
     if len(common) < FEWEST_RUNS or not board[1]:

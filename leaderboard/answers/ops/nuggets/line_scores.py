@@ -47,16 +47,16 @@ def of_edition(session: Session, shown: ShownEdition, access: TaskAccess) -> Ans
     if KIND not in shown.kinds or shown.edition is None or not access.details:
         return None
     basis = of_packed(scoring.packed_of(session, shown.edition.revision_id))
-    return replace(basis, lines=beside_board(session, shown.edition.task_id))
+    return replace(basis, lines=separate_series(session, shown.edition.task_id))
 
 
-def beside_board(session: Session, task_id: int) -> tuple[tuple[int, str], ...]:
+def separate_series(session: Session, task_id: int) -> tuple[tuple[int, str], ...]:
     """Number and name of each separate judgment series for answers, by name; one statement."""
-    lines = select(Qrels.id, Qrels.name).where(*beside(task_id)).order_by(Qrels.name)
+    lines = select(Qrels.id, Qrels.name).where(*is_separate(task_id)).order_by(Qrels.name)
     return tuple((line_id, name) for line_id, name in session.execute(lines))
 
 
-def beside(task_id: int) -> tuple[ColumnElement[bool], ...]:
+def is_separate(task_id: int) -> tuple[ColumnElement[bool], ...]:
     """SQL conditions for the separate judgment series for answers of a task."""
     return (
         Qrels.task_id == task_id,
@@ -165,7 +165,7 @@ def newest_of(session: Session, task: Task, line_id: int, topic_set: str) -> Lin
     row = session.execute(
         select(Qrels.name, QrelsRevision, QrelsRevision.packed)
         .join(QrelsRevision, QrelsRevision.qrels_id == Qrels.id)
-        .where(*beside(task.id), Qrels.id == line_id)
+        .where(*is_separate(task.id), Qrels.id == line_id)
         .order_by(QrelsRevision.number.desc())
         .limit(1)
     ).one_or_none()

@@ -97,7 +97,7 @@ def line_page(
         access=access,
         basis=shown.basis,
         line=line,
-        lines=line_scores.beside_board(session, task.id),
+        lines=line_scores.separate_series(session, task.id),
         by_line=line_scores.of_packed(line.packed),
         board=line_scores.of_edition(session, shown, access),
         measure=by,
@@ -111,7 +111,7 @@ def line_page(
 def number_of(session: Session, viewer: Viewer, slug: str, name: str) -> int:
     """The number of the series of that name; raises NotFound as `line_page` does."""
     task, access = policy.visible_task(session, viewer, slug)
-    lines = {known: number for number, known in line_scores.beside_board(session, task.id)}
+    lines = {known: number for number, known in line_scores.separate_series(session, task.id)}
     if not access.details or name not in lines:
         known = f"; it has {', '.join(lines)}" if access.details and lines else ""
         raise NotFound(f"{task.name} has no separate judgment series {name[:40]!r} for answers{known}.")
@@ -160,7 +160,7 @@ def _rows(
     by: MeasureColumn,
     agreement: LineAgreement | None,
 ) -> tuple[LineRow, ...]:
-    beside = _beside(agreement) if agreement is not None else {}
+    compared = _compared(agreement) if agreement is not None else {}
     return tuple(
         LineRow(
             **row.named(viewer),
@@ -169,15 +169,15 @@ def _rows(
             partial=row.partial,
             board_rank=on_board[row.run_id].rank,
             board_score=on_board[row.run_id].scores[by.key],
-            **beside.get(row.run_id, {}),
+            **compared.get(row.run_id, {}),
         )
         for row in by_line
     )
 
 
-def _beside(agreement: LineAgreement) -> dict[int, dict[str, Any]]:
+def _compared(agreement: LineAgreement) -> dict[int, dict[str, Any]]:
     """Run id -> move and rank ranges, if both sides have topics."""
-    judge_agreement, beside = agreement.found, {}
+    judge_agreement, compared = agreement.found, {}
     for at, run_id in enumerate(agreement.run_ids):
         ranges = {}
         for side, verdicts in (
@@ -187,12 +187,12 @@ def _beside(agreement: LineAgreement) -> dict[int, dict[str, Any]]:
             if verdicts is not None:
                 ranges[f"{side}low"] = int(verdicts.rank_low[at])
                 ranges[f"{side}high"] = int(verdicts.rank_high[at])
-        beside[run_id] = (
+        compared[run_id] = (
             {"move": int(judge_agreement.moves.move[at]), **ranges}
             if judge_agreement.moves is not None
             else ranges
         )
-    return beside
+    return compared
 
 
 def _topics(
@@ -295,17 +295,17 @@ def line_facts(page: LinePage) -> dict[str, Any]:
 def in_words(page: LinePage) -> tuple[str, ...]:
     """Origin of both judgments and agreement of the boards, as sentences for the command line."""
     sides = ((page.line.name, page.by_line), ("the board", page.board))
-    said = [
+    text = [
         f"{name}: {', '.join(f'{part} by {maker}' for part, maker in of.made_by)}."
         for name, of in sides
         if of is not None
     ]
     if page.agreement is None or page.agreement.found.boards is None:
-        return (*said, "Fewer than three runs are ranked on both boards, so their agreement is not computed.")
+        return (*text, "Fewer than three runs are ranked on both boards, so their agreement is not computed.")
     agreement = page.agreement.found
     numbers = {name: getattr(agreement.boards, key) for key, name in COEFFICIENTS.items()}
     stated = ", ".join(f"{name} {value:.4f}" for name, value in numbers.items() if value is not None)
-    return (*said, f"{len(agreement.runs)} runs ranked on both boards, {agreement.topics} topics: {stated}.")
+    return (*text, f"{len(agreement.runs)} runs ranked on both boards, {agreement.topics} topics: {stated}.")
 
 
 LINE_FILES: Files[LinePage] = Files(facts=line_facts, tables={"runs": runs_table, "topics": topics_table})

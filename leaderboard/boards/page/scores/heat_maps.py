@@ -99,7 +99,7 @@ class HeatMap(TaskHead):
     """The shown values, minus each topic's median if differences are requested."""
     low: float
     high: float
-    """Limits of the scores of all runs and topics; 0 and 1 if all lie within."""
+    """Limits of the scores of all runs and topics; 0 and 1 if all are within."""
     widest: float
     """A difference from the median that few exceed."""
     rows: PageSpan

@@ -118,7 +118,7 @@ class PairOfOrders:
     """The number of pairs tied by at least one of them."""
     moves: tuple[RunMove, ...]
     """All runs, largest moves first."""
-    said: tuple[str, ...]
+    notes: tuple[str, ...]
     """Sentences on undefined coefficients."""
 
     @property
@@ -156,7 +156,7 @@ def pair_of_orders(
             RunMove(at, int(moves.first_rank[at]), int(moves.second_rank[at]), int(moves.move[at]))
             for at in moves.order.tolist()
         ),
-        said=_undefined((first.key, first_scores), (second.key, second_scores)),
+        notes=_undefined((first.key, first_scores), (second.key, second_scores)),
     )
 
 
@@ -184,11 +184,11 @@ class OrderedRun(RunName):
 
 @dataclass(frozen=True, slots=True)
 class PairsToldApart:
-    """The number of pairs that differ significantly by a measure; said: why it is unknown."""
+    """The number of pairs that differ significantly by a measure; why_unknown: else empty."""
 
     pairs: Annotated[int, Shown(shown=Place.DATA)]
     told_apart: Annotated[int | None, Shown(shown=Place.DATA)]
-    said: str = ""
+    why_unknown: str = ""
 
     @property
     def share(self) -> float | None:
@@ -212,13 +212,13 @@ class StandardisedRun:
 
 @dataclass(frozen=True, slots=True)
 class StandardisedOrder:
-    """The ranking by standardised scores and by raw scores; said: why it is missing."""
+    """The ranking by standardised scores and by raw scores; why_missing: else empty."""
 
     form: Form
     column: MeasureColumn
     runs: tuple[StandardisedRun, ...]
     tau_b: float | None
-    said: str = ""
+    why_missing: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,7 +238,7 @@ class OrdersPage(TaskHead):
     """By reference measure, then by compared measure; empty with one run."""
     pair: PairOfOrders | None
     standardised: StandardisedOrder | None
-    said: str
+    why_empty: str
     """Why rankings cannot be compared; otherwise empty."""
 
 
@@ -266,7 +266,7 @@ def page(session: Session, viewer: Viewer, slug: str, choice: Choice) -> OrdersP
     rows = _ranked(shown, columns)
     better = better_values([[_value(row, measure) for measure in columns] for row in rows], columns)
     first, second = _chosen(columns, shown, choice)
-    said = _nothing(shown, rows, columns)
+    why = _nothing(shown, rows, columns)
     return OrdersPage(
         **shown.head,
         columns=columns,
@@ -275,10 +275,10 @@ def page(session: Session, viewer: Viewer, slug: str, choice: Choice) -> OrdersP
         told_apart=tuple(_told_apart(session, shown, measure, rows) for measure in columns),
         comparison=method(shown.of.comparison).title,
         coefficient=coefficient,
-        agreement=() if said else _agreement(better, coefficient),
-        pair=None if said else pair_of_orders(columns[first], columns[second], better[first], better[second]),
-        standardised=None if said or not form else _standardised(session, shown, columns[first], rows, form),
-        said=said,
+        agreement=() if why else _agreement(better, coefficient),
+        pair=None if why else pair_of_orders(columns[first], columns[second], better[first], better[second]),
+        standardised=None if why or not form else _standardised(session, shown, columns[first], rows, form),
+        why_empty=why,
     )
 
 

@@ -58,7 +58,7 @@ def facts(page: OrdersPage) -> dict[str, Any]:
         "topics": basis.topics if basis else None,
         "measures": powers(page).facts(),
         "comparison": page.comparison,
-        "said": page.said,
+        "said": page.why_empty,
         "coefficients": table(page).facts(),
         "rows": [_run_facts(page, run) for run in page.runs],
         "standardised": _standardised_facts(page.standardised),
@@ -190,12 +190,12 @@ def up_or_down(move: int) -> str:
 
 def _pair(page: OrdersPage) -> PairOfOrders:
     if page.pair is None:
-        raise NotFound(page.said or "There are no two rankings to compare.")
+        raise NotFound(page.why_empty or "There are no two rankings to compare.")
     return page.pair
 
 
 def _two_orders(page: OrdersPage) -> Sequence[TwoOrders]:
-    if page.said:
+    if page.why_empty:
         return []
     better = better_values([run.values for run in page.runs], page.columns)
     return [
@@ -255,7 +255,7 @@ def _standardised_facts(order: StandardisedOrder | None) -> dict[str, Any] | Non
         "measure": order.column.key,
         "reference": "all ranked runs",
         "tau_b": order.tau_b,
-        "said": order.said,
+        "said": order.why_missing,
         "rows": [
             {
                 "run": run.run,

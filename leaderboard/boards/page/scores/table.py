@@ -23,7 +23,7 @@ from leaderboard.scoring.ops.evaluations.shown import (
     FloatArray,
     ShownEdition,
     Source,
-    scores_beside,
+    both_scores,
     scores_of,
     shown_edition,
 )
@@ -83,7 +83,7 @@ class ScoreTable(TaskHead):
 
 
 def comparable(columns: Collection[MeasureColumn]) -> tuple[MeasureColumn, ...]:
-    """Measures by which runs can be compared."""
+    """Measures that can compare runs."""
     return tuple(measure for measure in columns if not refusal(parse(measure.key).measure))
 
 
@@ -98,7 +98,7 @@ def score_table(
 ) -> ScoreTable:
     """Scores of the requested runs (None: all scored runs) under the shown edition.
 
-    All scores are of one edition, so of one revision, dialect, topic set and measure version. Raises
+    All scores belong to one edition, so to one revision, dialect, topic set and measure version. Raises
     NotFound for an unknown task, edition or run, and while topic scores are hidden; UnknownMeasure for a
     measure that is not on the board or cannot compare runs; Invalid for a run without a score.
     """
@@ -276,7 +276,7 @@ def field(
     if run_id is None:
         scores = scores_of(session, source, column.key, column.version, ids)
     else:
-        scores, own = scores_beside(session, source, shown.edition, (column.key, column.version), ids, run_id)
+        scores, own = both_scores(session, source, shown.edition, (column.key, column.version), ids, run_id)
     scored = tuple(run for run in runs if run.run_id in scores)
     table = np.array([scores[run.run_id] for run in scored], dtype=np.float64)
     return Field(

@@ -59,7 +59,7 @@ blueprint = Blueprint("badges", __name__)
 HEIGHT = 20
 MARGIN = 6.0
 LONGEST = 40
-"""Maximum characters of a part, since badges stand in a line."""
+"""Maximum characters of a part, since badges share a line."""
 
 
 @dataclass(frozen=True, slots=True)

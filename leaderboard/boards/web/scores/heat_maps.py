@@ -115,7 +115,7 @@ def _ranking(run: ComparedRun, topic_id: str) -> str:
 
 
 def _in_hundredths(page: HeatMap) -> bool:
-    """Whether all scores lie in [0, 1], so that cells can show hundredths."""
+    """Whether all scores are in [0, 1], so that cells can show hundredths."""
     return page.low >= 0.0 and page.high <= 1.0
 
 

@@ -121,7 +121,7 @@ Nuggets = Mapping[str, Sequence[Nugget]]
 
 
 @dataclass(frozen=True, slots=True)
-class HeldNugget:
+class ComparedNugget:
     """A nugget with its importance in both sets; None if a set does not have it."""
 
     topic: str
@@ -135,7 +135,7 @@ class NuggetsOfTopic:
     """The nuggets of a topic, those of the reference first, each set in its own order."""
 
     topic: str
-    nuggets: tuple[HeldNugget, ...]
+    nuggets: tuple[ComparedNugget, ...]
 
     @property
     def same(self) -> int:
@@ -171,11 +171,11 @@ def hold_nuggets(topics: Iterable[str], one: Nuggets, two: Nuggets) -> tuple[Nug
     topics = list(topics)
     if not all(any(side.get(topic) for topic in topics) for side in (one, two)):
         return ()
-    found = (NuggetsOfTopic(topic, _held(topic, one.get(topic, ()), two.get(topic, ()))) for topic in topics)
+    found = (NuggetsOfTopic(topic, _pair(topic, one.get(topic, ()), two.get(topic, ()))) for topic in topics)
     return tuple(each for each in found if each.nuggets)
 
 
-def _held(topic: str, one: Sequence[Nugget], two: Sequence[Nugget]) -> tuple[HeldNugget, ...]:
+def _pair(topic: str, one: Sequence[Nugget], two: Sequence[Nugget]) -> tuple[ComparedNugget, ...]:
     sides = [{nugget.text: nugget.importance for nugget in side} for side in (one, two)]
     texts = dict.fromkeys((*sides[0], *sides[1]))
-    return tuple(HeldNugget(topic, text, sides[0].get(text), sides[1].get(text)) for text in texts)
+    return tuple(ComparedNugget(topic, text, sides[0].get(text), sides[1].get(text)) for text in texts)

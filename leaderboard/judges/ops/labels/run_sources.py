@@ -55,7 +55,7 @@ Cell = tuple[str, str, float | str]
 
 @dataclass(frozen=True, slots=True)
 class ReferenceBasis:
-    """The basis of a reference's board besides judgments.
+    """The basis of a reference's board, apart from judgments.
 
     dialect: its edition's; size: documents of the collection, None if unknown; left_out: documents
     left out of rankings, packed, None if none; digests: run id -> digest of its rankings or answers.
@@ -68,7 +68,7 @@ class ReferenceBasis:
 
 
 class RunSource:
-    """Reads the runs of a reference, each outside the transaction that stores what is computed."""
+    """Reads the runs of a reference, each outside the transaction that stores the results."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -118,9 +118,9 @@ def require_open(pool: Pool) -> None:
 def save(session: Session, checked: CheckedLabel) -> bool:
     """Store a judgment or its withdrawal; return whether it is new. Repeated requests are stored once.
 
-    The order of arrival does not matter: the judgment decided last is in force, and a withdrawn
-    one stays withdrawn even if it is sent again. Raises OverQuota, NotFound if the link was
-    revoked meanwhile, Conflict if another judgment has the key.
+    The order of arrival does not matter: the judgment decided last is in force, and a withdrawn one stays
+    withdrawn even if it is sent again. Raises OverQuota, NotFound if the link has been revoked, Conflict if
+    another judgment has the key.
     """
     judging.spend(session, "judge", checked.assessor_id, EVENTS_A_MINUTE)
     if session.scalar(select(Assessor.token_sha256).where(Assessor.id == checked.assessor_id)) is None:

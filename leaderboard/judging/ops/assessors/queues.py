@@ -218,8 +218,8 @@ class Plan:
 def assign(session: Session, viewer: Viewer, slug: str, number: int, plan: Plan) -> int:
     """Assign a pool's documents as planned, replacing the assignments; return their number.
 
-    Topics outside the plan keep their assessors. Existing judgments are kept, anyone who is assigned the
-    documents. Raises Invalid for an invalid plan, Closed for a closed pool.
+    Topics outside the plan keep their assessors. Existing judgments are kept, regardless of assignments.
+    Raises Invalid for an invalid plan, Closed for a closed pool.
     """
     task, pool = pools.own_pool(session, viewer, slug, number)
     if pool.state == "closed":

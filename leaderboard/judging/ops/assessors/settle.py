@@ -265,7 +265,7 @@ def documents_of(session: Session, pool_id: int) -> dict[Place, PoolDocument]:
 
 
 def bodies_of(session: Session, pool_id: int) -> Bodies:
-    """The documents of a pool as they are stored; one statement."""
+    """The documents of a pool in their stored form; one statement."""
     rows = session.execute(select(PoolTopic.topic_id, PoolTopic.body).where(PoolTopic.pool_id == pool_id))
     return tuple((topic_id, body) for topic_id, body in rows)
 

@@ -233,7 +233,7 @@ def discard(session: Session, viewer: Viewer, slug: str, number: int) -> None:
     """Delete a draft; raises Conflict for a pool that was opened, because its assessments are kept."""
     task = policy.own_task(session, viewer, slug, policy.coordinates)
     pool = find(session, task, number)
-    # The lock keeps anyone from opening it meanwhile.
+    # The lock keeps anyone from opening it now.
     lock_row(session, Pool, pool.id)
     events = session.scalar(select(func.count()).where(Assessment.pool_id == pool.id)) or 0
     if pool.state != DRAFT or events:

@@ -184,7 +184,7 @@ def _settled(session: Session, task: Task, pool: JudgedPool, labels: Iterable[Gi
 
 
 def _own(labels: Iterable[GivenLabel]) -> dict[Judge, list[GivenLabel]]:
-    """Assessor -> labels of documents that others also judged; without assessors who have none."""
+    """Assessor -> labels of documents that others also judged; without assessors that have none."""
     own: dict[Judge, list[GivenLabel]] = {}
     for given in judging.by_place(labels).values():
         for label in given if len(given) > 1 else ():

@@ -299,7 +299,7 @@ def request(audited: AuditedTask, procedure: str, method: str) -> Request:
 
 
 def agreement(estimate: FloatArray, truth: FloatArray) -> Agreement:
-    """Agreement of a ranking of runs with another taken as the truth; higher values are better.
+    """Agreement of a ranking of runs with another as the reference; higher values are better.
 
     >>> agreement(np.array([3.0, 2.0, 1.0]), np.array([3.0, 1.0, 2.0])).tau_ap
     0.5

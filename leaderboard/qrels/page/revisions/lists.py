@@ -245,10 +245,10 @@ def lines_of(session: Session, task: Task) -> tuple[Line, ...]:
     ]
     lines: dict[int, tuple[Qrels, list[RevisionRow]]] = {}
     for qrels, revision, author, has_distractors in rows:
-        beside: dict[str, int] = {}
+        companions: dict[str, int] = {}
         for kind, revision_id, number in others if qrels.name == MAIN else ():
             if revision_id < revision.id:
-                beside.setdefault(kind, number)
+                companions.setdefault(kind, number)
         row = RevisionRow(
             number=revision.number,
             note=revision.note,
@@ -257,7 +257,7 @@ def lines_of(session: Session, task: Task) -> tuple[Line, ...]:
             topics=len(revision.topics),
             has_distractors=has_distractors,
             left_out=left_out.words(revision.left_out_facts) if revision.left_out_facts else "",
-            beside=dict(sorted(beside.items(), reverse=True)),
+            beside=dict(sorted(companions.items(), reverse=True)),
             created_at=revision.created_at,
             created_by=author or "",
             sha256=revision.sha256,

@@ -316,16 +316,16 @@ def preview(session: Session, viewer: Viewer, slug: str, token: str) -> Preview:
     board = newest(session, task.id)
     target = revisions.target_of(session, task.id, draft.prepared.kind, draft.line)
     before = newest(session, task.id, target)
-    beside = target != draft.line
+    is_separate = target != draft.line
     names = changed_titles(session, task)
     old = lines.distractors_of(before)
     changes = judgment_changes.changes(
         lines.stored(session, before) if before is not None else None,
         draft.prepared,
-        (old, old if beside else draft.distractors),
+        (old, old if is_separate else draft.distractors),
         names,
         task.level,
-        (left_out.of_revision(before), NOTHING if beside else draft.left_out),
+        (left_out.of_revision(before), NOTHING if is_separate else draft.left_out),
     )
     refused = _refusal(session, task, draft, target, changes)
     ranks, why, of_runs = _ranks(session, viewer, task, access, draft) if not refused else (None, "", None)
@@ -362,11 +362,11 @@ def preview_facts(page: Preview) -> dict[str, Any]:
         "revision": page.number,
         "line": page.line,
         "refused": page.refused,
-        **_held(page),
+        **_left_out_facts(page),
     }
 
 
-def _held(page: Preview) -> dict[str, Any]:
+def _left_out_facts(page: Preview) -> dict[str, Any]:
     return {"left_out_of": asdict(page.left_out_of)} if page.left_out_of is not None else {}
 
 

@@ -47,7 +47,7 @@ class RevisionPage(ChangedJudgments):
     before: int | None
     after: int | None
     """Numbers of the neighbouring revisions."""
-    beside: tuple[tuple[str, Changes], ...]
+    companions: tuple[tuple[str, Changes], ...]
     """(kind, changes) of companion judgments changed with this revision."""
     measures: tuple[MeasureColumn, ...]
     old_edition: int | None
@@ -89,7 +89,7 @@ def revision_page(
         before=max((other for other in rows if other < number), default=None),
         after=min((other for other in rows if other > number), default=None),
         changes=_changes(session, parent, revision, topic_titles, task.level),
-        beside=_beside(session, parent, revision, topic_titles, task.level),
+        companions=_companion_changes(session, parent, revision, topic_titles, task.level),
         measures=measures,
         ranks=ranks,
         why_no_ranks=why,
@@ -120,7 +120,7 @@ def facts(page: RevisionPage) -> dict[str, Any]:
         "origin": page.origin,
         "origin_name": page.origin_name,
         "before": page.before,
-        "beside": {kind: judgment_changes.facts(changes) for kind, changes in page.beside},
+        "beside": {kind: judgment_changes.facts(changes) for kind, changes in page.companions},
         "editions": [page.old_edition, page.new_edition],
         "topics": {topic: [mean.before, mean.after] for topic, mean in page.topics.items()},
     }
@@ -165,7 +165,7 @@ def _changes(
     return judgment_changes.changes(old, new, others, titles, level, leaves)
 
 
-def _beside(
+def _companion_changes(
     session: Session,
     before: QrelsRevision | None,
     after: QrelsRevision,
@@ -287,10 +287,10 @@ def of_revision(session: Session, viewer: Viewer, slug: str, number: int, part: 
         return "".join(f"{docno.decode()}\n" for docno in sorted(lines.distractors_of(revision)))
     if part == "left_out" and revision.left_out is not None:
         return b"".join(left_out_lines(left_out.of_revision(revision).by_topic)).decode()
-    beside = files.companions(session, revision).get(_KINDS.get(part, ""))
-    if beside is None:
+    companion_id = files.companions(session, revision).get(_KINDS.get(part, ""))
+    if companion_id is None:
         raise NotFound(f"Revision {number} has no {part}.")
-    return file_text(lines.stored(session, _whole(session, beside)))
+    return file_text(lines.stored(session, _whole(session, companion_id)))
 
 
 def _of_answers(session: Session, viewer: Viewer, slug: str, revision: QrelsRevision, part: str) -> str:

@@ -361,7 +361,7 @@ class ReadDocument:
     text: tuple[Piece, ...]
     link: str
     grade: int | None
-    """None where it is not judged for the topic, or judgments are held back."""
+    """None where it is not judged for the topic, or judgments are hidden."""
     finders: DocumentFinders | None
     is_left_out: bool
     """Whether it is left out of every ranking of the topic."""

@@ -127,7 +127,7 @@ class RankedDocument:
     following: int | None
     """The rank of the next relevant document."""
     running: RunningScores | None
-    """None where the topic has no judgments or they are held back."""
+    """None where the topic has no judgments or they are hidden."""
     finders: DocumentFinders | None
     """Runs that retrieved a judged document; None for others."""
     tie: Tie | None
@@ -191,7 +191,7 @@ def ranking_page(
     """The first `limit` documents (all where None) in the order they were scored in.
 
     read: whether documents have titles, and snippets too, with the topic's words marked in both. Raises
-    NotFound for an unknown run or topic, and, while judgments are held back, for the runs of others;
+    NotFound for an unknown run or topic, and, while judgments are hidden, for the runs of others;
     IsAnswer where the run has answers, IsBoard where it is a judge whose topics are shown.
     """
     run, task, access, topic, shown = _visible(session, viewer, run_id, topic_id)
@@ -400,7 +400,7 @@ def _ties(ranking: OrderedRanking) -> Ties:
 def _missed(
     ranking: OrderedRanking, judged: JudgedTopic | None, level: int
 ) -> list[tuple[str, int, DocumentFinders]]:
-    """Docno, grade and finders of what is missing: highest grades first, of these what runs have highest."""
+    """Docno, grade and finders of missing documents: highest grades first, then highest ranks first."""
     if judged is None:
         return []
     retrieved = set(ranking.docnos)

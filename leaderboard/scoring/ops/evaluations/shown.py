@@ -92,8 +92,8 @@ class Basis:
     @property
     def qrels(self) -> str:
         """The revision and the documents it leaves out, as text."""
-        beside = f" ({self.left_out})" if self.left_out else ""
-        return f"qrels revision {self.revision}{beside}"
+        note = f" ({self.left_out})" if self.left_out else ""
+        return f"qrels revision {self.revision}{note}"
 
 
 def left_out_facts(basis: Basis | None) -> dict[str, Any]:
@@ -136,9 +136,9 @@ def rests_on(revision: int, topics: int, dialect: int, left_out: str = "") -> st
     >>> rests_on(2, 50, 0, "residual, 3,124 documents left out")
     'qrels revision 2 (residual, 3,124 documents left out), 50 topics'
     """
-    beside = f" ({left_out})" if left_out else ""
+    note = f" ({left_out})" if left_out else ""
     counted = f"{topics:,} {'topic' if topics == 1 else 'topics'}"
-    return f"qrels revision {revision}{beside}, {counted}{computed_as(dialect)}"
+    return f"qrels revision {revision}{note}, {counted}{computed_as(dialect)}"
 
 
 def computed_as(dialect: int) -> str:
@@ -369,7 +369,7 @@ def scores_of(
     return _on_topics(source, rows)
 
 
-def scores_beside(
+def both_scores(
     session: Session,
     source: Source,
     edition: Edition,

@@ -63,10 +63,10 @@ def inputs(session: Session, revision_id: int) -> RevisionInputs:
         .options(*WHOLE)
     ).one()
     revision = row.QrelsRevision
-    beside = companions(session, revision)
-    others = select(QrelsRevision.id, QrelsRevision.packed).where(QrelsRevision.id.in_(beside.values()))
-    bodies = {row.id: row.packed for row in session.execute(others)} if beside else {}
-    packed = {kind: bodies[companion] for kind, companion in beside.items()}
+    ids = companions(session, revision)
+    others = select(QrelsRevision.id, QrelsRevision.packed).where(QrelsRevision.id.in_(ids.values()))
+    bodies = {row.id: row.packed for row in session.execute(others)} if ids else {}
+    packed = {kind: bodies[companion] for kind, companion in ids.items()}
     if row.kind == "subtopic":
         packed["subtopic"] = pack_subtopics(subtopics(session, revision_id))
     return RevisionInputs(

@@ -224,11 +224,11 @@ def _is_kept(name: str) -> bool:
 
 def _digest(session: Session, revision: QrelsRevision, content: bytes) -> str:
     """The digest: of the file alone without companions, otherwise of all inputs of the scores."""
-    beside = files.companions(session, revision)
-    if not beside and revision.distractors is None and revision.left_out is None:
+    ids = files.companions(session, revision)
+    if not ids and revision.distractors is None and revision.left_out is None:
         return revision.sha256
     digests = session.scalars(
-        select(QrelsRevision.sha256).where(QrelsRevision.id.in_(beside.values())).order_by(QrelsRevision.id)
+        select(QrelsRevision.sha256).where(QrelsRevision.id.in_(ids.values())).order_by(QrelsRevision.id)
     ).all()
     others = hashlib.sha256(revision.distractors).hexdigest() if revision.distractors else ""
     facts = [hashlib.sha256(content).hexdigest(), *digests, others]

@@ -320,7 +320,7 @@ MOST_OF_A_NETWORK = 100
 
 
 def ask_for(session: Session, viewer: Viewer, waiting: Iterable[WaitingResult]) -> None:
-    """Queue what a viewer's page waits for, or only the first if the account may not request all.
+    """Queue the results that a viewer's page waits for, or only the first if the account may not request all.
 
     The operator has no limit. Raises OverQuota if the account has 10 comparisons queued or running, or if its
     network requested 100 within an hour.

@@ -34,7 +34,7 @@ from leaderboard.tables.record import counted
 ALPHA = 2 * LEVEL
 """Error level of all simultaneous statements of a board; intervals hold with 1 - ALPHA."""
 SAME = 1e-12
-"""Scores of a smaller standard deviation are equal but for rounding."""
+"""Scores of a smaller standard deviation are equal up to rounding."""
 
 
 class RunPartlyScored(LeaderboardError):
@@ -218,7 +218,7 @@ class PairOfRuns:
     high: float
     p: float
     told_apart: bool
-    """Runs of equal means are not, whatever a test of ranks says."""
+    """Runs of equal means are not, regardless of rank tests."""
 
 
 @dataclass(frozen=True, slots=True)

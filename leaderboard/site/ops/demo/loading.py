@@ -12,7 +12,7 @@ RANKINGS: tuple[DemoPart, ...] = (rankings,)
 
 
 def tasks() -> tuple[DemoPart, ...]:
-    """Loaders of the demo's tasks. The last one stands first in lists, and is the one to begin with."""
+    """Loaders of the demo's tasks. The last one comes first in lists, and is the one to start with."""
     return (answers, *(part for part in slots.DEMO if part.IS_TASK), rankings)
 
 

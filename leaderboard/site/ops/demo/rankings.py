@@ -75,7 +75,7 @@ def _revise(database: Database, revision: demo.Revision) -> None:
 
 
 def _pool(database: Database) -> None:
-    """The pool that the newest judgments are of, closed: every document of it is judged."""
+    """The pool of the newest judgments, closed: every document of it is judged."""
     with database.read() as session:
         task = session.scalars(select(Task).where(Task.slug == demo.SLUG)).one()
         pooled = [

@@ -95,7 +95,7 @@ def _small(image: Image.Image, box: tuple[int, int]) -> Image.Image:
 
 def _on_white(band: Image.Image) -> Image.Image:
     if band.mode.startswith("I;16"):
-        # Grey of 16 bits: to convert it would cut off what is above 255.
+        # Grey of 16 bits: converting it would clip values above 255.
         band = band.convert("I").point(lambda value: value / 256).convert("L")
     if not band.has_transparency_data:
         return band.convert("RGB")
@@ -130,17 +130,17 @@ def _limit() -> None:
 
 
 def main(name: str, source: BinaryIO, target: BinaryIO) -> None:
-    """Encode the picture of a kind that comes in."""
+    """Encode the picture of a kind read from source."""
     _limit()
     try:
         image, body = encode(source, KINDS[name])
-        said: dict[str, object] = {"width": image.width, "height": image.height}
+        head: dict[str, object] = {"width": image.width, "height": image.height}
     except PictureRefused as error:
-        body, said = b"", {"rule": error.args[0], "remedy": error.args[1]}
+        body, head = b"", {"rule": error.args[0], "remedy": error.args[1]}
     except Exception:
         # A file that is cut off or made to do harm raises anything.
-        body, said = b"", {"rule": "is damaged or cut off.", "remedy": "Save it again and upload it again."}
-    target.write(json.dumps(said).encode() + b"\n" + body)
+        body, head = b"", {"rule": "is damaged or cut off.", "remedy": "Save it again and upload it again."}
+    target.write(json.dumps(head).encode() + b"\n" + body)
     target.flush()
 
 

@@ -20,7 +20,7 @@ _turn = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class PreparedPicture:
-    """A picture as it is stored, and its size in pixels."""
+    """A picture in its stored form, and its size in pixels."""
 
     kind: PictureKind
     body: bytes
@@ -32,8 +32,7 @@ def prepare(path: Path, kind: PictureKind) -> PreparedPicture:
     """The picture of a file, encoded by another process.
 
     Raises TooLarge for a file of over five million bytes, Invalid for a file that is not a picture, has too
-    many
-    pixels or cannot be read, Busy where others are encoded for a long time.
+    many pixels or cannot be read, Busy where others are encoded for a long time.
     """
     if path.stat().st_size > LARGEST_BYTES:
         raise TooLarge(
@@ -41,12 +40,12 @@ def prepare(path: Path, kind: PictureKind) -> PreparedPicture:
             field="file",
         )
     head, _, body = _encoded(path, kind).partition(b"\n")
-    said = json.loads(head) if head else {}
+    outcome = json.loads(head) if head else {}
     if not body:
-        rule = said.get("rule", "needs more time or memory to read than a picture of its size should.")
-        problem = Problem(rule, said.get("remedy", "Save it again and upload it again."), field="file")
+        rule = outcome.get("rule", "needs more time or memory to read than a picture of its size should.")
+        problem = Problem(rule, outcome.get("remedy", "Save it again and upload it again."), field="file")
         raise Invalid(f"The {kind.name} was not saved: it {rule}", [problem])
-    return PreparedPicture(kind, body, said["width"], said["height"])
+    return PreparedPicture(kind, body, outcome["width"], outcome["height"])
 
 
 def _encoded(path: Path, kind: PictureKind) -> bytes:

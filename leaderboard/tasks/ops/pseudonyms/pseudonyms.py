@@ -50,7 +50,7 @@ class Naming(PseudonymRedraw):
 def give(session: Session, viewer: Viewer, slug: str, request: Naming) -> int:
     """Assign pseudonyms to the teams of a task, including later ones; return the number assigned.
 
-    Teams keep an existing pseudonym, whatever kind is requested. Raises Invalid for unreadable input,
+    Teams keep an existing pseudonym, for any requested kind. Raises Invalid for unreadable input,
     Conflict if runs were shown under names and the organiser has not confirmed.
     """
     task = policy.own_task(session, viewer, slug)
@@ -146,7 +146,7 @@ def _fill(session: Session, task: Task) -> int:
     """Give every team of the task that has none the next pseudonym; how many teams have one now."""
     session.flush()
     entries = _entries(session, task)
-    # Nobody is named like a team of the site: readers would take one for the other.
+    # No pseudonym is the name of a team of the site: readers would confuse them.
     taken = {skeleton(entry.pseudonym) for entry in entries if entry.pseudonym}
     taken |= set(session.scalars(select(Team.skeleton).where(Team.skeleton.is_not(None))))
     drawn = order(words(task.pseudonym_list), task.pseudonym_seed)

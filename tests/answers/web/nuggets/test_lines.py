@@ -206,7 +206,7 @@ def test_a_line_is_made_by_the_form(
     assert "These judgments are identical to the newest revision." in pages.main(client.get(send()))
     with database.read() as session:
         task = session.scalars(select(Task)).one()
-        known = dict(line_scores.beside_board(session, task.id))
+        known = dict(line_scores.separate_series(session, task.id))
         assert list(known.values()) == ["llama", "volunteers"]
     number = next(number for number, name in known.items() if name == "llama")
     page = _json(client, f"/tasks/t/lines/{number}.json")

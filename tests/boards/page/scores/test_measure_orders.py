@@ -154,7 +154,7 @@ def test_a_pair_without_ties_has_every_coefficient() -> None:
     assert values["tau_ap", "AP"] == pytest.approx(0.52, abs=1e-12)
     assert values["tau_ap", "RR"] == pytest.approx(0.52, abs=1e-12)
     assert values["weighted_tau", ""] == pytest.approx(0.695238, abs=1e-6)
-    assert (found.same, found.opposite, found.tied, found.pairs, found.said) == (13, 2, 0, 15, ())
+    assert (found.same, found.opposite, found.tied, found.pairs, found.notes) == (13, 2, 0, 15, ())
     assert [(each.at, each.move) for each in found.moves[:4]] == [(0, -1), (1, 1), (4, -1), (5, 1)]
 
 
@@ -173,7 +173,7 @@ def test_a_pair_with_ties_says_what_is_not_defined() -> None:
     }
     assert {key: values[key] for key in expected} == pytest.approx(expected, abs=1e-6)
     assert values["tau_ap", "AP"] is None
-    assert found.said == ("AP ties some runs, so it cannot be the reference ranking of τ_AP.",)
+    assert found.notes == ("AP ties some runs, so it cannot be the reference ranking of τ_AP.",)
     assert (found.same, found.opposite, found.tied) == (12, 2, 1)
 
 
@@ -183,7 +183,7 @@ def test_a_pair_of_which_one_ties_all_runs_has_no_symmetric_coefficient() -> Non
     values = readings(found)
     assert values.pop(("tau_ap", "RR")) == pytest.approx(0.0, abs=1e-12)
     assert set(values.values()) == {None}
-    assert found.said == ("AP ties all runs, so it gives no ranking.",)
+    assert found.notes == ("AP ties all runs, so it gives no ranking.",)
 
 
 def test_the_pair_is_the_primary_and_the_next_measure_unless_chosen(
@@ -234,7 +234,7 @@ def test_each_measure_says_how_many_pairs_it_tells_apart(database: Database) -> 
         assert apart.share == pytest.approx(standing.told_apart / 6)  # type: ignore[union-attr]
     assert found.told_apart[0].told_apart
     assert found.told_apart[3].share is None
-    assert "is not a mean over topics" in found.told_apart[3].said
+    assert "is not a mean over topics" in found.told_apart[3].why_unknown
 
 
 def test_what_takes_a_job_is_not_counted_yet(
@@ -245,7 +245,7 @@ def test_what_takes_a_job_is_not_counted_yet(
     monkeypatch.setattr(requests, "AT_ONCE_S", 0.0)
     found = page(database)
     assert found.told_apart[0].told_apart is None
-    assert found.told_apart[0].said.startswith("The comparison by RR is not computed yet")
+    assert found.told_apart[0].why_unknown.startswith("The comparison by RR is not computed yet")
     assert found.agreement[0][0] == pytest.approx(1.0)
 
 
@@ -274,7 +274,7 @@ def test_no_mean_is_not_standardised(database: Database) -> None:
     found = page(database, first="GMAP", standardised="normal").standardised
     assert found is not None
     assert (found.runs, found.tau_b) == ((), None)
-    assert "is not a mean over topics" in found.said
+    assert "is not a mean over topics" in found.why_missing
 
 
 @pytest.mark.parametrize(
@@ -303,7 +303,7 @@ def test_what_cannot_be_compared_is_said(
     """No run, one run, one measure: a sentence, and files without a coefficient."""
     fill(database, tmp_path, places, measures=measures)
     found = page(database, standardised="normal")
-    assert (found.said, found.agreement, found.pair, found.standardised) == (said, (), None, None)
+    assert (found.why_empty, found.agreement, found.pair, found.standardised) == (said, (), None, None)
     assert order_tables.table(found).rows == []
     assert order_tables.facts(found)["coefficients"] == []
 
@@ -311,7 +311,7 @@ def test_what_cannot_be_compared_is_said(
 def test_a_task_without_judgments_has_no_orders(database: Database, tmp_path: Path) -> None:
     """It says what is missing."""
     build.task(database, tmp_path, judgments=None)
-    assert "has no judgments yet" in page(database).said
+    assert "has no judgments yet" in page(database).why_empty
 
 
 def test_equal_runs_have_orders_without_coefficients(database: Database, tmp_path: Path) -> None:
@@ -320,7 +320,7 @@ def test_equal_runs_have_orders_without_coefficients(database: Database, tmp_pat
     found = page(database, standardised="normal")
     assert {value for row in found.agreement for value in row} == {None}
     assert found.pair is not None
-    assert found.pair.said[0] == "RR ties all runs, so it gives no ranking."
+    assert found.pair.notes[0] == "RR ties all runs, so it gives no ranking."
     assert found.standardised is not None
     assert found.standardised.tau_b is None
     assert [run.standardised_rank for run in found.standardised.runs] == [1, 1]

@@ -103,7 +103,7 @@ def test_a_private_address_behind_a_name_gets_nothing(
     for scheme, address in [("https", text) for text in PRIVATE] + [("http", text) for text in PUBLIC]:
         _resolve_to(monkeypatch, address)
         answer = calls.post(_request(f"{scheme}://inside.example:{received.port}/"), ())
-        assert (answer.state, answer.status, answer.said) == (REFUSED, None, calls.NOT_SENT), address
+        assert (answer.state, answer.status, answer.text) == (REFUSED, None, calls.NOT_SENT), address
     assert (connected, received.taken) == ([], [])
 
 
@@ -134,7 +134,7 @@ def test_an_address_that_is_dead_gives_way_to_the_next(
     monkeypatch.setattr(socket, "getaddrinfo", both)
     assert calls.post(_request(received.address("two.example")), LOCAL).status == 204
     one_alone = calls.networks("127.0.0.2/32")
-    assert calls.post(_request(received.address("two.example")), one_alone).said == calls.NOT_SENT
+    assert calls.post(_request(received.address("two.example")), one_alone).text == calls.NOT_SENT
     assert len(received.taken) == 1
 
 
@@ -152,7 +152,7 @@ def test_what_answers_mean(received: Receiver) -> None:
     for status, headers, body, state, said in cases:
         received.answers = [(status, headers, body)]
         answer = calls.post(_request(received.address()), LOCAL)
-        assert (answer.state, answer.status, answer.said) == (state, status, said)
+        assert (answer.state, answer.status, answer.text) == (state, status, said)
         assert 0 <= answer.milliseconds < 5000
     assert {path for path, _, _ in received.taken} == {"/hook"}
 
@@ -187,14 +187,14 @@ def test_an_answer_that_comes_byte_by_byte_is_cut_off(sends: bytes) -> None:
     if sends.endswith(b"slow"):
         assert (answer.state, answer.status) == (TAKEN, 200)
     else:
-        assert (answer.state, answer.status, answer.said) == (REFUSED, None, "No answer within 0 seconds.")
+        assert (answer.state, answer.status, answer.text) == (REFUSED, None, "No answer within 0 seconds.")
 
 
 def test_failures_are_told_in_words(received: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody listens, the name is none, the answer is no HTTP: no error leaves the call."""
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
-    assert "refused" in calls.post(_request(f"http://127.0.0.1:{port}/"), LOCAL).said
+    assert "refused" in calls.post(_request(f"http://127.0.0.1:{port}/"), LOCAL).text
 
     def unknown(*_: object, **__: object) -> object:
         raise socket.gaierror(-2, "Name or service not known")
@@ -202,7 +202,7 @@ def test_failures_are_told_in_words(received: Receiver, monkeypatch: pytest.Monk
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
     answer = calls.post(_request("https://nowhere.example/"), ())
     assert (answer.state, answer.status) == (REFUSED, None)
-    assert "not known" in answer.said
+    assert "not known" in answer.text
 
 
 def test_the_certificate_is_for_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,8 +238,8 @@ def test_the_certificate_is_for_the_name(tmp_path: Path, monkeypatch: pytest.Mon
     thread.join()
     listening.close()
     assert [answer.status for answer in answers] == [None, 204, None], answers
-    assert "certificate verify failed" in answers[0].said
-    assert "other.example" in answers[2].said
+    assert "certificate verify failed" in answers[0].text
+    assert "other.example" in answers[2].text
 
 
 def test_the_example_of_the_page_checks_signatures() -> None:

@@ -132,7 +132,7 @@ def test_subtopics_and_preferences_stand_beside_the_grades(database: Database, t
         ):
             assert each.scores.tolist() == parse(each.measure).compute(judged).tolist(), each.measure
         page = revision_files.revision_page(session, OPERATOR, "t", 3)
-        assert [(kind, found.total.added) for kind, found in page.beside] == [("preference", 2)]
+        assert [(kind, found.total.added) for kind, found in page.companions] == [("preference", 2)]
         assert page.changes.total.added == 0
         text = revision_files.of_revision(session, ANONYMOUS, "t", 3, "preferences")
         assert text == "1 a q 1\n1 x a 2\n"

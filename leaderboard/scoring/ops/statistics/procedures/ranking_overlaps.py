@@ -49,8 +49,8 @@ def seconds(runs: int, topics: int) -> float:
 class StoredRankings(Collection[Documents]):
     """Top documents of runs by topic, (runs, depth): document indices, -1 beyond the end.
 
-    Blocks of whole topics are read when they are needed. Topics come in the order of the first run's
-    blocks, as most runs have theirs in the same one.
+    Blocks of whole topics are read when they are needed. Topics are in the order of the first run's blocks,
+    which most runs share.
     """
 
     def __init__(self, session: Session, run_ids: Sequence[int], source: Source, depth: int) -> None:

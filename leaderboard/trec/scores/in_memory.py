@@ -59,7 +59,7 @@ def missed(
 
     places: the topics that scores are of, None for all. Version 9 prints no line for missed topics and adds 0
     to every sum; version 10 scores a ranking of one unjudged document instead and puts that right under some
-    names. Whatever the level, both count as relevant over all topics what has a grade above 0.
+    names. At any level, both count documents with a grade above 0 as relevant over all topics.
     Source: trec_eval.c and m_num_rel.c of both.
     """
     chosen = np.arange(len(judged.judgments)) if places is None else places
