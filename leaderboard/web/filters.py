@@ -258,7 +258,7 @@ def score(value: float | None, digits: int = DIGITS) -> str:
     >>> score(0.25), score(12.0, 0), score(None)
     ('0.2500', '12', '–')
     """
-    return "–" if value is None else f"{value:.{digits}f}"
+    return "–" if value is None else f"{value:.{digits}f}".replace("-", "−")
 
 
 def cell(value: Any, digits: int | None = None) -> str:

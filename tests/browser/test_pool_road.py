@@ -87,7 +87,7 @@ def test_an_organiser_has_a_pool_judged_by_two_and_the_board_switches(
     expect(page.get_by_role("main")).to_contain_text("All disagreements are decided")
 
     follow(page.get_by_role("link", name="Publish", exact=True))
-    page.get_by_label("Change note (required)").fill("pool 1, judged by two")
+    page.get_by_label("Change note").fill("pool 1, judged by two")
     follow(page.get_by_role("button", name="Preview changes"))
     expect(page.get_by_role("main")).to_contain_text("beta")
     follow(page.get_by_role("button", name="Publish revision 2"))

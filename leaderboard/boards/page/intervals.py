@@ -336,8 +336,8 @@ def _interval(
     low, high = attrgetter(f"{name}_low"), attrgetter(f"{name}_high")
 
     def words(row: IntervalRow) -> str | None:
-        to = " to " if digits else "–"
-        return None if low(row) is None else f"{low(row):.{digits}f}{to}{high(row):.{digits}f}"
+        form = f"{{:.{digits}f}}{' to ' if digits else '–'}{{:.{digits}f}}"
+        return None if low(row) is None else form.format(low(row), high(row)).replace("-", "−")
 
     return Column(name, low, head, title=title, words=words, digits=digits, shown=shown)
 

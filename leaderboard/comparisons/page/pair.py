@@ -34,7 +34,7 @@ from leaderboard.stats.seeds import seed
 from leaderboard.stats.standing import ROPE, TwoRuns, compare_scores
 from leaderboard.trec.qrels.align import remaining
 from leaderboard.trec.read.blocks import Block
-from leaderboard.trec.read.kernel import Int32
+from leaderboard.trec.read.columns import Int32
 
 MOST_TOPICS = 200
 """Maximum number of topics whose rankings are compared within a request."""

@@ -66,7 +66,7 @@ class MeasureValue:
 
     def shown(self, value: float | None) -> str | None:
         """A value by the measure as readers get it."""
-        return None if value is None else f"{value:.{self.digits}f}"
+        return None if value is None else f"{value:.{self.digits}f}".replace("-", "−")
 
     @property
     def reaches(self) -> tuple[float | None, ...]:

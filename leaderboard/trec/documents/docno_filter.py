@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from leaderboard.checksums import with_checksum, without_checksum
 from leaderboard.measures.judged import IntArray
-from leaderboard.trec.read.kernel import SLACK, Int32
+from leaderboard.trec.read.columns import Int32
+from leaderboard.trec.read.kernel import SLACK
 from leaderboard.trec.read.numpy_words import loaded, words_of
 
 BITS_A_DOCNO = 12

@@ -10,9 +10,9 @@ from leaderboard.measures.judged import IntArray
 from leaderboard.trec.qrels.align import CompiledJudgments, compiled
 from leaderboard.trec.read import kernel
 from leaderboard.trec.read.buffers import Buffer, TooLong
+from leaderboard.trec.read.columns import BYTES, Columns, Int32
 from leaderboard.trec.read.entries import ID_BYTES
 from leaderboard.trec.read.forms import USUAL, Asked
-from leaderboard.trec.read.kernel import BYTES, Columns, Int32
 from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, Source, text_of
 from leaderboard.trec.read.scattered import Scattered, Whole
 

@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 
 from leaderboard.trec.read import kernel
-from leaderboard.trec.read.kernel import Columns, Int32
+from leaderboard.trec.read.columns import Columns, Int32
 
 
 @dataclass(slots=True)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leaderboard.trec.read.columns import AGAINST, BYTES, RANK, SECOND, TAGS, Columns, Index
 from leaderboard.trec.read.entries import GRADE_DIGITS
-from leaderboard.trec.read.kernel import AGAINST, BYTES, RANK, SECOND, TAGS, Columns, Index
 from leaderboard.trec.read.numpy_words import (
     Bytes,
     Floats,

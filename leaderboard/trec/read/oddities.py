@@ -9,9 +9,10 @@ import numpy as np
 from leaderboard.errors import Problem
 from leaderboard.measures.judged import FloatArray
 from leaderboard.trec.read import kernel, metadata
+from leaderboard.trec.read.columns import AGAINST, BYTES, COMMENTS, RANK, SECOND, TAGS, Columns
 from leaderboard.trec.read.entries import CONTROL_BYTES, SCORE_BYTES, Form, form_of, hides_entries, is_rank
 from leaderboard.trec.read.forms import is_comment, is_entry, skipped
-from leaderboard.trec.read.kernel import AGAINST, BYTES, COMMENTS, RANK, SECOND, TAGS, Columns, Parsed
+from leaderboard.trec.read.kernel import Parsed
 from leaderboard.trec.read.lines import shown
 
 TAGS_KEPT = 5

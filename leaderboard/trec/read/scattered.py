@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from leaderboard.measures.judged import FloatArray
 from leaderboard.trec.read import kernel
-from leaderboard.trec.read.kernel import Columns, Int32
+from leaderboard.trec.read.columns import Columns, Int32
 
 Number = TypeVar("Number", bound=np.generic)
 

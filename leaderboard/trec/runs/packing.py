@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from leaderboard.checksums import compressed, compressor, framed, plain_bytes
 from leaderboard.trec.read import kernel
 from leaderboard.trec.read.blocks import Block
-from leaderboard.trec.read.kernel import Columns, Int32
+from leaderboard.trec.read.columns import Columns, Int32
 from leaderboard.trec.runs.runs import Docnos, Ranking
 
 BLOCK_BYTES = 128 * 1024

@@ -37,8 +37,8 @@ def test_scores_and_costs_stand_beside_each_other(site: FlaskClient) -> None:
     page = site.get(PAGE)
     rows = pages.table(page, "Mean RR")
     assert rows == [
-        ["quick", "Team", "0.5000", "2 ms", "–"],
-        ["slow", "Team", "1.0000", "1.5 s", "<b>big</b>"],
+        ["quick ●", "Team", "0.5000", "2 ms", "–"],
+        ["slow ●", "Team", "1.0000", "1.5 s", "<b>big</b>"],
     ]
     assert "2 of 3 scored runs report their latency, 1 reports no cost at all." in pages.main(page)
     assert "1 of them states its hardware." in pages.main(page)

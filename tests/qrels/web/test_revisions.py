@@ -82,7 +82,7 @@ def test_judgments_are_looked_at_published_and_read(organiser: FlaskClient, data
         ["1", "second", "Team", "2", "▲ 1"],
         ["2", "first", "Team", "1", "▼ 1"],
     ]
-    assert "Kendall’s τ between the two rankings is -1.000" in pages.main(page)
+    assert "Kendall’s τ between the two rankings is −1.000" in pages.main(page)
     topics = pages.table(page, "Topics with changed judgments: 3 of 3")
     assert topics[0][:8] == ["1 title of 1", "3", "2", "1", "1", "2", "2", "1"]
     assert "Qrels revision 2" in pages.main(organiser.get("/tasks/t"))

@@ -164,6 +164,7 @@ def test_anybody_may_check_a_file_and_nothing_is_kept(site: Site) -> None:
     assert (rejected["state"], rejected["fixes"]) == ("rejected", ["duplicates"])
     page = site.browser().post(CHECK, data={"file": _file("a.txt", b"1 2\n")})
     assert "a.txt would be rejected" in pages.main(page)
+    assert "Topics and documents are checked once these are fixed." in pages.main(page)
     with site.database.read() as session:
         assert session.scalar(select(func.count(Upload.id))) == 2
         assert (

@@ -102,7 +102,7 @@ def test_a_run_says_where_it_stands(client: FlaskClient, among_others: int) -> N
     words = " ".join(head.get_text().split())
     assert (
         words
-        == "0.5000 RR -0.7421 to 1.7421, 95% confidence interval · rank 2 of 3 · rank range 1 to 3 at 95% "
+        == "0.5000 RR −0.7421 to 1.7421, 95% confidence interval · rank 2 of 3 · rank range 1 to 3 at 95% "
         "confidence"
     )
     reach = stdtrit(2, 0.975) * 0.5 / math.sqrt(3)

@@ -12,7 +12,7 @@ from sqlalchemy import func, select, update
 from werkzeug.test import TestResponse
 
 from leaderboard.application import create_app
-from leaderboard.db.tables import Job, RankingBlock, Run, Task, Upload, UploadChunk
+from leaderboard.db.tables import Job, Phase, RankingBlock, Run, Task, Upload, UploadChunk
 from leaderboard.runs.web import uploads as sending
 from leaderboard.settings import Settings
 from tests.make import pages
@@ -275,6 +275,20 @@ def test_what_becomes_of_runs_is_said_before_the_upload(site: Site) -> None:
     text = pages.main(client.get(SUBMIT))
     assert "Teams cannot withdraw runs from this task" in text
     assert "up to 3 runs that it marked before the close; of a team that marked none, its 3 newest" in text
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"), [("runs_per_day", "left today"), ("runs_in_all", "left in total")]
+)
+def test_only_a_daily_limit_resets(site: Site, limit: str, said: str) -> None:
+    """A limit in total is never called one of today, and nothing says that it resets."""
+    client, is_daily = site.browser("Berta"), limit == "runs_per_day"
+    with site.database.write() as session:
+        session.execute(update(Phase).values({limit: 50}))
+    for page in (SUBMIT, "/my"):
+        text = pages.main(client.get(page))
+        assert ("left today" in text, "resets" in text) == (is_daily, is_daily and page == SUBMIT)
+    assert said in pages.main(client.get(SUBMIT))
 
 
 @pytest.mark.trial

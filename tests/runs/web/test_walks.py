@@ -35,7 +35,7 @@ def test_the_first_page_computes_what_it_shows_and_nothing_else(
     many = walks.warm(database, client, "/runs/1")
     assert few.statements == many.statements <= MOST_STATEMENTS
     pages = {name for name in many.modules if ".page." in name}
-    own = {f"leaderboard.runs.page.{name}" for name in ("card", "head", "run", "upload")}
+    own = {f"leaderboard.runs.page.{name}" for name in ("head", "run")}
     beside = {
         "leaderboard.boards.page.cards",
         "leaderboard.reproductions.page.mentions",

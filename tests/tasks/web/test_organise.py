@@ -72,6 +72,17 @@ def test_a_discarded_draft_is_gone(site: Site) -> None:
     assert client.post("/tasks/robots/discard").status_code == 409
 
 
+def test_a_sealed_draft_without_an_end_is_published_knowingly(site: Site) -> None:
+    """The page warns above the button, until there is a closing date."""
+    client, warning = site.browser("Olga"), "its scores would stay hidden forever"
+    address = client.post(NEW, data=_draft(site, visibility="sealed")).headers["Location"]
+    assert warning in pages.main(client.get(address))
+    dates = f"{address}/dates"
+    fields = pages.form(client.get(address), dates)
+    assert client.post(dates, data={**fields, "closes_at": "2041-01-31"}).status_code == 303
+    assert warning not in pages.main(client.get(address))
+
+
 def test_judgments_may_come_later(site: Site) -> None:
     """A task without qrels is made with the binary proposal and says that runs will wait."""
     client = site.browser("Olga")

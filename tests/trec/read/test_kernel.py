@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from leaderboard.cli import main
 from leaderboard.trec.read import kernel
 from leaderboard.trec.read import native as choice
-from leaderboard.trec.read.kernel import SLACK, Columns, Parsed
+from leaderboard.trec.read.columns import Columns
+from leaderboard.trec.read.kernel import SLACK, Parsed
 from leaderboard.trec.runs.runs import Ranking, block_of
 
 BUILT = kernel.native

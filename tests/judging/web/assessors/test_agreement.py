@@ -39,8 +39,8 @@ def test_the_page_shows_figures_assessors_pairs_and_topics(olga: FlaskClient) ->
     assert list(faults(tree(page.text))) == []
     assert "3 of 5 documents judged" in main(page)
     rows = {row[0]: row[1] for row in table(page, "Agreement on the 3 documents")}
-    assert (rows["Raw agreement"], rows["Fleiss’ kappa"]) == ("0.333", "-0.500")
-    assert rows["Krippendorff’s alpha, nominal suits this task"] == "-0.250"
+    assert (rows["Raw agreement"], rows["Fleiss’ kappa"]) == ("0.333", "−0.500")
+    assert rows["Krippendorff’s alpha, nominal suits this task"] == "−0.250"
     (pair,) = table(page, "Pairs of assessors")
     assert pair[:3] == ["Anne and Bert", "3", "0.333"]
     assert [row[:8] for row in table(page, "Progress")] == [

@@ -51,7 +51,7 @@ def test_everybody_reads_the_audit_of_an_open_task(visitor: FlaskClient) -> None
         ["Team B", "1", "1", "1", "35.7%", "1", "0.333", "0.500"],
         ["Team A", "1", "1", "0", "0.0%", "–", "1.000", "1.000"],
     ]
-    assert table(page, "Agreement of the ranking of all runs")[0] == ["1", "-1.000", "-1.000"]
+    assert table(page, "Agreement of the ranking of all runs")[0] == ["1", "−1.000", "−1.000"]
     runs = table(page, "Runs by AP")
     assert runs[0] == ["1", "C", "Team C", "0.6389", "0.4167", "1", "2", "1", "0%", "0%"]
     assert "None. Every run was pooled" in main(page)
