@@ -42,6 +42,8 @@ RUNS = {DEMO: 14, MADE_UP: SIZE.runs}
 CLIENTS = 8
 ROUNDS = 5
 HEADERS = {"Accept-Encoding": "gzip, deflate, br, zstd"}
+MADE, ANEW = "made each time", {"Cookie": "theirs=1"}
+"""Who sends a cookie, even one that means nothing here, never gets a kept page."""
 RATE = re.compile(r"Requests/sec:\s+([\d.]+)")
 LATENCY = re.compile(r"^\s+(50|99)%\s+([\d.]+)(us|ms|s)\s*$", re.MULTILINE)
 MILLISECONDS = {"us": 0.001, "ms": 1.0, "s": 1000.0}
@@ -63,7 +65,9 @@ class Load:
 
 def load(address: str, seconds: float, *, by_wrk: bool, known: str = "") -> Load:
     """Ask for a page; raises SystemExit for an answer that is not 200 or, to who knows its tag, 304."""
-    heads = {**HEADERS, "If-None-Match": known} if known else HEADERS
+    heads = HEADERS
+    if known:
+        heads = {**HEADERS, **(ANEW if known == MADE else {"If-None-Match": known})}
     return _by_wrk(address, seconds, heads) if by_wrk else _by_python([address], seconds, heads)
 
 
@@ -127,20 +131,20 @@ def _site(name: str, data: Path, counts: Sequence[int], seconds: float, *, by_wr
             for address in sites.values():
                 # Each process makes some of these, and so loads what the page needs.
                 first_views([f"{address}{path}?warm={number}" for number in range(CLIENTS * max(counts))])
-            asked = {count: _loads(sites[count, False] + path, sites[count, True] + path) for count in counts}
+            asked = {count: _loads(sites[count] + path) for count in counts}
             found = _in_turn([each for loads in asked.values() for each in loads], seconds, by_wrk=by_wrk)
             for count, loads in asked.items():
-                sizes = size(sites[count, True] + path)
+                sizes = size(sites[count] + path)
                 _print(name, title, sizes, count, [found[each] for each in loads])
         runs = range(2, RUNS[name] + 1)
         for count in counts:
-            first = first_views([f"{sites[count, True]}/runs/{run}" for run in runs])
+            first = first_views([f"{sites[count]}/runs/{run}" for run in runs])
             _print(name, f"{len(runs)} runs, for the first time", None, count, [first])
 
 
-def _loads(made: str, kept: str) -> list[tuple[str, str]]:
+def _loads(address: str) -> list[tuple[str, str]]:
     """Address and known tag of what is asked of a page: made each time, kept, and kept by who has it."""
-    return [(made, ""), (kept, ""), (kept, tag(kept))]
+    return [(address, MADE), (address, ""), (address, tag(address))]
 
 
 def _in_turn(
@@ -176,23 +180,21 @@ def _print(name: str, title: str, sizes: tuple[int, int] | None, count: int, fou
 
 
 @contextmanager
-def _running(data: Path, counts: Sequence[int]) -> Iterator[dict[tuple[int, bool], str]]:
-    """Addresses of sites by their web processes and whether they keep pages; each has a copy of the data."""
+def _running(data: Path, counts: Sequence[int]) -> Iterator[dict[int, str]]:
+    """Addresses of sites by their web processes; each has a copy of the data."""
     with ExitStack() as stack:
         sites = {}
         for count in counts:
-            for is_kept in (False, True):
-                copy = data.with_name(f"{data.name}-{count}-{is_kept}")
-                shutil.copytree(data, copy)
-                more = {
-                    "LEADERBOARD_WEB_PROCESSES": str(count),
-                    "LEADERBOARD_KEPT_BYTES": str(64 * 2**20 if is_kept else 0),
-                    "LEADERBOARD_EVALUATORS": "1",
-                    "LEADERBOARD_COMPUTED_PAGES": "0",
-                }
-                site = stack.enter_context(running_site(copy, environ={**os.environ, **more}))
-                sites[count, is_kept] = site.address
-                all_answer(site, count)
+            copy = data.with_name(f"{data.name}-{count}")
+            shutil.copytree(data, copy)
+            more = {
+                "LEADERBOARD_WEB_PROCESSES": str(count),
+                "LEADERBOARD_EVALUATORS": "1",
+                "LEADERBOARD_COMPUTED_PAGES": "0",
+            }
+            site = stack.enter_context(running_site(copy, environ={**os.environ, **more}))
+            sites[count] = site.address
+            all_answer(site, count)
         yield sites
 
 
