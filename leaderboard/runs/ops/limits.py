@@ -65,12 +65,12 @@ class Quota:
 
     def __str__(self) -> str:
         """The remaining runs, as text; empty if there is no limit."""
-        if self.left_today is None:
-            return ""
-        words = [f"{self.left_today} left today ({self.limit})"]
+        words = [] if self.per_day is None else [f"{self.left_today} left today ({self.limit})"]
         if self.left_in_all is not None:
             words.append(f"{self.left_in_all} left in total")
-        return ", ".join([*words, f"the limit resets {self.next_at:%Y-%m-%d %H:%M} UTC"])
+        if self.per_day is not None:
+            words.append(f"the daily limit resets {self.next_at:%Y-%m-%d %H:%M} UTC")
+        return ", ".join(words)
 
     @property
     def is_used_up(self) -> bool:

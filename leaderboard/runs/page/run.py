@@ -147,8 +147,8 @@ def _rivals(session: Session, seen: SeenRun, edition: Edition | None) -> list[Ri
     for row, mean, topics in whole_means(session, rows):
         if versions[row.measure] == row.measure_version and shown.is_whole(needed, row.measure, topics):
             values[row.id][row.measure] = mean if decimals is None else round(mean, decimals)
-    rivals = {row.id: _rival(row, values.get(row.id, {}), seen) for row in rows}
-    return list(rivals.values())
+    one_each = {row.id: row for row in rows}
+    return [_rival(row, values[row.id], seen) for row in one_each.values()]
 
 
 def _with_means(selected: Any, edition: Edition, topic_set: str) -> Any:

@@ -48,7 +48,7 @@ def test_what_is_left_of_a_limit_is_said(data: Path) -> None:
     _phase("add", "t", "few", "--topics", "1", "--runs-per-day", 3, "--runs-in-all", 9)
     path = build.run_file(data, {"1": ["a", "c"]})
     taken = _call("run", "add", "t", path, "--team", "Lab", "--phase", "few")
-    said = "Lab: 2 left today (3 runs per day for Lab), 8 left in total, the limit resets 20"
+    said = "Lab: 2 left today (3 runs per day for Lab), 8 left in total, the daily limit resets 20"
     assert said in taken.output
     assert "UTC. Accepted runs (including withdrawn ones)" in taken.output
 

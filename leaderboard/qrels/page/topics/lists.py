@@ -62,6 +62,8 @@ class TopicRow:
     difficulty: Difficulty | None = None
     discrimination: Annotated[float | None, Shown(key="separates", shown=Place.DATA)] = None
     """The correlation over runs of their scores here with their mean score on all other topics."""
+    description: Annotated[str, Shown(shown=Place.DATA)] = ""
+    narrative: Annotated[str, Shown(shown=Place.DATA)] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,13 +116,17 @@ def topic_list(
     task, access = policy.visible_task(session, viewer, slug)
     shown = shown_edition(session, task, access)
     field = scores_table.field(session, viewer, task, access, shown, measure)
-    rows = session.execute(
-        select(Topic.topic_id, Topic.title, Topic.excluded)
-        .where(Topic.task_id == task.id)
-        .order_by(Topic.position)
-    )
+    columns = Topic.topic_id, Topic.title, Topic.excluded, Topic.description, Topic.narrative
+    rows = session.execute(select(*columns).where(Topic.task_id == task.id).order_by(Topic.position))
     listed = [
-        TopicRow(row.topic_id, row.title, scored_topics.why_left_out(row.excluded, access)) for row in rows
+        TopicRow(
+            row.topic_id,
+            row.title,
+            scored_topics.why_left_out(row.excluded, access),
+            description=row.description,
+            narrative=row.narrative,
+        )
+        for row in rows
     ]
     grades: tuple[int, ...] = ()
     if field is not None:
@@ -264,7 +270,7 @@ def list_table(page: TopicList) -> Table[TopicRow]:
             _count("relevant", "Relevant", on_page, relevant),
             *(_grade(page, at, on_page) for at in range(len(page.grades))),
             *_spread(page, on_page),
-            "discrimination excluded",
+            "discrimination excluded description narrative",
             _separates(2, on_page),
             _separates(4, Place.PRINT),
         ),
