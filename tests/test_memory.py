@@ -26,7 +26,7 @@ FIXED = {
     "runs/ops/kind.py": "for commands: one revision's judgments while they are gone through",
     "reference.py": "the operations by heading",
     "scoring/ops/scored_topics.py": "columns of measures by their keys",
-    "tasks/ops/pseudonyms/words.py": "one list of words",
+    "tasks/ops/pseudonyms/pseudonyms.py": "one list of words",
     "scoring/ops/statistics/procedures/ranking_overlaps.py": "of one job of an evaluator, gone with it",
     "settings.py": "64 names of hosts",
     "stats": "numbers by a few parameters",

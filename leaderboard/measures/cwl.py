@@ -9,10 +9,10 @@ from dataclasses import replace
 import numpy as np
 
 from leaderboard.measures.curves import inverse_squares
+from leaderboard.measures.graded_gain import MAX_REL, MIN_REL, scaled_gains
 from leaderboard.measures.judged import FloatArray, Judged, log2_discounts
 from leaderboard.measures.record import CUTOFF_REQUIRED, JUDGED_ONLY, Measure, Parameter
 from leaderboard.measures.running import before, last, running
-from leaderboard.measures.scaled import MAX_REL, MIN_REL, scaled_gains
 
 
 def insq(

@@ -8,9 +8,17 @@ from typing import NamedTuple
 import numpy as np
 
 from leaderboard.measures.coverage import COUNT_RANGE
-from leaderboard.measures.gains import GAINS, document_gains, ideal_order
 from leaderboard.measures.judged import FloatArray, IntArray, Judged, Judgments, positions, sums
-from leaderboard.measures.record import CUTOFF, JUDGED_ONLY, Gains, Measure, Parameter
+from leaderboard.measures.record import (
+    CUTOFF,
+    GAINS,
+    JUDGED_ONLY,
+    Gains,
+    Measure,
+    Parameter,
+    document_gains,
+    ideal_order,
+)
 
 HIGHEST_EXPONENT = 1000
 """2 to the power of more, or sums of it, would leave the range of doubles."""

@@ -7,9 +7,8 @@ from leaderboard.measures.discounted_gain import (
     ideal_of_judged,
     ideal_of_retrieved,
 )
-from leaderboard.measures.gains import GAINS
 from leaderboard.measures.judged import FloatArray, Judged, ratio
-from leaderboard.measures.record import CUTOFF, JUDGED_ONLY, Gains, Measure, Parameter, TrecName
+from leaderboard.measures.record import CUTOFF, GAINS, JUDGED_ONLY, Gains, Measure, Parameter, TrecName
 
 
 def ndcg(

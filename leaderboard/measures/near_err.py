@@ -7,11 +7,11 @@ import numpy as np
 
 from leaderboard.measures.curves import harmonic, inverse_squares, powers
 from leaderboard.measures.cwl import DEPTH, ENDLESS, LISTED_CUTOFF, SCALED, WANTED, squares_up_to
+from leaderboard.measures.graded_gain import ScaledGains, scaled_gains
 from leaderboard.measures.judged import FloatArray, IntArray, Judged
 from leaderboard.measures.rank_biased import PERSISTENCE
 from leaderboard.measures.record import CUTOFF_REQUIRED, JUDGED_ONLY, Measure
 from leaderboard.measures.running import before, last, running
-from leaderboard.measures.scaled import ScaledGains, scaled_gains
 
 
 def near_err_8(judged: Judged, *, max_rel: int, min_rel: int = 0, cutoff: int) -> FloatArray:

@@ -3,10 +3,10 @@
 import numpy as np
 
 from leaderboard.measures.curves import powers
+from leaderboard.measures.graded_gain import MAX_REL, MIN_REL, scaled_gains
 from leaderboard.measures.judged import UNJUDGED, FloatArray, Judged
 from leaderboard.measures.record import CUTOFF, JUDGED_ONLY, REL, Measure, Parameter
 from leaderboard.measures.running import before, bounds_of
-from leaderboard.measures.scaled import MAX_REL, MIN_REL, scaled_gains
 
 
 def rank_biased_precision(

@@ -20,7 +20,7 @@ from leaderboard.db.engine import Database
 from leaderboard.errors import LeaderboardError
 from leaderboard.runs import slots
 from leaderboard.runs.ops import limits as runs_limits
-from leaderboard.runs.ops import prepare, reviews, uploads, withdrawals
+from leaderboard.runs.ops import prepare, uploads, withdrawals
 from leaderboard.runs.ops.limits import RULE
 from leaderboard.runs.ops.prepare import (
     BY_FOLDER,
@@ -179,7 +179,7 @@ def primary(run_id: int, undo: bool, why: str, data: Path | None) -> None:
         (withdrawals.unmark_run if undo else withdrawals.mark_run)(session, OPERATOR, run_id, why)
 
 
-for _action in (withdrawals.WITHDRAW, withdrawals.RESTORE, reviews.REVIEW):
+for _action in (withdrawals.WITHDRAW, withdrawals.RESTORE, withdrawals.REVIEW):
     run.add_command(command(_action))
 for _added in slots.COMMANDS:
     run.add_command(_added())

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from leaderboard.stats.assessors import Confusion, Ratings, alpha, cohen, confusion, overlap
 from leaderboard.stats.orders import rank_correlation
-from leaderboard.stats.orders.pair_signs import pair_signs, pair_signs_alone, signs, taus
+from leaderboard.stats.orders.rank_correlation import pair_signs, pair_signs_alone, signs, taus
 from leaderboard.stats.orders.rbo import rbo_within
 from leaderboard.stats.pairs.condensed import pairs
 from leaderboard.stats.pairs.corrections import LEVEL, holm

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtr, gammaln, ndtr, ndtri, stdtrit, xlogy
 
-from leaderboard.stats.orders.pair_signs import pair_signs, taus
+from leaderboard.stats.orders.rank_correlation import pair_signs, taus
 from leaderboard.stats.pairs.anova import anova
 from leaderboard.stats.pairs.paired_t import paired_t
 from leaderboard.stats.seeds import orders, stream

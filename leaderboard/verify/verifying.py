@@ -28,8 +28,8 @@ from leaderboard.signatures import ops as signatures
 from leaderboard.tasks.ops import drafts
 from leaderboard.verify import signed, values
 from leaderboard.verify.report import Report
-from leaderboard.verify.scratch import Scratch, scratch
 from leaderboard.verify.signed import Trust
+from leaderboard.verify.values import Scratch, scratch
 
 TIMEOUT_S, TRIES, LONGEST_PAUSE_S = 120, 6, 60.0
 BUSY = (429, 503)

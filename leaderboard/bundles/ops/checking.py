@@ -45,7 +45,7 @@ from leaderboard.measures.naming import parse
 from leaderboard.scoring.ops.setting_values import written
 from leaderboard.tasks.ops import announcements
 from leaderboard.tasks.ops.pictures import pictures, prepare
-from leaderboard.tasks.ops.pseudonyms.words import TITLES
+from leaderboard.tasks.ops.pseudonyms.pseudonyms import TITLES
 from leaderboard.tasks.ops.settings import ANSWER_RULES, SETTINGS
 from leaderboard.trec.read.lines import Limits, shown
 from leaderboard.trec.runs.check import Report

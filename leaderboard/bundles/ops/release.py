@@ -45,7 +45,7 @@ from leaderboard.scoring.ops import scored_topics
 from leaderboard.scoring.ops.qrels.files import COMPANIONS, MAIN
 from leaderboard.scoring.ops.rankings import stored_in_order
 from leaderboard.tasks.ops.pseudonyms import pseudonyms
-from leaderboard.tasks.ops.pseudonyms.words import words
+from leaderboard.tasks.ops.pseudonyms.pseudonyms import words
 from leaderboard.trec.read.blocks import Block
 from leaderboard.trec.runs.runs import rankings_of
 

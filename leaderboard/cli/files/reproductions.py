@@ -11,9 +11,15 @@ from numpy.typing import NDArray
 from leaderboard.errors import Invalid
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.record import refusal
-from leaderboard.stats.reproductions.levels import Levels, RunLevels, Thresholds, replicated, reproduced
+from leaderboard.stats.reproductions.levels import (
+    Levels,
+    RunLevels,
+    Thresholds,
+    largest_differences,
+    replicated,
+    reproduced,
+)
 from leaderboard.stats.reproductions.numbers import LevelRow, level_rows
-from leaderboard.stats.reproductions.topics import largest_differences
 from leaderboard.tables.record import Table, columns_from
 from leaderboard.trec.comparisons import rankings_of
 from leaderboard.trec.read import forms

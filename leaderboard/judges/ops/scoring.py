@@ -22,8 +22,7 @@ from leaderboard.judges.ops.labels import run_sources
 from leaderboard.judges.ops.labels.run_sources import RunSource
 from leaderboard.measures.binding import BoundMeasure
 from leaderboard.measures.judged import FloatArray
-from leaderboard.measures.judges.record import AgreedTopics
-from leaderboard.measures.judges.registry import parse
+from leaderboard.measures.judges.registry import AgreedTopics, parse
 from leaderboard.scoring.ops.agreements import least_of
 from leaderboard.scoring.ops.evaluations.shown import Source, source_of
 from leaderboard.scoring.ops.statistics import requests

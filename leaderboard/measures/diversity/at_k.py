@@ -6,9 +6,9 @@ import numpy as np
 
 from leaderboard.errors import MissingInput
 from leaderboard.measures.coverage import COUNT_RANGE
+from leaderboard.measures.graded_gain import MAX_REL, scaled_gains
 from leaderboard.measures.judged import FloatArray, Judged
 from leaderboard.measures.record import CUTOFF_REQUIRED, Measure, Parameter
-from leaderboard.measures.scaled import MAX_REL, scaled_gains
 
 LARGEST_CUTOFF = 1000
 """Dissimilarities of the top k are k² numbers per topic."""

@@ -5,15 +5,44 @@
 """
 
 import math
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal
 
 import numpy as np
 
+from leaderboard.measures.answers.catalogue import AnswerMeasurePage, worked
 from leaderboard.measures.binding import BoundMeasure
+from leaderboard.measures.catalogue.definitions import definition
 from leaderboard.measures.grammar import parse_among
 from leaderboard.measures.judged import FloatArray
-from leaderboard.measures.judges.record import AgreedTopics, JudgeMeasure
 from leaderboard.measures.record import Measure
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AgreedTopics:
+    """A judge's board aligned with its reference, on the reference's topics.
+
+    reference, judge: scores of the same runs, (runs, topics) each, the judge's nan on topics that it left
+    out. tau_b, accuracy: the agreement of both within each topic, (topics,), nan where it is undefined.
+    """
+
+    reference: FloatArray
+    judge: FloatArray
+    tau_b: FloatArray
+    accuracy: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgeMeasure(Measure):
+    """A measure whose compute takes AgreedTopics in place of a judged ranking.
+
+    agreement: of the boards, that is, the means over topics, or within each topic.
+    """
+
+    agreement: Literal["boards", "topics"] = "topics"
+
 
 DIGITS = 12
 """Means that differ only beyond are equal: the rest is rounding."""
@@ -112,3 +141,38 @@ _KNOWN: dict[str, Measure] = {**NAMES}
 def parse(text: str) -> BoundMeasure:
     """The measure of judges with a name; raises UnknownMeasure as that of rankings does."""
     return parse_among(text.strip(), _KNOWN, tuple(NAMES), "BoardTau or TopicTau")
+
+
+def pages() -> Iterator[AnswerMeasurePage]:
+    """The descriptions of all measures, in registry order.
+
+    >>> [page.name for page in pages()]
+    ['BoardTau', 'TopicTau', 'TopicAccuracy']
+    """
+    return map(_page, MEASURES)
+
+
+def _page(measure: JudgeMeasure) -> AnswerMeasurePage:
+    described = definition(measure)
+    return AnswerMeasurePage(
+        measure.name,
+        measure.title,
+        measure.formula,
+        (*described.paragraphs, *((measure.note,) if measure.note else ())),
+        (),
+        tuple(_facts(measure)),
+        (),
+        described.explanation,
+        worked(measure),
+    )
+
+
+def _facts(measure: JudgeMeasure) -> Iterator[tuple[str, str]]:
+    low, high = measure.range
+    yield "Written", measure.name
+    yield "Scores", f"{low:g} to {high:g}; higher is better"
+    over = "τ_b of the runs' means over topics" if measure.agreement == "boards" else "the mean over topics"
+    yield "Over all topics", over
+    yield "Needs", "the reference of a task of judges"
+    yield "Source", measure.citation or "docs/judges.md"
+    yield "Definition", f"version {measure.version}"

@@ -3,7 +3,7 @@
 import numpy as np
 
 from leaderboard.measures.judged import FloatArray, Judged, log2_discounts, ratio, sums
-from leaderboard.measures.preferences.pairs import NOWHERE, Pairs, pairs_of, totals
+from leaderboard.measures.preferences.fulfilled import NOWHERE, Pairs, pairs_of, totals
 from leaderboard.measures.record import CUTOFF, Measure, Need
 from leaderboard.measures.running import bounds_of, running
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from leaderboard.measures.curves import harmonic, powers
 from leaderboard.measures.discounted_gain import discounts, worth
+from leaderboard.measures.graded_gain import scaled_gains
 from leaderboard.measures.judged import FloatArray, IntArray, sums
 from leaderboard.measures.precision import up_from_a_tenth
 from leaderboard.measures.record import Gains
-from leaderboard.measures.scaled import scaled_gains
 from leaderboard.measures.ties.rankings import Tied
 
 FAR = np.iinfo(np.int64).max // 4

@@ -36,11 +36,11 @@ from leaderboard.stats.reproductions.levels import (
     RunLevels,
     Threshold,
     Thresholds,
+    largest_differences,
     replicated,
     same_topics,
 )
 from leaderboard.stats.reproductions.numbers import LevelRow, level_rows, threshold_lines
-from leaderboard.stats.reproductions.topics import largest_differences
 from leaderboard.tables.record import Place, Shown
 from leaderboard.trec.facts import leaves
 

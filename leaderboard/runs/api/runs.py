@@ -13,7 +13,7 @@ from flask import Response, url_for
 
 from leaderboard.core.policy import Viewer
 from leaderboard.errors import Busy, Invalid, LeaderboardError, Problem
-from leaderboard.runs.ops import fixing, limits, reviews, withdrawals
+from leaderboard.runs.ops import fixing, limits, withdrawals
 from leaderboard.runs.ops.limits import Quota, RunRequest
 from leaderboard.runs.ops.uploads import Submission, sending
 from leaderboard.runs.page import measures
@@ -346,7 +346,7 @@ def _reviewed(_: str, upload_id: int) -> UploadAnswer:
 
 UPLOADS = (
     *(upload, fix_upload),
-    *actions.operations((reviews.REVIEW,), answers={reviews.REVIEW.name: (UploadAnswer, _reviewed)}),
+    *actions.operations((withdrawals.REVIEW,), answers={withdrawals.REVIEW.name: (UploadAnswer, _reviewed)}),
 )
 
 

@@ -12,7 +12,7 @@ from flask.typing import ResponseReturnValue
 from leaderboard.core import kinds
 from leaderboard.core.policy import Viewer
 from leaderboard.errors import Invalid, LeaderboardError, Problem
-from leaderboard.runs.ops import fixing, limits, prepare, reviews, uploads, withdrawals
+from leaderboard.runs.ops import fixing, limits, prepare, uploads, withdrawals
 from leaderboard.runs.ops.limits import RunRequest
 from leaderboard.runs.ops.prepare import PreparedUpload
 from leaderboard.runs.ops.uploads import Delivery, Submission
@@ -209,4 +209,4 @@ def fix(upload_id: int) -> ResponseReturnValue:
     return redirect(url_for("uploads.show", upload_id=submission.upload_id), 303)
 
 
-actions.add_to(blueprint, (*withdrawals.ACTIONS, reviews.REVIEW))
+actions.add_to(blueprint, (*withdrawals.ACTIONS, withdrawals.REVIEW))

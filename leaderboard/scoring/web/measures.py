@@ -11,7 +11,7 @@ from leaderboard.errors import NotFound, UnknownMeasure
 from leaderboard.measures.answers import catalogue as of_answers
 from leaderboard.measures.catalogue import entries
 from leaderboard.measures.catalogue.entries import Section
-from leaderboard.measures.judges import catalogue as of_judges
+from leaderboard.measures.judges import registry
 from leaderboard.measures.naming import kind_of, parse
 from leaderboard.scoring import page as pages
 from leaderboard.web import responses
@@ -110,7 +110,7 @@ def _named_of_others(name: str) -> str | None:
 
 def _of(kind: str) -> "dict[str, AnswerMeasurePage]":
     """The measures of answers, or of judges, by name, in order."""
-    pages = of_answers.pages() if kind == "answers" else of_judges.pages()
+    pages = of_answers.pages() if kind == "answers" else registry.pages()
     return {page.name: page for page in pages}
 
 

@@ -21,8 +21,7 @@ from leaderboard.tasks.ops.drafts import VISIBILITIES, TaskDraft
 from leaderboard.tasks.ops.pictures import pictures, prepare
 from leaderboard.tasks.ops.pictures.pictures import PictureRequest
 from leaderboard.tasks.ops.pseudonyms import pseudonyms as drawing
-from leaderboard.tasks.ops.pseudonyms.pseudonyms import UNTIL, Naming
-from leaderboard.tasks.ops.pseudonyms.words import TITLES
+from leaderboard.tasks.ops.pseudonyms.pseudonyms import TITLES, UNTIL, Naming
 from leaderboard.tasks.ops.settings import COMPARISONS
 from leaderboard.tasks.page import landing, naming
 from leaderboard.tasks.page import settings as pages

@@ -38,7 +38,7 @@ from leaderboard.trec.read.json_objects import (
 )
 from leaderboard.trec.read.lines import numbered_lines, shown
 from leaderboard.trec.runs.check import EXAMPLES, Report
-from leaderboard.trec.topics.names import TopicNames
+from leaderboard.trec.topics.records import TopicNames
 
 
 class Enough(Exception):

@@ -15,7 +15,7 @@ from leaderboard.trec.read.columns import Int32
 from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, Source, shown, text_of
 from leaderboard.trec.read.oddities import TAGS_KEPT
 from leaderboard.trec.read.scanning import Scanned, scan_run
-from leaderboard.trec.topics.names import TopicNames
+from leaderboard.trec.topics.records import TopicNames
 
 EXAMPLES = 5
 """Values named by a problem that covers several."""

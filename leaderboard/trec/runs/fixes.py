@@ -16,7 +16,7 @@ from leaderboard.trec.read.forms import is_comment
 from leaderboard.trec.read.lines import DEFAULT_LIMITS, Limits, Source, bytes_of, raw_lines, shown, text_of
 from leaderboard.trec.read.usual import usual
 from leaderboard.trec.runs.check import Rules, fitting_tag
-from leaderboard.trec.topics.names import TopicNames
+from leaderboard.trec.topics.records import TopicNames
 
 FIXES = {
     "topics": "Write topic ids as the task does",

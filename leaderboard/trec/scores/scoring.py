@@ -272,7 +272,7 @@ EXAMPLES = 3
 
 def _nothing_common(run: Ranked, topics: list[str], qrels: Judging, judged: Sequence[str]) -> Invalid:
     """The error of a run without a judged topic: ids of both, and how to make them the same."""
-    from leaderboard.trec.topics.names import TopicNames
+    from leaderboard.trec.topics.records import TopicNames
 
     names = TopicNames(judged)
     ids = f"the run has {', '.join(map(shown, topics))}; the qrels have {names.examples()}"

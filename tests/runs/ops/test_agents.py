@@ -15,10 +15,10 @@ from leaderboard.core.policy import Scope, Viewer
 from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Audit, Phase, Run, TaskRole, Upload, UploadChunk
 from leaderboard.errors import Conflict, Forbidden, Invalid, LeaderboardError, NotFound, OverQuota
-from leaderboard.runs.ops import batches, fixing, limits, prepare, reviews, uploads
+from leaderboard.runs.ops import batches, fixing, limits, prepare, uploads, withdrawals
 from leaderboard.runs.ops.limits import RunRequest
-from leaderboard.runs.ops.reviews import Review
 from leaderboard.runs.ops.uploads import Delivery, Submission
+from leaderboard.runs.ops.withdrawals import Review
 from leaderboard.runs.page.head import seen_run
 from leaderboard.tasks.page.organise import desk
 from leaderboard.tasks.page.teams import team_page
@@ -69,7 +69,7 @@ class Site:
     def review(self, viewer: Viewer, upload_id: int, accept: bool, why: str = "") -> None:
         """Decide, and check again what was accepted."""
         with self.database.write() as session:
-            reviews.review(session, viewer, upload_id, Review(accept=accept, why=why))
+            withdrawals.review(session, viewer, upload_id, Review(accept=accept, why=why))
         build.drain(self.database)
 
     def upload(self, upload_id: int) -> Upload:
@@ -162,7 +162,7 @@ def test_agents_of_organisers_have_limits_and_reviews_too(site: Site) -> None:
         site.send(agent, "two")
     assert site.send(site.viewers["Olga"], "three").state == "accepted"
     with pytest.raises(Forbidden), site.database.write() as session:
-        reviews.review(session, agent, held.upload_id, Review(accept=True))
+        withdrawals.review(session, agent, held.upload_id, Review(accept=True))
     site.review(site.viewers["Olga"], held.upload_id, True)
     assert site.upload(held.upload_id).state == "accepted"
 
@@ -223,7 +223,7 @@ def test_only_organisers_review(site: Site, who: str, error: type[LeaderboardErr
         who, replace(zed, reads=frozenset({2}))
     )
     with pytest.raises(error), site.database.write() as session:
-        reviews.review(session, asker, held.upload_id, Review(accept=True))
+        withdrawals.review(session, asker, held.upload_id, Review(accept=True))
     assert site.upload(held.upload_id).state == "held"
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from leaderboard.stats.orders.pair_signs import FEW, pair_signs, pair_signs_alone
+from leaderboard.stats.orders.rank_correlation import FEW, pair_signs, pair_signs_alone
 
 
 def test_many_orders_have_the_signs_of_each() -> None:

@@ -22,11 +22,12 @@ from leaderboard.stats.reproductions.levels import (
     RunLevels,
     Threshold,
     Thresholds,
+    nrmse,
     replicated,
     reproduced,
+    rmse,
     worst,
 )
-from leaderboard.stats.reproductions.topics import nrmse, rmse
 
 FloatArray = NDArray[np.float64]
 B, A = np.array([0.4, 0.2, 0.6, 0.3]), np.array([0.5, 0.3, 0.6, 0.4])

@@ -9,7 +9,7 @@ import pytest
 
 from leaderboard.stats.reproductions.documents import document_order
 from leaderboard.stats.reproductions.effects import Effect
-from leaderboard.stats.reproductions.topics import nrmse, rmse
+from leaderboard.stats.reproductions.levels import nrmse, rmse
 from leaderboard.stats.reproductions.two_samples import paired, unpaired
 
 MEASURE = "map"

@@ -13,9 +13,8 @@ from leaderboard.db.engine import Database, now
 from leaderboard.db.tables import Audit, Entry, Phase, Task
 from leaderboard.errors import Conflict, Forbidden, Invalid, NotFound
 from leaderboard.tasks.ops.pseudonyms import pseudonyms, reviews
-from leaderboard.tasks.ops.pseudonyms.pseudonyms import Naming, order
+from leaderboard.tasks.ops.pseudonyms.pseudonyms import TITLES, Naming, order, words
 from leaderboard.tasks.ops.pseudonyms.reviews import ReviewBody
-from leaderboard.tasks.ops.pseudonyms.words import TITLES, words
 from leaderboard.tasks.page import naming
 from tests.make import build, people
 

@@ -21,8 +21,7 @@ from leaderboard.judging.ops.assessors.log import Label
 from leaderboard.judging.ops.pools import pools, previews
 from leaderboard.judging.ops.pools.previews import PoolDocument
 from leaderboard.memory import keep_by
-from leaderboard.pooling.judge import Judge
-from leaderboard.pooling.methods import method, start
+from leaderboard.pooling.methods import Judge, method, start
 from leaderboard.scoring.ops.qrels import left_out
 from leaderboard.scoring.ops.rankings import topic_seed, topic_tops
 

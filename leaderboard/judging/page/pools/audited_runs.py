@@ -22,7 +22,7 @@ from leaderboard.scoring.ops import rankings
 from leaderboard.scoring.ops.evaluations.shown import FloatArray, Source, scores_of, shown_edition
 from leaderboard.scoring.ops.scored_topics import MeasureColumn, TaskHead
 from leaderboard.scoring.ops.statistics import requests
-from leaderboard.scoring.ops.statistics.procedures.reduced_judgments import NEEDS
+from leaderboard.scoring.ops.statistics.procedures.pool_reusability import NEEDS
 
 VERSION = 1
 DEEPEST = 100

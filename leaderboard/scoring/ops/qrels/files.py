@@ -30,7 +30,7 @@ from leaderboard.trec.qrels.revision_inputs import (
 )
 from leaderboard.trec.read.forms import USUAL, Asked
 from leaderboard.trec.read.lines import shown
-from leaderboard.trec.topics.names import EXAMPLES, TopicNames
+from leaderboard.trec.topics.records import EXAMPLES, TopicNames
 
 MAIN = "main"
 """Name of the qrels a board is computed from."""

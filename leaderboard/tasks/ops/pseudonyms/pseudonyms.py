@@ -1,10 +1,16 @@
-"""Pseudonyms of a task's teams: draw them for current and later teams, and remove them."""
+"""Pseudonyms of a task's teams: draw them for current and later teams, and remove them.
+
+Names for pseudonyms: plain, inoffensive words, no two of which look alike.
+
+Left out are animals and plants that serve as insults, represent a nation or a firm, or name a language model.
+"""
 
 import hashlib
 import secrets
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 from typing import Annotated
 
 from sqlalchemy import select
@@ -18,7 +24,22 @@ from leaderboard.db.engine import lock_key, now
 from leaderboard.db.tables import Entry, Run, Task, Team
 from leaderboard.errors import Conflict, Forbidden, Invalid, Problem
 from leaderboard.fields import Field
-from leaderboard.tasks.ops.pseudonyms.words import TITLES, words
+
+TITLES = {
+    "animals": "animals, such as Otter",
+    "plants": "plants, such as Rowan",
+    "numbers": "numbers, such as T042",
+}
+"""Choices for the pseudonyms of teams, as text."""
+
+
+@cache
+def words(kind: str) -> tuple[str, ...]:
+    """All names of one of TITLES."""
+    if kind == "numbers":
+        return tuple(f"T{number:03}" for number in range(1, 1000))
+    return tuple(Path(__file__).with_name(f"{kind}.txt").read_text(encoding="ascii").split())
+
 
 UNTIL = {"date": "a date", "close": "the close of the task", "team": "each team shows its own name"}
 """Task.naming -> end of the pseudonyms, as text."""

@@ -17,7 +17,7 @@ from leaderboard.pooling.methods import method as pooling_method
 from leaderboard.pooling.simulation import area, judged_after, judging_order, recall
 from leaderboard.scoring.ops.evaluations.shown import Source
 from leaderboard.scoring.ops.rankings import alignments, compiled_judgments, topic_seed
-from leaderboard.scoring.ops.statistics.procedures.reduced_judgments import ReducedJudgments, score
+from leaderboard.scoring.ops.statistics.procedures.pool_reusability import ReducedJudgments, score
 from leaderboard.stats.arrays import Arrays
 
 PROCEDURE = "pool_simulation"
