@@ -377,6 +377,11 @@ class SiteChannel(HTTPChannel):  # type: ignore[misc]
                 self.send_continue()
         self.server.pull_trigger()
 
+    def _flush_some(self, do_close: bool = True) -> bool:
+        # Without a task waitress takes no lock here, as it knows nothing of the thread that asks the gate.
+        with self.outbuf_lock:
+            return bool(super()._flush_some(do_close))
+
     def service(self) -> None:
         """Answer a request."""
         self._has_answered, self._is_unread = True, self.requests[0].is_unread

@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 from xml.etree import ElementTree
 
-from leaderboard.comparisons.page.margins import margin_facts, sentences
+from leaderboard.comparisons.page.pair import margin_facts, sentences
 from leaderboard.gate.ops import Comparison, LostTopic, Moved, Report
 from leaderboard.scoring.ops.statistics.standings import needed_words
 from leaderboard.stats.gates import ALPHA, VERSION, Gated

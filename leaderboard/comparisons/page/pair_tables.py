@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from leaderboard.boards.page.scores.table import ScoreTable
-from leaderboard.comparisons.page.margins import margin_facts
-from leaderboard.comparisons.page.pair import COMPAT, RECALLS, PairPage, TopicPair
+from leaderboard.comparisons.page.pair import COMPAT, RECALLS, PairPage, TopicPair, margin_facts
 from leaderboard.judging.page import side_by_side
 from leaderboard.scoring.ops.evaluations.shown import rests_on
 from leaderboard.scoring.ops.statistics.requests import WaitingResult

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from leaderboard.comparisons.page import margins, matrix, pair, pair_tables
+from leaderboard.comparisons.page import matrix, pair, pair_tables
 from leaderboard.comparisons.page.matrix import AllPairs, MatrixChoice
 from leaderboard.comparisons.page.pair import RECALLS, PairedDocument, PairPage
 from leaderboard.comparisons.page.pair_tables import short_p
@@ -189,7 +189,7 @@ def _against_margin(page: PairPage) -> list[str]:
     """Sentences on the first run against the second and the margin."""
     if page.gated is None:
         return []
-    return margins.sentences(page.gated, page.first.name, page.second.name, page.measure.digits)
+    return pair.sentences(page.gated, page.first.name, page.second.name, page.measure.digits)
 
 
 @blueprint.get("/tasks/<slug>/compare.<form:form>")

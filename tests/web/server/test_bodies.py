@@ -2,6 +2,7 @@
 
 import gzip
 import socket
+import threading
 from dataclasses import replace
 from typing import Any
 
@@ -160,6 +161,31 @@ def test_many_open_bodies_are_refused(site: Site, monkeypatch: pytest.MonkeyPatc
         assert (answer.status, answer.getheader("Retry-After")) == (503, "30")
         second.close()
         assert running.status("/tasks/robots") == 200
+
+
+def test_two_threads_send_nothing_twice(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The event loop writes at the moment in which the thread that asked the gate lets a body in."""
+    body, headers = _upload(site, bytes(2 * MEGABYTE))
+    original, loops = server.SiteChannel.send, list[threading.Thread]()
+
+    def send(self: server.SiteChannel, data: bytes, do_close: bool = True) -> int:
+        if data.startswith(b"HTTP/1.1 100") and not loops:
+            loops.append(threading.Thread(target=self.handle_write))
+            loops[0].start()
+            loops[0].join(0.2)
+        return int(original(self, data, do_close))
+
+    monkeypatch.setattr(server.SiteChannel, "send", send)
+    with served(site.app, site.settings) as running, running.connect() as client:
+        head = "".join(f"{name}: {text}\r\n" for name, text in headers.items())
+        client.sendall(
+            f"POST {SUBMIT} HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n"
+            f"Content-Length: {len(body)}\r\n{head}\r\n".encode()
+        )
+        assert client.recv(65536) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        loops[0].join()
+        client.sendall(body)
+        assert client.recv(65536).startswith(b"HTTP/1.1 201")
 
 
 def test_open_bodies_have_a_number_and_a_sum(monkeypatch: pytest.MonkeyPatch) -> None:
