@@ -11,8 +11,7 @@ from leaderboard.comparisons.page.pair import margin_facts, sentences
 from leaderboard.gate.ops import Comparison, LostTopic, Moved, Report
 from leaderboard.scoring.ops.statistics.standings import needed_words
 from leaderboard.stats.gates import ALPHA, VERSION, Gated
-from leaderboard.tables.aligned import table_lines
-from leaderboard.tables.markdown import escaped, markdown_text
+from leaderboard.tables.markdown import escaped, markdown_text, table_lines
 from leaderboard.tables.record import Column, Table, counted
 
 ABSENT = "–"

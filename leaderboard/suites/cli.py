@@ -15,8 +15,8 @@ from leaderboard.suites import page as pages
 from leaderboard.suites.ops import changes, sending
 from leaderboard.suites.ops.sending import SuiteRequest
 from leaderboard.suites.page import SuiteChoice, SuitePage
-from leaderboard.tables.aligned import table_lines
 from leaderboard.tables.latex import latex_text
+from leaderboard.tables.markdown import table_lines
 from leaderboard.tables.record import csv_text, json_text
 from leaderboard.trec.read.lines import Limits
 

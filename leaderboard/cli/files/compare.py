@@ -11,7 +11,7 @@ import click
 
 from leaderboard.core.cli.kinds import DIALECT, EXISTING, LEVEL, MAPPING, tell_notes
 from leaderboard.errors import Invalid
-from leaderboard.tables.aligned import aligned
+from leaderboard.tables.markdown import aligned
 from leaderboard.tables.record import counted
 
 if TYPE_CHECKING:

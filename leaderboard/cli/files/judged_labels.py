@@ -5,7 +5,7 @@ from typing import Any
 
 from leaderboard.judges.ops.labels.comparison import COEFFICIENTS, JudgedLabels
 from leaderboard.stats.judges import LabelAgreement
-from leaderboard.tables.aligned import aligned, four_decimals
+from leaderboard.tables.markdown import aligned, four_decimals
 from leaderboard.tables.record import counted
 
 

@@ -6,7 +6,7 @@ from leaderboard.cli.files.judge_tables import COEFFICIENTS, groups_table, judge
 from leaderboard.cli.files.judged_boards import JudgedBoards
 from leaderboard.scoring.ops.agreements import JudgeAgreement, JudgesBoard
 from leaderboard.stats.judges import RESAMPLES
-from leaderboard.tables.aligned import aligned, four_decimals, table_lines
+from leaderboard.tables.markdown import aligned, four_decimals, table_lines
 from leaderboard.tables.record import counted
 
 MOST_RUNS = 10

@@ -115,7 +115,7 @@ def _thresholds(
 def _in_words(result: "Reproduced", asked: "Asked") -> Iterator[str]:
     from leaderboard.cli.files.reproductions import level_table
     from leaderboard.stats.reproductions.numbers import threshold_lines
-    from leaderboard.tables.aligned import table_lines
+    from leaderboard.tables.markdown import table_lines
 
     topics = f"{result.topics:,} topics"
     if asked.replicated is not None:

@@ -155,7 +155,7 @@ def _facts(board: "SuiteBoard", dialect: str) -> dict[str, Any]:
 def _in_words(board: "SuiteBoard", dialect: str) -> str:
     from leaderboard.suites.ops.rows import remarks
     from leaderboard.suites.page import NOT_DEFINED, board_table, change_table, pair_table
-    from leaderboard.tables.aligned import table_lines
+    from leaderboard.tables.markdown import table_lines
 
     ranked, changes, pairs = board_table(board), change_table(board), pair_table(board)
     lines = [f"{ranked.caption} As trec_eval {dialect}.", *remarks(board), "", *table_lines(ranked, "-")]

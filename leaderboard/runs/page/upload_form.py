@@ -10,7 +10,7 @@ from leaderboard.core import kinds, policy
 from leaderboard.core.phase_rules import KINDS
 from leaderboard.core.policy import Viewer
 from leaderboard.db.engine import now
-from leaderboard.db.tables import Phase, Run, Task, Team
+from leaderboard.db.tables import Phase, Run, Task, Team, Upload
 from leaderboard.errors import Closed, Forbidden
 from leaderboard.runs.ops import limits
 from leaderboard.runs.ops.limits import ORGANISERS_KINDS, RULE, Quota
@@ -125,6 +125,17 @@ def upload_form(session: Session, viewer: Viewer, slug: str) -> UploadForm:
         earlier=earlier,
         choice=rule_in_words(task),
     )
+
+
+def entered_with(session: Session, viewer: Viewer, slug: str, upload_id: int) -> dict[str, str]:
+    """What was entered with an upload of the viewer's own teams, as typed; empty where there is none such."""
+    task, _ = policy.visible_task(session, viewer, slug)
+    upload = session.get(Upload, upload_id)
+    if upload is None or upload.task_id != task.id or not policy.owns(viewer, upload.team_id):
+        return {}
+    entered = {name: str(upload.wishes.get(name, "")) for name in ("name", "kind", "description", "late")}
+    run_facts = {key: as_written(value, FIELD_OF[key]) for key, value in upload.wishes["facts"].items()}
+    return {**run_facts, **entered, "team": str(upload.team_id)}
 
 
 def _kinds(taking: list[Phase], organises: bool) -> tuple[str, ...]:

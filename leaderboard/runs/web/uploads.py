@@ -2,7 +2,7 @@
 
 import secrets
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from leaderboard.runs.ops.limits import RunRequest
 from leaderboard.runs.ops.prepare import PreparedUpload
 from leaderboard.runs.ops.uploads import Delivery, Submission
 from leaderboard.runs.page.upload import UploadPage, upload_file, upload_page
-from leaderboard.runs.page.upload_form import upload_form
+from leaderboard.runs.page.upload_form import entered_with, upload_form
 from leaderboard.runs.web import batches, checks, files
 from leaderboard.runs.web.facts import run_request
 from leaderboard.trec.read.bundles import base_name
@@ -38,14 +38,21 @@ _turns = threading.BoundedSemaphore(CHECKS_AT_ONCE)
 @blueprint.get("/tasks/<slug>/submit")
 @rule(SIGNED_IN)
 def form(slug: str) -> ResponseReturnValue:
-    """The form that submits a run, with the task's rules; ?as=RUN copies the entries of an own run."""
+    """The form that submits a run, with the task's rules.
+
+    ?as=RUN copies the entries of an own run, ?again=UPLOAD all that was entered with an own upload.
+    """
     return _form_page(slug)
 
 
 def _form_page(slug: str, error: LeaderboardError | None = None) -> str:
     page = upload_form(reading(), viewer(), slug)
     like = next((run for run in page.earlier if str(run.run_id) == request.args.get("as")), None)
-    sent = request.form if request.method == "POST" or like is None else like.values
+    sent: Mapping[str, str] = request.form
+    if request.method == "GET" and like is not None:
+        sent = like.values
+    elif request.method == "GET" and (again := request.args.get("again", type=int)):
+        sent = entered_with(reading(), viewer(), slug, again)
     return render_template(
         "runs/upload.html",
         page=page,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from leaderboard.stats.pairs.condensed import differences, pairs
-from leaderboard.stats.pairs.exceedances import BLOCK, TIE, Progress, exceedances, whole_numbers
+from leaderboard.stats.pairs.signed_rank import BLOCK, TIE, Progress, exceedances, whole_numbers
 from leaderboard.stats.seeds import numbers, stream
 
 FloatArray = NDArray[np.float64]

@@ -21,12 +21,11 @@ from scipy.special import stdtr
 from leaderboard.stats.pairs.bootstrap import bootstrap
 from leaderboard.stats.pairs.condensed import differences, pairs, square
 from leaderboard.stats.pairs.corrections import LEVEL, benjamini_hochberg, bonferroni, holm
-from leaderboard.stats.pairs.exceedances import Progress
 from leaderboard.stats.pairs.paired_t import PairedT, paired_t
 from leaderboard.stats.pairs.randomisation import randomisation
 from leaderboard.stats.pairs.randomised_tukey import randomised_tukey
 from leaderboard.stats.pairs.sign import sign_test
-from leaderboard.stats.pairs.signed_rank import signed_rank
+from leaderboard.stats.pairs.signed_rank import Progress, signed_rank
 from leaderboard.stats.pairs.tukey import tukey_hsd
 
 FloatArray = NDArray[np.float64]

@@ -12,7 +12,7 @@ from numpy.random import PCG64
 from numpy.typing import NDArray
 
 from leaderboard.stats.pairs.condensed import differences, pairs
-from leaderboard.stats.pairs.exceedances import BLOCK, TIE, Progress, exceedances, whole_numbers
+from leaderboard.stats.pairs.signed_rank import BLOCK, TIE, Progress, exceedances, whole_numbers
 from leaderboard.stats.seeds import Bits, bits, stream
 
 FloatArray = NDArray[np.float64]

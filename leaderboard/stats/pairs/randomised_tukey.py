@@ -14,7 +14,7 @@ from numpy.random import PCG64
 from numpy.typing import NDArray
 
 from leaderboard.stats.pairs.condensed import pairs
-from leaderboard.stats.pairs.exceedances import TIE, Progress
+from leaderboard.stats.pairs.signed_rank import TIE, Progress
 from leaderboard.stats.seeds import numbers, orders, stream
 
 FloatArray = NDArray[np.float64]

@@ -88,6 +88,20 @@ def test_a_bad_run_is_reported_and_not_kept(site: Site) -> None:
     assert _count(site, Upload) == uploads + 1
 
 
+def test_a_rejected_file_is_sent_again_with_what_was_entered(site: Site) -> None:
+    """The report leads to the form as it was filled in, for its own team alone."""
+    client = site.browser("Berta")
+    report = _send(client, BAD_RUN, name="third", description="By <b>hand</b>", type="manual")
+    again = f"{SUBMIT}?again={report.location.rpartition('/')[2]}"
+    assert f'href="{again}"' in client.get(report.location).text
+    form = pages.form(client.get(again), SUBMIT)
+    assert (form["name"], form["description"], form["type"]) == ("third", "By <b>hand</b>", "manual")
+    assert form["team"] == str(site.world.owls)
+    for address in (f"{SUBMIT}?again=999", f"{SUBMIT}?again=x"):
+        assert pages.form(client.get(address), SUBMIT)["name"] == ""
+    assert "third" not in site.browser("Olga").get(again).text
+
+
 def test_a_program_gets_the_report_as_json(site: Site) -> None:
     """With Accept: application/json a rejected file is 422 and an accepted one 201, with the problems."""
     rejected = _as_program(site, BAD_RUN.encode(), "bad.run")

@@ -6,7 +6,7 @@ from hypothesis import given
 from numpy.typing import NDArray
 
 from leaderboard.stats.pairs.condensed import pairs
-from leaderboard.stats.pairs.exceedances import BLOCK, EXACT, exceedances, whole_numbers
+from leaderboard.stats.pairs.signed_rank import BLOCK, EXACT, exceedances, whole_numbers
 from tests.stats.worked import TABLES
 
 
