@@ -20,8 +20,8 @@ from leaderboard.accounts.ops.accounts import (
 )
 from leaderboard.accounts.ops.passwords import AccountPassword
 from leaderboard.accounts.page import accounts as pages
-from leaderboard.accounts.web import openid_client
-from leaderboard.accounts.web.openid_client import Provider
+from leaderboard.accounts.web import providers
+from leaderboard.accounts.web.providers import Provider
 from leaderboard.core import policy
 from leaderboard.core.policy import Viewer, require_account, viewer_of
 from leaderboard.errors import Conflict, Forbidden, Invalid, LeaderboardError, NotFound, Problem
@@ -336,7 +336,7 @@ def delete() -> ResponseReturnValue:
 
 def offered() -> tuple[Provider, ...]:
     """The providers that one may sign in by."""
-    return tuple(openid_client.read(settings().openid_file).values())
+    return tuple(providers.read(settings().openid_file).values())
 
 
 def require_password() -> AccountCredentials:

@@ -10,9 +10,9 @@ from sqlalchemy.orm import Session
 from werkzeug.wrappers import Response
 
 from leaderboard.accounts.ops import accounts, invitations, sessions
-from leaderboard.accounts.web import openid_client
+from leaderboard.accounts.web import providers
 from leaderboard.accounts.web.accounts import account_page, make_account, require_password, signed_in
-from leaderboard.accounts.web.openid_client import Provider
+from leaderboard.accounts.web.providers import Provider
 from leaderboard.core.policy import Viewer, require_account
 from leaderboard.errors import Forbidden, Invalid, LeaderboardError, NotFound
 from leaderboard.settings import CLOSED, OPEN
@@ -175,7 +175,7 @@ def _wrong_password() -> Response | None:
 
 
 def _provider(key: str) -> Provider:
-    provider = openid_client.read(settings().openid_file).get(key)
+    provider = providers.read(settings().openid_file).get(key)
     if provider is None:
         raise NotFound(f"There is no sign-in provider {key!r}.")
     return provider

@@ -128,7 +128,7 @@ def upload_form(session: Session, viewer: Viewer, slug: str) -> UploadForm:
 
 
 def entered_with(session: Session, viewer: Viewer, slug: str, upload_id: int) -> dict[str, str]:
-    """What was entered with an upload of the viewer's own teams, as typed; empty where there is none such."""
+    """What was entered with an upload of the viewer's own teams, as typed; empty for other uploads."""
     task, _ = policy.visible_task(session, viewer, slug)
     upload = session.get(Upload, upload_id)
     if upload is None or upload.task_id != task.id or not policy.owns(viewer, upload.team_id):

@@ -12,7 +12,7 @@ from joserfc.jwk import OctKey
 from sqlalchemy import select
 from werkzeug.test import TestResponse
 
-from leaderboard.accounts.web import openid_client
+from leaderboard.accounts.web import providers
 from leaderboard.db.tables import Account, Identity
 from leaderboard.errors import Invalid
 from leaderboard.web import session as web_session
@@ -184,5 +184,5 @@ def test_a_file_that_cannot_be_used_is_said(tmp_path: Path) -> None:
         if text is not None:
             path.write_text(text)
         with pytest.raises(Invalid, match=words):
-            openid_client.read(str(path))
-    assert openid_client.read("") == {}
+            providers.read(str(path))
+    assert providers.read("") == {}
