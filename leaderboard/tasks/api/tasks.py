@@ -243,7 +243,7 @@ class StatisticsQuery:
 
 @operation("GET", "/tasks/<slug>/runs", Rows, query=RunsQuery)
 def runs(slug: str, query: RunsQuery) -> Reply:
-    """List the runs of a leaderboard that match
+    """List the matching runs of a leaderboard
 
     In board order, with rank, rank range, wins and losses, and scores.
     """

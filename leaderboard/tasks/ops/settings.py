@@ -59,7 +59,7 @@ ANSWER_RULES = {
     "answer_over": "over",
     "docno_pattern": "docno_pattern",
 }
-"""Settings of tasks of answers, which are kept together under these names."""
+"""Settings of answer tasks, which are kept together under these names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +240,7 @@ SECTIONS = (
                 "visibility",
                 "Before the deadline",
                 VISIBILITY,
-                "Anything shown once cannot be hidden again. The public half of a blind task is drawn once "
+                "Anything once shown cannot be hidden again. The public half of a blind task is drawn once "
                 "and stays the same, even if the visibility changes in between.",
             ),
         ),
@@ -453,8 +453,8 @@ def _require_kind(task: Task, setting: Asked) -> None:
     """Raise Conflict for a setting that tasks of another kind have."""
     if setting.about.only_of not in ("", task.kind):
         raise Conflict(
-            f"{task.name} is a task of {task.kind}; {_words(setting)} applies only to tasks of "
-            f"{setting.about.only_of}."
+            f"{task.name} takes {task.kind}; {_words(setting)} applies only to "
+            f"{setting.about.only_of[:-1]} tasks."
         )
 
 
