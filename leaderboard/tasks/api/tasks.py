@@ -458,7 +458,7 @@ def add_collection(name: str, file: Path) -> CollectionAnswer:
 def task_settings(slug: str) -> SettingsAnswer:
     """Show the settings of a task
 
-    In the format of the form; for its organisers and readers of everything.
+    In the format of the form; for its organisers and readers.
     """
     return _settings(slug)
 

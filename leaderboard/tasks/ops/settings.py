@@ -111,7 +111,7 @@ SECTIONS = (
                 "frames",
                 "Sites allowed to embed the board",
                 "One origin per line, such as https://example.org, or * for any site. Leave empty for none. "
-                "The code to paste is on the About page, under Show it elsewhere.",
+                "The code to paste is on the About page, under Embed on another site.",
                 setting_values.origins,
             ),
         ),
@@ -241,7 +241,7 @@ SECTIONS = (
                 "Before the deadline",
                 VISIBILITY,
                 "Anything once shown cannot be hidden again. The public half of a blind task is drawn once "
-                "and stays the same, even if the visibility changes in between.",
+                "and stays the same, even if the visibility changes.",
             ),
         ),
     ),
