@@ -400,8 +400,8 @@ def pool(ctx: click.Context, task: str, number: int, form: str, output: BinaryIO
 def serve_agents(ctx: click.Context) -> None:
     """Serve these commands to an agent over the Model Context Protocol (standard input and output).
 
-    It uses an agent token, which marks its runs as submitted by an agent. Without one, it asks for one by a
-    short code that you approve in any browser.
+    It uses an agent token, which marks its runs as submitted by an agent. Without one, it shows a
+    short code for you to approve in any browser.
     """
     try:
         from leaderboard_submit.mcp_server import server

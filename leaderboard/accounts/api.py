@@ -50,7 +50,7 @@ class DeviceBegin:
     label: Annotated[str, Meta(min_length=1, max_length=LABEL_CHARACTERS)]
     scopes: Annotated[tuple[Scope, ...], Meta(min_length=1)] = (Scope.READ, Scope.SUBMIT)
     kind: Annotated[str, one_of(device_logins.KINDS)] = device_logins.KINDS[0]
-    """personal, or agent for a program that decides itself what to submit."""
+    """personal, or agent for a program that itself decides what to submit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -57,8 +57,8 @@ def export_task(slug: str) -> Response:
 def import_task(slug: str, query: ImportQuery, file: Path) -> Reply:
     """Create a task from files
 
-    The body is an export, or a zip or tar of topics, judgments, runs and a list of teams. Either everything
-    is stored or nothing. Files with findings that need confirmation are refused unless `is_sure`.
+    The body is an export, or a zip or tar of topics, judgments, runs and a list of teams. Everything
+    is stored, or nothing is. Files with findings that need confirmation are refused unless `is_sure`.
     """
     policy.require_creator(viewer())
     finish_reading()

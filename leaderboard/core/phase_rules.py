@@ -81,11 +81,9 @@ def rules(task: Task, rows: Iterable[Any]) -> tuple[PhaseRule, ...]:
 
 
 def require_held_back(task: Task, visibility: str) -> None:
-    """Raise Invalid where a task of judges would be open: what its reference says waits for the close."""
+    """Raise Invalid where a judge task would be open: what its reference says waits for the close."""
     if visibility == "open" and not kinds.of(task.kind).may_be_open:
-        raise Invalid(
-            "The reference of a task of judges stays hidden until the close. Choose blind or sealed."
-        )
+        raise Invalid("The reference of a judge task stays hidden until the close. Choose blind or sealed.")
 
 
 def rules_of(session: Session, task: Task) -> tuple[PhaseRule, ...]:

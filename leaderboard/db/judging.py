@@ -83,7 +83,7 @@ class Judgment(Base):
 
 
 class LabellingRound(Base):
-    """One thing that assessors make for a task of answers: nuggets, assignments or support labels."""
+    """One thing that assessors make for an answer task: nuggets, assignments or support labels."""
 
     __tablename__ = "labelling_round"
     __table_args__ = (

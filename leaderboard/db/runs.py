@@ -189,7 +189,7 @@ class Answer(Base):
 
 
 class JudgeBoard(Base):
-    """The board of a run in a task of judges."""
+    """The board of a run in a judge task."""
 
     __tablename__ = "judge_board"
 

@@ -1,4 +1,4 @@
-"""Operations on the reference of a task of judges."""
+"""Operations on the reference of a judge task."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +35,7 @@ class ReferenceQuery:
 
 @operation("POST", "/tasks/<slug>/reference", DraftAnswer, body=ReferenceBody, scopes=ORGANISE, status=201)
 def choose_reference(slug: str, body: ReferenceBody) -> DraftAnswer:
-    """Use a task's board as the reference of a task of judges
+    """Use a task's board as the reference of a judge task
 
     Uses its ranked runs under their public names. The reference is kept as a draft for a day: review it, then
     publish it like a draft of judgments.
@@ -54,7 +54,7 @@ def choose_reference(slug: str, body: ReferenceBody) -> DraftAnswer:
     status=201,
 )
 def send_reference(slug: str, query: ReferenceQuery, file: Path) -> DraftAnswer:
-    """Upload a board file as the reference of a task of judges
+    """Upload a board file as the reference of a judge task
 
     The body is the file, or a zip of it and `declared.csv` with facts declared by its runs (columns run,
     team, llm, reranker). It is kept as a draft for a day, like a board of a task.

@@ -14,7 +14,7 @@ from leaderboard.qrels.page.revisions import rank_changes
 
 @click.group()
 def reference() -> None:
-    """The reference of a task of judges; `qrels list` shows earlier ones."""
+    """The reference of a judge task; `qrels list` shows earlier ones."""
 
 
 @reference.command("set")

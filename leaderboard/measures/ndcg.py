@@ -21,7 +21,7 @@ def ndcg(
 ) -> FloatArray:
     """Discounted gain over that of the best possible ranking, float64 (topics,), between 0 and 1.
 
-    The gain is the grade itself or what gains says of it, negative grades gain 0; the discount is
+    The gain is the grade itself or set by gains, and 0 for negative grades; the discount is
     log2(rank + 1). dcg names another form of both, as for DCG; with ideal='retrieved' the best
     possible ranking is one of the retrieved documents alone. 0 where no document has a gain above 0.
     No relevance level applies.

@@ -229,7 +229,7 @@ OF_ANSWERS: Mapping[str, Method] = {
         ),
     )
 }
-"""Methods for tasks of answers, by name."""
+"""Methods for answer tasks, by name."""
 
 DEFAULT_OF_ANSWERS: Mapping[str, object] = {"name": "citations", "first": 1}
 """Default for answers: in TREC 2024 only the first citation was judged."""

@@ -79,7 +79,7 @@ def run() -> None:
 @click.option("--kind", type=click.Choice(KINDS), default="official", show_default=True)
 @click.option("--name-from", type=click.Choice(["file", "tag"]), default="file", show_default=True)
 @click.option("--phase", default="", help="Phase to submit the runs to [the open phase].")
-@click.option("--late", default="", help="Reason to count the runs after the deadline; shown with them.")
+@click.option("--late", default="", help="Why the runs count after the deadline; shown with them.")
 @fact_options
 @data_option
 def add(
@@ -190,7 +190,7 @@ for _added in slots.COMMANDS:
 @fact_options
 @data_option
 def describe(run_id: int, data: Path | None, **facts: str | None) -> None:
-    """Edit the description of a run; an empty value removes one. The rankings never change."""
+    """Edit the description of a run; empty values clear fields. The rankings never change."""
     with opened(data) as (database, _), database.write() as session:
         changed = run_descriptions.describe_run(session, OPERATOR, run_id, _given(facts))
     click.echo(

@@ -17,7 +17,7 @@ def keys() -> None:
 @keys.command("list")
 @data_option
 def show(data: Path | None) -> None:
-    """Print the name, the public half and the time of use of each key, newest first."""
+    """Print each key's name, public half and period of use, newest first."""
     with opened(data) as (database, _), database.read() as session:
         for key in signatures.keys(session):
             click.echo(f"{key.id}\t{key.public}\t{key.since} to {key.until or 'now'}")

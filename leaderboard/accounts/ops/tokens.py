@@ -82,7 +82,7 @@ def checksum(body: str) -> str:
 PERSONAL, AGENT, RUNNER = "personal", "agent", "runner"
 KINDS = {
     PERSONAL: "Program that acts on your behalf",
-    AGENT: "Agent: a program that decides itself what to submit; its runs are marked as an agent's",
+    AGENT: "Agent: a program that itself decides what to submit; its runs are marked as an agent's",
     RUNNER: "Runner: a machine that executes systems and submits their runs to the task chosen below",
 }
 DAYS = 90

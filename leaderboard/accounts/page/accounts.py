@@ -101,8 +101,8 @@ def browsers(page: AccountPage) -> Table[WebSession]:
         Column("end", lambda row: row.id, "End it"),
     ]
     caption = (
-        f"Sessions end after {sessions.IDLE.days} days without use and at most {sessions.LIFETIME.days} "
-        f"days; with more than {sessions.MOST}, the oldest ends"
+        f"Sessions end after {sessions.IDLE.days} days without use or {sessions.LIFETIME.days} "
+        f"days in all; with more than {sessions.MOST}, the oldest ends"
     )
     return Table("browsers", caption, columns, page.browsers)
 

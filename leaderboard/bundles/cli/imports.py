@@ -121,7 +121,7 @@ def import_(
 
     A mirror of one task is an export of its public data. All checksums of an export are verified first. For
     any other folder, a one-page preview shows the role of each file, detected from content and usual names;
-    findings that need confirmation need --yes. Either everything is stored or nothing. Runs are scored again,
+    findings that need confirmation need --yes. Everything is stored, or nothing is. Runs are scored again,
     which reproduces the leaderboard of an export.
     """
     if isinstance(source, str):

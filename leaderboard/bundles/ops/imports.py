@@ -418,7 +418,7 @@ def _add_revisions(making: TaskImport, table: RecordTable) -> None:
         of = making.session.get_one(Qrels, values["qrels_id"])
         if (of.kind == "board") != (making.owner.kind == "judges"):
             raise broken(
-                table.path, line, f"is for judgments that a task of {making.owner.kind} cannot have."
+                table.path, line, f"is for judgments that {making.owner.kind[:-1]} tasks cannot have."
             )
         others, gone = record.get("distractors"), record.get("left_out")
         paths = RevisionFiles(

@@ -148,7 +148,7 @@ def check(
 ) -> None:
     """Check a RUN file as the upload does: exit 0 if it would be accepted, 1 if not.
 
-    The report of a rejected run goes to standard error. With --fix the report is that of the fixed file.
+    The report of a rejected run goes to standard error. With --fix, the report is on the fixed file.
     With --kind answers RUN holds answers with citations, as docs/answers.md describes them.
     """
     require_options_of(context, OF_RANKINGS if kind == "answers" else OF_ANSWERS, kind)

@@ -1,4 +1,4 @@
-"""`leaderboard install`: what a machine needs to run this installation at every start."""
+"""`leaderboard install`: what a machine needs to run this installation at every boot."""
 
 import sys
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ USER = "leaderboard"
 
 @click.group()
 def install() -> None:
-    """Write system files that run this installation at every start."""
+    """Write system files that run this installation at every boot."""
 
 
 @install.command()

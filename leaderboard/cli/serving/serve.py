@@ -158,7 +158,7 @@ def serve(demo: bool, is_only_web: bool, data: Path | None, **given: Any) -> Non
 )
 @data_option
 def worker(once: bool, is_carried: bool, data: Path | None) -> None:
-    """Run evaluators only, next to a site on another machine that uses the same database."""
+    """Run evaluators only, for a site on another machine with the same database."""
     if is_carried and once:
         raise click.UsageError("Use either --celery or --once, not both.")
     if once:

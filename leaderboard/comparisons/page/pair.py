@@ -82,8 +82,8 @@ def power_sentences(found: Gated, baseline: str) -> str:
     if found.power is None or found.is_constant:
         return ""
     sentences = [
-        f"Power: {found.topics:,} topics find a run as good as {baseline} no worse in {found.power:.0%} of "
-        "cases."
+        f"Power: over {found.topics:,} topics, a run as good as {baseline} is found no worse "
+        f"{found.power:.0%} of the time."
     ]
     if found.topics_for_power is not None and found.power < POWER:
         sentences.append(f"{POWER:.0%} takes {found.topics_for_power:,} topics.")

@@ -68,7 +68,7 @@ def _words(error: Exception) -> str:
     multiple=True,
     help="Tolerated loss of a mean, for one measure or for all; repeatable. [0.01]",
 )
-@click.option("--strict", is_flag=True, help="Also fail if the topics cannot tell.")
+@click.option("--strict", is_flag=True, help="Also fail on an inconclusive result.")
 @click.option("--qrels", type=EXISTING, help="Judgments; then all FILES are runs.")
 @click.option("--site", metavar="URL", help="Site with the baseline and, without --qrels, the judgments.")
 @click.option("--task", metavar="TASK", help="Task of the baseline. [required with --site]")

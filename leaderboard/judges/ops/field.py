@@ -142,7 +142,7 @@ def _named(runs: Sequence[str]) -> str:
 
 
 BY_MEASURE: Mapping[str, RankBy] = {"BoardTau": "tau_b", "TopicTau": "topics", "TopicAccuracy": "topics"}
-"""Ranking measure of a task of judges -> ranking of its judges' board."""
+"""Ranking measure of a judge task -> ranking of its judges' board."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""Import of a task of judges from a bundle: references, submissions of judges, boards made from labels."""
+"""Import of a judge task from a bundle: references, submissions of judges, boards made from labels."""
 
 import json
 from collections.abc import Collection, Iterator, Mapping
@@ -108,7 +108,7 @@ def from_file(
 def _judges_task(session: Session, viewer: Viewer, slug: str) -> Task:
     task = policy.own_task(session, viewer, slug)
     if task.kind != KIND:
-        raise Conflict(f"{task.name} takes {task.kind}. Only tasks of judges have a reference.")
+        raise Conflict(f"{task.name} takes {task.kind}. Only judge tasks have a reference.")
     return task
 
 

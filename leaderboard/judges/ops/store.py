@@ -212,7 +212,7 @@ def _edition(session: Session, task: Task, elsewhere: ForeignOrigin) -> int | No
 def _sees(session: Session, viewer: Viewer, task: Task) -> bool:
     """Whether the viewer may see the scores of a task by topic."""
     try:
-        # An edition or phase requested for the task of judges does not apply to this task.
+        # An edition or phase requested for the judge task does not apply to this task.
         known, access = policy.visible_task(session, replace(viewer, edition=None, phase=""), task.slug)
     except (NotFound, Forbidden, SignInNeeded):
         return False

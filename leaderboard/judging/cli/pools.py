@@ -22,7 +22,7 @@ def pool() -> None:
     """Select documents to judge.
 
     `leaderboard pool RUN... --method M` pools run files without a site. The other commands create, list and
-    export pools of a task. Write ./list for a file that is named like a command.
+    export pools of a task. Write ./list for a file named like a command.
     """
 
 
@@ -129,7 +129,7 @@ def _opening_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--runs", type=click.Choice(["official", "all"]), default="official", show_default=True)
 @click.option("--primary-first", is_flag=True, help="Take teams' primary runs first.")
 @click.option("--cap", type=click.IntRange(min=1), help="Maximum runs per team.")
-@click.option("--anew", is_flag=True, help="Judge documents again that are already judged.")
+@click.option("--anew", is_flag=True, help="Judge already judged documents again.")
 @click.option(
     "--seconds", type=click.IntRange(min=1), default=30, show_default=True, help="Judging time per document."
 )

@@ -173,6 +173,6 @@ def _facts(measure: JudgeMeasure) -> Iterator[tuple[str, str]]:
     yield "Scores", f"{low:g} to {high:g}; higher is better"
     over = "τ_b of the runs' means over topics" if measure.agreement == "boards" else "the mean over topics"
     yield "Over all topics", over
-    yield "Needs", "the reference of a task of judges"
+    yield "Needs", "the reference of a judge task"
     yield "Source", measure.citation or "docs/judges.md"
     yield "Definition", f"version {measure.version}"

@@ -69,7 +69,7 @@ def revision_file(slug: str, number: int, query: PartQuery) -> Response:
 def line_list(slug: str, query: ListQuery) -> Reply:
     """List the separate judgment series of a task
 
-    Series other than the board's. In a task of answers, each has its own board.
+    Series other than the board's. In an answer task, each has its own board.
     """
     return part(lists.lines_table(lists.revision_list(reading(), viewer(), slug)), query, "line")
 
@@ -78,7 +78,7 @@ def line_list(slug: str, query: ListQuery) -> Reply:
 def show_line(slug: str, line_id: int, query: RevisionQuery) -> dict[str, object]:
     """Get the leaderboard by a separate judgment series
 
-    For a task of answers: all runs under the newest revision of the series, and agreement with the task's
+    For an answer task: all runs under the newest revision of the series, and agreement with the task's
     board.
     """
     return dict(line.LINE_FILES.facts(line.line_page(reading(), viewer(), slug, line_id, query.measure)))

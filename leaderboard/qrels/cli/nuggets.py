@@ -1,4 +1,4 @@
-"""`leaderboard nuggets`: nuggets and labels of a task of answers, as a new revision of its judgments."""
+"""`leaderboard nuggets`: nuggets and labels of an answer task, as a new revision of its judgments."""
 
 import sys
 from pathlib import Path
@@ -22,7 +22,7 @@ MOST_TOPICS = 20
 
 @click.group()
 def nuggets() -> None:
-    """Nuggets and labels of a task of answers; see also `qrels list` and `qrels export`."""
+    """Nuggets and labels of an answer task; see also `qrels list` and `qrels export`."""
 
 
 @nuggets.command()

@@ -368,7 +368,7 @@ class ReproductionsPage(ReproductionHead):
 
 @dataclass(frozen=True, slots=True)
 class ComparedTask:
-    """A task of rankings with its scores by the measure of the page, and what its runs reproduce."""
+    """A ranking task with its scores by the measure of the page, and what its runs reproduce."""
 
     task: Task
     table: ScoreTable
@@ -395,7 +395,7 @@ def compared_task(session: Session, viewer: Viewer, slug: str, measure: str | No
     table = score_table(session, viewer, slug, measure)
     task = table.of
     if task.kind != KIND:
-        raise NotFound(f"{task.name} is a task of {task.kind}; only rankings can be reproduced.")
+        raise NotFound(f"{task.name} takes {task.kind}; only rankings can be reproduced.")
     edition = session.get_one(Edition, table.source.edition_id)
     return ComparedTask(
         task=task,
@@ -426,7 +426,7 @@ def reproductions_page(
 
 
 def _without_board(session: Session, viewer: Viewer, slug: str) -> ReproductionsPage | None:
-    """The page of a task of rankings that has no board yet; None where that is not the reason."""
+    """The page of a ranking task that has no board yet; None where that is not the reason."""
     task, access = policy.visible_task(session, viewer, slug)
     require_details(access)
     if task.kind != KIND or shown_edition(session, task, access).edition is not None:

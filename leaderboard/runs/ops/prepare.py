@@ -312,7 +312,7 @@ class BatchPlan:
 def archive_kind(path: Path, limits: ArchivesLimits, task_kind: str) -> str:
     """'zip' or 'tar' for an archive of runs; '' for one run.
 
-    One run is LongEval's zip of answers too, and of a task of judges an archive of one judge's parts.
+    One run is LongEval's zip of answers too, and of a judge task an archive of one judge's parts.
     """
     kind = kind_of(path, limits)
     return "" if kind and kinds.of(task_kind).is_one_run(path, kind, limits) else kind

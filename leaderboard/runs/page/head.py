@@ -98,7 +98,7 @@ def _note_filed(run: Run, task: str, *, masked: bool, has_accounts: bool) -> str
         return f"{note}."
     if run.agreed_at is not None:
         return f"{note}; the team agreed to it on {run.agreed_at:%Y-%m-%d}."
-    return f"{note}." if has_accounts else f"{note}, which is a team without accounts."
+    return f"{note}." if has_accounts else f"{note}, which has no accounts."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

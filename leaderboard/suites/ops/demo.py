@@ -21,8 +21,8 @@ RANKING, ANSWER = "rankings", "answers"
 RUNS = ("weak-counts.lead", "lsi.lead", "bm25.query", "bm25-desc.by-rank", "fusion-rrf.mmr", "minilm.query")
 """Runs of answers, each made from the ranking that its name begins with: no ranking is in two suite runs."""
 DESCRIPTION = """\
-A system here ranks documents and answers from what it ranked. The topics of the task of answers are topics
-of the task of rankings too, so a topic is one in both.
+Each system ranks documents and answers from what it ranked. The topics of the answer task are also topics
+of the ranking task, so a shared topic counts as one.
 """
 
 

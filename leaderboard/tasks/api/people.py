@@ -40,7 +40,7 @@ class AnnouncementBody:
 def task_people(slug: str) -> RolesPage:
     """List the accounts with a role in a task
 
-    For its organisers and readers of everything.
+    For its organisers and readers.
     """
     return role_pages.people(reading(), viewer(), slug)
 

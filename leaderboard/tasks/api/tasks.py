@@ -243,7 +243,7 @@ class StatisticsQuery:
 
 @operation("GET", "/tasks/<slug>/runs", Rows, query=RunsQuery)
 def runs(slug: str, query: RunsQuery) -> Reply:
-    """List the runs of a leaderboard that match
+    """List the matching runs of a leaderboard
 
     In board order, with rank, rank range, wins and losses, and scores.
     """
@@ -458,7 +458,7 @@ def add_collection(name: str, file: Path) -> CollectionAnswer:
 def task_settings(slug: str) -> SettingsAnswer:
     """Show the settings of a task
 
-    In the format of the form; for its organisers and readers of everything.
+    In the format of the form; for its organisers and readers.
     """
     return _settings(slug)
 

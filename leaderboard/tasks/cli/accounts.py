@@ -59,7 +59,7 @@ def link(name: str, data: Path | None) -> None:
 @click.argument("name")
 @data_option
 def password(name: str, data: Path | None) -> None:
-    """Ask for a new password of an account and sign it out everywhere."""
+    """Ask for an account's new password and sign it out everywhere."""
     hashed = _asked(name)
     with opened(data) as (database, _):
         with database.write() as session:

@@ -199,10 +199,10 @@ def comparison(slug: str, method: str, data: Path | None) -> None:
 
 @task.command("score-judged")
 @click.argument("slug")
-@click.option("--all", "count_all", is_flag=True, help="Count every topic again.")
+@click.option("--all", "count_all", is_flag=True, help="Include all topics again.")
 @data_option
 def score_judged(slug: str, count_all: bool, data: Path | None) -> None:
-    """Score only the topics that have judgments; runs and rules need no others."""
+    """Require and score only the topics that have judgments."""
     with opened(data) as (database, _):
         with database.write() as session:
             if count_all:
@@ -218,7 +218,7 @@ def score_judged(slug: str, count_all: bool, data: Path | None) -> None:
 @click.option("--like", "kind", type=click.Choice(tuple(TITLES)), default="animals", show_default=True)
 @click.option("--until", type=click.Choice(tuple(UNTIL)), default="close", show_default=True)
 @click.option("--date", "names_at", default="", help="With --until date: when names are shown, UTC.")
-@click.option("--sure", is_flag=True, help="Also if runs were already shown under team names.")
+@click.option("--sure", is_flag=True, help="Even if runs were already shown under team names.")
 @click.option("--show-names", is_flag=True, help="Show all names again and delete the pseudonyms.")
 @data_option
 def pseudonyms(
@@ -271,7 +271,7 @@ def group(slug: str, name: str, teams: tuple[str, ...], runs: tuple[int, ...], d
 @task.command("list")
 @data_option
 def list_(data: Path | None) -> None:
-    """List all tasks, drafts too."""
+    """List all tasks and drafts."""
     with opened(data) as (database, _), database.read() as session:
         for row in landing.listing(session, OPERATOR):
             state = "published" if row.published_at else "draft"

@@ -237,7 +237,7 @@ class TaskDates:
         datetime | None,
         Field(
             title="Opens (UTC)",
-            help="Accepts runs from then; a date alone means its start. [no limit]",
+            help="When submissions open; a date alone means its start. [no limit]",
             option="opens",
         ),
     ] = None
@@ -245,7 +245,7 @@ class TaskDates:
         datetime | None,
         Field(
             title="Closes (UTC)",
-            help="Accepts runs until then; a date alone means its end. [no limit]",
+            help="When submissions close; a date alone means its end. [no limit]",
             option="closes",
         ),
     ] = None

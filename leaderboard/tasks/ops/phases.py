@@ -56,7 +56,7 @@ class PhasePlan:
             datetime | None,
             Field(
                 title="Opens",
-                help="Accepts runs from then, such as 2026-05-01T12:00 or 2026-05-01.",
+                help="When submissions open, such as 2026-05-01T12:00 or 2026-05-01.",
                 option="opens",
             ),
         ],
@@ -67,7 +67,7 @@ class PhasePlan:
             datetime | None,
             Field(
                 title="Closes",
-                help="Accepts runs until then; a date alone means the end of that day.",
+                help="When submissions close; a date alone means the end of that day.",
                 option="closes",
             ),
         ],
@@ -120,9 +120,7 @@ class PhasePlan:
     reveal_at: Annotated[
         datetime | None,
         Field(
-            title="Scores shown from",
-            help="If they stay sealed. Leave empty to show them by hand.",
-            option="reveal",
+            title="Scores shown from", help="If sealed. Leave empty to show scores by hand.", option="reveal"
         ),
     ] = None
     kinds: Annotated[
@@ -143,7 +141,7 @@ class PhasePlan:
         Limit,
         Field(
             title="Runs by agents per team per day",
-            help="Part of the limits above, and per account too. Leave empty for no separate limit.",
+            help="Within the limits above; also per account. Leave empty for no separate limit.",
         ),
     ] = None
     agent_review: Annotated[

@@ -59,7 +59,7 @@ ANSWER_RULES = {
     "answer_over": "over",
     "docno_pattern": "docno_pattern",
 }
-"""Settings of tasks of answers, which are kept together under these names."""
+"""Settings of answer tasks, which are kept together under these names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ SECTIONS = (
                 "frames",
                 "Sites allowed to embed the board",
                 "One origin per line, such as https://example.org, or * for any site. Leave empty for none. "
-                "The code to paste is on the About page, under Show it elsewhere.",
+                "The code to paste is on the About page, under Embed on another site.",
                 setting_values.origins,
             ),
         ),
@@ -240,8 +240,8 @@ SECTIONS = (
                 "visibility",
                 "Before the deadline",
                 VISIBILITY,
-                "Anything shown once cannot be hidden again. The public half of a blind task is drawn once "
-                "and stays the same, even if the visibility changes in between.",
+                "Anything once shown cannot be hidden again. The public half of a blind task is drawn once "
+                "and stays the same, even if the visibility changes.",
             ),
         ),
     ),
@@ -453,8 +453,8 @@ def _require_kind(task: Task, setting: Asked) -> None:
     """Raise Conflict for a setting that tasks of another kind have."""
     if setting.about.only_of not in ("", task.kind):
         raise Conflict(
-            f"{task.name} is a task of {task.kind}; {_words(setting)} applies only to tasks of "
-            f"{setting.about.only_of}."
+            f"{task.name} takes {task.kind}; {_words(setting)} applies only to "
+            f"{setting.about.only_of[:-1]} tasks."
         )
 
 

@@ -94,7 +94,7 @@ OTHERS = (
     Other(
         re.compile(_BLANKS + rb'\{(?s:.*?)"(responses?|answer|references|citations)"\s*:', re.IGNORECASE),
         "a file of answers",
-        "Submit it to a task of answers, or check it with `--kind answers`.",
+        "Submit it to an answer task, or check it with `--kind answers`.",
         None,
     ),
     Other(

@@ -28,7 +28,7 @@ WORDS = {
     "alt": "Alternative text, for screen readers.",
     "announcement": "The number of the announcement; null for a preview.",
     "answered": "Whether the assessor has answered.",
-    "answers": "For tasks of answers, the nuggets and labels in the draft; null otherwise.",
+    "answers": "For answer tasks, the nuggets and labels in the draft; null otherwise.",
     "assessor_id": "The number of an assessor.",
     "assessors": "The assessors, by number.",
     "at": "Time at which to show the board, instead of now.",

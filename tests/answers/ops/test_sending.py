@@ -45,9 +45,9 @@ def test_a_task_of_answers_has_their_measures_and_no_settings_of_rankings(
         assert task.answer_rules == {"limit": 5, "dialects": ["rag24", "report"]}
         settings.change_settings(session, OPERATOR, "answers", {"answer_limit": "", "answer_over": "cut"})
         assert task.answer_rules == {"dialects": ["rag24", "report"], "over": "cut"}
-        with pytest.raises(Conflict, match="applies only to tasks of rankings"):
+        with pytest.raises(Conflict, match="applies only to ranking tasks"):
             settings.change_settings(session, OPERATOR, "answers", {"depth": "10"})
-        with pytest.raises(Conflict, match="applies only to tasks of answers"):
+        with pytest.raises(Conflict, match="applies only to answer tasks"):
             settings.change_settings(session, OPERATOR, "rankings", {"answer_limit": "5"})
         with pytest.raises(Invalid):
             settings.change_settings(session, OPERATOR, "answers", {"docno_pattern": "("})

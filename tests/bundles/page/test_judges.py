@@ -364,8 +364,8 @@ def test_what_no_site_has_written_is_refused_whole(
 @pytest.mark.parametrize(
     ("table", "fields", "said"),
     [
-        ("lines", {"kind": "graded"}, "line 1: is for judgments that a task of judges cannot have."),
-        ("task", {"kind": "rankings"}, "line 1: is for judgments that a task of rankings cannot have."),
+        ("lines", {"kind": "graded"}, "line 1: is for judgments that judge tasks cannot have."),
+        ("task", {"kind": "rankings"}, "line 1: is for judgments that ranking tasks cannot have."),
         ("revisions", {"sha256": "0" * 64}, "does not match the digest of its revision"),
         ("revisions", {"distractors": "topics.tsv"}, "A reference such as qrels/"),
         ("revisions", {"judgments": 1}, "differ from their revision: judgments"),

@@ -106,7 +106,7 @@ def test_the_leader_the_middle_and_the_best_baseline_are_drawn_first(
     assert "No runs are selected" in main(page)
     ticked = [str(box["value"]) for box in parsed(page).select("input[name=run][checked]")]
     assert ticked == [str(ids[name]) for name in ("first", "base", "second")]
-    assert [row[:3] for row in table(page, "Runs drawn, means over 3 topics")] == [
+    assert [row[:3] for row in table(page, "Runs shown, means over 3 topics")] == [
         ["first", "Team", "1.0000"],
         ["second", "Team", "0.3333"],
         ["base baseline", "Team", "0.3333"],

@@ -229,7 +229,7 @@ def test_a_team_without_accounts_is_shown_until_somebody_joins(scene: Scene) -> 
     with scene.database.read() as session:
         team_id = session.scalars(select(Team.id).where(Team.name == "Nobody")).one()
         page = run_page(session, ANONYMOUS, run_id)
-        assert (page.filed, page.team_id) == (f"{SAID}, which is a team without accounts.", team_id)
+        assert (page.filed, page.team_id) == (f"{SAID}, which has no accounts.", team_id)
         shown = team_page(session, ANONYMOUS, team_id)
         assert ([run.name for run in shown.runs], shown.size) == (["filed"], 0)
         assert session.scalars(select(Mail.id)).all() == []

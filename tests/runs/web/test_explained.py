@@ -25,7 +25,7 @@ def test_a_run_is_explained_in_sentences(database: Database, client: FlaskClient
     answer = client.get(f"/runs/{last}/explained")
     text = " ".join(parsed(answer).get_text().split())
     for sentence in (
-        "last has a P@2 of 0.1667, rank 3 of 3; second, just above, has 0.3333 more.",
+        "last scores 0.1667 P@2, rank 3 of 3; second, just above, has 0.3333 more.",
         "It is below the median of the ranked runs on 2 of 3 topics.",
         "Its 2 worst topics cost it 0.3333. At the median on these it would score 0.5000 (rank 2 if the "
         "other "

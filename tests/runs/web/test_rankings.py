@@ -134,9 +134,7 @@ def test_ties_are_marked_and_counted(
     run_id = build.submit(database, path).run_id
     build.drain(database)
     page = f"/runs/{run_id}/topics/1"
-    assert "6 of the 6 documents are tied with another one (3 groups, the largest of 2)" in main(
-        client.get(page)
-    )
+    assert "6 of the 6 documents are tied with another (3 groups, the largest of 2)" in main(client.get(page))
     mark = _row(client, page, 4).find("span", class_="tie")
     assert isinstance(mark, Tag)
     assert mark["title"] == "same score as ranks 3 to 4"

@@ -386,11 +386,11 @@ def prepare(
 
     made_by: origin of the uploaded parts, people by default; leaves_out None: unchanged. Nugget labels
     uploaded to a separate series without a nugget set use the nuggets of the series, else of the board.
-    Raises Invalid for an unreadable file, Conflict for a task of rankings.
+    Raises Invalid for an unreadable file, Conflict for a ranking task.
     """
     task = policy.own_task(session, viewer, slug)
     if task.kind != KIND:
-        raise Conflict(f"{task.name} takes rankings; nuggets and labels are for tasks of answers.")
+        raise Conflict(f"{task.name} takes rankings; nuggets and labels are for answer tasks.")
     before = newest(session, task.id, line) or PackedAnswers(AnswerJudgments())
     takes_nuggets = line != MAIN and "nuggets" not in files and bool(LABELS & files.keys())
     if takes_nuggets:

@@ -19,7 +19,7 @@ from leaderboard.trec.nuggets.writing import lines_of
 
 
 def require_rankings(task: Task) -> None:
-    """Raise NotFound for a task of answers or judges, on pages about document rankings."""
+    """Raise NotFound for an answer or judge task, on pages about document rankings."""
     if task.kind != "rankings":
         raise NotFound(
             f"{task.name} takes {task.kind}, which do not rank documents, so there is nothing to show here."

@@ -162,7 +162,7 @@ def nuggets_page(
 ) -> NuggetsPage:
     """The nuggets of a topic, with runs ordered by a measure (default: primary).
 
-    Raises NotFound for an unknown task or topic, a task of rankings, and while judgments are hidden;
+    Raises NotFound for an unknown task or topic, a ranking task, and while judgments are hidden;
     UnknownMeasure for a measure that is not on the board or has no direction.
     """
     task, access = policy.visible_task(session, viewer, slug)

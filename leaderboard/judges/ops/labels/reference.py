@@ -1,6 +1,6 @@
-"""The judgments behind the reference of a task of judges, for viewers who may see them at their source.
+"""The judgments behind the reference of a judge task, for viewers who may see them at their source.
 
-They belong to another task, whose rules decide who sees them, regardless of the task of judges.
+They belong to another task, whose rules decide who sees them, regardless of the judge task.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -104,7 +104,7 @@ def _seen_topics(session: Session, viewer: Viewer, origin: Origin) -> tuple[str,
     task = session.get(Task, origin.task_id)
     if task is None:
         raise NotFound(GONE)
-    # An edition or phase requested for the task of judges does not apply to this task.
+    # An edition or phase requested for the judge task does not apply to this task.
     known, access = policy.visible_task(session, replace(viewer, edition=None, phase=""), task.slug)
     if known.id != origin.task_id:
         raise NotFound(GONE)

@@ -233,7 +233,7 @@ def _line(session: Session, task: Task, choice: Choice) -> tuple[str, str]:
     """The judgment series of the judgments, and the origin of the board's."""
     board = lines.find(session, task.id, MAIN)
     if board is None:
-        # The board of a task of answers is never based on grades of documents.
+        # The board of an answer task is never based on grades of documents.
         return MAIN if kinds.of(task.kind).ranks_documents else choice.machine or WORDS[PEOPLE], ""
     words = f"the machine {board.origin_name}" if board.origin == "machine" else WORDS[board.origin]
     same = board.origin == choice.origin and board.origin_name in ("", choice.machine)

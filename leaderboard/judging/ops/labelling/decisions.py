@@ -108,7 +108,7 @@ def merge_nuggets(session: Session, desk: TopicDesk, nugget_ids: Sequence[int]) 
     mine = _mine(session, desk)
     chosen = sorted({_one(mine, nugget_id) for nugget_id in nugget_ids}, key=lambda nugget: nugget.id)
     if len(chosen) < 2:
-        problem = Problem("must be two or more.", "Select the nuggets that say the same.", field="nugget")
+        problem = Problem("must be two or more.", "Select two or more duplicate nuggets.", field="nugget")
         raise Invalid("No nuggets were merged.", [problem])
     first, *others = chosen
     if any(nugget.importance == VITAL for nugget in others):

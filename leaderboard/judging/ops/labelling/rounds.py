@@ -82,7 +82,7 @@ def find(session: Session, task: Task, number: int) -> LabellingRound:
 
 
 def require_answers(task: Task) -> None:
-    """Raise Conflict for a task of rankings."""
+    """Raise Conflict for a ranking task."""
     if task.kind != "answers":
         raise Conflict(f"{task.name} takes rankings. Judge their documents in pools.")
 

@@ -394,7 +394,7 @@ class RoundList:
 
 
 def round_list(session: Session, viewer: Viewer, slug: str) -> RoundList:
-    """All rounds of a task of answers; raises as `own_task`, and NotFound for a task of rankings."""
+    """All rounds of an answer task; raises as `own_task`, and NotFound for a ranking task."""
     task = policy.own_task(session, viewer, slug, policy.knows)
     if task.kind != "answers":
         raise NotFound(f"{task.name} takes rankings, whose documents are judged in pools.")

@@ -118,8 +118,8 @@ def unfair(page: AuditPage) -> Table[AuditedRun]:
             Column("judged_top", attrgetter("judged_top"), "Judged@10", digits=2),
             Column("score", attrgetter("score"), key, digits=digits),
             Column("rank", attrgetter("rank"), "Rank", digits=0),
-            Column("most", attrgetter("most"), f"{key} at most", digits=digits),
-            Column("best_rank", attrgetter("best_rank"), "Rank at most", digits=0),
+            Column("most", attrgetter("most"), f"Highest {key}", digits=digits),
+            Column("best_rank", attrgetter("best_rank"), "Best rank", digits=0),
         ],
         losers(page.reusability.runs) if page.reusability else (),
     )

@@ -189,7 +189,7 @@ class AuditedRun(RunName):
     alone: int | None
     alone_relevant: int | None
     left_out: float | None
-    left_out_rank: Annotated[int | None, Shown("Rank at most")]
+    left_out_rank: Annotated[int | None, Shown("Rank without")]
     judged_top: Annotated[float | None, Shown("Judged@10", digits=None, shown=~Place.PAGE)]
     judged_depth: float | None
     unfair: Annotated[bool, Shown(shown=~Place.PAGE)]

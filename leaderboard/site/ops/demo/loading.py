@@ -8,7 +8,7 @@ from leaderboard.runs.slots import DemoPart
 from leaderboard.site.ops.demo import answers, rankings
 
 RANKINGS: tuple[DemoPart, ...] = (rankings,)
-"""The task of rankings alone."""
+"""The ranking task alone."""
 
 
 def tasks() -> tuple[DemoPart, ...]:

@@ -87,7 +87,7 @@ def test_a_pool_is_made_as_it_was_previewed(organiser: FlaskClient) -> None:
     assert made.headers["Location"] == f"{POOLS}/1"
     shown = organiser.get(f"{POOLS}/1")
     assert "Depth-k, depth 2. for <b>us</b>" in main(shown)
-    assert table(shown, "Documents to be judged by topic") == [["1", "title of 1", "3", "0", "0%", "0"]]
+    assert table(shown, "Documents to judge, by topic") == [["1", "title of 1", "3", "0", "0%", "0"]]
     assert organiser.get(f"{POOLS}/1/documents.txt").text == "1 d1\n1 d2\n1 d8\n1 d9\n"
     rows = table(organiser.get(f"{POOLS}/1/topics/1"), "Depth-k, depth 2: documents")
     assert [row[1] for row in rows] == ["d1", "d2", "d8", "d9"]

@@ -162,8 +162,5 @@ def test_a_team_without_accounts_is_called_so(
     build.task(database, tmp_path)
     run_id = build.run(database, tmp_path, {"1": ["a"]}, "filed", team_name="Nobody")
     shown = pages.main(client.get(f"/runs/{run_id}"))
-    assert (
-        "Filed by the organisers of Task t, not submitted by the team, which is a team without accounts."
-        in shown
-    )
+    assert "Filed by the organisers of Task t, not submitted by the team, which has no accounts." in shown
     assert "Team without members" in pages.main(client.get("/teams/1"))
