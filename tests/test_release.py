@@ -18,6 +18,7 @@ from release.checks import CHECKS, LISTED, LOOK_ALIKES, documents
 from release.places import UNRELEASED, Release, Section, changelog
 from release.prepare import moved, stated
 from tests import ROOT
+from tests.make.copies import once_a_run
 
 VERSION, DAY = "7.8.9", date(2031, 5, 17)
 QUICK = [check for check in CHECKS if check is not documents]
@@ -45,7 +46,10 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repository of all files of this one, that states the version in its one commit."""
     if not (ROOT / ".git").exists():
         pytest.skip("this is a source distribution: releases are made in a git repository")
-    folder = tmp_path_factory.mktemp("prepared")
+    return once_a_run(tmp_path_factory, "prepared", _prepare)
+
+
+def _prepare(folder: Path) -> None:
     files = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(files, cwd=ROOT, check=True, capture_output=True, text=True)
     for name in filter(None, listed.stdout.split("\0")):
@@ -60,7 +64,6 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = _command(folder, "--prepare")
     assert done.returncode == 0, done.stderr
     _commit(folder)
-    return folder
 
 
 @pytest.fixture

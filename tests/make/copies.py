@@ -4,6 +4,7 @@ A road may have many steps, such as a task, two runs and their evaluation: tests
 they have in common, and walk from where they part. SQLite's file is copied; on PostgreSQL, rows are.
 """
 
+import fcntl
 import hashlib
 import inspect
 import io
@@ -292,3 +293,17 @@ def _unpickled(result: bytes, database: Database, folder: Path) -> Any:
             return database if kind == ("database",) else folder / kind[1]
 
     return Unpickler(io.BytesIO(result)).load()
+
+
+def once_a_run(temporary: pytest.TempPathFactory, name: str, build: Callable[[Path], None]) -> Path:
+    """A folder that one process of a run builds for all of them; the others wait for it."""
+    here = temporary.getbasetemp()
+    shared = here.parent if "PYTEST_XDIST_WORKER" in os.environ else here
+    folder, part = shared / name, shared / f"{name}.part"
+    with (shared / f"{name}.lock").open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            shutil.rmtree(part, ignore_errors=True)
+            build(part)
+            part.rename(folder)
+    return folder

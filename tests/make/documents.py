@@ -1,7 +1,5 @@
 """What the documents show to be typed."""
 
-import fcntl
-import os
 import re
 import subprocess
 import sys
@@ -10,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests import ROOT
+from tests.make.copies import once_a_run
 
 
 def blocks(document: Path, language: str = "sh") -> list[str]:
@@ -30,15 +29,11 @@ def site(temporary: pytest.TempPathFactory) -> Path:
     Raises AssertionError with the warnings, if any.
     """
     pytest.importorskip("furo", reason="the extra docs is not installed")
-    here = temporary.getbasetemp()
-    shared = here.parent if "PYTEST_XDIST_WORKER" in os.environ else here
-    folder, part = shared / "documentation", shared / "documentation.part"
-    with (shared / "documentation.lock").open("wb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not folder.exists():
-            options = ["-q", "-W", "--keep-going", "-c", "docs", ".", str(part)]
-            command = [sys.executable, "-m", "sphinx", *options]
-            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-            assert done.returncode == 0, done.stderr
-            part.rename(folder)
-    return folder
+
+    def build(folder: Path) -> None:
+        options = ["-q", "-W", "--keep-going", "-c", "docs", ".", str(folder)]
+        command = [sys.executable, "-m", "sphinx", *options]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+    return once_a_run(temporary, "documentation", build)

@@ -336,8 +336,9 @@ def _interval(
     low, high = attrgetter(f"{name}_low"), attrgetter(f"{name}_high")
 
     def words(row: IntervalRow) -> str | None:
-        form = f"{{:.{digits}f}}{' to ' if digits else '–'}{{:.{digits}f}}"
-        return None if low(row) is None else form.format(low(row), high(row)).replace("-", "−")
+        between = " to " if digits else "–"
+        text = None if low(row) is None else f"{low(row):.{digits}f}{between}{high(row):.{digits}f}"
+        return text and text.replace("-", "−")
 
     return Column(name, low, head, title=title, words=words, digits=digits, shown=shown)
 
