@@ -73,7 +73,8 @@ def _parameter(each: Asked, *, has_more: bool) -> Any:
     if about.is_argument and not has_more:
         return click.argument(name, metavar=each.name.upper(), type=int if each.kind == "number" else str)
     option = f"--{about.option or each.name.replace('_', '-')}"
-    help = about.help or f"{about.title}."
+    is_named = about.title.lower().rstrip("s") in about.help.lower()
+    help = about.help if is_named else f"{about.title}. {about.help}".rstrip()
     choices = click.Choice([choice for choice in about.choices if choice]) if about.choices else None
     if each.kind == "tick":
         return click.option(option, name, is_flag=True, default=None, help=help)

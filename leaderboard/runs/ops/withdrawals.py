@@ -68,7 +68,7 @@ def review(session: Session, viewer: Viewer, upload_id: int, asked: Review) -> s
 REVIEW = Action(
     name="review_upload",
     summary="Accept or reject a run held for review",
-    more="For runs by agents, if the phase holds them. An accepted run is checked once more, then scored.",
+    more="A phase may hold runs by agents. An accepted run is checked once more, then scored.",
     path="/uploads/<id:upload_id>/review",
     form="/uploads/<id:upload_id>/review",
     page="uploads.show",

@@ -48,10 +48,8 @@ def form(slug: str) -> ResponseReturnValue:
 def _form_page(slug: str, error: LeaderboardError | None = None) -> str:
     page = upload_form(reading(), viewer(), slug)
     like = next((run for run in page.earlier if str(run.run_id) == request.args.get("as")), None)
-    sent: Mapping[str, str] = request.form
-    if request.method == "GET" and like is not None:
-        sent = like.values
-    elif request.method == "GET" and (again := request.args.get("again", type=int)):
+    sent: Mapping[str, str] = request.form if request.method == "POST" or like is None else like.values
+    if request.method == "GET" and (again := request.args.get("again", type=int)):
         sent = entered_with(reading(), viewer(), slug, again)
     return render_template(
         "runs/upload.html",
