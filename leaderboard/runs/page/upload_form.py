@@ -128,12 +128,15 @@ def upload_form(session: Session, viewer: Viewer, slug: str) -> UploadForm:
 
 
 def entered_with(session: Session, viewer: Viewer, slug: str, upload_id: int) -> dict[str, str]:
-    """What was entered with an upload of the viewer's own teams, as typed; empty for other uploads."""
+    """What was entered with an upload of the viewer's own teams, as typed; empty for other uploads.
+
+    Without the name: nothing says whether it was typed or is that of the file, which another one has not.
+    """
     task, _ = policy.visible_task(session, viewer, slug)
     upload = session.get(Upload, upload_id)
     if upload is None or upload.task_id != task.id or not policy.owns(viewer, upload.team_id):
         return {}
-    entered = {name: str(upload.wishes.get(name, "")) for name in ("name", "kind", "description", "late")}
+    entered = {name: str(upload.wishes.get(name, "")) for name in ("kind", "description", "late")}
     run_facts = {key: as_written(value, FIELD_OF[key]) for key, value in upload.wishes["facts"].items()}
     return {**run_facts, **entered, "team": str(upload.team_id)}
 

@@ -40,7 +40,7 @@ _turns = threading.BoundedSemaphore(CHECKS_AT_ONCE)
 def form(slug: str) -> ResponseReturnValue:
     """The form that submits a run, with the task's rules.
 
-    ?as=RUN copies the entries of an own run, ?again=UPLOAD all that was entered with an own upload.
+    ?as=RUN copies the entries of an own run, ?again=UPLOAD those of an own upload.
     """
     return _form_page(slug)
 
