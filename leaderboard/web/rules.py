@@ -2,7 +2,7 @@
 
 One without a declaration stops the start. Budgets of visitors are counts in memory that refill by the second.
 
-This is the outer door only; what a viewer may see or do inside is decided by services.policy.
+This is the outer door only; what a viewer may see or do inside is decided by core/policy.py.
 """
 
 import shutil

@@ -65,7 +65,7 @@ COSTS = ("?cost=latency_ms&measure=AP&sort=score", "?measure=Judged@10", "?cost=
 SEARCHES = tuple(
     f"?q={words}&all" for words in (*twins.MASKED.values(), "team", "other", "other-a", "own", "both", "d1")
 )
-AGAIN = ("?as=1", "?as=2", "?as=4")
+AGAIN = ("?as=1", "?as=2", "?as=4", "?again=1", "?again=2", "?again=4")
 FIGURES = {
     "boards.board": "differences",
     "topics.index": "difficulty",

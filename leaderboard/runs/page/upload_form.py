@@ -13,7 +13,7 @@ from leaderboard.db.engine import now
 from leaderboard.db.tables import Phase, Run, Task, Team, Upload
 from leaderboard.errors import Closed, Forbidden
 from leaderboard.runs.ops import limits
-from leaderboard.runs.ops.limits import ORGANISERS_KINDS, RULE, Quota
+from leaderboard.runs.ops.limits import ORGANISERS_KINDS, RULE, Quota, RunRequest
 from leaderboard.scoring.ops import run_facts as facts
 from leaderboard.scoring.ops import scored_topics
 from leaderboard.scoring.ops.scored_topics import OfTask, is_over, rule_in_words
@@ -136,9 +136,10 @@ def entered_with(session: Session, viewer: Viewer, slug: str, upload_id: int) ->
     upload = session.get(Upload, upload_id)
     if upload is None or upload.task_id != task.id or not policy.owns(viewer, upload.team_id):
         return {}
-    entered = {name: str(upload.wishes.get(name, "")) for name in ("kind", "description", "late")}
-    run_facts = {key: as_written(value, FIELD_OF[key]) for key, value in upload.wishes["facts"].items()}
-    return {**run_facts, **entered, "team": str(upload.team_id)}
+    asked = RunRequest(**upload.wishes)
+    entered = {"kind": asked.kind, "description": asked.description, "late": asked.late}
+    typed = {key: as_written(value, FIELD_OF[key]) for key, value in asked.facts.items()}
+    return {**typed, **entered, "team": str(upload.team_id)}
 
 
 def _kinds(taking: list[Phase], organises: bool) -> tuple[str, ...]:
